@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exceptions and warnings of skprivate.
+
+Every exception takes one message and survives pickling, so that it reaches the user from a worker process.
+"""
+
+__all__ = ["BudgetExceededError", "LedgerError", "PrivacyLeakError", "PrivacyLeakWarning"]
+
+
+class PrivacyLeakWarning(UserWarning):
+    """A fit read bounds or classes from private rows: its result is recorded as not private."""
+
+
+class PrivacyLeakError(ValueError):
+    """In strict mode: a fit would have had to read bounds or classes from private rows."""
+
+
+class BudgetExceededError(ValueError):
+    """A charge would have passed the ceiling of a `PrivacyLedger`; nothing was spent."""
+
+
+class LedgerError(RuntimeError):
+    """The file behind a `PrivacyLedger` is missing, moved, copied, damaged, read-only or another ledger's."""
