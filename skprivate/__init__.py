@@ -1,1 +1,42 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""Privacy-preserving machine learning with the scikit-learn API."""
+
+from typing import TYPE_CHECKING
+
+from ._config import config_context, get_config, set_config
+from .utils._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from .accounting import LedgerEntry as LedgerEntry
+    from .accounting import PrivacyLedger as PrivacyLedger
+    from .accounting import PrivacySpent as PrivacySpent
+    from .base import privacy_report as privacy_report
+    from .model_selection import PublicPrivateSplit as PublicPrivateSplit
+    from .preprocessing import BoundsScaler as BoundsScaler
+    from .tree import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "BoundsScaler": ".preprocessing",
+    "LedgerEntry": ".accounting",
+    "LocallyPrivateTreeClassifier": ".tree",
+    "PrivacyLedger": ".accounting",
+    "PrivacySpent": ".accounting",
+    "PublicPrivateSplit": ".model_selection",
+    "privacy_report": ".base",
+}
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+
+__all__ = [  # noqa: PLE0604
+    "BoundsScaler",
+    "LedgerEntry",
+    "LocallyPrivateTreeClassifier",
+    "PrivacyLedger",
+    "PrivacySpent",
+    "PublicPrivateSplit",
+    "config_context",
+    "get_config",
+    "privacy_report",
+    "set_config",
+]

@@ -1,1 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""Data sets and generators for examples, tests and benchmarks."""
+
+from ._diabetes import fetch_diabetes_outcome
+from ._posterior_drift import make_posterior_drift
+
+__all__ = ["fetch_diabetes_outcome", "make_posterior_drift"]

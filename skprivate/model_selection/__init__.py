@@ -1,1 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""Splitting and searching that respect the line between public and private rows."""
+
+from ._split import PublicPrivateSplit
+
+__all__ = ["PublicPrivateSplit"]

@@ -1,1 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""Local randomizers: one client's report, the curator's aggregation, unbiased estimates.
+
+A client needs numpy only: nothing here imports scikit-learn or SciPy.
+"""
+
+from ._base import LocalRandomizer
+from ._hadamard import HadamardRandomizer
+from ._laplace import LaplaceRandomizer
+
+__all__ = ["HadamardRandomizer", "LaplaceRandomizer", "LocalRandomizer"]

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Demonstration, in strict mode: accuracy against epsilon, what was spent, and a picture.
+
+Run ``python -m skprivate [PICTURE.png]``.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+from sklearn.tree import DecisionTreeClassifier
+
+from . import LocallyPrivateTreeClassifier, config_context
+from .datasets import make_posterior_drift
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+REPETITIONS = 5
+# A public row outweighs any private noise at this weight.
+PUBLIC_ONLY = 1e12
+
+Item = TypeVar("Item")
+
+
+@dataclass
+class Problem:
+    """A table of rows, who owns them, and what it is called."""
+
+    title: str
+    draw: Callable[[int], tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_], NDArray[Any], NDArray[Any]]]
+    parameters: dict[str, Any]
+    #: Column -> one list of accuracies per epsilon.
+    scores: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+
+
+def _draw_simulation(seed: int) -> tuple[Any, ...]:
+    X, y, is_public = make_posterior_drift(10_000, 1_000, gamma=2.0, random_state=seed)
+    X_test, y_test, _ = make_posterior_drift(2_000, 0, random_state=10_000 + seed)
+    return X, y, is_public, X_test, y_test
+
+
+def _draw_breast_cancer(seed: int) -> tuple[Any, ...]:
+    X, y = load_breast_cancer(return_X_y=True)
+    # The "worst" (largest) radius, texture, smoothness and concavity of a sample's cell nuclei.
+    X = X[:, [20, 21, 24, 26]]
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=seed, stratify=y)
+    return X_train, y_train, np.arange(len(X_train)) < 60, X_test, y_test
+
+
+def _problems() -> list[Problem]:
+    return [
+        Problem(
+            "Posterior drift, SIMULATED: 10,000 private and 1,000 public rows, noisier public labels",
+            _draw_simulation,
+            {"bounds": (0.0, 1.0), "classes": [0, 1]},
+        ),
+        Problem(
+            "Breast cancer (from scikit-learn): 338 private and 60 public rows, bounds from public rows",
+            _draw_breast_cancer,
+            {"classes": [0, 1]},
+        ),
+    ]
+
+
+def _progress(items: Iterable[Item], total: int) -> Iterator[Item]:
+    """Yield the items; after a second, keep a counter on a terminal's error stream."""
+    start = time.perf_counter()
+    shown = False
+    for number, item in enumerate(items):
+        if sys.stderr.isatty() and time.perf_counter() - start > 1:
+            shown = True
+            print(f"\r  {number}/{total} fits", end="", file=sys.stderr, flush=True)
+        yield item
+    if shown:
+        print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
+
+
+def _evaluate(problem: Problem) -> LocallyPrivateTreeClassifier:
+    """Fill the problem's scores; return one of its trees."""
+    weights = {"public only": PUBLIC_ONLY, "private only": 0.0, "both": "auto"}
+    scores = {name: np.zeros((len(EPSILONS), REPETITIONS)) for name in [*weights, "non-private"]}
+    runs = [(r, e) for r in range(REPETITIONS) for e in range(len(EPSILONS))]
+    shown = None
+    for repetition, index in _progress(runs, len(runs)):
+        X, y, is_public, X_test, y_test = problem.draw(repetition)
+        for name, weight in weights.items():
+            tree = LocallyPrivateTreeClassifier(EPSILONS[index], public_weight=weight, **problem.parameters)
+            tree.fit(X, y, is_public=is_public)
+            scores[name][index, repetition] = tree.score(X_test, y_test)
+        if EPSILONS[index] == 1.0:
+            shown = tree
+        if index == 0:
+            plain = DecisionTreeClassifier(max_depth=6, min_samples_leaf=5, random_state=0).fit(X, y)
+            scores["non-private"][:, repetition] = plain.score(X_test, y_test)
+    problem.scores = scores
+    if shown is None:
+        raise RuntimeError("no repetition ran at epsilon 1")
+    return shown
+
+
+def _print_table(problem: Problem) -> None:
+    names = list(problem.scores)
+    print("".join(f"{name:>15}" for name in ["epsilon", *names]))
+    for index, epsilon in enumerate(EPSILONS):
+        means = [problem.scores[name][index].mean() for name in names]
+        print(f"{epsilon:>15g}" + "".join(f"{mean:>15.3f}" for mean in means))
+
+
+def _draw_picture(problems: list[Problem], tree: LocallyPrivateTreeClassifier, path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 3.8), layout="constrained")
+    axes = figure.subplots(1, 3)
+    for axis, problem in zip(axes, problems, strict=False):
+        for name, values in problem.scores.items():
+            middle, spread = values.mean(axis=1), values.std(axis=1)
+            (line,) = axis.plot(EPSILONS, middle, marker="o", markersize=3, label=name)
+            axis.fill_between(
+                EPSILONS, middle - spread, middle + spread, color=line.get_color(), alpha=0.15, linewidth=0
+            )
+        axis.set(xscale="log", xlabel="epsilon", ylabel="accuracy", title=problem.title.split(":")[0])
+        axis.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+        axis.minorticks_off()
+    axes[0].legend(fontsize=8)
+    _draw_tree(axes[2], tree)
+    figure.colorbar(axes[2].collections[0], ax=axes[2], label="estimated P(y = 1)")
+    figure.savefig(path, dpi=110)
+
+
+def _draw_tree(axis: Any, tree: LocallyPrivateTreeClassifier) -> None:
+    ticks = (np.arange(256) + 0.5) / 256
+    grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
+    shades = tree.predict_proba(grid)[:, 1].reshape(256, 256)
+    edges = np.linspace(0, 1, 257)
+    axis.pcolormesh(edges, edges, shades, cmap="RdBu_r", vmin=0, vmax=1, rasterized=True)
+    axis.set(title="What was learnt at epsilon 1", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the demonstration.
+
+    Parameters
+    ----------
+    arguments : list of str, default=None
+        Command line; None takes that of the process.
+    """
+    parser = argparse.ArgumentParser(prog="python -m skprivate", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("picture", nargs="?", default="skprivate_demo.png", type=Path, help="where to save it")
+    picture: Path = parser.parse_args(arguments).picture
+    print("Locally private classification trees. Every private row sends one epsilon-LDP report; the reports")
+    print(f"are drawn here, so this is a simulation of clients. Mean accuracy of {REPETITIONS} repetitions:")
+    problems = _problems()
+    with config_context(strict=True):
+        trees = []
+        for problem in problems:
+            print(f"\n{problem.title}")
+            trees.append(_evaluate(problem))
+            _print_table(problem)
+    print("\nWhat one fit at epsilon 1 on the second table spent and claims:\n")
+    print(trees[1].privacy_spent_)
+    try:
+        _draw_picture(problems, trees[0], picture)
+    except ImportError:
+        print("\nNo picture: it needs matplotlib. Install it with: pip install 'skprivate[plot]'")
+    else:
+        print(f"\nPicture: {picture.resolve()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The contract of a private estimator, and the report over everything that a fitted object contains."""
+
+import functools
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from . import _config
+from .accounting import PrivacyLedger, PrivacySpent
+from .exceptions import PrivacyLeakError, PrivacyLeakWarning
+from .noise._entropy import Entropy
+from .utils import check_bounds
+from .utils._compat import Interval
+from .utils._compat import fit_context as _validated_fit
+
+__all__ = ["PrivacyReport", "PrivateEstimatorMixin", "StepReport", "fit_context", "privacy_report"]
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+FloatArray = NDArray[np.float64]
+
+# scikit-learn hands on numpy's message, which repeats the cell it could not read.
+_REVEALING = "could not convert string to float"
+
+#: Constraints of the parameters that every private estimator shares.
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "epsilon": [Fraction, Interval(Real, 0, None, closed="neither")],
+    "max_rows_per_group": [Interval(Integral, 1, None, closed="left")],
+    "random_state": [np.random.Generator, "random_state"],
+    "ledger": [PrivacyLedger, None],
+}
+
+
+def without_private_text(method: Fit) -> Fit:
+    """Decorate a method that reads data: an error about unreadable strings no longer repeats one of them."""
+
+    @functools.wraps(method)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except ValueError as error:
+            if _REVEALING not in str(error):
+                raise
+        # Raised outside the handler, so that the original is not kept as __context__.
+        raise ValueError(f"{_REVEALING}: X holds text; encode it as numbers first.")
+
+    return cast(Fit, wrapper)
+
+
+def fit_context(fit: Fit) -> Fit:
+    """Decorate ``fit``: parameters are validated first, and a failed fit leaves the object as it was.
+
+    A fit that raises, for a bad input, an exhausted ledger or an interrupt, restores every attribute: a
+    previous fit stays usable, and nothing half-fitted is left.
+    """
+    validated = without_private_text(_validated_fit(prefer_skip_nested_validation=True)(fit))
+
+    @functools.wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return validated(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast(Fit, wrapper)
+
+
+def check_groups(groups: Any, n_rows: int) -> NDArray[Any] | None:
+    """Return the privacy unit of every row as an array, or None where the unit is the row."""
+    if groups is None:
+        return None
+    array = np.asarray(groups)
+    if array.shape != (n_rows,):
+        raise ValueError(f"groups must have shape ({n_rows},), one value per row of X, not {array.shape}.")
+    return array
+
+
+def select_rows(codes: NDArray[np.intp], max_rows: int, entropy: Entropy) -> NDArray[np.intp]:
+    """Return at most max_rows row numbers of every group, drawn at random; codes are 0, 1, ... per group."""
+    keys = np.frombuffer(entropy.random_bytes(8 * len(codes)), dtype=np.uint64)
+    order = np.lexsort((keys, codes))
+    starts = np.searchsorted(codes[order], codes[order], side="left")
+    return np.sort(order[np.arange(len(codes)) - starts < max_rows])
+
+
+class PrivateEstimatorMixin:
+    """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
+
+    Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
+    BaseEstimator)``. Decorate ``fit`` with `fit_context`, collect leaks in a list, call `_announce_leaks` and
+    `_charge` when everything deterministic is done, and draw the noise last.
+
+    Attributes
+    ----------
+    releases_state : bool, class attribute
+        True: fitted attributes and pickles hold released values and public inputs only. False: the object
+        holds a site's rows and must never be published.
+    """
+
+    releases_state: bool = True
+    ledger: PrivacyLedger | None
+    # Set on objects that were unpickled, and on their clones: strict mode travels with them.
+    _pickled_strict: bool
+
+    def _is_strict(self) -> bool:
+        return _config.get_config()["strict"] or getattr(self, "_pickled_strict", False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())  # type: ignore[arg-type]
+        if self._is_strict():
+            state["_pickled_strict"] = True
+        return state
+
+    def __sklearn_clone__(self) -> Any:
+        copy = super().__sklearn_clone__()  # type: ignore[misc]
+        if getattr(self, "_pickled_strict", False):
+            copy._pickled_strict = True
+        return copy
+
+    def _announce_leaks(self, leaks: list[str]) -> None:
+        """Warn once about everything that was read from private rows; an error in strict mode."""
+        if not leaks:
+            return
+        message = (
+            f"{type(self).__name__} is not private: {'; '.join(leaks)}. "
+            "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
+        )
+        if self._is_strict():
+            raise PrivacyLeakError(message)
+        warnings.warn(message, PrivacyLeakWarning, stacklevel=_USER_FRAME)
+
+    def _charge(self, spent: PrivacySpent) -> None:
+        """Charge the ledger, if there is one; to be called before any noise is drawn."""
+        if self.ledger is not None:
+            self.ledger.charge(spent, estimator=type(self).__name__)
+
+    def _resolve_bounds(
+        self, bounds: Any, X: FloatArray, public_rows: FloatArray | None, leaks: list[str]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bounds of X: as declared, else those of the public rows, else of the private rows (a leak)."""
+        if bounds is not None:
+            names = getattr(self, "feature_names_in_", None)
+            return check_bounds(bounds, X.shape[1], names)
+        if public_rows is not None and len(public_rows):
+            return public_rows.min(axis=0), public_rows.max(axis=0)
+        leaks.append("the bounds of X were read from private rows")
+        return X.min(axis=0), X.max(axis=0)
+
+
+# Frames between warnings.warn and the user's call of fit: _announce_leaks, fit, scikit-learn's context,
+# without_private_text, fit_context.
+_USER_FRAME = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepReport:
+    """What one fitted object inside a pipeline or a search did with the private rows.
+
+    Attributes
+    ----------
+    path : str
+        Where it stands: step names joined by " > ".
+    estimator : str
+        Its class.
+    status : {"paid", "stateless", "unpaid"}
+        It drew calibrated noise; it learns nothing from rows; or it read rows without paying.
+    reason : str
+        Why, in words.
+    spent : PrivacySpent or None
+        What it spent, where status is "paid".
+    """
+
+    path: str
+    estimator: str
+    status: str
+    reason: str
+    spent: PrivacySpent | None = None
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.estimator}): {self.status}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class PrivacyReport:
+    """The privacy of a whole fitted object; made by `privacy_report`.
+
+    Attributes
+    ----------
+    steps : tuple of StepReport
+        Every estimator found inside.
+
+    Examples
+    --------
+    >>> from skprivate.base import PrivacyReport, StepReport
+    >>> step = StepReport(path="scaler", estimator="StandardScaler", status="unpaid", reason="read rows")
+    >>> PrivacyReport((step,)).claim
+    'not-private'
+    """
+
+    steps: tuple[StepReport, ...]
+
+    @property
+    def unpaid(self) -> tuple[StepReport, ...]:
+        """The steps that read private rows without paying."""
+        return tuple(step for step in self.steps if step.status == "unpaid")
+
+    @property
+    def claim(self) -> str:
+        """"dp" if every step that read rows paid and is private, else "not-private"."""
+        paid = [step.spent for step in self.steps if step.spent is not None]
+        covered = bool(paid) and not self.unpaid and all(spent.private for spent in paid)
+        return "dp" if covered else "not-private"
+
+    @property
+    def private(self) -> bool:
+        """Whether the claim is "dp"."""
+        return self.claim == "dp"
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Sum of what the steps spent (basic composition over the same rows)."""
+        return sum((step.spent.epsilon for step in self.steps if step.spent is not None), Fraction(0))
+
+    @property
+    def delta(self) -> Fraction:
+        """Sum of the steps' deltas."""
+        return sum((Fraction(step.spent.delta) for step in self.steps if step.spent is not None), Fraction(0))
+
+    @property
+    def effective_epsilon(self) -> float:
+        """The epsilon that holds for the whole object: infinite when it is not private."""
+        return float(self.epsilon) if self.private else math.inf
+
+    def __str__(self) -> str:
+        head = f"claim: {self.claim}"
+        if self.private:
+            relations = sorted({step.spent.relation for step in self.steps if step.spent is not None})
+            head += f", epsilon = {float(self.epsilon):.6g}, relation: {', '.join(relations)}"
+            head += f", delta = {float(self.delta):.3g}" if self.delta else ""
+        lines = [head, *(f"- {step}" for step in self.steps)]
+        for step in self.steps:
+            if step.spent is not None:
+                lines += ["", f"{step.path} ({step.estimator})", str(step.spent)]
+        return "\n".join(lines)
+
+
+def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
+    """Report what a fitted estimator, pipeline or search did with the private rows.
+
+    Walks Pipeline, ColumnTransformer, FeatureUnion, searches and other meta-estimators. An estimator that
+    is not known to be private, and that is not stateless, counts as having read private rows without
+    paying: unknown means not private.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+
+    Returns
+    -------
+    report : PrivacyReport
+        Its ``str()`` names every step by name and class; its claim covers the whole.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        The estimator is not fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skprivate import LocallyPrivateTreeClassifier, privacy_report
+    >>> X = np.random.default_rng(0).uniform(size=(500, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> tree = LocallyPrivateTreeClassifier(bounds=(-5, 5), classes=[0, 1])
+    >>> report = privacy_report(make_pipeline(StandardScaler(), tree).fit(X, y))
+    >>> report.claim
+    'not-private'
+    >>> [(step.path, step.estimator) for step in report.unpaid]
+    [('standardscaler', 'StandardScaler')]
+    """
+    check_is_fitted(estimator)
+    return PrivacyReport(tuple(_walk(estimator, "")))
+
+
+def _walk(estimator: Any, path: str) -> Iterator[StepReport]:
+    step = functools.partial(StepReport, path=path or "estimator", estimator=type(estimator).__name__)
+    spent = getattr(estimator, "privacy_spent_", None)
+    if spent is not None:
+        reason = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
+        yield step(status="paid", reason=reason, spent=spent)
+        return
+    children = list(_children(estimator))
+    if hasattr(estimator, "disclosure_risk_"):
+        yield step(status="unpaid", reason="protects by coarsening, which is not differential privacy")
+    elif hasattr(estimator, "cv_results_"):
+        yield step(status="unpaid", reason="its scores and its choice are exact functions of private rows")
+    elif not isinstance(estimator, Pipeline | ColumnTransformer | FeatureUnion):
+        if not children and not get_tags(estimator).requires_fit:
+            yield step(status="stateless", reason="learns nothing from rows")
+        else:
+            yield step(status="unpaid", reason="read private rows without paying")
+    for name, child in children:
+        yield from _walk(child, f"{path} > {name}" if path else name)
+
+
+def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
+    """Fitted estimators inside an estimator, with their names."""
+    if isinstance(estimator, Pipeline):
+        pairs = estimator.steps
+    elif isinstance(estimator, FeatureUnion):
+        pairs = estimator.transformer_list
+    elif isinstance(estimator, ColumnTransformer):
+        pairs = [(name, transformer) for name, transformer, _ in estimator.transformers_]
+    else:
+        fitted = {key: value for key, value in vars(estimator).items() if key.endswith("_")}
+        pairs = [pair for key, value in fitted.items() for pair in _estimators_in(key, value)]
+    seen: set[int] = set()
+    for name, child in pairs:
+        if isinstance(child, BaseEstimator) and id(child) not in seen:
+            seen.add(id(child))
+            yield name, child
+
+
+def _estimators_in(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, BaseEstimator):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _estimators_in(f"{name}[{key!r}]", item)
+    elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
+        for index, item in enumerate(value):
+            yield from _estimators_in(f"{name}[{index}]", item)

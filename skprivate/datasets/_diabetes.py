@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Diabetes outcomes of the LPCT paper, with its public rows, without the replicated rows."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from ._files import locate
+
+_SHA256 = "86f39d1591d4d47bb6370d2b6c944e4f8eb4702eba43b4ebdc07535abd350701"
+_SOURCE = "https://www.kaggle.com/datasets/nanditapore/healthcare-diabetes (CC0, needs a login)"
+# The authors' public part is the beginning of the published file.
+_N_PUBLIC = 200
+
+_DESCRIPTION = """Healthcare-Diabetes, as published on Kaggle (nanditapore/healthcare-diabetes, CC0).
+
+2,768 rows of eight measurements and a diabetes outcome, most of them copies of one another. The first 200
+rows are the public ones, as in the LPCT paper; by default only the first copy of a row is kept, which leaves
+200 public and 578 private rows.
+"""
+
+
+def fetch_diabetes_outcome(
+    *, data_home: Any = None, deduplicate: bool = True, return_X_y: bool = False, as_frame: bool = False
+) -> Any:
+    """Load the diabetes outcomes of the LPCT paper.
+
+    The published file needs a login at its source, so it is not downloaded: the loader reads
+    ``diabetes/Healthcare-Diabetes.csv`` below the data folder and checks its hash.
+
+    Parameters
+    ----------
+    data_home : path-like, default=None
+        The data folder. None: the folder named by the environment variable SKPRIVATE_DATA, else ``skprivate``
+        in scikit-learn's data folder.
+    deduplicate : bool, default=True
+        Keep the first copy of every row only. With the copies, 98.7 % of the test rows of a random split also
+        stand in the training part, and scores mean nothing.
+    return_X_y : bool, default=False
+        Return ``(data, target, is_public)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Return data and target as pandas objects.
+
+    Returns
+    -------
+    bunch : Bunch
+        ``data`` (n, 8), ``target`` (n,) with 0 and 1, ``is_public`` (n,) of bool, ``feature_names``, ``DESCR``.
+
+    Raises
+    ------
+    FileNotFoundError
+        The file is not there; the message says where to get it and where to put it.
+    ValueError
+        The file has another content than the published one.
+
+    Examples
+    --------
+    >>> from skprivate.datasets import fetch_diabetes_outcome
+    >>> data = fetch_diabetes_outcome()  # doctest: +SKIP
+    >>> data.data.shape, int(data.is_public.sum())  # doctest: +SKIP
+    ((778, 8), 200)
+    """
+    path = locate("diabetes", "Healthcare-Diabetes.csv", _SHA256, data_home=data_home, source=_SOURCE)
+    with open(path, encoding="utf-8") as file:
+        columns = file.readline().strip().split(",")[1:]
+        table = np.loadtxt(file, delimiter=",")[:, 1:]
+    is_public = np.arange(len(table)) < _N_PUBLIC
+    if deduplicate:
+        first = np.sort(np.unique(table, axis=0, return_index=True)[1])
+        table, is_public = table[first], is_public[first]
+    data, target = table[:, :-1], table[:, -1].astype(np.int64)
+    if as_frame:
+        import pandas as pd
+
+        data = pd.DataFrame(data, columns=columns[:-1])
+        target = pd.Series(target, name=columns[-1])
+    if return_X_y:
+        return data, target, is_public
+    return Bunch(
+        data=data, target=target, is_public=is_public, feature_names=columns[:-1], DESCR=_DESCRIPTION
+    )

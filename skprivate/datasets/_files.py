@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finding a data file and making sure that it is the one that was meant."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+from sklearn.datasets import get_data_home
+
+
+def locate(folder: str, filename: str, sha256: str, *, data_home: Any, source: str) -> Path:
+    """Return the path of a data file after checking its hash.
+
+    Parameters
+    ----------
+    folder, filename : str
+        Place below the data folder.
+    sha256 : str
+        Hash of the expected content, in hexadecimal digits.
+    data_home : path-like or None
+        The data folder. None: the folder named by the environment variable SKPRIVATE_DATA, else
+        ``skprivate`` in scikit-learn's data folder.
+    source : str
+        Where a person can get the file.
+
+    Returns
+    -------
+    path : Path
+
+    Raises
+    ------
+    FileNotFoundError
+        The file is not there; the message says where to put it.
+    ValueError
+        The file is there with another content.
+    """
+    if data_home is None:
+        data_home = os.environ.get("SKPRIVATE_DATA") or Path(get_data_home()) / "skprivate"
+    path = Path(data_home).expanduser() / folder / filename
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path} is not there. Download {filename} from {source} and put it there, or name the folder "
+            "that holds it with data_home or the environment variable SKPRIVATE_DATA."
+        )
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != sha256:
+        raise ValueError(f"{path} is not the expected file: its SHA-256 is {found}, expected {sha256}.")
+    return path

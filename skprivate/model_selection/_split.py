@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cross-validation in which public rows only train and only private rows are tested."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import BaseCrossValidator, check_cv
+from sklearn.utils import indexable
+
+from ..utils import check_row_mask
+
+IndexArray = NDArray[np.intp]
+
+
+class PublicPrivateSplit(BaseCrossValidator):
+    """Split the private rows; every public row stays in every training set.
+
+    Folds that mix public and private rows score two populations at once. Here each test set holds private
+    rows only, which is the population a private model is for.
+
+    Parameters
+    ----------
+    cv : int or cross-validation splitter, default=5
+        How the private rows are split. An int means a stratified k-fold when y holds classes.
+
+    See Also
+    --------
+    skprivate.LocallyPrivateTreeClassifier : Takes the same mask in ``fit``.
+
+    Notes
+    -----
+    ``is_public`` reaches ``split`` by scikit-learn's metadata routing, which must be on
+    (``sklearn.set_config(enable_metadata_routing=True)``) and which this splitter asks for by default. Without
+    a mask every row counts as private.
+
+    **Privacy.** Scores of a plain search are exact functions of the private test rows: neither a ledger nor
+    ``privacy_spent_`` covers them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.model_selection import PublicPrivateSplit
+    >>> X = np.zeros((6, 1))
+    >>> y = np.array([0, 1, 0, 1, 0, 1])
+    >>> is_public = np.array([True, True, False, False, False, False])
+    >>> for train, test in PublicPrivateSplit(cv=2).split(X, y, is_public=is_public):
+    ...     print(train, test)
+    [0 1 4 5] [2 3]
+    [0 1 2 3] [4 5]
+    """
+
+    __metadata_request__split = {"is_public": True}
+
+    def __init__(self, cv: Any = 5) -> None:
+        self.cv = cv
+
+    def split(  # type: ignore[override]
+        self, X: Any, y: Any = None, groups: Any = None, is_public: Any = None
+    ) -> Iterator[tuple[IndexArray, IndexArray]]:
+        """Yield training and test indices; test indices are private rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+        groups : array-like of shape (n_samples,), default=None
+            Handed to the inner splitter for the private rows.
+        is_public : array-like of bool of shape (n_samples,), default=None
+            Marks public rows. None: every row is private.
+
+        Yields
+        ------
+        train, test : ndarray of int
+        """
+        X, y, groups = indexable(X, y, groups)
+        mask = check_row_mask(is_public, len(X) if not hasattr(X, "shape") else X.shape[0])
+        public, private = np.flatnonzero(mask), np.flatnonzero(~mask)
+        private_y, private_groups = (None if part is None else _rows(part, private) for part in (y, groups))
+        inner = self._inner(private_y)
+        for train, test in inner.split(np.zeros((len(private), 1)), private_y, private_groups):
+            yield np.sort(np.concatenate([public, private[train]])), private[test]
+
+    def get_n_splits(  # type: ignore[override]
+        self, X: Any = None, y: Any = None, groups: Any = None, is_public: Any = None
+    ) -> int:
+        """Return the number of splits.
+
+        Parameters
+        ----------
+        X, y, groups, is_public
+            As in `split`; only needed where the inner splitter needs them.
+
+        Returns
+        -------
+        n_splits : int
+        """
+        if X is None and y is None and groups is None:
+            return self._inner(None).get_n_splits()
+        sized = next(part for part in (X, y, groups) if part is not None)
+        mask = check_row_mask(is_public, sized.shape[0] if hasattr(sized, "shape") else len(sized))
+        private = np.flatnonzero(~mask)
+        private_y, private_groups = (None if part is None else _rows(part, private) for part in (y, groups))
+        return self._inner(private_y).get_n_splits(
+            np.zeros((len(private), 1)), private_y, private_groups
+        )
+
+    def _inner(self, y: Any) -> Any:
+        return check_cv(self.cv, y, classifier=y is not None)
+
+
+def _rows(part: Any, index: IndexArray) -> NDArray[Any]:
+    return np.asarray(part)[index]

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scaling by declared bounds instead of by statistics of private rows."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from ..base import without_private_text
+from ..utils import check_bounds
+
+
+class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Map declared bounds to [0, 1], column by column, without looking at the data.
+
+    A ``StandardScaler`` or ``MinMaxScaler`` in front of a private estimator reads private rows and pays
+    nothing, so the pipeline is not private. This one is stateless: what it does depends on ``bounds`` alone.
+
+    Parameters
+    ----------
+    bounds : pair or dict, default=(0.0, 1.0)
+        ``(lower, upper)``, each a scalar or an array of shape (n_features,), or a dict
+        ``{column: (lower, upper)}`` over all columns, by name or position; in the units of X, from public
+        knowledge.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had string names.
+
+    See Also
+    --------
+    skprivate.privacy_report : Names every step of a pipeline that read private rows without paying.
+
+    Notes
+    -----
+    **Privacy.** Nothing is learnt and nothing is released by ``fit``, so nothing is spent. Values outside the
+    bounds are clipped silently: a count or a message would leak.
+
+    Examples
+    --------
+    >>> from skprivate.preprocessing import BoundsScaler
+    >>> BoundsScaler(bounds=([0, 18], [200, 98])).fit_transform([[50.0, 58.0], [300.0, 18.0]])
+    array([[0.25, 0.5 ],
+           [1.  , 0.  ]])
+    """
+
+    def __init__(self, bounds: Any = (0.0, 1.0)) -> None:
+        self.bounds = bounds
+
+    @without_private_text
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check X and the bounds; learns nothing else.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self : BoundsScaler
+
+        Raises
+        ------
+        TypeError, ValueError
+            X is not a finite numeric table, or the bounds do not fit it.
+        """
+        X = validate_data(self, X, dtype=np.float64)
+        check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
+        return self
+
+    @without_private_text
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Map X to [0, 1], clipping what lies outside the bounds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_scaled : ndarray of shape (n_samples, n_features)
+        """
+        # Stateless: transform works without fit, and then takes the number of columns from X.
+        X = validate_data(self, X, dtype=np.float64, reset=not hasattr(self, "n_features_in_"))
+        lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
+        clipped = np.clip(X, lower, upper)
+        # Halves first: upper - lower may overflow for bounds near the largest float.
+        return np.clip((clipped / 2 - lower / 2) / (upper / 2 - lower / 2), 0.0, 1.0)
+
+    @without_private_text
+    def inverse_transform(self, X: Any) -> NDArray[np.float64]:
+        """Map [0, 1] back to the bounds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Scaled values.
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+        """
+        X = validate_data(self, X, dtype=np.float64, reset=not hasattr(self, "n_features_in_"))
+        lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
+        return lower * (1.0 - X) + upper * X
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags

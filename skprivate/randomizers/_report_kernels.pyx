@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One client's block-Hadamard report, and the counts of many."""
+
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+
+from ..noise._stream_kernels cimport WordStream
+
+ctypedef fused report_t:
+    uint16_t
+    uint32_t
+
+
+cdef inline uint64_t parity(uint64_t x) noexcept nogil:
+    x ^= x >> 32
+    x ^= x >> 16
+    x ^= x >> 8
+    x ^= x >> 4
+    x ^= x >> 2
+    x ^= x >> 1
+    return x & 1
+
+
+def randomize_hadamard(
+    const int64_t[::1] categories,
+    int log2_rows,
+    uint64_t n_blocks,
+    uint64_t threshold,
+    WordStream stream,
+    report_t[::1] out,
+):
+    """Fill out with reports ((block << log2_rows | row) << 1) | sign.
+
+    The row is uniform and drawn without looking at the category; so are the truth test and the offset of a
+    lie, hence the number of random words does not depend on the data either.
+    """
+    cdef:
+        Py_ssize_t i
+        uint64_t n_outcomes = 2 * n_blocks
+        uint64_t rows = (<uint64_t> 1) << log2_rows
+        uint64_t cell, row, sign, outcome
+    with nogil:
+        for i in range(categories.shape[0]):
+            cell = <uint64_t> categories[i] >> 1
+            row = stream.bits(log2_rows)
+            sign = (<uint64_t> categories[i] & 1) ^ parity(row & (cell & (rows - 1)))
+            outcome = 2 * (cell >> log2_rows) + sign
+            if not stream.bernoulli(threshold):
+                outcome += 1 + stream.below(n_outcomes - 1)
+                if outcome >= n_outcomes:
+                    outcome -= n_outcomes
+            out[i] = <report_t> (((((outcome >> 1) << log2_rows) | row) << 1) | (outcome & 1))
+
+
+def count_signs(const report_t[::1] reports, int64_t[::1] counts):
+    """Add each report's sign, -1 or +1, to the count of its (block, row); return False at an impossible one."""
+    cdef:
+        Py_ssize_t i
+        uint64_t index, n = counts.shape[0]
+    with nogil:
+        for i in range(reports.shape[0]):
+            index = reports[i] >> 1
+            if index >= n:
+                return False
+            counts[index] += 2 * <int64_t> (reports[i] & 1) - 1
+    return True

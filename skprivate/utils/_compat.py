@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one place for private names of scikit-learn, so that a new release breaks one file."""
+
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+__all__ = ["Interval", "StrOptions", "fit_context"]

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks of parameters that every estimator shares; no message repeats a value of the data."""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def check_epsilon(epsilon: Any) -> Fraction:
+    """Return a privacy budget as the exact Fraction it stands for.
+
+    Parameters
+    ----------
+    epsilon : float or Fraction
+        Finite and positive.
+
+    Returns
+    -------
+    epsilon : Fraction
+        Exactly the number passed: a float is taken at its binary value.
+
+    Raises
+    ------
+    TypeError
+        Not a number (a bool is not a number here).
+    ValueError
+        Not finite, or not positive.
+
+    Examples
+    --------
+    >>> from skprivate.utils import check_epsilon
+    >>> check_epsilon(0.5)
+    Fraction(1, 2)
+    """
+    if isinstance(epsilon, bool | np.bool_) or not isinstance(epsilon, Real):
+        raise TypeError(f"epsilon must be a float or a Fraction, not {type(epsilon).__name__}.")
+    if not isinstance(epsilon, Fraction):
+        epsilon = epsilon if isinstance(epsilon, Integral) else float(epsilon)
+        if not math.isfinite(epsilon):
+            raise ValueError("epsilon must be finite.")
+    if epsilon <= 0:
+        raise ValueError("epsilon must be greater than 0.")
+    return Fraction(epsilon)
+
+
+def check_bounds(
+    bounds: Any, n_features: int, feature_names: Sequence[str] | None = None, *, name: str = "bounds"
+) -> tuple[FloatArray, FloatArray]:
+    """Return declared bounds as two arrays, one value per feature.
+
+    Parameters
+    ----------
+    bounds : pair or dict
+        ``(lower, upper)``, each a scalar or an array of shape (n_features,); or a dict
+        ``{column: (lower, upper)}`` with an entry for every column, by name or by position.
+    n_features : int
+        Number of columns of X.
+    feature_names : sequence of str, default=None
+        Names of the columns, where X had names.
+    name : str, default="bounds"
+        The parameter's name, for messages.
+
+    Returns
+    -------
+    lower, upper : ndarray of shape (n_features,)
+
+    Raises
+    ------
+    TypeError, ValueError
+        Not a pair or a dict; wrong length; unknown, repeated or missing columns; not finite;
+        ``lower >= upper`` somewhere.
+
+    Examples
+    --------
+    >>> from skprivate.utils import check_bounds
+    >>> lower, upper = check_bounds(([0, 18], [1, 99]), n_features=2)
+    >>> lower, upper
+    (array([ 0., 18.]), array([ 1., 99.]))
+    """
+    if isinstance(bounds, Mapping):
+        lower, upper = _bounds_from_columns(bounds, n_features, feature_names, name)
+    else:
+        lower, upper = _bounds_from_pair(bounds, n_features, name)
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        raise ValueError(f"{name} must be finite.")
+    if (lower >= upper).any():
+        column = int(np.argmax(lower >= upper))
+        raise ValueError(f"{name}: lower must be below upper in every column; it is not in column {column}.")
+    return lower, upper
+
+
+def _bounds_from_pair(bounds: Any, n_features: int, name: str) -> tuple[FloatArray, FloatArray]:
+    if isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
+        raise TypeError(f"{name} must be a pair (lower, upper) or a dict {{column: (lower, upper)}}.")
+    sides = []
+    for side in bounds:
+        try:
+            values = np.asarray(side, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} must hold numbers.") from None
+        if values.ndim > 1 or (values.ndim == 1 and values.shape[0] != n_features):
+            raise ValueError(
+                f"{name}: each side must be a scalar or have one value per column "
+                f"({n_features}), got shape {values.shape}."
+            )
+        sides.append(np.array(np.broadcast_to(values, n_features)))
+    return sides[0], sides[1]
+
+
+def _bounds_from_columns(
+    bounds: Mapping[Any, Any], n_features: int, feature_names: Sequence[str] | None, name: str
+) -> tuple[FloatArray, FloatArray]:
+    lower, upper = np.full((2, n_features), np.nan)
+    seen: set[int] = set()
+    for column, pair in bounds.items():
+        index = _column_index(column, n_features, feature_names, name)
+        if index in seen:
+            raise ValueError(f"{name}: column {column!r} is given twice.")
+        seen.add(index)
+        pair_lower, pair_upper = _bounds_from_pair(pair, 1, name)
+        lower[index], upper[index] = pair_lower[0], pair_upper[0]
+    if len(seen) < n_features:
+        missing = next(i for i in range(n_features) if i not in seen)
+        label = repr(feature_names[missing]) if feature_names is not None else missing
+        raise ValueError(f"{name}: column {label} has no bounds.")
+    return lower, upper
+
+
+def _column_index(column: Any, n_features: int, feature_names: Sequence[str] | None, name: str) -> int:
+    if isinstance(column, Integral) and not isinstance(column, bool):
+        if not 0 <= column < n_features:
+            raise ValueError(f"{name}: there is no column {column}; X has {n_features} columns.")
+        return int(column)
+    names = [] if feature_names is None else list(feature_names)
+    if column not in names:
+        raise ValueError(f"{name}: there is no column {column!r}.")
+    return names.index(column)
+
+
+def check_row_mask(mask: Any, n_rows: int, *, name: str = "is_public") -> NDArray[np.bool_]:
+    """Return a mask over rows as a boolean array; None means that no row is marked.
+
+    Parameters
+    ----------
+    mask : array-like of bool, of shape (n_rows,), or None
+    n_rows : int
+    name : str, default="is_public"
+        The parameter's name, for messages.
+
+    Returns
+    -------
+    mask : ndarray of bool, of shape (n_rows,)
+
+    Raises
+    ------
+    TypeError
+        The values are not booleans (0 and 1 are refused: they may be row numbers).
+    ValueError
+        Wrong length or not one-dimensional.
+    """
+    if mask is None:
+        return np.zeros(n_rows, dtype=bool)
+    array = np.asarray(mask)
+    if array.shape != (n_rows,):
+        raise ValueError(f"{name} must have shape ({n_rows},), one value per row of X, not {array.shape}.")
+    if array.dtype == object and all(isinstance(value, bool | np.bool_) for value in array):
+        array = array.astype(bool)
+    if array.dtype != bool:
+        raise TypeError(f"{name} must hold booleans, True for a public row, not {array.dtype}.")
+    return array

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""BoundsScaler: stateless, clipping, scikit-learn's checks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skprivate import BoundsScaler
+
+
+@parametrize_with_checks([BoundsScaler(), BoundsScaler(bounds=(-10.0, 10.0))])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_maps_bounds_to_the_unit_interval_and_clips():
+    X = np.array([[0.0, 18.0], [100.0, 98.0], [-5.0, 58.0], [1e300, 1e300]])
+    scaled = BoundsScaler(([0, 18], [100, 98])).fit_transform(X)
+    np.testing.assert_allclose(scaled, [[0, 0], [1, 1], [0, 0.5], [1, 1]])
+
+
+def test_result_does_not_depend_on_the_rows_of_fit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    first = BoundsScaler((-3, 3)).fit(X[:10]).transform(X)
+    second = BoundsScaler((-3, 3)).fit(1e6 * X[10:]).transform(X)
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(first, BoundsScaler((-3, 3)).transform(X))
+
+
+def test_huge_bounds_do_not_overflow():
+    scaled = BoundsScaler((-1.7e308, 1.7e308)).fit_transform([[-1.7e308], [0.0], [1.7e308]])
+    np.testing.assert_allclose(scaled.ravel(), [0, 0.5, 1])
+
+
+def test_inverse_returns_values_inside_the_bounds():
+    X = np.random.default_rng(1).uniform([0, 18], [100, 98], size=(100, 2))
+    scaler = BoundsScaler(([0, 18], [100, 98])).fit(X)
+    np.testing.assert_allclose(scaler.inverse_transform(scaler.transform(X)), X)
+
+
+def test_bounds_by_column_name():
+    frame = pd.DataFrame({"dose": [0.0, 5.0], "age": [18.0, 98.0]})
+    scaler = BoundsScaler({"age": (18, 98), "dose": (0, 5)}).set_output(transform="pandas")
+    scaled = scaler.fit_transform(frame)
+    assert list(scaled.columns) == ["dose", "age"]
+    np.testing.assert_array_equal(scaled.to_numpy(), [[0, 0], [1, 1]])
+
+
+def test_bad_bounds_and_text_cells():
+    with pytest.raises(ValueError, match="lower must be below upper"):
+        BoundsScaler((1, 0)).fit([[1.0]])
+    with pytest.raises(ValueError, match="X holds text") as caught:
+        BoundsScaler().fit([["secret-cell"]])
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None

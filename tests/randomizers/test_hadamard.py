@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Block-Hadamard reports: epsilon by enumeration, unbiased, the full variance formula, refusals."""
+
+import decimal
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from skprivate.noise import check_entropy
+from skprivate.noise._stream_kernels import WordStream
+from skprivate.randomizers import HadamardRandomizer
+from skprivate.randomizers._report_kernels import randomize_hadamard
+
+WORD = 2**64
+
+
+def kernel_reports(randomizer, category, threshold, n=4000):
+    """Reports that the kernel can send for one category, with the truth always told, or never."""
+    stream = WordStream(check_entropy(7), 1000)
+    out = np.empty(n, dtype=np.uint16)
+    log2_rows = (randomizer.n_padded // randomizer.n_blocks).bit_length() - 1
+    categories = np.full(n, category, dtype=np.int64)
+    randomize_hadamard(categories, log2_rows, randomizer.n_blocks, threshold, stream, out)
+    return out
+
+
+def enumerate_probabilities(randomizer):
+    """Exact probability of every report under every category: Fractions, by row, truth and lie."""
+    rows = randomizer.n_padded // randomizer.n_blocks
+    n_others = 2 * randomizer.n_blocks - 1
+    truth = Fraction(randomizer.threshold, WORD * rows)
+    lie = Fraction(WORD - randomizer.threshold, WORD * rows * n_others)
+    table = []
+    for category in range(2 * randomizer.n_padded):
+        told = set(kernel_reports(randomizer, category, WORD - 1).tolist())
+        lied = set(kernel_reports(randomizer, category, 0).tolist())
+        assert len(told) == rows
+        assert len({(report >> 1) % rows for report in told}) == rows, "one true report per row"
+        assert told.isdisjoint(lied)
+        assert told | lied == set(range(2 * randomizer.n_padded)), "a lie can be every other report"
+        table.append([truth if report in told else lie for report in range(2 * randomizer.n_padded)])
+    return table
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 5.0, Fraction(1, 3)])
+@pytest.mark.parametrize(
+    ("n_cells", "n_blocks"), [(cells, 1 << k) for cells in (4, 8, 16) for k in range(cells.bit_length())]
+)
+def test_epsilon_by_enumeration(n_cells, n_blocks, epsilon):
+    randomizer = HadamardRandomizer(epsilon, n_cells, n_blocks=n_blocks)
+    table = enumerate_probabilities(randomizer)
+    assert all(sum(row) == 1 for row in table)
+    worst = max(max(column) / min(column) for column in zip(*table, strict=True))
+    with decimal.localcontext(prec=60):
+        exact = Fraction(epsilon)
+        loss = (decimal.Decimal(worst.numerator) / worst.denominator).ln()
+        claimed = decimal.Decimal(exact.numerator) / exact.denominator
+        assert loss <= claimed
+        assert claimed - loss < decimal.Decimal("1e-12")
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 8])
+def test_frequencies_are_the_enumerated_probabilities(n_blocks):
+    # Chi-square over 16 reports, 15 degrees of freedom: 64.6 is exceeded with probability 4e-8.
+    randomizer = HadamardRandomizer(1.0, 8, n_blocks=n_blocks)
+    table = enumerate_probabilities(randomizer)
+    for category in (0, 5, 15):
+        reports = randomizer.randomize(np.full(200_000, category), random_state=category)
+        expected = 200_000 * np.array([float(p) for p in table[category]])
+        seen = np.bincount(reports, minlength=16)
+        assert np.sum((seen - expected) ** 2 / expected) < 64.6
+
+
+@pytest.mark.parametrize(("epsilon", "n_blocks"), [(0.5, 1), (1.0, 4), (2.0, 2), (4.0, 8)])
+def test_mean_and_full_variance_by_monte_carlo(epsilon, n_blocks):
+    # 8 means and 8 variances per case; a limit of 6 standard errors each: false alarm below 1e-7.
+    cells = np.array([900, 0, 40, 300, 5, 200, 1, 54])
+    positive = np.array([600, 0, 40, 100, 0, 100, 1, 20])
+    categories = np.concatenate(
+        [np.full(c, 2 * j + label) for j in range(8) for label, c in ((1, positive[j]), (0, (cells - positive)[j]))]
+    )
+    randomizer = HadamardRandomizer(epsilon, 8, n_blocks=n_blocks)
+    generator = np.random.default_rng(3)
+    runs = 4000
+    estimates = np.array(
+        [
+            randomizer.estimate(randomizer.aggregate(randomizer.randomize(categories, generator)), cells.sum())
+            for _ in range(runs)
+        ]
+    )
+    variance = randomizer.variance(int(cells.sum()), cells)
+    z_mean = (estimates.mean(axis=0) - (2 * positive - cells)) / np.sqrt(variance / runs)
+    z_variance = (estimates.var(axis=0, ddof=1) / variance - 1) / np.sqrt(2 / (runs - 1))
+    assert np.abs(z_mean).max() < 6
+    assert np.abs(z_variance).max() < 6
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 4])
+def test_uniform_variance_is_the_full_formula_for_equal_cells(n_blocks):
+    randomizer = HadamardRandomizer(1.5, 4, n_blocks=n_blocks)
+    np.testing.assert_allclose(randomizer.variance(400), randomizer.variance(400, np.full(4, 100)))
+
+
+@pytest.mark.parametrize(("epsilon", "variance"), [(1.0, 4.68), (4.0, 0.147)])
+def test_variance_of_the_best_blocks_at_256_cells(epsilon, variance):
+    randomizer = HadamardRandomizer(epsilon, 256)
+    assert randomizer.variance(1)[0] == pytest.approx(variance, rel=0.01)
+
+
+def test_best_blocks_minimise_the_variance():
+    for epsilon, n_cells in itertools.product([0.1, 1.0, 3.0, 6.0, 12.0], [1, 2, 3, 16, 100]):
+        best = HadamardRandomizer(epsilon, n_cells)
+        others = [
+            HadamardRandomizer(epsilon, n_cells, n_blocks=1 << k).variance(1)[0]
+            for k in range(best.n_padded.bit_length())
+        ]
+        assert best.variance(1)[0] <= min(others) * (1 + 1e-12)
+
+
+def test_counts_of_batches_add():
+    randomizer = HadamardRandomizer(1.0, 5)
+    reports = randomizer.randomize(np.arange(1000) % 10, random_state=0)
+    whole = randomizer.aggregate(reports)
+    np.testing.assert_array_equal(whole, randomizer.aggregate(reports[:300]) + randomizer.aggregate(reports[300:]))
+    assert randomizer.estimate(whole, 1000).shape == (5,)
+
+
+def test_a_large_epsilon_tells_the_truth():
+    randomizer = HadamardRandomizer(1000.0, 4)
+    categories = np.repeat(np.arange(8), [10, 0, 20, 30, 0, 5, 1, 1])
+    counts = randomizer.aggregate(randomizer.randomize(categories))
+    np.testing.assert_allclose(randomizer.estimate(counts, 67), [-10, 10, 5, 0])
+
+
+def test_two_bytes_up_to_32768_cells():
+    assert HadamardRandomizer(1.0, 2**15).report_dtype == np.uint16
+    wide = HadamardRandomizer(1.0, 2**15 + 1)
+    reports = wide.randomize([0, 2**16], random_state=0)
+    assert reports.dtype == np.uint32
+    assert wide.aggregate(reports).shape == (2**16,)
+
+
+def test_empty_batch_and_one_cell():
+    randomizer = HadamardRandomizer(1.0, 1)
+    assert randomizer.aggregate(randomizer.randomize([])).tolist() == [0]
+    assert randomizer.estimate([0], 0).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("epsilon", [1e-17, Fraction(1, 10**18)])
+def test_epsilon_below_the_resolution(epsilon):
+    with pytest.raises(ValueError, match="too small"):
+        HadamardRandomizer(epsilon, 4)
+
+
+@pytest.mark.parametrize("n_blocks", [0, 3, 8, -1])
+def test_blocks_out_of_range(n_blocks):
+    with pytest.raises(ValueError, match="n_blocks must be a power of two"):
+        HadamardRandomizer(1.0, 4, n_blocks=n_blocks)
+
+
+@pytest.mark.parametrize("categories", [[8], [-1], [[0, 1]]])
+def test_categories_out_of_range(categories):
+    with pytest.raises(ValueError, match="categories must"):
+        HadamardRandomizer(1.0, 4).randomize(categories)
+
+
+def test_categories_of_another_type():
+    with pytest.raises(TypeError, match="categories must be integers"):
+        HadamardRandomizer(1.0, 4).randomize([0.0])
+
+
+def test_reports_that_are_not_ours():
+    randomizer = HadamardRandomizer(1.0, 4)
+    with pytest.raises(ValueError, match="outside 0..7"):
+        randomizer.aggregate(np.array([0, 8], dtype=np.uint16))
+    with pytest.raises(TypeError, match="another specification"):
+        randomizer.aggregate(np.array([0, 1], dtype=np.uint32))
+    with pytest.raises(ValueError, match="one-dimensional"):
+        randomizer.aggregate(np.zeros((2, 2), dtype=np.uint16))
+    other = HadamardRandomizer(2.0, 4)
+    reports = other.randomize([0, 1])
+    with pytest.raises(ValueError, match="another specification"):
+        randomizer.aggregate(reports, specification=other.specification)
+    assert randomizer.aggregate(reports, specification=randomizer.specification).sum() in (-2, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("counts", "n"), [([3, 0, 0, 0], 2), ([1, 0, 0, 0], 2), ([1, 0, 0], 1), ([1.0, 0, 0, 0], 1), ([1, 0, 0, 0], -1)]
+)
+def test_counts_that_cannot_be(counts, n):
+    with pytest.raises(ValueError, match="counts|n must not"):
+        HadamardRandomizer(1.0, 4).estimate(np.array(counts), n)
+
+
+def test_specification_depends_on_everything():
+    variants = [
+        HadamardRandomizer(1.0, 4),
+        HadamardRandomizer(1.5, 4),
+        HadamardRandomizer(1.0, 3),
+        HadamardRandomizer(1.0, 4, n_blocks=4),
+    ]
+    assert len({variant.specification for variant in variants}) == 4
+    assert HadamardRandomizer(1.0, 4).specification == variants[0].specification

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The contract of private estimators, and the report over pipelines and searches."""
+
+import math
+import pickle
+from fractions import Fraction
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.ensemble import BaggingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
+
+from skprivate import BoundsScaler, LocallyPrivateTreeClassifier, PublicPrivateSplit, config_context
+from skprivate.base import privacy_report, select_rows
+from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
+from skprivate.noise import check_entropy
+
+X = np.random.default_rng(0).uniform(size=(400, 2))
+Y = (X[:, 0] > 0.5).astype(int)
+IS_PUBLIC = np.arange(400) < 40
+
+
+def declared(**parameters):
+    return LocallyPrivateTreeClassifier(bounds=(0, 1), classes=[0, 1], **parameters)
+
+
+class TestLeaks:
+    def test_one_warning_names_everything_that_was_read(self):
+        with pytest.warns(PrivacyLeakWarning) as caught:
+            tree = LocallyPrivateTreeClassifier().fit(X, Y)
+        assert len(caught) == 1
+        assert "bounds of X" in str(caught[0].message)
+        assert "classes" in str(caught[0].message)
+        assert caught[0].filename == __file__, "the warning points at the user's call"
+        assert tree.privacy_spent_.claim == "not-private"
+        assert len(tree.privacy_spent_.reasons) == 2
+        assert tree.privacy_spent_.effective_epsilon == math.inf
+
+    def test_strict_mode_refuses_before_anything_is_fitted(self):
+        tree = LocallyPrivateTreeClassifier()
+        with config_context(strict=True), pytest.raises(PrivacyLeakError, match="bounds"):
+            tree.fit(X, Y)
+        assert not [name for name in vars(tree) if name.endswith("_")]
+
+    @pytest.mark.parametrize("parameters", [{"bounds": (0, 1)}, {"classes": [0, 1]}])
+    def test_one_missing_declaration_is_a_leak(self, parameters):
+        with config_context(strict=True), pytest.raises(PrivacyLeakError):
+            LocallyPrivateTreeClassifier(**parameters).fit(X, Y)
+
+    def test_declared_or_public_is_no_leak(self):
+        with config_context(strict=True):
+            assert declared().fit(X, Y).privacy_spent_.private
+            tree = LocallyPrivateTreeClassifier().fit(X, Y, is_public=IS_PUBLIC)
+        assert tree.privacy_spent_.private
+        np.testing.assert_array_equal(tree.bounds_[0], X[IS_PUBLIC].min(axis=0))
+
+
+class TestStrictModeTravels:
+    def test_through_pickle_clone_and_a_second_pickle(self):
+        with config_context(strict=True):
+            stored = pickle.dumps(LocallyPrivateTreeClassifier())
+        for tree in (pickle.loads(stored), clone(pickle.loads(stored)), pickle.loads(pickle.dumps(pickle.loads(stored)))):
+            with pytest.raises(PrivacyLeakError):
+                tree.fit(X, Y)
+
+    def test_not_otherwise(self):
+        with pytest.warns(PrivacyLeakWarning):
+            pickle.loads(pickle.dumps(LocallyPrivateTreeClassifier())).fit(X, Y)
+
+    @pytest.mark.parametrize("backend", ["loky", "threading"])
+    def test_into_workers(self, backend):
+        search = GridSearchCV(
+            LocallyPrivateTreeClassifier(), {"epsilon": [1, 2]}, cv=2, n_jobs=2, error_score="raise"
+        )
+        with config_context(strict=True), joblib.parallel_backend(backend), pytest.raises(PrivacyLeakError):
+            search.fit(X, Y)
+
+
+class TestFailedFit:
+    def test_leaves_a_previous_fit_as_it_was(self):
+        tree = declared(random_state=0).fit(X, Y)
+        before = tree.predict_proba(X)
+        for bad in (X[:, :1], np.full((400, 3), np.nan)):
+            with pytest.raises(ValueError, match="bounds|NaN"):
+                tree.set_params(bounds=([0, 0], [1, 1])).fit(bad, Y)
+        assert tree.n_features_in_ == 2
+        np.testing.assert_array_equal(tree.predict_proba(X), before)
+
+    def test_leaves_nothing_on_a_fresh_object(self):
+        tree = declared()
+        with pytest.raises(ValueError, match="Only binary"):
+            tree.set_params(classes=[0, 1, 2]).fit(X, Y)
+        assert vars(tree) == vars(declared(classes=None).set_params(classes=[0, 1, 2]))
+
+    def test_repeats_no_cell(self):
+        text = X.astype(object)
+        text[7, 1] = "secret-cell"
+        with pytest.raises(ValueError, match="X holds text") as caught:
+            declared().fit(text, Y)
+        assert "secret" not in str(caught.value)
+        assert caught.value.__context__ is None
+        assert caught.value.__cause__ is None
+        fitted = declared().fit(X, Y)
+        with pytest.raises(ValueError, match="X holds text"):
+            fitted.predict(text)
+
+
+class TestSelectRows:
+    def test_at_most_so_many_per_group_each_from_its_own(self):
+        codes = np.random.default_rng(1).integers(0, 20, size=300)
+        codes[:20] = np.arange(20)
+        for cap in (1, 2, 50):
+            kept = select_rows(codes, cap, check_entropy(3))
+            np.testing.assert_array_equal(
+                np.bincount(codes[kept]), np.minimum(np.bincount(codes), cap)
+            )
+            assert len(set(kept)) == len(kept)
+
+    def test_every_row_of_a_group_has_the_same_chance(self):
+        # 20,000 draws among 5 rows; chi-square with 4 degrees of freedom above 33.4: probability 1e-6.
+        codes = np.repeat(np.arange(20_000), 5)
+        kept = select_rows(codes, 1, check_entropy(4))
+        seen = np.bincount(kept % 5, minlength=5)
+        assert np.sum((seen - 4000) ** 2 / 4000) < 33.4
+
+
+class TestPrivacyReport:
+    def test_private_alone(self):
+        report = privacy_report(declared(epsilon=0.5).fit(X, Y))
+        assert report.claim == "dp"
+        assert report.private
+        assert report.epsilon == Fraction(1, 2)
+        assert report.effective_epsilon == 0.5
+        assert "epsilon = 0.5" in str(report)
+
+    def test_stateless_steps_do_not_matter(self):
+        pipe = make_pipeline(BoundsScaler((0, 1)), FunctionTransformer(), Normalizer(), "passthrough", declared())
+        assert privacy_report(pipe.fit(X, Y)).private
+
+    @pytest.mark.parametrize(
+        "step",
+        [
+            StandardScaler(),
+            FeatureUnion([("inner", MinMaxScaler()), ("fine", BoundsScaler((0, 1)))]),
+            make_column_transformer((StandardScaler(), [0]), remainder="passthrough"),
+            ColumnTransformer([("inner", make_pipeline(BoundsScaler(), MinMaxScaler()), [0, 1])]),
+        ],
+    )
+    def test_an_unpaid_step_is_named(self, step):
+        tree = LocallyPrivateTreeClassifier(bounds=(-5, 5), classes=[0, 1])
+        report = privacy_report(make_pipeline(step, tree).fit(X, Y))
+        assert not report.private
+        assert report.effective_epsilon == math.inf
+        (culprit,) = report.unpaid
+        assert culprit.estimator in ("StandardScaler", "MinMaxScaler")
+        assert culprit.estimator in str(report)
+        assert culprit.path in str(report)
+
+    def test_a_seeded_step_is_not_private(self):
+        report = privacy_report(make_pipeline(BoundsScaler(), declared(random_state=0)).fit(X, Y))
+        assert report.claim == "not-private"
+        assert "seed" in str(report)
+
+    def test_a_search_chooses_without_paying(self):
+        search = GridSearchCV(declared(), {"epsilon": [1, 2]}, cv=PublicPrivateSplit(2))
+        with sklearn.config_context(enable_metadata_routing=True):
+            search.fit(X, Y, is_public=IS_PUBLIC)
+        report = privacy_report(search)
+        assert not report.private
+        assert [step.estimator for step in report.unpaid] == ["GridSearchCV"]
+        assert [step.path for step in report.steps] == ["estimator", "best_estimator_"]
+
+    def test_an_unknown_meta_estimator_is_not_private(self):
+        bag = BaggingClassifier(declared(), n_estimators=2).fit(X, Y)
+        report = privacy_report(bag)
+        assert not report.private
+        assert report.unpaid[0].estimator == "BaggingClassifier"
+        assert sum(step.status == "paid" for step in report.steps) == 2
+
+    def test_unfitted(self):
+        with pytest.raises(NotFittedError):
+            privacy_report(make_pipeline(BoundsScaler(), declared()))

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What importing the package costs and drags in."""
+
+import subprocess
+import sys
+
+import pytest
+
+import skprivate
+
+
+def loaded_by(statement):
+    code = f"import sys; {statement}; print(' '.join(sorted({{m.split('.')[0] for m in sys.modules}})))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(out.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["import skprivate", "import skprivate.tree", "import skprivate.randomizers", "import skprivate.noise"],
+)
+def test_client_side_needs_numpy_only(statement):
+    assert not loaded_by(statement) & {"sklearn", "scipy", "joblib", "pandas", "matplotlib"}
+
+
+def test_no_optional_package_is_imported():
+    statement = "from skprivate import LocallyPrivateTreeClassifier, PublicPrivateSplit; import skprivate.datasets"
+    assert not loaded_by(statement) & {"matplotlib", "rich", "pooch", "cryptography", "dp_accounting", "dask"}
+
+
+def test_public_names_resolve_and_are_listed():
+    assert skprivate.__all__ == sorted(skprivate.__all__)
+    for name in skprivate.__all__:
+        assert getattr(skprivate, name) is not None
+    assert set(skprivate.__all__) <= set(dir(skprivate))
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        skprivate.Nothing  # noqa: B018
