@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exact samplers over random words: no floating point, no approximation but the one stated."""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from skprivate.noise._stream_kernels cimport WordStream, bit_length
+
+cdef uint64_t MAX_SCALE = <uint64_t> 1 << 52
+cdef uint64_t MAX_BLOCKS = 1024
+cdef int64_t MAX_SUM = <int64_t> 1 << 62
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Bernoulli draws
+# ---------------------------------------------------------------------------------------------------------
+cdef inline int bernoulli_ratio(WordStream stream, uint64_t a, uint64_t b) except -1 nogil:
+    """1 with probability a / b, for 0 <= a <= b <= 2^52.
+
+    A uniform real number is below a / b iff it is so in the first base-256 digit in which they differ; the
+    digits of a / b come from long division, and a remainder of 0 leaves only zeros.
+    """
+    cdef uint64_t digit, drawn
+    if a == b:
+        return 1
+    while a != 0:
+        a <<= 8  # below 2^60
+        digit = a // b
+        drawn = stream.bits(8)
+        if drawn != digit:
+            return drawn < digit
+        a -= digit * b
+    return 0
+
+
+cdef inline int bernoulli_reciprocal(WordStream stream, uint64_t k) except -1 nogil:
+    """1 with probability 1 / k, k >= 2."""
+    cdef uint64_t drawn
+    if k == 2:
+        return stream.bits(1)
+    if k == 3:
+        drawn = stream.bits(2)
+        while drawn == 3:
+            drawn = stream.bits(2)
+        return drawn == 0
+    return bernoulli_ratio(stream, 1, k)
+
+
+# Bernoulli(exp(-g)), 0 <= g <= 1: trial k succeeds with probability g / k, so that the first k trials succeed
+# with probability g^k / k! and the first failure is at an odd k with probability
+# sum_j (g^2j / (2j)! - g^(2j+1) / (2j+1)!) = exp(-g). A trial g / k is the product of independent trials
+# (1 / k and the factors of g), cheapest first: no denominator grows.
+cdef inline int bernoulli_exp(WordStream stream, uint64_t a, uint64_t b) except -1 nogil:
+    """1 with probability exp(-a / b), 0 <= a <= b."""
+    cdef uint64_t k = 1
+    while bernoulli_ratio(stream, a, b):
+        k += 1
+        if not bernoulli_reciprocal(stream, k):
+            break
+    return k & 1
+
+
+cdef inline int bernoulli_exp_one(WordStream stream) except -1 nogil:
+    """1 with probability exp(-1); its first trial always succeeds."""
+    cdef uint64_t k = 2
+    while bernoulli_reciprocal(stream, k):
+        k += 1
+    return k & 1
+
+
+cdef inline int bernoulli_exp_half(WordStream stream) except -1 nogil:
+    """1 with probability exp(-1 / 2)."""
+    cdef uint64_t k = 1
+    while stream.bits(1):
+        k += 1
+        if not bernoulli_reciprocal(stream, k):
+            break
+    return k & 1
+
+
+cdef inline int bernoulli_exp_half_square(WordStream stream, uint64_t a, uint64_t b) except -1 nogil:
+    """1 with probability exp(-(a / b)^2 / 2), 0 <= a <= b."""
+    cdef uint64_t k = 1
+    while stream.bits(1) and bernoulli_ratio(stream, a, b) and bernoulli_ratio(stream, a, b):
+        k += 1
+        if not bernoulli_reciprocal(stream, k):
+            break
+    return k & 1
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Discrete Laplace
+# ---------------------------------------------------------------------------------------------------------
+cdef int raise_tail() except -1 with gil:
+    raise OverflowError("a noise draw left the range of the sampler (probability below exp(-1000))")
+
+
+# The error value is outside the range of the draws, (-2^62, 2^62).
+cdef inline int64_t draw_laplace(
+    WordStream stream, uint64_t t, int t_bits, uint64_t s
+) except -0x7FFFFFFFFFFFFFFF nogil:
+    """X = u + t v has P(X = x) proportional to exp(-x / t); X // s gathers s neighbours to exp(-y s / t)."""
+    cdef uint64_t u, v
+    cdef int64_t magnitude
+    while True:
+        u = stream.below_within(t, t_bits)
+        if not bernoulli_exp(stream, u, t):
+            continue
+        v = 0
+        while bernoulli_exp_one(stream):
+            v += 1
+            if v == MAX_BLOCKS:
+                raise_tail()
+        u += t * v  # below 2^52 * 1024 = 2^62
+        magnitude = <int64_t> (u if s == 1 else u // s)
+        if not stream.bits(1):
+            return magnitude
+        # Zero would be drawn with both signs, twice too often.
+        if magnitude != 0:
+            return -magnitude
+
+
+cdef int check_scale(uint64_t numerator, uint64_t denominator) except -1:
+    if not (0 < numerator <= MAX_SCALE and 0 < denominator <= MAX_SCALE):
+        raise ValueError("the scale's numerator and denominator must be between 1 and 2^52")
+    return 0
+
+
+def fill_discrete_laplace(int64_t[::1] out, uint64_t t, uint64_t s, WordStream stream not None):
+    """Fill `out` with independent draws, P(x) proportional to exp(-abs(x) s / t), all in (-2^62, 2^62).
+
+    Algorithm 2 of Canonne, Kamath and Steinke, The discrete Gaussian for differential privacy (2020). Exact,
+    not constant time. OverflowError with probability below exp(-1000).
+    """
+    cdef Py_ssize_t i
+    cdef int t_bits = bit_length(t - 1)
+    check_scale(t, s)
+    with nogil:
+        for i in range(out.shape[0]):
+            out[i] = draw_laplace(stream, t, t_bits, s)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Discrete Gaussian
+# ---------------------------------------------------------------------------------------------------------
+# A Laplace draw y of scale p / q is kept with probability exp(-g), g = (q|y| - p)^2 / (2 p^2), since
+# exp(-|y| q / p) exp(-g) = exp(-(q y)^2 / (2 p^2) - 1 / 2). With |q|y| - p| = m p + r, 0 <= r < p,
+# g = (m + r / p)^2 / 2 = m^2 (1 / 2) + m (r / p) + (r / p)^2 / 2: independent trials, m^2 of exp(-1 / 2),
+# m of exp(-r / p) and one of exp(-(r / p)^2 / 2), succeed all with probability exp(-g).
+cdef inline int keep_gaussian(WordStream stream, uint64_t distance, uint64_t p) except -1 nogil:
+    cdef uint64_t m = distance // p
+    cdef uint64_t r = distance - m * p
+    cdef uint64_t _trial
+    for _trial in range(m * m):
+        if not bernoulli_exp_half(stream):
+            return 0
+    for _trial in range(m):
+        if not bernoulli_exp(stream, r, p):
+            return 0
+    return bernoulli_exp_half_square(stream, r, p)
+
+
+def fill_discrete_gaussian(int64_t[::1] out, uint64_t p, uint64_t q, WordStream stream not None):
+    """Fill `out` with independent draws, P(x) proportional to exp(-x^2 / (2 sigma^2)), sigma = p / q.
+
+    Algorithm 3 of Canonne, Kamath and Steinke (2020), with a proposal of scale sigma. Exact, not constant
+    time. All draws are in (-2^62, 2^62); OverflowError with probability below exp(-1000).
+    """
+    cdef Py_ssize_t i
+    cdef int p_bits = bit_length(p - 1)
+    cdef int64_t y
+    cdef uint64_t scaled
+    check_scale(p, q)
+    with nogil:
+        for i in range(out.shape[0]):
+            while True:
+                y = draw_laplace(stream, p, p_bits, q)
+                # q |y| <= u + t v < 2^62.
+                scaled = q * <uint64_t> (-y if y < 0 else y)
+                if keep_gaussian(stream, scaled - p if scaled > p else p - scaled, p):
+                    break
+            out[i] = y
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Sum of discrete Laplace draws
+# ---------------------------------------------------------------------------------------------------------
+cdef inline uint64_t popcount(uint64_t x) noexcept nogil:
+    """Number of ones, by sums in fields of 2, 4 and 8 bits; the product adds the bytes."""
+    x -= (x >> 1) & 0x5555555555555555ULL
+    x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL)
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0FULL
+    return (x * 0x0101010101010101ULL) >> 56
+
+
+cdef int64_t count_ones(WordStream stream, int64_t n) except -1 nogil:
+    """Ones among `n` random bits."""
+    cdef int64_t ones = 0
+    cdef int64_t _word
+    for _word in range(n >> 6):
+        ones += <int64_t> popcount(stream.word())
+    return ones + <int64_t> popcount(stream.bits(<int> (n & 63)))
+
+
+cdef int64_t draw_binomial(WordStream stream, int64_t n, const uint64_t[:] p) except -1 nogil:
+    """Successes of `n` trials of probability 0.p, p read as binary digits, the highest word first.
+
+    Each trial compares a uniform number with p digit by digit. All undecided trials draw their next digit
+    at once: under a digit 1 of p those that drew 0 succeed, under a digit 0 those that drew 1 fail, and
+    the trials that drew p's digit stay undecided.
+    """
+    cdef int64_t successes = 0
+    cdef int64_t ones
+    cdef Py_ssize_t digit = 0
+    while n > 0 and digit < 64 * p.shape[0]:
+        ones = count_ones(stream, n)
+        if (p[digit >> 6] >> (63 - (digit & 63))) & 1:
+            successes += n - ones
+            n = ones
+        else:
+            n -= ones
+        digit += 1
+    return successes
+
+
+cdef int raise_sum() except -1 with gil:
+    raise OverflowError("the sum of the noise draws left the range of the sampler (probability below 2^-300)")
+
+
+cdef int64_t draw_geometric_sum(
+    WordStream stream, int64_t n, const uint64_t[:, ::1] bit_probabilities
+) except -1 nogil:
+    """A geometric number is sum_i 2^i B_i with independent bits B_i; so is a sum of n, with binomials."""
+    cdef int64_t total = 0
+    cdef int64_t count
+    cdef int i
+    for i in range(<int> bit_probabilities.shape[0]):
+        count = draw_binomial(stream, n, bit_probabilities[i])
+        if count > (MAX_SUM - total) >> i:
+            raise_sum()
+        total += count << i
+    return total
+
+
+def fill_laplace_sum(
+    int64_t[::1] out, int64_t n, const uint64_t[:, ::1] bit_probabilities, WordStream stream not None
+):
+    """Fill `out` with sums of `n` discrete Laplace draws, each the difference of two sums of geometrics.
+
+    Row i of `bit_probabilities` holds P(bit i of a geometric is 1) as a binary fraction, the highest word
+    first; the draw is exact for these probabilities.
+    """
+    cdef Py_ssize_t i
+    cdef int64_t positive
+    if n < 0 or bit_probabilities.shape[0] > 62:
+        raise ValueError("n must not be negative, and there must be at most 62 bits")
+    with nogil:
+        for i in range(out.shape[0]):
+            positive = draw_geometric_sum(stream, n, bit_probabilities)
+            out[i] = positive - draw_geometric_sum(stream, n, bit_probabilities)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Uniform and Bernoulli vectors
+# ---------------------------------------------------------------------------------------------------------
+def fill_bits(uint64_t[::1] out, int k, WordStream stream not None):
+    """Fill `out` with uniform numbers of `k` bits, 0 <= k <= 64."""
+    cdef Py_ssize_t i
+    if not 0 <= k <= 64:
+        raise ValueError("k must be between 0 and 64")
+    with nogil:
+        for i in range(out.shape[0]):
+            out[i] = stream.bits(k)
+
+
+def fill_below(int64_t[::1] out, const int64_t[::1] bounds, WordStream stream not None):
+    """Fill ``out[i]`` with a uniform number in [0, bounds[i])."""
+    cdef Py_ssize_t i
+    if out.shape[0] != bounds.shape[0]:
+        raise ValueError("out and bounds must have the same length")
+    for i in range(bounds.shape[0]):
+        if bounds[i] < 1:
+            raise ValueError("bounds must be at least 1")
+    with nogil:
+        for i in range(out.shape[0]):
+            out[i] = <int64_t> stream.below(<uint64_t> bounds[i])
+
+
+def fill_bernoulli(uint8_t[::1] out, const uint64_t[::1] thresholds, WordStream stream not None):
+    """Fill ``out[i]`` with 1 with probability thresholds[i] / 2^64, else 0."""
+    cdef Py_ssize_t i
+    if out.shape[0] != thresholds.shape[0]:
+        raise ValueError("out and thresholds must have the same length")
+    with nogil:
+        for i in range(out.shape[0]):
+            out[i] = <uint8_t> stream.bernoulli(thresholds[i])
