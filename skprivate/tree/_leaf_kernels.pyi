@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows to leaves, and leaves to counts."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+def apply_rows(
+    X: NDArray[np.float64],
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float64],
+    left: NDArray[np.int32],
+    leaf_index: NDArray[np.int32],
+    depth: int,
+    out: NDArray[np.int32],
+) -> None: ...
+def count_leaves(leaves: NDArray[np.int32], labels: NDArray[np.int32], out: NDArray[np.int64]) -> None: ...
