@@ -142,7 +142,7 @@ class PrivacySpent:
     reasons: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_text(self.mechanism, "mechanism")
+        check_text(self.mechanism, "mechanism")
         for name, allowed in _CHOICES.items():
             _check_choice(getattr(self, name), name, allowed)
         resolved = {
@@ -247,7 +247,8 @@ class _FrozenMapping(Mapping[str, Any]):
         return _FrozenMapping, (dict(self._items),)
 
 
-def _check_text(value: object, name: str) -> None:
+def check_text(value: object, name: str) -> None:
+    """Refuse what is no text, and empty text."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, got {type(value).__name__}.")
     if not value.strip():
@@ -285,7 +286,7 @@ def _texts(values: Any, name: str) -> tuple[str, ...]:
     if not isinstance(values, (tuple, list)):
         raise TypeError(f"{name} must be a tuple of str, got {type(values).__name__}.")
     for value in values:
-        _check_text(value, f"each of {name}")
+        check_text(value, f"each of {name}")
     return tuple(values)
 
 
@@ -293,7 +294,7 @@ def _freeze_mapping(items: Any, name: str) -> _FrozenMapping:
     if not isinstance(items, Mapping):
         raise TypeError(f"{name} must be a mapping, got {type(items).__name__}.")
     for key in items:
-        _check_text(key, f"each key of {name}")
+        check_text(key, f"each key of {name}")
     return _FrozenMapping({str(key): _freeze(value, name) for key, value in items.items()})
 
 

@@ -38,7 +38,24 @@ def test_deepest_and_latest_mount_decides(path, kind):
     assert network_file_system(Path(path), TABLE) == kind
 
 
-@pytest.mark.parametrize("kind", sorted(_mounts._NETWORK) + ["fuse.sshfs", "fuse.glusterfs"])
+KINDS = (
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "fuse.sshfs",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "ceph",
+    "glusterfs",
+    "fuse.glusterfs",
+    "afs",
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_kinds(kind):
     assert network_file_system(Path("/x/ledger"), f"a / ext4 rw 0 0\nb /x {kind} rw 0 0\n") == kind
 

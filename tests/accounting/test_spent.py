@@ -118,6 +118,8 @@ def test_copies_are_equal_and_stay_read_only(duplicate):
         spent.epsilon = Fraction(1)
     with pytest.raises(TypeError):
         spent.unprotected["n"] = 0
+    with pytest.raises(TypeError):
+        spent.unprotected._items["n"] = 0
     with pytest.raises(AttributeError):
         spent.unprotected._items = {}
     with pytest.raises(AttributeError):
