@@ -295,8 +295,8 @@ class PrivacyLedger:
         raise BudgetExceededError(
             f"A run of {_amounts(spent.epsilon, spent.delta)} would pass the ceiling of the ledger "
             f"{self._path} by {_amounts(*excess)}: spent so far {_amounts(before.epsilon, before.delta)}, "
-            f"ceiling {_amounts(self.epsilon, self.delta)}. Nothing was spent. Ask for less, or run fewer fits; "
-            'amounts are exact, so give decimals as Fraction("0.1").'
+            f"ceiling {_amounts(self.epsilon, self.delta)}. Nothing was spent. Ask for less, or run fewer "
+            'fits; amounts are exact, so give decimals as Fraction("0.1").'
         )
 
     def _left(self, epsilon: Fraction, delta: Fraction) -> tuple[Fraction | float, Fraction | float]:
