@@ -1,1 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""Accounting: what a fit spent, what is claimed for it, and the ledger that adds it up."""
+
+from ._ledger import LedgerEntry, PrivacyLedger
+from ._spent import PrivacySpent
+
+__all__ = ["LedgerEntry", "PrivacyLedger", "PrivacySpent"]

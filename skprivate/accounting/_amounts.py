@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exact amounts of privacy: conversion to fractions, sums, text for storage and for people."""
+
+import math
+import numbers
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+_DECIMAL = re.compile(r"([0-9]+)/([0-9]+)")
+_HEXADECIMAL = re.compile(r"([0-9a-f]+)/([0-9a-f]+)")
+
+
+def exact(value: Any, name: str) -> Fraction:
+    """Return the finite real number ``value`` as the Fraction equal to it.
+
+    Raises
+    ------
+    TypeError
+        If it is no int, float or Fraction (NumPy's scalars count as such, booleans do not).
+    ValueError
+        If it is infinite or not a number.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be an int, a float or a Fraction, got {type(value).__name__}.")
+    if isinstance(value, numbers.Rational):
+        # int(): a NumPy integer inside a Fraction would overflow.
+        return Fraction(int(value.numerator), int(value.denominator))
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be finite.")
+    number: Any = value
+    return Fraction(*number.as_integer_ratio())
+
+
+def positive(value: Any, name: str) -> Fraction:
+    """Return ``value`` as a Fraction above 0."""
+    amount = exact(value, name)
+    if amount <= 0:
+        raise ValueError(f"{name} must be greater than 0.")
+    return amount
+
+
+def probability(value: Any, name: str) -> Fraction:
+    """Return ``value`` as a Fraction in [0, 1)."""
+    amount = exact(value, name)
+    if not 0 <= amount < 1:
+        raise ValueError(f"{name} must be at least 0 and below 1.")
+    return amount
+
+
+def exact_sum(amounts: Iterable[Fraction]) -> Fraction:
+    """Add fractions pairwise: with n different denominators a running sum would take n long additions."""
+    terms = list(amounts) or [Fraction(0)]
+    while len(terms) > 1:
+        terms = [sum(terms[i : i + 2], Fraction(0)) for i in range(0, len(terms), 2)]
+    return terms[0]
+
+
+def to_text(amount: Fraction) -> str:
+    """Write one amount as 'numerator/denominator'."""
+    return f"{amount.numerator}/{amount.denominator}"
+
+
+def from_text(text: Any) -> Fraction:
+    """Read `to_text` back; anything else is a ValueError."""
+    return _parse(text, _DECIMAL, 10)
+
+
+def to_hex(amount: Fraction) -> str:
+    """Write a sum as text; sums outgrow the number of decimal digits that Python agrees to print."""
+    return f"{amount.numerator:x}/{amount.denominator:x}"
+
+
+def from_hex(text: Any) -> Fraction:
+    """Read `to_hex` back; anything else is a ValueError."""
+    return _parse(text, _HEXADECIMAL, 16)
+
+
+def show(amount: Fraction | float) -> str:
+    """Print an amount to six significant digits."""
+    return f"{float(amount):.6g}"
+
+
+def _parse(text: Any, pattern: re.Pattern[str], base: int) -> Fraction:
+    match = pattern.fullmatch(text) if isinstance(text, str) else None
+    if match is None or not int(match[2], base):
+        raise ValueError("not an amount")
+    return Fraction(int(match[1], base), int(match[2], base))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The printed report of a ledger."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ._amounts import exact_sum, show
+
+if TYPE_CHECKING:
+    from ._ledger import LedgerEntry
+
+_HEADER = ("label", "estimator", "fits", "epsilon", "delta", "not private")
+_NOTES = (
+    "Totals are by basic composition over EVERY entry, as if all touched the same rows.",
+    "Fits made by a plain GridSearchCV are counted, but its cv_results_, its best_score_ and its choice are",
+    "exact functions of private rows that no entry covers.",
+    "Printed amounts are rounded to six digits; entries() has the exact ones.",
+)
+
+
+def write_report(
+    *,
+    title: str,
+    entries: Sequence[LedgerEntry],
+    spent: tuple[Fraction, Fraction],
+    ceiling: tuple[Fraction, Fraction] | None,
+    remaining: tuple[Fraction | float, Fraction | float],
+) -> str:
+    """Return the table of the entries by label and estimator, the totals and what they mean."""
+    exposed = sum(not entry.private for entry in entries)
+    lines = [title, *_table(entries, spent), ""]
+    if ceiling is None:
+        lines.append("Ceiling: none")
+    else:
+        lines.append(f"Ceiling: epsilon = {show(ceiling[0])}, delta = {show(ceiling[1])}")
+        lines.append(f"Remaining: epsilon = {show(remaining[0])}, delta = {show(remaining[1])}")
+    lines.append(f"Not private: {exposed} of {len(entries)} entries{_nominal(exposed)}")
+    return "\n".join([*lines, *_kinds(entries), *_NOTES])
+
+
+def _table(entries: Sequence[LedgerEntry], spent: tuple[Fraction, Fraction]) -> list[str]:
+    groups: defaultdict[tuple[str, str], list[LedgerEntry]] = defaultdict(list)
+    for entry in entries:
+        groups[entry.label or "-", entry.estimator].append(entry)
+    rows = [_HEADER]
+    for (label, estimator), group in groups.items():
+        sums = exact_sum(entry.epsilon for entry in group), exact_sum(entry.delta for entry in group)
+        rows.append((label, estimator, *_numbers(group, sums)))
+    rows.append(("total", "", *_numbers(entries, spent)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [_line(row, widths) for row in rows]
+
+
+def _numbers(entries: Sequence[LedgerEntry], sums: tuple[Fraction, Fraction]) -> tuple[str, str, str, str]:
+    exposed = sum(not entry.private for entry in entries)
+    return str(len(entries)), show(sums[0]), show(sums[1]), str(exposed)
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    texts = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
+    numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+    return "  ".join(texts + numbers)
+
+
+def _nominal(exposed: int) -> str:
+    return ", charged their nominal amounts: no total holds for their rows" if exposed else ""
+
+
+def _kinds(entries: Sequence[LedgerEntry]) -> list[str]:
+    kinds = Counter((entry.relation, entry.unit) for entry in entries)
+    if len(kinds) < 2:
+        return [f"Relation and unit: {relation}, {unit}" for relation, unit in kinds]
+    # A sum over different relations is a sum of numbers that mean different things.
+    lines = [
+        f"Relation and unit: {relation}, {unit} ({count} entries)"
+        for (relation, unit), count in kinds.items()
+    ]
+    return [*lines, "Entries differ in relation or unit: the totals hold for neither alone."]

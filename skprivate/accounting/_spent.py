@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one fit spent and what is claimed for it."""
+
+import math
+import operator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from ._amounts import positive, probability, show
+
+Relation = Literal["replace-one", "add-remove", "local", "label"]
+Unit = Literal["row", "group"]
+NoiseSource = Literal["os-entropy", "seeded"]
+Deployment = Literal["curator", "simulated", "collected"]
+Claim = Literal["dp", "not-private"]
+
+_CHOICES = {
+    "relation": get_args(Relation),
+    "unit": get_args(Unit),
+    "noise_source": get_args(NoiseSource),
+    "deployment": get_args(Deployment),
+    "claim": get_args(Claim),
+}
+_RELATIONS = {
+    "replace-one": "replace-one: data sets of the same size that differ in one unit's values",
+    "add-remove": "add-remove: data sets of which one has one unit more",
+    "local": "local: each unit's report is private by itself, whatever it holds",
+    "label": "label: data sets that differ in one unit's label; the features are NOT protected",
+}
+_UNITS = {
+    "row": "row: one ROW is protected; persons with several rows are not covered without `groups`",
+    "group": "group: all rows of one group (one person, say) are protected together",
+}
+_DEPLOYMENTS = {
+    "curator": "curator: whoever ran fit saw the rows and is trusted; the released values are protected",
+    "simulated": "simulated: local reports drawn in one place: whoever ran fit saw the rows",
+    "collected": "collected: reports came from the clients; whoever ran fit saw reports, not rows",
+}
+_SOURCES = {
+    "os-entropy": "entropy of the operating system",
+    "seeded": "seeded: whoever knows the seed can subtract the noise",
+}
+_PLAIN = (str, bytes, int, float, Fraction, date, timedelta, type(None))
+_WIDTH = 200  # characters of one printed value: bounds of a thousand features stay one line
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacySpent:
+    """What one fit of a private estimator spent, and what is claimed for it.
+
+    Parameters
+    ----------
+    mechanism : str
+        Name of the mechanism, such as "discrete Laplace".
+    epsilon : Fraction
+        Proven upper bound on the mechanism's privacy loss, above 0. Ints and floats are converted exactly.
+    delta : Fraction, default=0
+        In [0, 1). Ints and floats are converted exactly.
+    rho : Fraction or None, default=None
+        Parameter of zero-concentrated differential privacy, above 0, where the mechanism has one.
+    relation : {"replace-one", "add-remove", "local", "label"}
+        Which data sets count as neighbours.
+    unit : {"row", "group"}, default="row"
+        What a neighbour differs in: one row, or all rows of one group.
+    max_rows_per_unit : int, default=1
+        Rows that one unit contributes at most; 1 if the unit is a row.
+    sensitivity : int, Fraction or None, default=None
+        Sensitivity in units of the integer grid, above 0.
+    noise_scale : int, Fraction or None
+        Scale of the noise in units of the integer grid, above 0; None for mechanisms without additive noise.
+    noise_source : {"os-entropy", "seeded"}
+        Where the randomness came from.
+    deployment : {"curator", "simulated", "collected"}
+        Who saw the rows.
+    public_inputs : tuple of str, default=()
+        Names of the inputs that were declared public.
+    unprotected : mapping from str to value, default={}
+        Quantities that the release shows and epsilon does not cover: number of rows, bounds, depth, classes.
+        Text, numbers, dates, None, and sequences, arrays and mappings of those; kept as tuples and read-only
+        mappings.
+    claim : {"dp", "not-private"}
+        What is claimed. A seeded run cannot claim "dp".
+    reasons : tuple of str, default=()
+        Why the run is not private; empty if and only if the claim is "dp".
+
+    Attributes
+    ----------
+    private : bool
+        Whether the claim is differential privacy.
+    effective_epsilon : float
+        ``epsilon``, or infinity when the run is not private.
+
+    Raises
+    ------
+    TypeError
+        If a field is of another type.
+    ValueError
+        If a field is out of its range, or the fields contradict each other.
+
+    Notes
+    -----
+    **Privacy**: the object is meant to be published and carries only what it is given. To keep private values
+    out of it, ``unprotected`` and ``reasons`` included, is the duty of whoever builds it. The claim is what
+    the software claims, not a certificate.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from skprivate.accounting import PrivacySpent
+    >>> spent = PrivacySpent(
+    ...     mechanism="discrete Laplace", epsilon=Fraction(1, 2), relation="replace-one", sensitivity=2,
+    ...     noise_scale=4, noise_source="os-entropy", deployment="curator", claim="dp",
+    ...     unprotected={"n": 100},
+    ... )
+    >>> spent.private, spent.effective_epsilon
+    (True, 0.5)
+    >>> print(spent)  # doctest: +ELLIPSIS
+    Claim: differential privacy (claimed by the software, not certified)
+      epsilon: 0.5 (exactly 1/2)
+      delta: 0
+      ...
+    """
+
+    mechanism: str
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    relation: Relation
+    unit: Unit = "row"
+    max_rows_per_unit: int = 1
+    sensitivity: int | Fraction | None = None
+    noise_scale: int | Fraction | None
+    noise_source: NoiseSource
+    deployment: Deployment
+    public_inputs: tuple[str, ...] = ()
+    unprotected: Mapping[str, Any] = field(default_factory=dict)
+    claim: Claim
+    reasons: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_text(self.mechanism, "mechanism")
+        for name, allowed in _CHOICES.items():
+            _check_choice(getattr(self, name), name, allowed)
+        resolved = {
+            "epsilon": positive(self.epsilon, "epsilon"),
+            "delta": probability(self.delta, "delta"),
+            "rho": None if self.rho is None else positive(self.rho, "rho"),
+            "max_rows_per_unit": _count(self.max_rows_per_unit, "max_rows_per_unit"),
+            "sensitivity": _grid_amount(self.sensitivity, "sensitivity"),
+            "noise_scale": _grid_amount(self.noise_scale, "noise_scale"),
+            "public_inputs": _texts(self.public_inputs, "public_inputs"),
+            "unprotected": _freeze_mapping(self.unprotected, "unprotected"),
+            "reasons": _texts(self.reasons, "reasons"),
+        }
+        for name, value in resolved.items():
+            object.__setattr__(self, name, value)
+        self._check_consistency()
+
+    def _check_consistency(self) -> None:
+        if self.unit == "row" and self.max_rows_per_unit != 1:
+            raise ValueError("max_rows_per_unit must be 1 when the unit is 'row'.")
+        if self.private and self.noise_source == "seeded":
+            raise ValueError("A seeded run is not private: claim must be 'not-private'.")
+        if self.private and self.reasons:
+            raise ValueError("reasons say why a run is not private: they must be empty when claim is 'dp'.")
+        if not self.private and not self.reasons:
+            raise ValueError("reasons must say why the run is not private when claim is 'not-private'.")
+
+    @property
+    def private(self) -> bool:
+        """Whether the claim is differential privacy."""
+        return self.claim == "dp"
+
+    @property
+    def effective_epsilon(self) -> float:
+        """Epsilon as a float, infinite when the run is not private."""
+        return float(self.epsilon) if self.private else math.inf
+
+    def __str__(self) -> str:
+        lines = [*self._claim_lines(), *self._mechanism_lines()]
+        lines += [f"unprotected {name}: {_print(value)}" for name, value in self.unprotected.items()]
+        lines += [f"not private because: {reason}" for reason in self.reasons]
+        return "\n  ".join(lines)
+
+    def _claim_lines(self) -> list[str]:
+        if self.private:
+            claim, epsilon = "differential privacy (claimed by the software, not certified)", "{}"
+        else:
+            claim, epsilon = "NOT PRIVATE", "infinite (nominal amount, as charged: {})"
+        lines = [f"Claim: {claim}", f"epsilon: {epsilon.format(_print_amount(self.epsilon))}"]
+        lines.append(f"delta: {_print_amount(self.delta)}")
+        if self.rho is not None:
+            lines.append(f"rho (zCDP): {_print_amount(self.rho)}")
+        return [
+            *lines,
+            f"relation: {_RELATIONS[self.relation]}",
+            f"unit: {_UNITS[self.unit]}",
+            f"rows per unit: at most {self.max_rows_per_unit}",
+            f"deployment: {_DEPLOYMENTS[self.deployment]}",
+        ]
+
+    def _mechanism_lines(self) -> list[str]:
+        return [
+            f"mechanism: {self.mechanism}",
+            f"sensitivity (integer grid): {_print(self.sensitivity)}",
+            f"noise scale (integer grid): {_print(self.noise_scale)}",
+            f"noise source: {_SOURCES[self.noise_source]}",
+            f"public inputs: {', '.join(self.public_inputs) or 'none'}",
+        ]
+
+
+class _FrozenMapping(Mapping[str, Any]):
+    """A read-only, hashable mapping that stays one through pickle and copy, as MappingProxyType does not."""
+
+    __slots__ = ("_items",)
+    _items: Mapping[str, Any]
+
+    def __init__(self, items: Mapping[str, Any]) -> None:
+        object.__setattr__(self, "_items", MappingProxyType(dict(items)))
+
+    def __getitem__(self, key: str) -> Any:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("This mapping is read-only.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("This mapping is read-only.")
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))
+
+    def __repr__(self) -> str:
+        return repr(dict(self._items))
+
+    def __reduce__(self) -> tuple[type["_FrozenMapping"], tuple[dict[str, Any]]]:
+        return _FrozenMapping, (dict(self._items),)
+
+
+def check_text(value: object, name: str) -> None:
+    """Refuse what is no text, and empty text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a str, got {type(value).__name__}.")
+    if not value.strip():
+        raise ValueError(f"{name} must not be empty.")
+
+
+def _check_choice(value: object, name: str, allowed: tuple[str, ...]) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a str, got {type(value).__name__}.")
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}.")
+
+
+def _count(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an int, got {type(value).__name__}.")
+    if operator.index(value) < 1:
+        raise ValueError(f"{name} must be at least 1.")
+    return operator.index(value)
+
+
+def _grid_amount(value: Any, name: str) -> int | Fraction | None:
+    if value is None:
+        return None
+    if isinstance(value, Fraction):
+        return positive(value, name)
+    # A float cannot be on the integer grid by accident: refuse it rather than guess what was meant.
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an int, a Fraction or None, got {type(value).__name__}.")
+    return int(positive(operator.index(value), name))
+
+
+def _texts(values: Any, name: str) -> tuple[str, ...]:
+    # A str is a sequence of str: ("seeded") for ("seeded",) would become six reasons.
+    if not isinstance(values, (tuple, list)):
+        raise TypeError(f"{name} must be a tuple of str, got {type(values).__name__}.")
+    for value in values:
+        check_text(value, f"each of {name}")
+    return tuple(values)
+
+
+def _freeze_mapping(items: Any, name: str) -> _FrozenMapping:
+    if not isinstance(items, Mapping):
+        raise TypeError(f"{name} must be a mapping, got {type(items).__name__}.")
+    for key in items:
+        check_text(key, f"each key of {name}")
+    return _FrozenMapping({str(key): _freeze(value, name) for key, value in items.items()})
+
+
+def _freeze(value: Any, name: str) -> Any:
+    if hasattr(value, "tolist"):  # NumPy arrays and scalars, pandas columns, without importing either
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return tuple(_freeze(item, name) for item in value)
+    if isinstance(value, Mapping):
+        return _freeze_mapping(value, name)
+    if not isinstance(value, _PLAIN):
+        raise TypeError(f"{name} holds a {type(value).__name__}; give text, numbers, sequences or mappings.")
+    return value
+
+
+def _print_amount(amount: Fraction) -> str:
+    rounded = show(amount)
+    return rounded if rounded == str(amount) else f"{rounded} (exactly {amount})"
+
+
+def _print(value: object) -> str:
+    # One line: text with a line break in it could pass for another line of the block.
+    text = "none" if value is None else " ".join(str(value).split())
+    return text if len(text) <= _WIDTH else text[:_WIDTH] + " ..."

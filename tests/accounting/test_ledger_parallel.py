@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Threads, forked and spawned processes, joblib and scikit-learn's searches share one ledger."""
+
+import multiprocessing
+import os
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed, parallel_config
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_classification
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skprivate.accounting import PrivacyLedger, PrivacySpent
+from skprivate.exceptions import BudgetExceededError
+
+N = 20  # charges of 1/10 that the ceiling allows
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+
+
+class ToyClassifier(ClassifierMixin, BaseEstimator):
+    """Charge a ledger in fit, and predict the most frequent class."""
+
+    def __init__(self, epsilon=0.1, ledger=None):
+        self.epsilon = epsilon
+        self.ledger = ledger
+
+    def fit(self, X, y):
+        X, y = validate_data(self, X, y)
+        check_classification_targets(y)
+        if self.ledger is not None:
+            self.ledger.charge(spend(self.epsilon), type(self).__name__)
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.most_ = self.classes_[counts.argmax()]
+        return self
+
+    def predict(self, X):
+        check_is_fitted(self)
+        return np.full(len(validate_data(self, X, reset=False)), self.most_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def spend(epsilon):
+    return PrivacySpent(
+        mechanism="discrete Laplace",
+        epsilon=epsilon,
+        relation="replace-one",
+        noise_scale=4,
+        noise_source="os-entropy",
+        deployment="curator",
+        claim="dp",
+    )
+
+
+def try_to_charge(ledger):
+    """Return whether the ledger took a tenth."""
+    try:
+        ledger.charge(spend(Fraction(1, 10)), "Toy")
+    except BudgetExceededError:
+        return False
+    return True
+
+
+def try_several_times(ledger, times):
+    return sum(try_to_charge(ledger) for _ in range(times))
+
+
+def create_and_charge(path):
+    return PrivacyLedger(path, epsilon=Fraction(N, 10)), try_to_charge(PrivacyLedger(path, Fraction(N, 10)))
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return PrivacyLedger(tmp_path / "study.ledger", epsilon=Fraction(N, 10))
+
+
+def assert_exactly_used_up(ledger, succeeded):
+    assert succeeded == N
+    assert ledger.spent() == (Fraction(N, 10), 0)
+    assert len(ledger.entries()) == N
+    assert ledger.remaining() == (0, 0)
+    assert [file.name for file in ledger.path.parent.iterdir()] == ["study.ledger"]
+
+
+def test_threads_never_overspend(ledger):
+    with ThreadPoolExecutor(8) as pool:
+        succeeded = sum(pool.map(lambda _: try_to_charge(ledger), range(N + 10)))
+    assert_exactly_used_up(ledger, succeeded)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+@pytest.mark.parametrize("method", [pytest.param("fork", marks=needs_fork), "spawn"])
+def test_processes_never_overspend(ledger, method):
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(3, mp_context=context) as pool:
+        succeeded = sum(pool.map(try_several_times, [ledger] * 3, [N // 3 + 4] * 3))
+    assert_exactly_used_up(ledger, succeeded)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_joblib_never_overspends(ledger, backend):
+    taken = Parallel(n_jobs=2, backend=backend)(delayed(try_to_charge)(ledger) for _ in range(N + 10))
+    assert_exactly_used_up(ledger, sum(taken))
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+def test_fork_while_another_thread_charges(tmp_path):
+    # A child that inherits an open transaction believes that it holds its locks, and waits or overwrites.
+    ledger = PrivacyLedger(tmp_path / "study.ledger")
+    stop = threading.Event()
+
+    def charge_on():
+        while not stop.is_set():
+            try_to_charge(ledger)
+
+    thread = threading.Thread(target=charge_on)
+    thread.start()
+    context = multiprocessing.get_context("fork")
+    children = [context.Process(target=try_several_times, args=(ledger, 2)) for _ in range(10)]
+    try:
+        for child in children:
+            child.start()
+        for child in children:
+            child.join(20)
+        codes = [child.exitcode for child in children]
+    finally:
+        stop.set()
+        thread.join()
+        for child in children:
+            child.kill()
+    assert codes == [0] * 10
+    assert ledger.spent()[0] == Fraction(len(ledger.entries()), 10)
+
+
+def test_processes_that_create_the_same_ledger_at_once_share_it(tmp_path):
+    path = tmp_path / "study.ledger"
+    results = Parallel(n_jobs=4, backend="loky")(delayed(create_and_charge)(path) for _ in range(N))
+    ledgers = {ledger for ledger, _ in results}
+    assert ledgers == {PrivacyLedger(path, epsilon=Fraction(N, 10))}
+    assert_exactly_used_up(ledgers.pop(), sum(taken for _, taken in results))
+
+
+def test_threads_that_create_the_same_ledger_at_once_share_it(tmp_path):
+    path = tmp_path / "study.ledger"
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(create_and_charge, [path] * N))
+    assert len({ledger for ledger, _ in results}) == 1
+    assert_exactly_used_up(results[0][0], sum(taken for _, taken in results))
+
+
+def grid_search(ledger, **options):
+    pipeline = make_pipeline(FunctionTransformer(), ToyClassifier(ledger=ledger))
+    return GridSearchCV(pipeline, {"toyclassifier__epsilon": [0.25, 0.5]}, cv=3, n_jobs=2, **options)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(60, random_state=0)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_every_fit_of_a_search_is_counted(tmp_path, data, backend):
+    ledger = PrivacyLedger(tmp_path / "study.ledger", epsilon=3)
+    search = grid_search(ledger)
+    with parallel_config(backend=backend), ledger.label("search"):
+        search.fit(*data)
+    entries = ledger.entries()
+    assert len(entries) == 3 * 2 + 1
+    assert {(entry.label, entry.estimator) for entry in entries} == {("search", "ToyClassifier")}
+    refit = search.best_params_["toyclassifier__epsilon"]
+    assert ledger.spent() == (Fraction(3 * 0.25 + 3 * 0.5 + refit), 0)
+    assert search.best_estimator_[-1].ledger is ledger
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_search_beyond_the_ceiling_has_missing_scores_and_does_not_overspend(tmp_path, data, backend):
+    ledger = PrivacyLedger(tmp_path / "study.ledger", epsilon=1)
+    search = grid_search(ledger, refit=False).set_params(param_grid={"toyclassifier__epsilon": [0.25]}, cv=5)
+    with parallel_config(backend=backend), pytest.warns((FitFailedWarning, UserWarning)) as warned:
+        search.fit(*data)
+    assert any("BudgetExceededError" in str(warning.message) for warning in warned)
+    scores = [search.cv_results_[f"split{fold}_test_score"][0] for fold in range(5)]
+    assert np.isnan(scores).sum() == 1
+    assert len(ledger.entries()) == 4
+    assert ledger.spent() == (1, 0)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_search_with_error_score_raise_stops(tmp_path, data, backend):
+    ledger = PrivacyLedger(tmp_path / "study.ledger", epsilon=0.5)
+    with parallel_config(backend=backend), pytest.raises(BudgetExceededError, match="Nothing was spent"):
+        grid_search(ledger, error_score="raise").fit(*data)
+    assert ledger.spent()[0] <= Fraction(1, 2)
+
+
+def test_scikit_learns_checks_pass_with_a_ledger(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "study.ledger")
+
+    results = check_estimator(ToyClassifier(ledger=ledger), on_skip=None)
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
+    assert len(ledger.entries()) > 20

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `PrivacySpent` accepts, says and survives."""
+
+import copy
+import dataclasses
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from skprivate.accounting import PrivacySpent
+
+
+def make(**changes):
+    fields = {
+        "mechanism": "discrete Laplace",
+        "epsilon": Fraction(1, 2),
+        "relation": "replace-one",
+        "sensitivity": 2,
+        "noise_scale": 4,
+        "noise_source": "os-entropy",
+        "deployment": "curator",
+        "public_inputs": ("bounds",),
+        "unprotected": {"n": 100, "bounds": [[0.0, 1.0], [2.0, 3.0]]},
+        "claim": "dp",
+    }
+    return PrivacySpent(**(fields | changes))
+
+
+def test_private_run():
+    spent = make()
+    assert spent.private
+    assert spent.effective_epsilon == 0.5
+    assert (spent.delta, spent.unit, spent.max_rows_per_unit) == (0, "row", 1)
+
+
+def test_run_that_is_not_private_keeps_its_nominal_epsilon():
+    spent = make(claim="not-private", reasons=("bounds were read from private rows",))
+    assert not spent.private
+    assert spent.effective_epsilon == math.inf
+    assert spent.epsilon == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("value", [1, 0.1, Fraction(1, 3), np.float64(0.1), np.float32(0.1), np.int64(2)])
+def test_amounts_become_equal_fractions_of_python_ints(value):
+    epsilon = make(epsilon=value).epsilon
+    assert type(epsilon) is Fraction
+    assert epsilon == value
+    assert type(epsilon.numerator) is int
+    assert make(delta=0.25).delta == Fraction(1, 4)
+    assert make(rho=0.5).rho == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"epsilon": 0}, ValueError),
+        ({"epsilon": -1}, ValueError),
+        ({"epsilon": math.inf}, ValueError),
+        ({"epsilon": math.nan}, ValueError),
+        ({"epsilon": "1"}, TypeError),
+        ({"epsilon": True}, TypeError),
+        ({"epsilon": None}, TypeError),
+        ({"delta": 1}, ValueError),
+        ({"delta": -0.1}, ValueError),
+        ({"rho": 0}, ValueError),
+        ({"mechanism": ""}, ValueError),
+        ({"mechanism": None}, TypeError),
+        ({"relation": "neighbours"}, ValueError),
+        ({"relation": ["local"]}, TypeError),
+        ({"unit": "person"}, ValueError),
+        ({"noise_source": "numpy"}, ValueError),
+        ({"deployment": "cloud"}, ValueError),
+        ({"claim": "certified"}, ValueError),
+        ({"max_rows_per_unit": 2}, ValueError),
+        ({"max_rows_per_unit": 0, "unit": "group"}, ValueError),
+        ({"max_rows_per_unit": 1.5, "unit": "group"}, TypeError),
+        ({"sensitivity": 1.5}, TypeError),
+        ({"sensitivity": 0}, ValueError),
+        ({"noise_scale": -1}, ValueError),
+        ({"noise_scale": True}, TypeError),
+        ({"public_inputs": "bounds"}, TypeError),
+        ({"public_inputs": (1,)}, TypeError),
+        ({"reasons": ("why",)}, ValueError),
+        ({"claim": "not-private"}, ValueError),
+        ({"claim": "not-private", "reasons": "seeded"}, TypeError),
+        ({"claim": "not-private", "reasons": ("",)}, ValueError),
+        ({"noise_source": "seeded"}, ValueError),
+        ({"unprotected": [("n", 1)]}, TypeError),
+        ({"unprotected": {1: 1}}, TypeError),
+        ({"unprotected": {"model": object()}}, TypeError),
+    ],
+)
+def test_wrong_fields_are_refused(changes, error):
+    with pytest.raises(error, match=next(iter(changes)) + "|reasons|seeded"):
+        make(**changes)
+
+
+def test_refused_value_is_not_repeated_in_the_message():
+    class Secret:
+        def __repr__(self):
+            return "sentinel"
+
+    with pytest.raises(TypeError) as caught:
+        make(unprotected={"rows": Secret()})
+    assert "sentinel" not in str(caught.value)
+
+
+@pytest.mark.parametrize("duplicate", [lambda s: pickle.loads(pickle.dumps(s)), copy.deepcopy, copy.copy])
+def test_copies_are_equal_and_stay_read_only(duplicate):
+    spent = duplicate(make())
+    assert spent == make()
+    assert hash(spent) == hash(make())
+    assert spent != make(unprotected={"n": 101})
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        spent.epsilon = Fraction(1)
+    with pytest.raises(TypeError):
+        spent.unprotected["n"] = 0
+    with pytest.raises(TypeError):
+        spent.unprotected._items["n"] = 0
+    with pytest.raises(AttributeError):
+        spent.unprotected._items = {}
+    with pytest.raises(AttributeError):
+        del spent.unprotected._items
+
+
+def test_unprotected_is_a_frozen_copy():
+    given = {"n": np.int64(7), "bounds": np.eye(2), "classes": ["a", "b"], "more": {"depth": [1, 2]}}
+    spent = make(unprotected=given)
+    given["classes"].append("c")
+    given["n"] = 8
+    assert spent.unprotected == {
+        "n": 7,
+        "bounds": ((1.0, 0.0), (0.0, 1.0)),
+        "classes": ("a", "b"),
+        "more": {"depth": (1, 2)},
+    }
+    assert type(spent.unprotected["n"]) is int
+
+
+def test_dataclass_tools_work():
+    assert dataclasses.replace(make(), epsilon=1).epsilon == 1
+    assert dataclasses.asdict(make())["unprotected"]["n"] == 100
+
+
+def test_print_of_a_private_run():
+    text = str(make(rho=Fraction(1, 8)))
+    assert text.splitlines()[0] == "Claim: differential privacy (claimed by the software, not certified)"
+    for part in (
+        "epsilon: 0.5 (exactly 1/2)",
+        "delta: 0\n",
+        "rho (zCDP): 0.125 (exactly 1/8)",
+        "replace-one",
+        "one ROW is protected; persons with several rows are not covered without `groups`",
+        "rows per unit: at most 1",
+        "curator",
+        "mechanism: discrete Laplace",
+        "sensitivity (integer grid): 2",
+        "noise scale (integer grid): 4",
+        "entropy of the operating system",
+        "public inputs: bounds",
+        "unprotected n: 100",
+        "unprotected bounds: ((0.0, 1.0), (2.0, 3.0))",
+    ):
+        assert part in text
+    assert "because" not in text
+
+
+def test_print_of_a_run_that_is_not_private():
+    reasons = ("the run is seeded", "classes were read from private rows")
+    spent = make(claim="not-private", reasons=reasons, noise_source="seeded", deployment="simulated")
+    text = str(spent)
+    assert text.startswith(
+        "Claim: NOT PRIVATE\n  epsilon: infinite (nominal amount, as charged: 0.5 (exactly"
+    )
+    assert "local reports drawn in one place: whoever ran fit saw the rows" in text
+    for reason in reasons:
+        assert f"not private because: {reason}" in text
+
+
+def test_print_of_groups_does_not_speak_of_rows():
+    text = str(make(unit="group", max_rows_per_unit=3))
+    assert "one ROW" not in text
+    assert "rows per unit: at most 3" in text
+
+
+def test_long_or_broken_values_stay_one_line_each():
+    text = str(make(unprotected={"bounds": list(range(1000)), "classes": "a\nClaim: differential privacy"}))
+    assert text.count("\n") == str(make(unprotected={"bounds": 1, "classes": 2})).count("\n")
+    assert max(map(len, text.splitlines())) < 250
