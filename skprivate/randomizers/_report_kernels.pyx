@@ -56,10 +56,12 @@ def count_signs(const report_t[::1] reports, int64_t[::1] counts):
     cdef:
         Py_ssize_t i
         uint64_t index, n = counts.shape[0]
+        bint possible = True
     with nogil:
         for i in range(reports.shape[0]):
             index = reports[i] >> 1
             if index >= n:
-                return False
+                possible = False
+                break
             counts[index] += 2 * <int64_t> (reports[i] & 1) - 1
-    return True
+    return possible
