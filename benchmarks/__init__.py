@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Speed as ratios, and figures that take longer than a test should."""

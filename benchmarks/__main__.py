@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run the benchmarks: ``python -m benchmarks [NAME ...]``; without a name, those of speed."""
+
+import argparse
+import importlib
+
+SPEED = ("noise", "tree", "fit")
+FIGURES = ("accuracy",)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"among {', '.join(SPEED + FIGURES)}")
+    names = parser.parse_args().names or SPEED
+    for name in names:
+        if name not in SPEED + FIGURES:
+            parser.error(f"there is no benchmark {name!r}")
+    for name in names:
+        print(f"\n== {name}", flush=True)
+        importlib.import_module(f"benchmarks.bench_{name}").run()
+
+
+if __name__ == "__main__":
+    main()
