@@ -102,8 +102,8 @@ class HadamardRandomizer(LocalRandomizer):
 
     def _best_blocks(self) -> int:
         candidates = [1 << k for k in range(self.n_padded.bit_length())]
-        odds = math.exp(min(float(self.epsilon), 40.0))
-        return min(candidates, key=lambda blocks: _uniform_variance(odds, blocks))
+        excess = math.expm1(min(float(self.epsilon), 40.0))
+        return min(candidates, key=lambda blocks: _uniform_variance(excess, blocks))
 
     def _specification(self) -> dict[str, Any]:
         return {**super()._specification(), "n_blocks": self.n_blocks}
@@ -228,21 +228,24 @@ class HadamardRandomizer(LocalRandomizer):
         variance : ndarray of shape (n_cells,)
         """
         n = check_count(n)
-        odds = float(self.odds)
+        excess = float(self.odds - 1)
         if cell_counts is None:
-            uniform = _uniform_variance(odds, self.n_blocks) - 1.0 / self.n_padded
+            uniform = _uniform_variance(excess, self.n_blocks) - 1.0 / self.n_padded
             return np.full(self.n_cells, n * uniform)
         cells = np.zeros(self.n_padded)
         cells[: self.n_cells] = np.asarray(cell_counts, dtype=np.float64)
         in_block = np.repeat(cells.reshape(self.n_blocks, -1).sum(axis=1), self.n_padded // self.n_blocks)
-        a = (odds + 2 * self.n_blocks - 1) / (odds - 1) ** 2
-        return (in_block * (odds + 1) * a + (n - in_block) * 2 * a - cells)[: self.n_cells]
+        a = (excess + 2 * self.n_blocks) / excess**2
+        return (in_block * (excess + 2) * a + (n - in_block) * 2 * a - cells)[: self.n_cells]
 
 
-def _uniform_variance(odds: float, n_blocks: int) -> float:
-    """Variance of one report about a cell, for equally full cells, but for the -1/L of the mean."""
-    a = (odds + 2 * n_blocks - 1) / (odds - 1) ** 2 if odds > 1 else math.inf
-    return a * ((odds + 1) / n_blocks + 2 * (1 - 1 / n_blocks))
+def _uniform_variance(excess: float, n_blocks: int) -> float:
+    """Variance of one report about a cell, for equally full cells, but for the -1/L of the mean.
+
+    Takes exp(epsilon) - 1, which keeps its digits when epsilon is small.
+    """
+    a = (excess + 2 * n_blocks) / excess**2
+    return a * ((excess + 2) / n_blocks + 2 * (1 - 1 / n_blocks))
 
 
 def _walsh_hadamard(rows: IntArray) -> IntArray:

@@ -148,10 +148,16 @@ def test_empty_batch_and_one_cell():
     assert randomizer.estimate([0], 0).tolist() == [0.0]
 
 
-@pytest.mark.parametrize("epsilon", [1e-17, Fraction(1, 10**18)])
+@pytest.mark.parametrize("epsilon", [1e-25, Fraction(1, 10**30)])
 def test_epsilon_below_the_resolution(epsilon):
     with pytest.raises(ValueError, match="too small"):
         HadamardRandomizer(epsilon, 4)
+
+
+def test_a_tiny_epsilon_still_has_a_finite_variance():
+    randomizer = HadamardRandomizer(1e-15, 4)
+    np.testing.assert_allclose(randomizer.variance(1), 4e30, rtol=0.01)
+    np.testing.assert_allclose(randomizer.variance(1, [1, 0, 0, 0]), 4e30, rtol=0.01)
 
 
 @pytest.mark.parametrize("n_blocks", [0, 3, 8, -1])
