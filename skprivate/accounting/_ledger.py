@@ -41,6 +41,31 @@ class LedgerEntry:
         Whether the run claimed differential privacy.
     label : str or None
         The innermost `PrivacyLedger.label` at the time.
+
+    See Also
+    --------
+    PrivacyLedger.entries : Where entries come from.
+
+    Notes
+    -----
+    **Privacy**: an entry holds names, a time and amounts, nothing that was computed from rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from skprivate.accounting import PrivacyLedger, PrivacySpent
+    >>> spent = PrivacySpent(
+    ...     mechanism="discrete Laplace", epsilon=1, relation="local", noise_scale=4,
+    ...     noise_source="os-entropy", deployment="collected", claim="dp",
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = PrivacyLedger(Path(folder, "study.ledger"))
+    ...     with ledger.label("pilot"):
+    ...         ledger.charge(spent, "LocallyPrivateTreeClassifier")
+    ...     entry = ledger.entries()[0]
+    >>> entry.estimator, entry.label, entry.private
+    ('LocallyPrivateTreeClassifier', 'pilot', True)
     """
 
     time: datetime

@@ -231,6 +231,8 @@ def test_copies_are_the_same_ledger(path, duplicate):
 def test_scikit_learn_clone_and_deepcopy_return_the_object(path):
     ledger = PrivacyLedger(path)
     assert clone(ledger, safe=False) is ledger
+    assert ledger.__sklearn_clone__() is ledger
+    assert copy.copy(ledger) is ledger
     assert copy.deepcopy({"ledger": ledger})["ledger"] is ledger
 
 

@@ -66,6 +66,13 @@ def test_deleted_is_not_created_again(ledger):
     assert not ledger.path.exists()
 
 
+def test_deleted_between_check_and_use_is_not_created_again(ledger, monkeypatch):
+    monkeypatch.setattr(_store, "_check_file", lambda path: path.unlink(missing_ok=True))
+    with pytest.raises(LedgerError, match="could not be used"):
+        ledger.spent()
+    assert not ledger.path.exists()
+
+
 def test_moved(ledger):
     target = ledger.path.with_name("moved")
     ledger.path.rename(target)
@@ -208,7 +215,7 @@ def test_foreign_database(ledger):
 
 def test_empty_file(ledger):
     ledger.path.write_bytes(b"")
-    assert_refused(ledger, "empty")
+    assert_refused(ledger, "is an empty file")
 
 
 def test_folder(ledger):
@@ -253,7 +260,7 @@ def test_newer_schema(ledger):
 def test_network_file_system(ledger, monkeypatch):
     monkeypatch.setattr(_store, "read_mount_table", lambda: "server:/ / nfs4 rw 0 0\n")
     assert_refused(ledger, r"network file system \(nfs4\)")
-    with pytest.raises(LedgerError, match="network"):
+    with pytest.raises(LedgerError, match="on a network file system"):
         PrivacyLedger(ledger.path.with_name("new"))
     assert not ledger.path.with_name("new").exists()
 

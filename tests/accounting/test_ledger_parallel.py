@@ -4,6 +4,7 @@
 import multiprocessing
 import os
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
 
@@ -134,8 +135,9 @@ def test_fork_while_another_thread_charges(tmp_path):
     try:
         for child in children:
             child.start()
+        deadline = time.monotonic() + 30
         for child in children:
-            child.join(20)
+            child.join(max(0, deadline - time.monotonic()))
         codes = [child.exitcode for child in children]
     finally:
         stop.set()
