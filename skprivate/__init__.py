@@ -28,7 +28,7 @@ _HOMES = {
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "BoundsScaler",
     "LedgerEntry",
     "LocallyPrivateTreeClassifier",

@@ -152,7 +152,9 @@ def main(arguments: list[str] | None = None) -> None:
         Command line; None takes that of the process.
     """
     parser = argparse.ArgumentParser(prog="python -m skprivate", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("picture", nargs="?", default="skprivate_demo.png", type=Path, help="where to save it")
+    parser.add_argument(
+        "picture", nargs="?", default="skprivate_demo.png", type=Path, help="where to save it"
+    )
     picture: Path = parser.parse_args(arguments).picture
     print("Locally private classification trees. Every private row sends one epsilon-LDP report; the reports")
     print(f"are drawn here, so this is a simulation of clients. Mean accuracy of {REPETITIONS} repetitions:")

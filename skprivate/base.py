@@ -121,7 +121,7 @@ class PrivateEstimatorMixin:
         return _config.get_config()["strict"] or getattr(self, "_pickled_strict", False)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())  # type: ignore[arg-type]
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         if self._is_strict():
             state["_pickled_strict"] = True
         return state
@@ -221,7 +221,7 @@ class PrivacyReport:
 
     @property
     def claim(self) -> str:
-        """"dp" if every step that read rows paid and is private, else "not-private"."""
+        """ "dp" if every step that read rows paid and is private, else "not-private"."""
         paid = [step.spent for step in self.steps if step.spent is not None]
         covered = bool(paid) and not self.unpaid and all(spent.private for spent in paid)
         return "dp" if covered else "not-private"

@@ -12,9 +12,16 @@ import skprivate
 
 def test_context_restores_even_after_an_error():
     before = skprivate.get_config()
-    with pytest.raises(RuntimeError), skprivate.config_context(strict=not before["strict"]):
-        assert skprivate.get_config()["strict"] is not before["strict"]
+    inside = []
+
+    @skprivate.config_context(strict=not before["strict"])
+    def broken():
+        inside.append(skprivate.get_config()["strict"])
         raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        broken()
+    assert inside == [not before["strict"]]
     assert skprivate.get_config() == before
 
 
@@ -40,5 +47,7 @@ def test_only_booleans():
 def test_environment_variable(value, strict):
     code = "import skprivate; print(skprivate.get_config()['strict'])"
     environment = {**os.environ, "SKPRIVATE_STRICT": value}
-    out = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     assert out.stdout.strip() == str(strict)

@@ -30,7 +30,9 @@ def test_tables_spending_and_picture(output, tmp_path):
 
 def test_it_is_strict_and_leaves_the_setting_alone(monkeypatch, tmp_path):
     seen = []
-    monkeypatch.setattr(demo, "_evaluate", lambda problem: seen.append(skprivate.get_config()["strict"]) or 1 / 0)
+    monkeypatch.setattr(
+        demo, "_evaluate", lambda problem: seen.append(skprivate.get_config()["strict"]) or 1 / 0
+    )
     before = skprivate.get_config()
     with pytest.raises(ZeroDivisionError):
         demo.main([str(tmp_path / "picture.png")])

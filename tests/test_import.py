@@ -24,7 +24,9 @@ def test_client_side_needs_numpy_only(statement):
 
 
 def test_no_optional_package_is_imported():
-    statement = "from skprivate import LocallyPrivateTreeClassifier, PublicPrivateSplit; import skprivate.datasets"
+    statement = (
+        "from skprivate import LocallyPrivateTreeClassifier, PublicPrivateSplit; import skprivate.datasets"
+    )
     assert not loaded_by(statement) & {"matplotlib", "rich", "pooch", "cryptography", "dp_accounting", "dask"}
 
 

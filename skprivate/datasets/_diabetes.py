@@ -45,7 +45,8 @@ def fetch_diabetes_outcome(
     Returns
     -------
     bunch : Bunch
-        ``data`` (n, 8), ``target`` (n,) with 0 and 1, ``is_public`` (n,) of bool, ``feature_names``, ``DESCR``.
+        ``data`` (n, 8), ``target`` (n,) with 0 and 1, ``is_public`` (n,) of bool, ``feature_names``,
+        ``DESCR``.
 
     Raises
     ------

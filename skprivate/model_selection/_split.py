@@ -10,6 +10,7 @@ from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils import indexable
 
 from ..utils import check_row_mask
+from ..utils._compat import num_samples
 
 IndexArray = NDArray[np.intp]
 
@@ -32,8 +33,8 @@ class PublicPrivateSplit(BaseCrossValidator):
     Notes
     -----
     ``is_public`` reaches ``split`` by scikit-learn's metadata routing, which must be on
-    (``sklearn.set_config(enable_metadata_routing=True)``) and which this splitter asks for by default. Without
-    a mask every row counts as private.
+    (``sklearn.set_config(enable_metadata_routing=True)``); this splitter asks for it by default. Without a
+    mask every row counts as private.
 
     **Privacy.** Scores of a plain search are exact functions of the private test rows: neither a ledger nor
     ``privacy_spent_`` covers them.
@@ -56,7 +57,7 @@ class PublicPrivateSplit(BaseCrossValidator):
     def __init__(self, cv: Any = 5) -> None:
         self.cv = cv
 
-    def split(  # type: ignore[override]
+    def split(
         self, X: Any, y: Any = None, groups: Any = None, is_public: Any = None
     ) -> Iterator[tuple[IndexArray, IndexArray]]:
         """Yield training and test indices; test indices are private rows.
@@ -74,17 +75,12 @@ class PublicPrivateSplit(BaseCrossValidator):
         ------
         train, test : ndarray of int
         """
-        X, y, groups = indexable(X, y, groups)
-        mask = check_row_mask(is_public, len(X) if not hasattr(X, "shape") else X.shape[0])
+        inner, mask, arguments = self._private_part(X, y, groups, is_public)
         public, private = np.flatnonzero(mask), np.flatnonzero(~mask)
-        private_y, private_groups = (None if part is None else _rows(part, private) for part in (y, groups))
-        inner = self._inner(private_y)
-        for train, test in inner.split(np.zeros((len(private), 1)), private_y, private_groups):
+        for train, test in inner.split(*arguments):
             yield np.sort(np.concatenate([public, private[train]])), private[test]
 
-    def get_n_splits(  # type: ignore[override]
-        self, X: Any = None, y: Any = None, groups: Any = None, is_public: Any = None
-    ) -> int:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, is_public: Any = None) -> int:
         """Return the number of splits.
 
         Parameters
@@ -97,18 +93,18 @@ class PublicPrivateSplit(BaseCrossValidator):
         n_splits : int
         """
         if X is None and y is None and groups is None:
-            return self._inner(None).get_n_splits()
-        sized = next(part for part in (X, y, groups) if part is not None)
-        mask = check_row_mask(is_public, sized.shape[0] if hasattr(sized, "shape") else len(sized))
-        private = np.flatnonzero(~mask)
-        private_y, private_groups = (None if part is None else _rows(part, private) for part in (y, groups))
-        return self._inner(private_y).get_n_splits(
-            np.zeros((len(private), 1)), private_y, private_groups
-        )
+            return int(check_cv(self.cv).get_n_splits())
+        inner, _, arguments = self._private_part(X, y, groups, is_public)
+        return int(inner.get_n_splits(*arguments))
 
-    def _inner(self, y: Any) -> Any:
-        return check_cv(self.cv, y, classifier=y is not None)
-
-
-def _rows(part: Any, index: IndexArray) -> NDArray[Any]:
-    return np.asarray(part)[index]
+    def _private_part(
+        self, X: Any, y: Any, groups: Any, is_public: Any
+    ) -> tuple[Any, NDArray[np.bool_], tuple[Any, Any, Any]]:
+        """Return the inner splitter, the mask of public rows, and (X, y, groups) of the private rows."""
+        X, y, groups = indexable(X, y, groups)
+        n_rows = num_samples(next(part for part in (X, y, groups) if part is not None))
+        mask = check_row_mask(is_public, n_rows)
+        y, groups = (None if part is None else np.asarray(part)[~mask] for part in (y, groups))
+        # Splitters look at y and groups only; the rows themselves need not be copied.
+        stand_in = np.zeros((np.count_nonzero(~mask), 1))
+        return check_cv(self.cv, y, classifier=y is not None), mask, (stand_in, y, groups)

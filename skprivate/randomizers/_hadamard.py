@@ -16,6 +16,8 @@ from ._report_kernels import count_signs, randomize_hadamard
 
 # A report holds its (block, row) index and one sign bit.
 _LARGEST_CELLS = 2**31
+_LEAST_EPSILON = Fraction(1, 2**64)
+_TOO_SMALL = "epsilon is too small: a 64-bit threshold cannot tell it from 0."
 
 
 class HadamardRandomizer(LocalRandomizer):
@@ -86,12 +88,14 @@ class HadamardRandomizer(LocalRandomizer):
         super().__init__(epsilon, n_cells)
         if self.n_cells > _LARGEST_CELLS:
             raise ValueError(f"n_cells must be at most {_LARGEST_CELLS}, got {self.n_cells}.")
+        if self.epsilon < _LEAST_EPSILON:
+            raise ValueError(_TOO_SMALL)
         self.n_padded = 1 << (self.n_cells - 1).bit_length()
         self.n_blocks = self._best_blocks() if n_blocks is None else self._check_blocks(n_blocks)
         self.threshold = response_threshold(self.epsilon, 2 * self.n_blocks - 1)
         self.odds = response_odds(self.threshold, 2 * self.n_blocks - 1)
         if self.odds == 1:
-            raise ValueError("epsilon is too small: a 64-bit threshold cannot tell it from 0.")
+            raise ValueError(_TOO_SMALL)
 
     def _check_blocks(self, n_blocks: Any) -> int:
         if isinstance(n_blocks, bool) or not isinstance(n_blocks, int | np.integer):

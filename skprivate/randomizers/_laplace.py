@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..noise import DiscreteLaplaceMechanism, laplace_sum
 from ..noise._entropy import check_entropy
@@ -142,7 +142,9 @@ class LaplaceRandomizer(LocalRandomizer):
             )
         largest = max(abs(int(array.max())), abs(int(array.min()))) if array.size else 0
         if largest * max(array.shape[0], 1) >= _LARGEST_SUM:
-            raise ValueError("reports are too large for an exact sum: send smaller batches, or drop forgeries.")
+            raise ValueError(
+                "reports are too large for an exact sum: send smaller batches, or drop forgeries."
+            )
         return array.sum(axis=0, dtype=np.int64)
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:

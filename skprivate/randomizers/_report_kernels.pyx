@@ -52,7 +52,7 @@ def randomize_hadamard(
 
 
 def count_signs(const report_t[::1] reports, int64_t[::1] counts):
-    """Add each report's sign, -1 or +1, to the count of its (block, row); return False at an impossible one."""
+    """Add each report's sign, -1 or +1, to the count of its (block, row); False: a report is out of range."""
     cdef:
         Py_ssize_t i
         uint64_t index, n = counts.shape[0]

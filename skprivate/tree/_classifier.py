@@ -32,7 +32,10 @@ from ._partition import Partition, build_partition
 FloatArray = NDArray[np.float64]
 LabelArray = NDArray[np.int32]
 
-_RANDOMIZERS: dict[str, type[LocalRandomizer]] = {"hadamard": HadamardRandomizer, "laplace": LaplaceRandomizer}
+_RANDOMIZERS: dict[str, type[LocalRandomizer]] = {
+    "hadamard": HadamardRandomizer,
+    "laplace": LaplaceRandomizer,
+}
 
 
 @dataclass
@@ -135,8 +138,8 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
 
     Notes
     -----
-    **Privacy.** Relation: local, epsilon-LDP per report; one report per row, or per person where ``groups`` is
-    passed (of a row drawn at random). Reports are drawn here from rows that this process holds, so a fit is a
+    **Privacy.** Relation: local, epsilon-LDP per report; one report per row, or per person where ``groups``
+    is passed (of a row drawn at random). Reports are drawn here from rows that this process holds, so a fit is a
     *simulation* of clients that randomise on their own devices: whoever runs it sees the rows. What is
     released is the sum of the reports; the partition, depth, weights and probabilities are functions of it
     and of public rows. Not protected: the number of private rows, the public rows, bounds and classes. A
@@ -296,9 +299,7 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
         check_classification_targets(seen)
         classes = np.unique(seen)
         if len(classes) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass."
-            )
+            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
         if len(classes) < 2:
             raise ValueError(f"The {owner} rows hold one class only; declare both with classes=[...].")
         if owner == "private":
@@ -406,7 +407,8 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
         probabilities : ndarray of shape (n_samples, 2)
             Columns in the order of ``classes_``.
         """
-        return self.leaf_proba_[self.apply(X)]
+        leaves = self.apply(X)
+        return self.leaf_proba_[leaves]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of every row's leaf; an even leaf takes the first class.

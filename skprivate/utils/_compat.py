@@ -3,5 +3,6 @@
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _num_samples as num_samples
 
-__all__ = ["Interval", "StrOptions", "fit_context"]
+__all__ = ["Interval", "StrOptions", "fit_context", "num_samples"]

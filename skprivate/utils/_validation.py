@@ -135,9 +135,10 @@ def _bounds_from_columns(
 
 def _column_index(column: Any, n_features: int, feature_names: Sequence[str] | None, name: str) -> int:
     if isinstance(column, Integral) and not isinstance(column, bool):
-        if not 0 <= column < n_features:
-            raise ValueError(f"{name}: there is no column {column}; X has {n_features} columns.")
-        return int(column)
+        index = int(column)
+        if not 0 <= index < n_features:
+            raise ValueError(f"{name}: there is no column {index}; X has {n_features} columns.")
+        return index
     names = [] if feature_names is None else list(feature_names)
     if column not in names:
         raise ValueError(f"{name}: there is no column {column!r}.")

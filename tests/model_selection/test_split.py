@@ -79,7 +79,9 @@ def test_routed_mask_reaches_the_splitter():
 
 def test_data_frames():
     frame = pl.DataFrame({"a": np.arange(8.0)})
-    splits = list(PublicPrivateSplit(2).split(frame, pl.Series([0, 1] * 4), is_public=[True] * 2 + [False] * 6))
+    splits = list(
+        PublicPrivateSplit(2).split(frame, pl.Series([0, 1] * 4), is_public=[True] * 2 + [False] * 6)
+    )
     assert [len(test) for _, test in splits] == [3, 3]
 
 

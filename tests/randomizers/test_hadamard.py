@@ -79,14 +79,20 @@ def test_mean_and_full_variance_by_monte_carlo(epsilon, n_blocks):
     cells = np.array([900, 0, 40, 300, 5, 200, 1, 54])
     positive = np.array([600, 0, 40, 100, 0, 100, 1, 20])
     categories = np.concatenate(
-        [np.full(c, 2 * j + label) for j in range(8) for label, c in ((1, positive[j]), (0, (cells - positive)[j]))]
+        [
+            np.full(c, 2 * j + label)
+            for j in range(8)
+            for label, c in ((1, positive[j]), (0, (cells - positive)[j]))
+        ]
     )
     randomizer = HadamardRandomizer(epsilon, 8, n_blocks=n_blocks)
     generator = np.random.default_rng(3)
     runs = 4000
     estimates = np.array(
         [
-            randomizer.estimate(randomizer.aggregate(randomizer.randomize(categories, generator)), cells.sum())
+            randomizer.estimate(
+                randomizer.aggregate(randomizer.randomize(categories, generator)), cells.sum()
+            )
             for _ in range(runs)
         ]
     )
@@ -123,7 +129,9 @@ def test_counts_of_batches_add():
     randomizer = HadamardRandomizer(1.0, 5)
     reports = randomizer.randomize(np.arange(1000) % 10, random_state=0)
     whole = randomizer.aggregate(reports)
-    np.testing.assert_array_equal(whole, randomizer.aggregate(reports[:300]) + randomizer.aggregate(reports[300:]))
+    np.testing.assert_array_equal(
+        whole, randomizer.aggregate(reports[:300]) + randomizer.aggregate(reports[300:])
+    )
     assert randomizer.estimate(whole, 1000).shape == (5,)
 
 
@@ -179,7 +187,7 @@ def test_categories_of_another_type():
 
 def test_reports_that_are_not_ours():
     randomizer = HadamardRandomizer(1.0, 4)
-    with pytest.raises(ValueError, match="outside 0..7"):
+    with pytest.raises(ValueError, match=r"outside 0\.\.7"):
         randomizer.aggregate(np.array([0, 8], dtype=np.uint16))
     with pytest.raises(TypeError, match="another specification"):
         randomizer.aggregate(np.array([0, 1], dtype=np.uint32))
@@ -193,10 +201,11 @@ def test_reports_that_are_not_ours():
 
 
 @pytest.mark.parametrize(
-    ("counts", "n"), [([3, 0, 0, 0], 2), ([1, 0, 0, 0], 2), ([1, 0, 0], 1), ([1.0, 0, 0, 0], 1), ([1, 0, 0, 0], -1)]
+    ("counts", "n"),
+    [([3, 0, 0, 0], 2), ([1, 0, 0, 0], 2), ([1, 0, 0], 1), ([1.0, 0, 0, 0], 1), ([1, 0, 0, 0], -1)],
 )
 def test_counts_that_cannot_be(counts, n):
-    with pytest.raises(ValueError, match="counts|n must not"):
+    with pytest.raises(ValueError, match=r"counts|n must not"):
         HadamardRandomizer(1.0, 4).estimate(np.array(counts), n)
 
 

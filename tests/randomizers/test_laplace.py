@@ -26,7 +26,8 @@ def test_every_pair_of_categories_is_within_epsilon(n_cells, epsilon):
     randomizer = LaplaceRandomizer(epsilon, n_cells)
     exact = randomizer.randomize(np.arange(2 * n_cells)).reshape(2 * n_cells, -1)
     losses = [
-        Fraction(int(np.abs(a - b).sum()), randomizer.noise_scale) for a, b in itertools.combinations(exact, 2)
+        Fraction(int(np.abs(a - b).sum()), randomizer.noise_scale)
+        for a, b in itertools.combinations(exact, 2)
     ]
     assert max(losses) <= randomizer.epsilon <= Fraction(epsilon)
     if n_cells > 1:
@@ -44,7 +45,11 @@ def test_mean_and_variance_of_both_ways(simulate):
     # 4 cells, 3 statistics each; 6 standard errors (excess kurtosis of the sum below 1): false alarm < 1e-7.
     cells, positive = np.array([30, 10, 0, 24]), np.array([20, 0, 0, 12])
     categories = np.concatenate(
-        [np.full(c, 2 * j + label) for j in range(4) for label, c in ((1, positive[j]), (0, (cells - positive)[j]))]
+        [
+            np.full(c, 2 * j + label)
+            for j in range(4)
+            for label, c in ((1, positive[j]), (0, (cells - positive)[j]))
+        ]
     )
     randomizer = LaplaceRandomizer(1.0, 4)
     generator = np.random.default_rng(5)

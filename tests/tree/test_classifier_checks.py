@@ -9,7 +9,9 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 from skprivate import BoundsScaler, LocallyPrivateTreeClassifier
 from skprivate.exceptions import PrivacyLeakWarning
 
-pytestmark = pytest.mark.filterwarnings(f"ignore::{PrivacyLeakWarning.__module__}.{PrivacyLeakWarning.__name__}")
+pytestmark = pytest.mark.filterwarnings(
+    f"ignore::{PrivacyLeakWarning.__module__}.{PrivacyLeakWarning.__name__}"
+)
 
 
 @parametrize_with_checks(
@@ -41,6 +43,12 @@ def test_no_tag_switches_checks_off():
 
 
 def test_in_a_pipeline():
-    check_estimator(make_pipeline(BoundsScaler((-100.0, 100.0)), LocallyPrivateTreeClassifier()), on_skip=None)
-
-
+    # check_estimator seeds the outermost object only.
+    pipe = make_pipeline(BoundsScaler((-100.0, 100.0)), LocallyPrivateTreeClassifier(random_state=0))
+    # scikit-learn's own pipelines fail these two: they fit their steps in place.
+    in_place = dict.fromkeys(
+        ("check_estimators_overwrite_params", "check_dont_overwrite_parameters"),
+        "Pipeline fits its steps in place",
+    )
+    results = check_estimator(pipe, expected_failed_checks=in_place, on_skip=None)
+    assert {result["check_name"] for result in results if result["status"] == "xfail"} <= set(in_place)

@@ -11,7 +11,12 @@ from skprivate.utils import check_bounds, check_epsilon, check_row_mask
 
 @pytest.mark.parametrize(
     ("epsilon", "exact"),
-    [(0.1, Fraction(0.1)), (Fraction(1, 3), Fraction(1, 3)), (2, Fraction(2)), (np.float32(0.5), Fraction(1, 2))],
+    [
+        (0.1, Fraction(0.1)),
+        (Fraction(1, 3), Fraction(1, 3)),
+        (2, Fraction(2)),
+        (np.float32(0.5), Fraction(1, 2)),
+    ],
 )
 def test_epsilon_is_exact(epsilon, exact):
     assert check_epsilon(epsilon) == exact
