@@ -8,6 +8,8 @@ from math import ceil, exp, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
+from ._validation import check_positive
+
 DECIMALS = Context(prec=120, Emin=-(10**9), Emax=10**9)
 PROBABILITY_BITS = 256
 NEGLIGIBLE = Fraction(1, 2**204)
@@ -50,10 +52,8 @@ def zcdp_to_epsilon(rho: float | Fraction, delta: float | Fraction) -> Fraction:
     >>> round(float(zcdp_to_epsilon(0.5, 1e-6)), 2)
     5.22
     """
-    rho, delta = Fraction(rho), Fraction(delta)
-    if rho <= 0:
-        raise ValueError("rho must be positive")
-    if not 0 < delta < 1:
+    rho, delta = check_positive(rho, "rho"), check_positive(delta, "delta")
+    if delta >= 1:
         raise ValueError("delta must be between 0 and 1, both excluded")
     gap = Decimal(f"{_best_gap(rho, delta):.6e}")
     epsilon = max(Fraction(_epsilon_at(rho, delta, gap)), Fraction(0))

@@ -2,8 +2,8 @@
 """Private release of integers: discrete Laplace and discrete Gaussian noise, and sums of Laplace noise."""
 
 from fractions import Fraction
-from math import ceil, exp, inf, isfinite, isqrt, sinh
-from numbers import Integral, Real
+from math import ceil, exp, isqrt, sinh
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +13,8 @@ from ._bounds import geometric_bit_probabilities, zcdp_to_epsilon
 from ._entropy import check_entropy
 from ._sampling_kernels import fill_discrete_gaussian, fill_discrete_laplace, fill_laplace_sum
 from ._stream_kernels import WordStream
+from ._validation import MAX_SCALE, check_integers, check_positive, check_positive_int, check_scale
 
-MAX_VALUE = 2**62  # plus noise, which is below 2^62, it fits int64
-MAX_SCALE = 2**52  # of the samplers: numerator and denominator
 MAX_SUM_SCALE = 2**54  # n times the scale: the sampled sum passes 2^62 with probability below 2^-300
 MAX_TERMS = 2**40  # below it the stated distance of `laplace_sum` holds
 
@@ -45,7 +44,7 @@ class _IntegerMechanism:
         OverflowError
             If a value exceeds 2^62 in magnitude.
         """
-        integers = _check_integers(values)
+        integers = check_integers(values)
         noise = np.empty(integers.size, dtype=np.int64)
         with WordStream(check_entropy(random_state), self._expected_words(noise.size)) as stream:
             self._fill(noise, stream)
@@ -117,8 +116,8 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
     """
 
     def __init__(self, epsilon: float | Fraction, sensitivity: int = 1) -> None:
-        self.epsilon_requested = _check_positive(epsilon, "epsilon")
-        self.sensitivity = _check_positive_int(sensitivity, "sensitivity")
+        self.epsilon_requested = check_positive(epsilon, "epsilon")
+        self.sensitivity = check_positive_int(sensitivity, "sensitivity")
         self.scale: int | Fraction = ceil(self.sensitivity / self.epsilon_requested)
         if self.scale > MAX_SCALE:
             raise ValueError("epsilon is too small for the sensitivity: the scale of the noise passes 2^52")
@@ -148,8 +147,8 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
         Fraction(2, 5)
         """
         mechanism = cls.__new__(cls)
-        mechanism.sensitivity = _check_positive_int(sensitivity, "sensitivity")
-        mechanism.scale = _check_scale(scale, "scale")
+        mechanism.sensitivity = check_positive_int(sensitivity, "sensitivity")
+        mechanism.scale = check_scale(scale, "scale")
         mechanism.epsilon = mechanism.epsilon_requested = Fraction(mechanism.sensitivity) / mechanism.scale
         return mechanism
 
@@ -237,14 +236,14 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
         delta: float | Fraction | None = None,
         squared_sensitivity: int = 1,
     ) -> None:
-        self.squared_sensitivity = _check_positive_int(squared_sensitivity, "squared_sensitivity")
+        self.squared_sensitivity = check_positive_int(squared_sensitivity, "squared_sensitivity")
         self.epsilon: Fraction | None = None
         self.delta: Fraction | None = None
         if rho is not None and epsilon is None and delta is None:
-            self.sigma: int | Fraction = self._sigma_for_rho(_check_positive(rho, "rho"))
+            self.sigma: int | Fraction = self._sigma_for_rho(check_positive(rho, "rho"))
         elif rho is None and epsilon is not None and delta is not None:
-            self.delta = _check_positive(delta, "delta")
-            self.sigma = self._sigma_for_epsilon(_check_positive(epsilon, "epsilon"), self.delta)
+            self.delta = check_positive(delta, "delta")
+            self.sigma = self._sigma_for_epsilon(check_positive(epsilon, "epsilon"), self.delta)
             self.epsilon = zcdp_to_epsilon(self._rho_of(self.sigma), self.delta)
         else:
             raise ValueError("give either rho, or both epsilon and delta")
@@ -274,9 +273,9 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
         Fraction(2, 25)
         """
         mechanism = cls.__new__(cls)
-        mechanism.squared_sensitivity = _check_positive_int(squared_sensitivity, "squared_sensitivity")
+        mechanism.squared_sensitivity = check_positive_int(squared_sensitivity, "squared_sensitivity")
         mechanism.epsilon = mechanism.delta = None
-        mechanism.sigma = _check_scale(sigma, "sigma")
+        mechanism.sigma = check_scale(sigma, "sigma")
         mechanism.rho = mechanism._rho_of(mechanism.sigma)
         return mechanism
 
@@ -372,7 +371,7 @@ def laplace_sum(
     """
     if not isinstance(n, Integral) or isinstance(n, bool):
         raise TypeError("n must be an int")
-    scale = _check_scale(scale, "scale")
+    scale = check_scale(scale, "scale")
     if not 0 <= n <= MAX_TERMS or n * scale > MAX_SUM_SCALE:
         raise ValueError("n must be between 0 and 2^40, and n * scale at most 2^54")
     probabilities = geometric_bit_probabilities(int(n), Fraction(scale))
@@ -387,45 +386,3 @@ def laplace_sum(
 def _laplace_words(scale: int | Fraction, size: int) -> int:
     """About how many words `size` draws take: 25 bits each, and 1.6 times the bits of the scale."""
     return size * (25 + 2 * int(scale.numerator).bit_length()) // 64 + 1
-
-
-def _check_integers(values: ArrayLike) -> NDArray[np.int64]:
-    array = np.asarray(values)
-    too_large = "values must be at most 2^62 in magnitude"
-    if array.dtype.kind == "O" and all(isinstance(value, int) for value in array.flat):
-        raise OverflowError(too_large)
-    if array.dtype.kind not in "iu":
-        raise TypeError(
-            "values must be integers: quantise each row onto the integer grid before summing; noise on "
-            "floats is not private"
-        )
-    if array.size and (array.max() > MAX_VALUE or array.min() < -MAX_VALUE):
-        raise OverflowError(too_large)
-    return array.astype(np.int64, copy=False)
-
-
-def _check_positive(value: float | Fraction, name: str) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a float or a Fraction")
-    if not isinstance(value, Fraction | Integral) and not isfinite(value):
-        raise ValueError(f"{name} must be finite")
-    if not 0 < value < inf:
-        raise ValueError(f"{name} must be positive")
-    return Fraction(value)
-
-
-def _check_positive_int(value: int, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an int on the integer grid")
-    if value <= 0:
-        raise ValueError(f"{name} must be positive")
-    return int(value)
-
-
-def _check_scale(scale: int | Fraction, name: str) -> int | Fraction:
-    if isinstance(scale, bool) or not isinstance(scale, Integral | Fraction):
-        raise TypeError(f"{name} must be an int or a Fraction")
-    ratio = Fraction(scale)
-    if not (0 < ratio.numerator <= MAX_SCALE and ratio.denominator <= MAX_SCALE):
-        raise ValueError(f"{name} must be positive, with numerator and denominator at most 2^52")
-    return ratio.numerator if ratio.denominator == 1 else ratio

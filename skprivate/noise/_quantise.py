@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._validation import MAX_SCALE
+
 MAX_MAGNITUDE = 2**62  # of one grid value, and of a sum of rows
 MAX_SUM_BOUND = 2**61  # of a planned sum: int64 with two spare bits
-MAX_SCALE = 2**52  # of the discrete Laplace sampler
 TARGET_SCALE = 2**31  # finer grids gain nothing: rounding is then far below the noise
 
 
@@ -169,8 +170,8 @@ def _as_bounds(bounds: Any, exponent: int) -> NDArray[np.float64]:
     if not np.isfinite(array).all():
         raise ValueError("bounds must be finite")
     # An integer bound that no double holds could be rounded outward.
-    if np.asarray(bounds).dtype.kind in "iu" and (np.abs(array) > 2.0**53).any():
-        raise ValueError("integer bounds must be at most 2^53 in magnitude")
+    if np.asarray(bounds).dtype.kind in "iu" and (np.abs(array) >= 2.0**53).any():
+        raise ValueError("integer bounds must be below 2^53 in magnitude")
     with np.errstate(over="ignore"):
         if (np.ldexp(np.abs(array), exponent) >= MAX_MAGNITUDE).any():
             raise OverflowError("a bound reaches 2^62 steps of the grid: use a smaller exponent")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Time of a discrete Laplace draw against numpy's Laplace, side by side in one process."""
+
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+from skprivate.noise import DiscreteLaplaceMechanism, laplace_sum
+
+DRAWS = 100_000
+PAIRS = 21
+SCALES = {"2": 2, "100": 100, "2^20": 2**20, "2^40": 2**40}
+
+
+def seconds(call):
+    start = perf_counter()
+    call()
+    return perf_counter() - start
+
+
+def measure(scale, random_state):
+    """Median ratio of neighbouring runs, and median nanoseconds per draw of both."""
+    mechanism = DiscreteLaplaceMechanism.from_scale(scale)
+    zeros = np.zeros(DRAWS, dtype=np.int64)
+    generator = np.random.default_rng(0)
+    pairs = [
+        (
+            seconds(lambda: mechanism.randomize(zeros, random_state)),
+            seconds(lambda: generator.laplace(scale=float(scale), size=DRAWS)),
+        )
+        for _ in range(PAIRS)
+    ]
+    ours, theirs = (1e9 / DRAWS * median(times) for times in zip(*pairs, strict=True))
+    return median(exact / plain for exact, plain in pairs), ours, theirs
+
+
+def run():
+    print(f"discrete Laplace against numpy's Laplace: {DRAWS} draws, median of {PAIRS} interleaved pairs")
+    print(f"{'scale':>6} {'source':>7} {'ratio':>6} {'ns/draw':>8} {'numpy':>6}")
+    for name, scale in SCALES.items():
+        for source, random_state in (("os", None), ("seeded", 0)):
+            ratio, ours, theirs = measure(scale, random_state)
+            print(f"{name:>6} {source:>7} {ratio:6.1f} {ours:8.0f} {theirs:6.1f}")
+    time = median(seconds(lambda: laplace_sum(DRAWS, 2**20)) for _ in range(PAIRS))
+    print(f"laplace_sum of {DRAWS} terms, scale 2^20: {1e3 * time:.1f} ms")
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks of what callers ask for."""
+
+from fractions import Fraction
+from math import inf, isfinite
+from numbers import Integral, Real
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+MAX_VALUE = 2**62  # plus noise, which is below 2^62, it fits int64
+MAX_SCALE = 2**52  # of the samplers: numerator and denominator
+
+
+def check_integers(values: ArrayLike) -> NDArray[np.int64]:
+    """Return the values as int64 or refuse them; no message shows one."""
+    array = np.asarray(values)
+    too_large = "values must be at most 2^62 in magnitude"
+    if array.dtype.kind == "O" and all(isinstance(value, int) for value in array.flat):
+        raise OverflowError(too_large)
+    if array.dtype.kind not in "iu":
+        raise TypeError(
+            "values must be integers: quantise each row onto the integer grid before summing; noise on "
+            "floats is not private"
+        )
+    if array.size and (array.max() > MAX_VALUE or array.min() < -MAX_VALUE):
+        raise OverflowError(too_large)
+    return array.astype(np.int64, copy=False)
+
+
+def check_positive(value: float | Fraction, name: str) -> Fraction:
+    """Return a finite positive real number exactly."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a float or a Fraction")
+    if not isinstance(value, Fraction | Integral) and not isfinite(value):
+        raise ValueError(f"{name} must be finite")
+    if not 0 < value < inf:
+        raise ValueError(f"{name} must be positive")
+    return Fraction(value)
+
+
+def check_positive_int(value: int, name: str) -> int:
+    """Return a positive int."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an int on the integer grid")
+    if value <= 0:
+        raise ValueError(f"{name} must be positive")
+    return int(value)
+
+
+def check_scale(scale: int | Fraction, name: str) -> int | Fraction:
+    """Return a scale that the samplers take, as an int where it is one."""
+    if isinstance(scale, bool) or not isinstance(scale, Integral | Fraction):
+        raise TypeError(f"{name} must be an int or a Fraction")
+    ratio = Fraction(scale)
+    if not (0 < ratio.numerator <= MAX_SCALE and ratio.denominator <= MAX_SCALE):
+        raise ValueError(f"{name} must be positive, with numerator and denominator at most 2^52")
+    return ratio.numerator if ratio.denominator == 1 else ratio

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the mechanisms spend, accept and refuse."""
+
+import math
+import pickle
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skprivate.noise import (
+    DiscreteGaussianMechanism,
+    DiscreteLaplaceMechanism,
+    check_entropy,
+    laplace_sum,
+    zcdp_to_epsilon,
+)
+from skprivate.noise._bounds import geometric_bit_probabilities
+
+EPSILONS = st.floats(1e-6, 1e6) | st.fractions(Fraction(1, 10**6), 10**6)
+MECHANISMS = [DiscreteLaplaceMechanism(0.5, 3), DiscreteGaussianMechanism(0.5, squared_sensitivity=9)]
+
+
+@settings(deadline=None)
+@given(epsilon=EPSILONS, sensitivity=st.integers(1, 2**31))
+def test_laplace_never_spends_more_than_asked(epsilon, sensitivity) -> None:
+    mechanism = DiscreteLaplaceMechanism(epsilon, sensitivity)
+    assert isinstance(mechanism.epsilon, Fraction)
+    assert mechanism.epsilon == Fraction(sensitivity, mechanism.scale)
+    assert mechanism.epsilon <= mechanism.epsilon_requested == Fraction(epsilon)
+    # The next smaller scale would.
+    assert mechanism.scale == 1 or Fraction(sensitivity, mechanism.scale - 1) > Fraction(epsilon)
+
+
+@settings(deadline=None)
+@given(rho=EPSILONS, squared_sensitivity=st.integers(1, 2**62))
+def test_gaussian_never_spends_more_rho_than_asked(rho, squared_sensitivity) -> None:
+    mechanism = DiscreteGaussianMechanism(rho, squared_sensitivity=squared_sensitivity)
+    sigma = mechanism.sigma
+    assert mechanism.rho == Fraction(squared_sensitivity, 2 * sigma**2) <= Fraction(rho)
+    assert sigma == 1 or Fraction(squared_sensitivity, 2 * (sigma - 1) ** 2) > Fraction(rho)
+    assert mechanism.epsilon is mechanism.delta is None
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "squared"), [(1.0, 1e-6, 1), (0.1, 1e-9, 10**6), (8, 0.01, 4)])
+def test_gaussian_never_spends_more_epsilon_than_asked(epsilon, delta, squared) -> None:
+    mechanism = DiscreteGaussianMechanism(epsilon=epsilon, delta=delta, squared_sensitivity=squared)
+    assert mechanism.epsilon <= Fraction(epsilon)
+    assert mechanism.delta == Fraction(delta)
+    assert mechanism.epsilon == zcdp_to_epsilon(mechanism.rho, delta)
+    smaller = Fraction(squared, 2 * (mechanism.sigma - 1) ** 2) if mechanism.sigma > 1 else None
+    assert smaller is None or zcdp_to_epsilon(smaller, delta) > Fraction(epsilon)
+
+
+@pytest.mark.parametrize("rho", [1e-8, 1e-3, 0.5, 3.0, 100.0, 1e6])
+@pytest.mark.parametrize("delta", [1e-30, 1e-6, 0.1, 0.999])
+def test_the_conversion_is_valid_and_nearly_the_best(rho, delta) -> None:
+    epsilon = float(zcdp_to_epsilon(rho, delta))
+    gaps = np.geomspace(1e-6, 1e12, 400_001)
+    orders = 1 + gaps
+    bounds = orders * rho + np.log(gaps / orders) + (-math.log(delta) - np.log1p(gaps)) / gaps
+    best = max(float(bounds.min()), 0.0)
+    assert best * (1 - 1e-7) - 1e-9 <= epsilon <= best * (1 + 1e-7) + 1e-9
+
+
+def test_the_conversion_gives_the_delta_of_the_paper() -> None:
+    # Independent form: delta = exp((a - 1) (a rho - epsilon)) / (a - 1) * (1 - 1 / a)^a at the best a.
+    rho, delta = 0.5, 1e-6
+    epsilon = float(zcdp_to_epsilon(rho, delta))
+    orders = np.linspace(1.01, 40, 200_001)
+    log_delta = (orders - 1) * (orders * rho - epsilon) - np.log(orders - 1) + orders * np.log1p(-1 / orders)
+    assert log_delta.min() == pytest.approx(math.log(delta), abs=1e-6)
+
+
+def test_the_conversion_takes_extremes_and_refuses_nonsense() -> None:
+    assert zcdp_to_epsilon(Fraction(10) ** 1000, Fraction(1, 10**2000)) > 10**1000
+    assert zcdp_to_epsilon(Fraction(1, 10**1000), 0.5) < Fraction(1, 10**18)
+    for rho, delta in (
+        (0.5, 0),
+        (0.5, 1),
+        (0.5, -0.1),
+        (0, 0.1),
+        (-1, 0.1),
+        (math.inf, 0.1),
+        (0.5, math.nan),
+    ):
+        with pytest.raises(ValueError, match=r"rho|delta"):
+            zcdp_to_epsilon(rho, delta)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), 1, 3, Fraction(10, 3), 1000, 2**40])
+def test_laplace_variance_is_that_of_the_law(scale) -> None:
+    # 2 r / (1 - r)^2 in 60 decimals.
+    with localcontext() as context:
+        context.prec = 60
+        ratio = (-Decimal(scale.denominator) / Decimal(scale.numerator)).exp()
+        expected = float(2 * ratio / (1 - ratio) ** 2)
+    mechanism = DiscreteLaplaceMechanism.from_scale(scale)
+    assert mechanism.variance == pytest.approx(expected, rel=1e-12)
+    draws = mechanism.randomize(np.zeros(200_000, dtype=np.int64), 0)
+    # Kurtosis below 6.1 / (1 - r): 5.5 standard errors hold at a rate of 1e-7.
+    assert np.square(draws.astype(float)).mean() == pytest.approx(expected, rel=5.5 * math.sqrt(8 / 200_000))
+
+
+def test_a_tiny_scale_has_no_variance_to_speak_of() -> None:
+    assert DiscreteLaplaceMechanism.from_scale(Fraction(1, 1000)).variance == 0.0
+
+
+@pytest.mark.parametrize("sigma", [Fraction(1, 3), 1, 3, Fraction(7, 2), 50])
+def test_gaussian_variance_is_that_of_the_law_and_at_most_sigma_squared(sigma) -> None:
+    x = np.arange(-1000, 1001)
+    weights = np.exp(-0.5 * (x / float(sigma)) ** 2)
+    variance = DiscreteGaussianMechanism.from_sigma(sigma).variance
+    assert variance == pytest.approx(float((weights * x**2).sum() / weights.sum()), rel=1e-12)
+    assert variance <= float(sigma) ** 2 * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_releases_have_the_shape_of_the_values(mechanism) -> None:
+    for values in (7, [1, 2], np.zeros((2, 0, 3), dtype=np.int8), np.ones((2, 3), dtype=np.uint32).T):
+        released = mechanism.randomize(values, 0)
+        assert released.shape == np.shape(values)
+        assert released.dtype == np.int64
+    noise = mechanism.randomize(np.zeros((3, 2), dtype=int), 0)
+    values = np.arange(6).reshape(2, 3).T
+    np.testing.assert_array_equal(mechanism.randomize(values, 0) - values, noise)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_values_are_left_alone(mechanism) -> None:
+    values = np.zeros(100, dtype=np.int64)
+    assert mechanism.randomize(values, 0).any()
+    assert not values.any()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@pytest.mark.parametrize("wrong", [1.0, [0.5], np.ones(2), [True], ["1"], [Fraction(1)]])
+def test_other_than_integers_are_refused(mechanism, wrong) -> None:
+    with pytest.raises(TypeError, match="quantise each row"):
+        mechanism.randomize(wrong, 0)
+
+
+@pytest.mark.parametrize("wrong", [2**62 + 1, -(2**62) - 1, 2**200, np.uint64(2**63)])
+def test_values_beyond_the_range_are_refused_without_being_shown(wrong) -> None:
+    with pytest.raises(OverflowError, match=r"^values must be at most 2\^62 in magnitude$"):
+        DiscreteLaplaceMechanism(1).randomize(wrong, 0)
+
+
+def test_the_largest_values_do_not_wrap() -> None:
+    values = np.array([2**62, -(2**62)] * 500)
+    released = DiscreteLaplaceMechanism.from_scale(2**52).randomize(values, 0)
+    assert (np.sign(released) == np.sign(values)).all()
+
+
+def test_an_entropy_serves_several_mechanisms() -> None:
+    entropy = check_entropy(3)
+    draws = [mechanism.randomize(np.zeros(50, dtype=int), entropy) for mechanism in MECHANISMS * 2]
+    assert (draws[0] != draws[2]).any()
+    assert (draws[1] != draws[3]).any()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_mechanisms_survive_pickling(mechanism) -> None:
+    copy = pickle.loads(pickle.dumps(mechanism))
+    np.testing.assert_array_equal(copy.randomize([1, 2, 3], 0), mechanism.randomize([1, 2, 3], 0))
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, math.inf, math.nan, 1e-300])
+def test_epsilon_out_of_range_is_refused(epsilon) -> None:
+    with pytest.raises(ValueError, match="epsilon"):
+        DiscreteLaplaceMechanism(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [True, "1", None, 1j])
+def test_epsilon_of_another_type_is_refused(epsilon) -> None:
+    with pytest.raises(TypeError, match="epsilon"):
+        DiscreteLaplaceMechanism(epsilon)
+
+
+def test_sensitivities_are_positive_integers() -> None:
+    for wrong in (1.0, True, Fraction(3)):
+        with pytest.raises(TypeError, match="int"):
+            DiscreteLaplaceMechanism(1, wrong)
+        with pytest.raises(TypeError, match="int"):
+            DiscreteGaussianMechanism(1, squared_sensitivity=wrong)
+    for mechanism in (DiscreteLaplaceMechanism, DiscreteGaussianMechanism.from_sigma):
+        with pytest.raises(ValueError, match="positive"):
+            mechanism(1, 0)
+
+
+def test_scales_are_limited_to_the_sampler() -> None:
+    assert DiscreteLaplaceMechanism(Fraction(1, 2**52)).scale == 2**52
+    with pytest.raises(ValueError, match="too small for the sensitivity"):
+        DiscreteLaplaceMechanism(Fraction(1, 2**52 + 1))
+    assert DiscreteLaplaceMechanism.from_scale(Fraction(6, 4)).epsilon == Fraction(2, 3)
+    for make in (DiscreteLaplaceMechanism.from_scale, DiscreteGaussianMechanism.from_sigma):
+        for wrong in (0, -1, 2**52 + 1, Fraction(1, 2**53)):
+            with pytest.raises(ValueError, match="positive"):
+                make(wrong)
+        for wrong in (1.5, True):
+            with pytest.raises(TypeError, match="Fraction"):
+                make(wrong)
+
+
+def test_gaussian_takes_one_way_of_asking() -> None:
+    for wrong in ({}, {"rho": 1, "epsilon": 1}, {"epsilon": 1}, {"delta": 0.1}, {"rho": 1, "delta": 0.1}):
+        with pytest.raises(ValueError, match="either rho"):
+            DiscreteGaussianMechanism(**wrong)
+    with pytest.raises(ValueError, match="delta must be between"):
+        DiscreteGaussianMechanism(epsilon=1, delta=1)
+    for wrong in ({"rho": 1e-40}, {"epsilon": 1e-17, "delta": 1e-30}):
+        with pytest.raises(ValueError, match="too small"):
+            DiscreteGaussianMechanism(**wrong)
+
+
+def test_sums_of_noise_take_sizes_and_refuse_nonsense() -> None:
+    assert isinstance(laplace_sum(10, 2, random_state=0), int)
+    assert laplace_sum(0, 2, size=4).tolist() == [0] * 4
+    np.testing.assert_array_equal(laplace_sum(9, 5, 8, random_state=1), laplace_sum(9, 5, 8, random_state=1))
+    assert laplace_sum(1000, Fraction(1, 2**52), size=2).tolist() == [0, 0]
+    for n, scale in ((-1, 1), (2**41, 1), (5, 2**52), (1, 0)):
+        with pytest.raises(ValueError, match="must be"):
+            laplace_sum(n, scale)
+    for n, scale in ((1.0, 1), (True, 1), (1, 0.5)):
+        with pytest.raises(TypeError, match="must be"):
+            laplace_sum(n, scale)
+
+
+@pytest.mark.parametrize("scale", [1, Fraction(7, 3), 2**52])
+def test_digits_of_a_geometric_number_have_their_probability(scale) -> None:
+    rows = geometric_bit_probabilities(1000, Fraction(scale))
+    with localcontext() as context:
+        context.prec = 200
+        for i, row in enumerate(rows):
+            digits = sum(int(word) << (192 - 64 * j) for j, word in enumerate(row))
+            odds = (Decimal(2**i * Fraction(scale).denominator) / Fraction(scale).numerator).exp()
+            exact = Decimal(2**256) / (1 + odds)
+            assert 0 <= exact - digits < Decimal("1.000001")
+    dropped = Fraction(2 ** len(rows)) / scale
+    # n p < n exp(-2^i / scale) for the first digit left out.
+    assert math.log2(1000) - float(dropped) / math.log(2) < -203

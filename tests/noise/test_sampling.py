@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The samplers against exact cell probabilities; each test has a false-alarm rate of 1e-7 over its seed."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, check_entropy, laplace_sum
+from skprivate.noise._sampling_kernels import fill_below, fill_bernoulli, fill_discrete_laplace
+from skprivate.noise._stream_kernels import WordStream
+
+LAPLACE_DRAWS = 10_000_000
+GAUSSIAN_DRAWS = 1_000_000
+
+
+def noise(mechanism, n, random_state):
+    return mechanism.randomize(np.zeros(n, dtype=np.int64), random_state)
+
+
+def laplace_survival(m, scale):
+    """P(X >= m), m integers, for the discrete Laplace law."""
+    m = np.asarray(m, dtype=np.float64)
+    tail = np.exp(-np.where(m > 0, m, 1 - m) / scale) / (1 + math.exp(-1 / scale))
+    return np.where(m > 0, tail, 1 - tail)
+
+
+def cell_edges(scale, n):
+    """Each integer of 20 or more draws; at large scales, 200 intervals of like mass."""
+    if scale <= 100:
+        reach = int(scale * math.log(n * math.tanh(0.5 / scale) / 20))
+        return np.arange(-reach, reach + 2)
+    upper = np.ceil(-scale * np.log1p(-np.arange(1, 100) / 100)).astype(np.int64)
+    return np.concatenate([-upper[::-1], [0], upper])
+
+
+def count_cells(draws, edges):
+    return np.bincount(np.searchsorted(edges, draws, side="right"), minlength=edges.size + 1)
+
+
+def cell_probabilities(survival):
+    return -np.diff(np.concatenate([[1.0], survival, [0.0]]))
+
+
+def low_bits_probabilities(scale, modulus):
+    """P(X mod modulus = j): the two tails are geometric series."""
+    ratio = math.exp(-1 / scale)
+    j = np.arange(modulus)
+    positive = np.exp(-np.where(j > 0, j, modulus) / scale)
+    series = (positive + np.exp(-(modulus - j) / scale)) / -math.expm1(-modulus / scale)
+    return ((j == 0) + series) * (1 - ratio) / (1 + ratio)
+
+
+@pytest.mark.parametrize(
+    "scale", [1, 2, Fraction(10, 3), Fraction(15, 2), 100, 2**20, 2**40], ids=lambda scale: f"scale={scale}"
+)
+def test_discrete_laplace_has_its_law(assert_fits, scale) -> None:
+    draws = noise(DiscreteLaplaceMechanism.from_scale(scale), LAPLACE_DRAWS, 20_040_010)
+    edges = cell_edges(float(scale), LAPLACE_DRAWS)
+    probabilities = cell_probabilities(laplace_survival(edges, float(scale)))
+    assert_fits(f"Laplace, scale {scale}", count_cells(draws, edges), probabilities)
+    if scale >= 2**20:
+        low_bits = np.bincount(draws & 255, minlength=256)
+        assert_fits(f"low bits, scale {scale}", low_bits, low_bits_probabilities(float(scale), 256))
+
+
+def test_large_rational_scales_have_their_law(assert_fits) -> None:
+    scale = Fraction(2**52 - 1, 2**20 + 7)
+    draws = noise(DiscreteLaplaceMechanism.from_scale(scale), 1_000_000, 1)
+    edges = cell_edges(float(scale), draws.size)
+    assert_fits(
+        "Laplace, large rational",
+        count_cells(draws, edges),
+        cell_probabilities(laplace_survival(edges, float(scale))),
+    )
+
+
+@pytest.mark.parametrize(
+    "sigma", [Fraction(1, 2), 1, Fraction(7, 3), 10, Fraction(1001, 10)], ids=lambda sigma: f"sigma={sigma}"
+)
+def test_discrete_gaussian_has_its_law(assert_fits, sigma) -> None:
+    draws = noise(DiscreteGaussianMechanism.from_sigma(sigma), GAUSSIAN_DRAWS, 7)
+    reach = math.ceil(20 * sigma)
+    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / float(sigma)) ** 2)
+    probabilities = weights / weights.sum()
+    inner = np.flatnonzero(probabilities * GAUSSIAN_DRAWS > 40)
+    first, last = inner[0], inner[-1]
+    probabilities[first] = probabilities[: first + 1].sum()
+    probabilities[last] = probabilities[last:].sum()
+    counts = np.bincount(np.clip(draws + reach, first, last) - first, minlength=last - first + 1)
+    assert_fits(f"Gaussian, sigma {sigma}", counts, probabilities[first : last + 1])
+
+
+@pytest.mark.parametrize("sigma", [2**30, Fraction(2**52 - 1, 3)])
+def test_large_gaussians_have_their_law(assert_fits, sigma) -> None:
+    draws = noise(DiscreteGaussianMechanism.from_sigma(sigma), GAUSSIAN_DRAWS, 8)
+    edges = np.floor(stats.norm.ppf(np.arange(1, 200) / 200) * float(sigma)).astype(np.int64)
+    # The sum over integers is the integral from half a step below, to a relative 1 / (24 sigma^2).
+    survival = stats.norm.sf((edges - 0.5) / float(sigma))
+    assert_fits(f"Gaussian, sigma {sigma}", count_cells(draws, edges), cell_probabilities(survival))
+    assert_fits("Gaussian, low bits", np.bincount(draws & 255, minlength=256), np.full(256, 1 / 256))
+
+
+@pytest.mark.parametrize(("n", "scale"), [(1, 2), (3, 1), (4, Fraction(7, 2)), (30, 2), (2, Fraction(1, 9))])
+def test_a_small_sum_has_the_convolved_law(assert_fits, n, scale) -> None:
+    single = np.exp(-np.abs(np.arange(-400, 401)) / float(scale))
+    single /= single.sum()
+    law = np.ones(1)
+    for _ in range(n):
+        law = np.convolve(law, single)
+    centre = law.size // 2
+    draws = laplace_sum(n, scale, size=200_000, random_state=3)
+    inner = np.flatnonzero(law * draws.size > 40)
+    first, last = inner[0], inner[-1]
+    law[first], law[last] = law[: first + 1].sum(), law[last:].sum()
+    counts = np.bincount(np.clip(draws + centre, first, last) - first, minlength=last - first + 1)
+    assert_fits(f"sum of {n}, scale {scale}", counts, law[first : last + 1])
+
+
+def test_a_sum_agrees_with_summed_draws() -> None:
+    sums = laplace_sum(20, 2**20, size=20_000, random_state=4)
+    drawn = noise(DiscreteLaplaceMechanism.from_scale(2**20), 400_000, 5).reshape(-1, 20).sum(axis=1)
+    assert stats.ks_2samp(sums, drawn).pvalue > 1e-7
+
+
+def test_a_large_sum_is_normal_with_the_right_variance() -> None:
+    n, scale = 100_000, 2**20
+    sums = laplace_sum(n, scale, size=400, random_state=6)
+    deviation = math.sqrt(n * DiscreteLaplaceMechanism.from_scale(scale).variance)
+    # n = 1e5 terms are closer to the normal law than 400 sums can tell.
+    assert stats.kstest(sums / deviation, "norm").pvalue > 1e-7
+    low, high = stats.chi2.ppf([5e-8, 1 - 5e-8], sums.size)
+    assert low < float(((sums / deviation) ** 2).sum()) < high
+
+
+def test_sums_at_large_scales_use_their_low_bits(assert_fits) -> None:
+    sums = laplace_sum(100, 2**40, size=5_000, random_state=9)
+    assert_fits("sum, low bits", np.bincount(sums & 15, minlength=16), np.full(16, 1 / 16))
+
+
+def test_uniform_vectors_have_their_law(assert_fits) -> None:
+    out = np.empty(300_000, dtype=np.int64)
+    with WordStream(check_entropy(0), 30_000) as stream:
+        fill_below(out, np.full(out.size, 12, dtype=np.int64), stream)
+    assert_fits("below 12", np.bincount(out, minlength=12), np.full(12, 1 / 12))
+
+
+def test_bernoulli_vectors_have_their_law(assert_fits) -> None:
+    out = np.empty(300_000, dtype=np.uint8)
+    with WordStream(check_entropy(1), 80_000) as stream:
+        fill_bernoulli(out, np.full(out.size, 2**64 // 3, dtype=np.uint64), stream)
+    assert_fits("Bernoulli 1/3", np.bincount(out, minlength=2), np.array([2 / 3, 1 / 3]))
+
+
+def test_noise_of_the_operating_system_has_its_law() -> None:
+    # A right sampler fails with probability 2e-10 at most.
+    draws = noise(DiscreteLaplaceMechanism.from_scale(2**20), 200_000, None)
+    edges = cell_edges(2.0**20, draws.size)
+    expected = draws.size * cell_probabilities(laplace_survival(edges, 2.0**20))
+    statistic = ((count_cells(draws, edges) - expected) ** 2 / expected).sum()
+    assert stats.chi2.sf(statistic, expected.size - 1) > 1e-10
+
+
+def test_a_tail_beyond_the_range_raises(scripted_entropy) -> None:
+    # Zero bits accept u = 0. Each "101" is one success of exp(-1): trial 2 passes on its bit 1, trial 3
+    # fails on the number 2 (bits 0, 1).
+    fields = "0" * 3 + "101" * 1100
+    text = fields + "0" * (-len(fields) % 64)
+    script = int(text[::-1], 2).to_bytes(len(text) // 8, "little")
+    with pytest.raises(OverflowError, match="range of the sampler"):
+        fill_discrete_laplace(np.empty(1, dtype=np.int64), 8, 1, WordStream(scripted_entropy(script), 60))
