@@ -64,6 +64,36 @@ def fit_context(fit: Fit) -> Fit:
 
     A fit that raises, for a bad input, an exhausted ledger or an interrupt, restores every attribute: a
     previous fit stays usable, and nothing half-fitted is left.
+
+    Parameters
+    ----------
+    fit : callable
+        A method ``fit(self, X, y, ...)``.
+
+    Returns
+    -------
+    fit : callable
+        The decorated method.
+
+    Examples
+    --------
+    See `PrivateEstimatorMixin`.
+
+    >>> from sklearn.base import BaseEstimator
+    >>> from skprivate.base import fit_context
+    >>> class Failing(BaseEstimator):
+    ...     _parameter_constraints = {}
+    ...
+    ...     @fit_context
+    ...     def fit(self, X, y=None):
+    ...         self.half_ = 1
+    ...         raise ValueError("stopped half-way")
+    >>> failing = Failing()
+    >>> failing.fit([[0.0]])
+    Traceback (most recent call last):
+    ValueError: stopped half-way
+    >>> vars(failing)
+    {}
     """
     validated = without_private_text(_validated_fit(prefer_skip_nested_validation=True)(fit))
 
@@ -110,6 +140,39 @@ class PrivateEstimatorMixin:
     releases_state : bool, class attribute
         True: fitted attributes and pickles hold released values and public inputs only. False: the object
         holds a site's rows and must never be published.
+
+    Examples
+    --------
+    A private count of positive rows, in full:
+
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator
+    >>> from skprivate import PrivacySpent
+    >>> from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context
+    >>> from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
+    >>> class DPCount(PrivateEstimatorMixin, BaseEstimator):
+    ...     _parameter_constraints = {k: SHARED_CONSTRAINTS[k] for k in ("epsilon", "random_state", "ledger")}
+    ...
+    ...     def __init__(self, epsilon=1.0, *, random_state=None, ledger=None):
+    ...         self.epsilon, self.random_state, self.ledger = epsilon, random_state, ledger
+    ...
+    ...     @fit_context
+    ...     def fit(self, X, y=None):
+    ...         exact = np.array([np.count_nonzero(np.asarray(X) > 0)])
+    ...         entropy = check_entropy(self.random_state)
+    ...         mechanism = DiscreteLaplaceMechanism(self.epsilon, sensitivity=1)
+    ...         seeded = () if entropy.private else ("the run is seeded",)
+    ...         spent = PrivacySpent(
+    ...             mechanism="discrete Laplace", epsilon=mechanism.epsilon, relation="replace-one",
+    ...             sensitivity=1, noise_scale=mechanism.scale, noise_source=entropy.source,
+    ...             deployment="curator", claim="not-private" if seeded else "dp", reasons=seeded)
+    ...         self._charge(spent)
+    ...         self.count_ = int(mechanism.randomize(exact, entropy)[0])
+    ...         self.privacy_spent_ = spent
+    ...         return self
+    >>> counter = DPCount(epsilon=0.5).fit(np.ones((1000, 1)))
+    >>> abs(counter.count_ - 1000) < 100, counter.privacy_spent_.private
+    (True, True)
     """
 
     releases_state: bool = True
@@ -183,6 +246,12 @@ class StepReport:
         Why, in words.
     spent : PrivacySpent or None
         What it spent, where status is "paid".
+
+    Examples
+    --------
+    >>> from skprivate.base import StepReport
+    >>> print(StepReport(path="scaler", estimator="StandardScaler", status="unpaid", reason="read rows"))
+    scaler (StandardScaler): unpaid: read rows
     """
 
     path: str

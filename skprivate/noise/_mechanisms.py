@@ -325,7 +325,7 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
 
 
 def laplace_sum(
-    n: int, scale: int | Fraction, size: int | None = None, random_state: Any = None
+    n: int, scale: int | Fraction, size: int | tuple[int, ...] | None = None, random_state: Any = None
 ) -> NDArray[np.int64] | int:
     """Draw the sum of `n` independent discrete Laplace noises at once.
 
@@ -335,14 +335,14 @@ def laplace_sum(
         Number of terms, from 0 to 2^40; ``n * scale`` at most 2^54.
     scale : int or Fraction
         Scale of each term, P(x) proportional to exp(-abs(x) / scale).
-    size : int or None, default=None
-        Number of independent sums.
+    size : int, tuple of int or None, default=None
+        Shape of the array of independent sums.
     random_state : None, int, numpy Generator, numpy RandomState or Entropy, default=None
         See `check_entropy`.
 
     Returns
     -------
-    total : int64 ndarray of shape (size,), or int if `size` is None
+    total : int64 ndarray of shape `size`, or int if `size` is None
         The sums.
 
     See Also
@@ -379,7 +379,7 @@ def laplace_sum(
     # A binomial reads about 2 n bits.
     words = min(out.size * len(probabilities) * (int(n) // 16 + 1), 2**40)
     with WordStream(check_entropy(random_state), words) as stream:
-        fill_laplace_sum(out, int(n), probabilities, stream)
+        fill_laplace_sum(out.reshape(-1), int(n), probabilities, stream)
     return int(out[0]) if size is None else out
 
 

@@ -12,8 +12,9 @@ from ..noise._entropy import check_entropy
 from ..noise._quantise import grid_exponent
 from ._base import FloatArray, IntArray, LocalRandomizer, check_count
 
-# Rows randomised at a time, so that the one-hot vectors of a batch stay small.
 _LARGEST_SUM = 2**62
+# Clients summed in one draw: 2^22 times a scale near 2^30 stays far below what an exact sum takes.
+_CLIENTS_PER_SUM = 2**22
 
 
 class LaplaceRandomizer(LocalRandomizer):
@@ -166,7 +167,10 @@ class LaplaceRandomizer(LocalRandomizer):
         by_label = np.bincount(checked, minlength=self.n_categories).reshape(self.n_cells, 2)
         exact = np.stack([by_label.sum(axis=1), by_label[:, 1]]).astype(np.int64) << self.exponent
         entropy = check_entropy(random_state)
-        return exact + laplace_sum(checked.shape[0], self.noise_scale, size=exact.shape, random_state=entropy)
+        for start in range(0, len(checked), _CLIENTS_PER_SUM):
+            clients = min(_CLIENTS_PER_SUM, len(checked) - start)
+            exact += laplace_sum(clients, self.noise_scale, size=exact.shape, random_state=entropy)
+        return exact
 
     def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
         """Return the unbiased estimate of every cell's signed sum, 2 V - U.
