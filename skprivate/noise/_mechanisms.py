@@ -317,8 +317,8 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
         return enough
 
     def _expected_words(self, size: int) -> int:
-        # About 1.4 proposals, and as many bits again for their acceptance.
-        return 2 * _laplace_words(self.sigma, size)
+        # About 1.3 proposals, and a few bits to accept each.
+        return 3 * _laplace_words(self.sigma, size) // 2 + 1
 
     def _fill(self, noise: NDArray[np.int64], stream: WordStream) -> None:
         fill_discrete_gaussian(noise, self.sigma.numerator, self.sigma.denominator, stream)
@@ -385,4 +385,4 @@ def laplace_sum(
 
 def _laplace_words(scale: int | Fraction, size: int) -> int:
     """About how many words `size` draws take: 25 bits each, and 1.6 times the bits of the scale."""
-    return size * (25 + 2 * int(scale.numerator).bit_length()) // 64 + 1
+    return size * (125 + 8 * int(scale.numerator).bit_length()) // 320 + 1
