@@ -165,13 +165,37 @@ def test_gini_tie_that_floats_get_wrong():
         assert feature[0] == 0
 
 
-def test_gini_is_exact_at_large_counts():
-    # The second split is better by about 1e-17 of the score, too little for floats.
-    n = 10**9
-    total = np.array([[n, n]], dtype=np.int32)
-    right = np.array([[[n // 2, n // 2 + 1], [n // 2, n // 2]]], dtype=np.int32)
+def gini_fraction(total, right):
+    sides = right, [t - r for t, r in zip(total, right, strict=True)]
+    return sum(Fraction(sum(c * c for c in side), max(sum(side), 1)) for side in sides)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    total=st.lists(st.integers(2 * 10**8, 10**9), min_size=2, max_size=2),
+    shares=st.tuples(st.integers(1, 15), st.integers(1, 15)),
+    shifts=st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2, max_size=6),
+)
+def test_gini_is_exact_at_large_counts(total, shares, shifts):
+    # Splits that move up to three rows of hundreds of millions: floats see many as equal.
+    splits = [[t * w // 16 + s for t, w, s in zip(total, shares, shift, strict=True)] for shift in shifts]
+    scores = [gini_fraction(total, right) for right in splits]
     feature = np.empty(1, dtype=np.int32)
-    choose_by_gini(right, total, np.ones((1, 2), dtype=np.uint8), feature)
+    right = np.ascontiguousarray(np.array([splits], dtype=np.int32).transpose(0, 2, 1))
+    allowed = np.ones((1, len(splits)), dtype=np.uint8)
+    choose_by_gini(right, np.array([total], dtype=np.int32), allowed, feature)
+    assert feature[0] == scores.index(max(scores))
+
+
+def test_gini_is_exact_across_a_whole_number():
+    # With rows = k^2 + 2 the uncut cell scores a whole number less 1 / rows, and cutting off two rows reaches it.
+    k = 30001
+    total = [(k * k + 2 + k) // 2, (k * k + 2 - k) // 2]
+    scores = [gini_fraction(total, right) for right in ([0, 0], [1, 1])]
+    assert math.floor(scores[0]) < scores[1] == math.ceil(scores[0])
+    assert float(scores[0]) == float(scores[1])
+    right, feature = np.array([[[0, 1], [0, 1]]], dtype=np.int32), np.empty(1, dtype=np.int32)
+    choose_by_gini(right, np.array([total], dtype=np.int32), np.ones((1, 2), dtype=np.uint8), feature)
     assert feature[0] == 1
 
 
@@ -239,8 +263,10 @@ def test_apply_equals_a_walk(n, max_depth, data):
 
 
 def test_apply_keeps_any_value_inside_the_tree():
-    partition = build_partition(**problem(uniform, 2, 2), max_depth=7)
-    X = np.tile([[np.inf, -np.inf], [np.nan, np.inf]], (9, 1))
+    # All public rows are in one corner, so infinite rows rest in empty leaves at every depth.
+    corner = np.random.default_rng(0).random((50, 2)) / 32
+    partition = build_partition(corner, np.arange(50) % 2, lower=[0, 0], upper=[1, 1], max_depth=7)
+    X = np.tile([[np.inf, -np.inf], [np.nan, np.inf], [np.inf, np.inf]], (9, 1))
     np.testing.assert_array_equal(partition.apply(X), [walk(partition, row) for row in X])
 
 
