@@ -188,7 +188,7 @@ def test_gini_is_exact_at_large_counts(total, shares, shifts):
 
 
 def test_gini_is_exact_across_a_whole_number():
-    # With rows = k^2 + 2 the uncut cell scores a whole number less 1 / rows, and cutting off two rows reaches it.
+    # With k^2 + 2 rows the uncut cell scores a whole number less 1 / rows; cutting off two rows reaches it.
     k = 30001
     total = [(k * k + 2 + k) // 2, (k * k + 2 - k) // 2]
     scores = [gini_fraction(total, right) for right in ([0, 0], [1, 1])]
