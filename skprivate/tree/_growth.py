@@ -47,7 +47,7 @@ def grow(
 
 @dataclass
 class Rows:
-    """Public rows on their way down: their cell in the current level (-1 at rest), their sides of its midpoints."""
+    """Public rows on their way down: cell in the current level (-1 at rest), sides of its midpoints."""
 
     X: NDArray[np.float64]
     labels: NDArray[np.int32]
@@ -93,7 +93,7 @@ class Cells:
         return replace(self, midpoint=midpoint, longest=np.tile(splittable, (len(midpoint), 1)))
 
     def allowed(self, right: NDArray[np.int32], min_samples_leaf: int, n_rows: int) -> NDArray[np.bool_]:
-        """Longest edges with enough rows on both sides, in cells with a row; all longest edges if no cell has."""
+        """Longest edges with enough rows on both sides, in cells with a row; all of them if no cell has."""
         if n_rows == 0:
             return self.longest
         rows = self.total.sum(axis=1)[:, np.newaxis]

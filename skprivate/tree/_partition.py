@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +26,8 @@ class Partition:
     """A binary tree that cuts a public box into cells; the leaves are the cells.
 
     Nodes are numbered level by level, so the partition truncated at a smaller depth is a prefix of this one,
-    and the children of a node are adjacent. Instances come from `build_partition`, `from_splits` or `from_dict`;
-    their arrays are read-only.
+    and the children of a node are adjacent. Instances come from `build_partition`, `from_splits` or
+    `from_dict`; their arrays are read-only.
 
     Attributes
     ----------
@@ -95,8 +96,7 @@ class Partition:
             If the splits do not form such a tree, or it is deeper than 30.
         """
         low, high = _check_box(lower, upper)
-        split = np.array(feature, dtype=np.int32)
-        cut = np.array(threshold, dtype=np.float64)
+        split, cut = np.asarray(feature), np.asarray(threshold, dtype=np.float64)
         inner = np.flatnonzero(split >= 0)
         _check_splits(split, cut, inner, low, high)
         is_leaf = split < 0
@@ -106,11 +106,11 @@ class Partition:
         thresholds[inner] = cut
         depth = _depths(inner, len(split))
         arrays = (
-            np.where(is_leaf, np.int32(0), split),
+            np.where(is_leaf, 0, split).astype(np.int32),
             thresholds,
             left,
             depth,
-            np.where(is_leaf, np.cumsum(is_leaf, dtype=np.int32) - np.int32(1), np.int32(-1)),
+            np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32),
         )
         for array in (*arrays, low, high):
             array.setflags(write=False)
@@ -181,12 +181,13 @@ class Partition:
         names = ("feature", "threshold", "lower", "upper")
         if not isinstance(state, Mapping) or set(state) != {"version", *names}:
             raise ValueError(f"a partition has the keys 'version' and {names}")
-        if state["version"] != FORMAT_VERSION:
-            raise ValueError(f"unknown version of a partition: {state['version']!r}")
-        feature = _check_list("feature", state["feature"], (int,))
-        if feature and not (-1 <= min(feature) <= max(feature) < 2**31):
-            raise ValueError("feature holds a number out of range")
-        return cls.from_splits(feature, *(_check_list(name, state[name], (int, float)) for name in names[1:]))
+        if type(state["version"]) is not int or state["version"] != FORMAT_VERSION:
+            raise ValueError(f"a partition of another version than {FORMAT_VERSION}")
+        feature = _check_list("feature", state["feature"], (int,), np.iinfo(np.int32).max)
+        largest = sys.float_info.max
+        return cls.from_splits(
+            feature, *(_check_list(name, state[name], (int, float), largest) for name in names[1:])
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Partition):
@@ -226,10 +227,10 @@ def build_partition(
 ) -> Partition:
     """Grow a partition of the box [lower, upper] on public rows, by halving longest edges.
 
-    A cell splits if it holds a public row, is shallower than `max_depth`, and one of its longest edges (halved
-    the fewest times; edges of length 0 do not count) leaves `min_samples_leaf` public rows on both sides. The
-    split is at the edge's midpoint. Without public rows the rule is "random" and every cell splits: the tree is
-    complete.
+    A cell splits if it holds a public row, is shallower than `max_depth`, and one of its longest edges
+    (halved the fewest times; edges of length 0 do not count) leaves `min_samples_leaf` public rows on both
+    sides. The split is at the edge's midpoint. Without public rows the rule is "random" and every cell
+    splits: the tree is complete.
 
     Parameters
     ----------
@@ -304,12 +305,14 @@ def _check_box(lower: ArrayLike, upper: ArrayLike) -> tuple[NDArray[np.float64],
 
 
 def _check_splits(
-    split: NDArray[np.int32],
+    split: NDArray[Any],
     cut: NDArray[np.float64],
     inner: NDArray[np.intp],
     low: NDArray[np.float64],
     high: NDArray[np.float64],
 ) -> None:
+    if split.dtype.kind not in "iu":
+        raise ValueError("feature must hold integers")
     if split.ndim != 1 or len(split) != 2 * len(inner) + 1 or cut.shape != inner.shape:
         raise ValueError("a partition has one more leaf than inner nodes, and a threshold for each of these")
     if split.min() < -1 or split.max() >= len(low):
@@ -329,8 +332,8 @@ def _check_options(max_depth: int, n_labels: int, rule: str, criterion: str, min
         raise ValueError(f"rule must be one of {RULES} and criterion one of {CRITERIA}")
 
 
-def _check_list(name: str, value: Any, kinds: tuple[type, ...]) -> list[Any]:
-    # type() rather than isinstance(): JSON's true is not a number.
-    if not isinstance(value, list) or any(type(item) not in kinds for item in value):
-        raise ValueError(f"{name} must be a list of numbers")
+def _check_list(name: str, value: Any, kinds: tuple[type, ...], largest: float) -> list[Any]:
+    # type() rather than isinstance(): JSON's true is not a number. The comparison is false for NaN.
+    if not isinstance(value, list) or not all(type(v) in kinds and abs(v) <= largest for v in value):
+        raise ValueError(f"{name} must be a list of finite numbers in range")
     return value

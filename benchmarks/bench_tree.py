@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Speed of the partition kernels against scikit-learn's trees, one thread, in one process."""
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree._tree import Tree
+
+from skprivate.tree._leaf_kernels import count_leaves
+from skprivate.tree._partition import Partition, build_partition
+
+N_FEATURES = 10
+N_ROWS = 1_000_000
+APPLY_DEPTHS = (8, 12)
+BUILDS = ((4_000, 8), (40_000, 12))
+REPEATS = 9
+
+
+def seconds(task: Callable[[], object]) -> float:
+    """Return the wall time of one call."""
+    start = perf_counter()
+    task()
+    return perf_counter() - start
+
+
+def medians(ours: Callable[[], object], theirs: Callable[[], object]) -> tuple[float, float]:
+    """Return the median times of both, taken in turns so that a busy machine slows both."""
+    pairs = [(seconds(ours), seconds(theirs)) for _ in range(REPEATS + 1)]
+    first, second = np.median(pairs[1:], axis=0)
+    return float(first), float(second)
+
+
+def labelled_rows(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return uniform rows that float32 represents exactly, with noisy labels of a nonlinear rule."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, N_FEATURES), dtype=np.float32).astype(np.float64)
+    chance = 0.5 + 0.4 * np.sign((X[:, 0] - 1 / 3) * (X[:, 1] - 1 / 3))
+    return X, (rng.random(n) < chance).astype(np.int32)
+
+
+def grow(X: NDArray[np.float64], labels: NDArray[np.int32], depth: int) -> Partition:
+    """Return the max-edge partition of the unit cube."""
+    return build_partition(X, labels, lower=np.zeros(N_FEATURES), upper=np.ones(N_FEATURES), max_depth=depth)
+
+
+def as_sklearn_tree(partition: Partition) -> Tree:
+    """Return scikit-learn's tree of the same nodes; it goes left at x <= threshold where we do at x <."""
+    tree = Tree(partition.n_features, np.array([2], dtype=np.intp), 1)
+    state = tree.__getstate__()
+    inner = partition.leaf_index < 0
+    nodes = np.zeros(len(partition.left), dtype=state["nodes"].dtype)
+    nodes["left_child"] = np.where(inner, partition.left, -1)
+    nodes["right_child"] = np.where(inner, partition.left + 1, -1)
+    nodes["feature"] = np.where(inner, partition.feature, -2)
+    nodes["threshold"] = np.where(inner, np.nextafter(partition.threshold, -np.inf), -2)
+    nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = 1
+    values = np.zeros((len(nodes), 1, 2))
+    counts = {"max_depth": partition.max_depth, "node_count": len(nodes)}
+    tree.__setstate__(state | counts | {"nodes": nodes, "values": values})
+    return tree
+
+
+def bench_apply(depth: int) -> None:
+    """Print the time to assign rows to leaves."""
+    partition = grow(*labelled_rows(40_000, 0), depth)
+    tree = as_sklearn_tree(partition)
+    X = labelled_rows(N_ROWS, 1)[0]
+    single = X.astype(np.float32)
+    if not np.array_equal(partition.apply(X), partition.leaf_index[tree.apply(single)]):
+        raise RuntimeError("the two trees disagree")
+    ours, theirs = medians(lambda: partition.apply(X), lambda: tree.apply(single))
+    print(
+        f"apply   depth {depth:2d}, {partition.n_leaves:4d} leaves: {ours / N_ROWS * 1e9:6.1f} ns/row,"
+        f" scikit-learn {theirs / N_ROWS * 1e9:6.1f} ns/row, ratio {theirs / ours:5.1f}"
+    )
+
+
+def bench_build(n: int, depth: int) -> None:
+    """Print the time to grow a partition."""
+    X, labels = labelled_rows(n, 0)
+    tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
+    ours, theirs = medians(lambda: grow(X, labels, depth), lambda: tree.fit(X, labels))
+    print(
+        f"build   depth {depth:2d}, {n:6d} rows: {ours * 1e3:6.2f} ms,"
+        f" scikit-learn's fit {theirs * 1e3:7.2f} ms, ratio {theirs / ours:5.1f}"
+    )
+
+
+def bench_count(depth: int) -> None:
+    """Print the time to count rows by leaf and label, against NumPy's bincount."""
+    X, labels = labelled_rows(N_ROWS, 1)
+    partition = grow(X[:40_000], labels[:40_000], depth)
+    leaves = partition.apply(X)
+    counts = np.zeros((partition.n_leaves, 2), dtype=np.int64)
+    ours, theirs = medians(
+        lambda: count_leaves(leaves, labels, counts),
+        lambda: np.bincount(2 * leaves + labels, minlength=counts.size),
+    )
+    print(
+        f"count   depth {depth:2d}: {ours / N_ROWS * 1e9:5.2f} ns/row,"
+        f" NumPy's bincount {theirs / N_ROWS * 1e9:5.2f} ns/row, ratio {theirs / ours:5.1f}"
+    )
+
+
+def run() -> None:
+    """Print every comparison: medians of interleaved repeats."""
+    for depth in APPLY_DEPTHS:
+        bench_apply(depth)
+    for n, depth in BUILDS:
+        bench_build(n, depth)
+    for depth in APPLY_DEPTHS:
+        bench_count(depth)
+
+
+if __name__ == "__main__":
+    run()
