@@ -18,6 +18,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
 ]
+templates_path = ["_templates"]
 exclude_patterns = ["_build", "auto_examples/**.ipynb"]
 html_theme = "pydata_sphinx_theme"
 html_title = "skprivate"

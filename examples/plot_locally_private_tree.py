@@ -33,9 +33,8 @@ print(f"{is_public.sum()} public and {(~is_public).sum()} private rows, majority
 # %%
 # Accuracy against epsilon
 # ------------------------
-# Every split keeps the public rows in training and tests a fifth of the private rows. The noise is not seeded,
-# so figures move a little from run to run. Bounds and classes come from the public rows: nothing else is
-# declared.
+# Every split keeps the public rows in training and tests a fifth of the private rows. The noise is not
+# seeded, so figures move a little from run to run. Bounds and classes come from the public rows.
 epsilons = [0.5, 1, 2, 4, 8]
 splits = list(
     PublicPrivateSplit(ShuffleSplit(20, test_size=0.2, random_state=0)).split(X, y, is_public=is_public)

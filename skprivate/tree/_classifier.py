@@ -139,8 +139,8 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
     Notes
     -----
     **Privacy.** Relation: local, epsilon-LDP per report; one report per row, or per person where ``groups``
-    is passed (of a row drawn at random). Reports are drawn here from rows that this process holds, so a fit is a
-    *simulation* of clients that randomise on their own devices: whoever runs it sees the rows. What is
+    is passed (of a row drawn at random). Reports are drawn here from rows that this process holds, so a fit
+    is a *simulation* of clients that randomise on their own devices: whoever runs it sees the rows. What is
     released is the sum of the reports; the partition, depth, weights and probabilities are functions of it
     and of public rows. Not protected: the number of private rows, the public rows, bounds and classes. A
     seeded fit, or one that reads bounds or classes from private rows, claims "not-private".

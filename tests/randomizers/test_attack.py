@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One Laplace report at epsilon 0.1 over 64 leaves: floating-point noise gives the leaf away, exact noise does not.
+"""One Laplace report at epsilon 0.1 over 64 leaves: float noise gives the leaf away, exact noise does not.
 
-An attacker who sees a float knows which floats numpy's Laplace can make from 0 and which from 1. No function of
-an epsilon-LDP report finds a uniformly drawn leaf with probability above e / (e + 63), e = exp(epsilon).
+An attacker who sees a float knows which floats numpy's Laplace can make from 0 and which from 1. No function
+of an epsilon-LDP report finds a uniformly drawn leaf with probability above e / (e + 63), e = exp(epsilon).
 """
 
 import math
@@ -60,7 +60,9 @@ def test_floating_point_noise_is_recovered():
     generator = np.random.default_rng(0)
     leaves = draw_leaves(300, generator)
     reports = float_reports(leaves, generator)
-    hits = sum(guess_by_support(report, generator) == leaf for report, leaf in zip(reports, leaves, strict=True))
+    hits = sum(
+        guess_by_support(report, generator) == leaf for report, leaf in zip(reports, leaves, strict=True)
+    )
     assert hits / 300 > 0.6
 
 
@@ -70,7 +72,9 @@ def test_exact_noise_is_not_recovered_by_the_same_attack(entropy):
     generator = np.random.default_rng(1)
     leaves = draw_leaves(300, generator)
     reports = exact_reports(leaves, entropy)
-    hits = sum(guess_by_support(report, generator) == leaf for report, leaf in zip(reports, leaves, strict=True))
+    hits = sum(
+        guess_by_support(report, generator) == leaf for report, leaf in zip(reports, leaves, strict=True)
+    )
     assert hits <= stats.binom.isf(1e-9, 300, CEILING)
 
 
