@@ -9,7 +9,12 @@ import pytest
 from scipy import stats
 
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, check_entropy, laplace_sum
-from skprivate.noise._sampling_kernels import fill_below, fill_bernoulli, fill_discrete_laplace
+from skprivate.noise._sampling_kernels import (
+    fill_below,
+    fill_bernoulli,
+    fill_discrete_laplace,
+    fill_laplace_sum,
+)
 from skprivate.noise._stream_kernels import WordStream
 
 LAPLACE_DRAWS = 10_000_000
@@ -171,3 +176,44 @@ def test_a_tail_beyond_the_range_raises(scripted_entropy) -> None:
     script = int(text[::-1], 2).to_bytes(len(text) // 8, "little")
     with pytest.raises(OverflowError, match="range of the sampler"):
         fill_discrete_laplace(np.empty(1, dtype=np.int64), 8, 1, WordStream(scripted_entropy(script), 60))
+
+
+# What no number of draws shows: comparisons that go on beyond the first digits.
+# Fields: u of t, digits of the first trial, then one bit 0 that ends exp(-1) at once, and the sign.
+@pytest.mark.parametrize(
+    ("t", "fields", "expected"),
+    [
+        # 1 / 3 has the digits 85, 85, ... to base 256: a larger digit fails the trial, which accepts u.
+        (3, [(1, 2), (86, 8)], 1),
+        (3, [(1, 2), (85, 8), (86, 8)], 1),
+        (3, [(1, 2), (85, 8), (85, 8), (85, 8), (86, 8)], 1),
+        # A smaller digit passes it; trial 2 then fails on a bit 0, which rejects u; 2 is accepted behind it.
+        (3, [(1, 2), (84, 8), (0, 1), (2, 2), (171, 8)], 2),
+        (3, [(1, 2), (85, 8), (85, 8), (84, 8), (0, 1), (2, 2), (170, 8), (171, 8)], 2),
+        # 1 / 2 ends after its digit 128: equality fails the trial.
+        (2, [(1, 1), (128, 8)], 1),
+        (2, [(1, 1), (127, 8), (0, 1), (0, 1)], 0),
+    ],
+)
+def test_ratios_are_compared_to_the_last_digit(scripted_entropy, bit_script, t, fields, expected) -> None:
+    out = np.empty(2, dtype=np.int64)
+    # A second draw, u = 0 with v = 1 and the sign, shows that not a bit more was read.
+    second = [(0, (t - 1).bit_length()), (1, 1), (2, 2), (0, 1), (1, 1)]
+    script = bit_script([*fields, (0, 1), (0, 1), *second])
+    fill_discrete_laplace(out, t, 1, WordStream(scripted_entropy(script), 8))
+    assert out.tolist() == [expected, -t]
+
+
+def test_a_binomial_compares_all_256_digits(scripted_entropy, bit_script) -> None:
+    digits = np.random.default_rng(0).integers(0, 2, 256)
+    digits[0] = 0
+    words = [int("".join(map(str, digits[start : start + 64])), 2) for start in range(0, 256, 64)]
+    probabilities = np.array([words], dtype=np.uint64)
+    out = np.empty(1, dtype=np.int64)
+    for place in range(257):
+        read = digits[:place].tolist() + (1 - digits[place : place + 1]).tolist()
+        # The negative geometric number fails at its first digit, a 1 against 0.
+        script = bit_script([(bit, 1) for bit in [*read, 1]])
+        fill_laplace_sum(out, 1, probabilities, WordStream(scripted_entropy(script), 8))
+        # The first digit that differs decides; a number equal to the probability is not below it.
+        assert out[0] == (digits[place] if place < 256 else 0)
