@@ -19,7 +19,7 @@ test: $(STAMPS)/test
 lint: $(STAMPS)/lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/cython-lint skprivate
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint skprivate
 
 types: $(STAMPS)/lint
 	$(BIN)/mypy
