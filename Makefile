@@ -25,7 +25,7 @@ types: $(STAMPS)/lint
 	$(BIN)/mypy
 
 doc: $(STAMPS)/doc
-	$(BIN)/python -m sphinx -W --keep-going -b html doc doc/_build/html
+	$(BIN)/python -m sphinx -q -N -W --keep-going -b html doc doc/_build/html
 
 bench: $(STAMPS)/test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks

@@ -120,15 +120,15 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
         Sum of all reports: all that was released about private rows.
     n_reports_ : int
         Number of reports.
-    public_counts_ : ndarray of int64 of shape (n_leaves_, 2)
+    public_counts_ : ndarray of int64 of shape (n_leaves, 2)
         Public rows by leaf and label.
-    public_weight_ : ndarray of shape (n_leaves_,)
+    public_weight_ : ndarray of shape (n_leaves,)
         Weight of a public row in every leaf.
-    leaf_proba_ : ndarray of shape (n_leaves_, 2)
+    leaf_proba_ : ndarray of shape (n_leaves, 2)
         Class probabilities of every leaf.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where X had string names.
 
     See Also
