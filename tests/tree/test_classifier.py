@@ -215,6 +215,16 @@ class TestPrivacy:
         assert tree.privacy_spent_.unit == "group"
         assert tree.privacy_spent_.unprotected["reports"] == 1000
 
+    def test_the_default_path_draws_no_laplace_noise(self, monkeypatch):
+        def refuse(*arguments):
+            raise AssertionError("Laplace noise was drawn")
+
+        for name in ("fill_discrete_laplace", "fill_laplace_sum"):
+            monkeypatch.setattr(f"skprivate.noise._mechanisms.{name}", refuse)
+        assert fitted().mechanism_ == "hadamard"
+        with pytest.raises(AssertionError, match="was drawn"):
+            fitted(mechanism="laplace")
+
     def test_a_clone_carries_nothing(self):
         copy = clone(fitted())
         assert not [name for name in vars(copy) if name.endswith("_")]
