@@ -86,8 +86,8 @@ axis.legend(fontsize=8)
 plt.show()
 
 # %%
-# With 462 reports the private rows add little to 200 public rows that come from the same population; they catch
-# up with growing epsilon. A box that nobody thought about costs more than the noise does.
+# With 462 reports the private rows add little to 200 public rows of the same population; they catch up as
+# epsilon grows. A box that nobody thought about costs more than the noise does.
 #
 # What one fit claims
 # -------------------
