@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact amounts of privacy: conversion to fractions, sums, text for storage and for people."""
+"""Exact amounts of privacy: sums, text for storage and for people."""
 
-import math
-import numbers
 import re
 from collections.abc import Iterable
 from fractions import Fraction
@@ -10,43 +8,6 @@ from typing import Any
 
 _DECIMAL = re.compile(r"([0-9]+)/([0-9]+)")
 _HEXADECIMAL = re.compile(r"([0-9a-f]+)/([0-9a-f]+)")
-
-
-def exact(value: Any, name: str) -> Fraction:
-    """Return the finite real number ``value`` as the Fraction equal to it.
-
-    Raises
-    ------
-    TypeError
-        If it is no int, float or Fraction (NumPy's scalars count as such, booleans do not).
-    ValueError
-        If it is infinite or not a number.
-    """
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be an int, a float or a Fraction, got {type(value).__name__}.")
-    if isinstance(value, numbers.Rational):
-        # int(): a NumPy integer inside a Fraction would overflow.
-        return Fraction(int(value.numerator), int(value.denominator))
-    if not math.isfinite(value):
-        raise ValueError(f"{name} must be finite.")
-    number: Any = value
-    return Fraction(*number.as_integer_ratio())
-
-
-def positive(value: Any, name: str) -> Fraction:
-    """Return ``value`` as a Fraction above 0."""
-    amount = exact(value, name)
-    if amount <= 0:
-        raise ValueError(f"{name} must be greater than 0.")
-    return amount
-
-
-def probability(value: Any, name: str) -> Fraction:
-    """Return ``value`` as a Fraction in [0, 1)."""
-    amount = exact(value, name)
-    if not 0 <= amount < 1:
-        raise ValueError(f"{name} must be at least 0 and below 1.")
-    return amount
 
 
 def exact_sum(amounts: Iterable[Fraction]) -> Fraction:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import BudgetExceededError, LedgerError
+from ..utils import check_positive, check_probability
 from . import _store
-from ._amounts import from_text, positive, probability, show, to_text
+from ._amounts import from_text, show, to_text
 from ._report import write_report
 from ._spent import PrivacySpent, Relation, Unit, check_text
 
@@ -145,8 +146,8 @@ class PrivacyLedger:
         delta: float | Fraction = 0.0,
     ) -> None:
         self._path = _resolve(path)
-        ceiling = None if epsilon is None else positive(epsilon, "epsilon")
-        ceiling_delta = probability(delta, "delta")
+        ceiling = None if epsilon is None else check_positive(epsilon, "epsilon")
+        ceiling_delta = check_probability(delta, "delta")
         if ceiling is None and ceiling_delta:
             raise ValueError("A ceiling on delta needs one on epsilon: without epsilon there is no ceiling.")
         self._label: str | None = None

@@ -10,7 +10,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from ._amounts import positive, probability, show
+from ..utils import check_positive, check_probability
+from ._amounts import show
 
 Relation = Literal["replace-one", "add-remove", "local", "label"]
 Unit = Literal["row", "group"]
@@ -146,9 +147,9 @@ class PrivacySpent:
         for name, allowed in _CHOICES.items():
             _check_choice(getattr(self, name), name, allowed)
         resolved = {
-            "epsilon": positive(self.epsilon, "epsilon"),
-            "delta": probability(self.delta, "delta"),
-            "rho": None if self.rho is None else positive(self.rho, "rho"),
+            "epsilon": check_positive(self.epsilon, "epsilon"),
+            "delta": check_probability(self.delta, "delta"),
+            "rho": None if self.rho is None else check_positive(self.rho, "rho"),
             "max_rows_per_unit": _count(self.max_rows_per_unit, "max_rows_per_unit"),
             "sensitivity": _grid_amount(self.sensitivity, "sensitivity"),
             "noise_scale": _grid_amount(self.noise_scale, "noise_scale"),
@@ -274,11 +275,11 @@ def _grid_amount(value: Any, name: str) -> int | Fraction | None:
     if value is None:
         return None
     if isinstance(value, Fraction):
-        return positive(value, name)
+        return check_positive(value, name)
     # A float cannot be on the integer grid by accident: refuse it rather than guess what was meant.
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an int, a Fraction or None, got {type(value).__name__}.")
-    return int(positive(operator.index(value), name))
+    return int(check_positive(operator.index(value), name))
 
 
 def _texts(values: Any, name: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from math import ceil, exp, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from ._validation import check_positive
+from ..utils import check_positive
 
 DECIMALS = Context(prec=120, Emin=-(10**9), Emax=10**9)
 PROBABILITY_BITS = 256

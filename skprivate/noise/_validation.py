@@ -2,8 +2,7 @@
 """Checks of what callers ask for."""
 
 from fractions import Fraction
-from math import inf, isfinite
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,17 +25,6 @@ def check_integers(values: ArrayLike) -> NDArray[np.int64]:
     if array.size and (array.max() > MAX_VALUE or array.min() < -MAX_VALUE):
         raise OverflowError(too_large)
     return array.astype(np.int64, copy=False)
-
-
-def check_positive(value: float | Fraction, name: str) -> Fraction:
-    """Return a finite positive real number exactly."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a float or a Fraction")
-    if not isinstance(value, Fraction | Integral) and not isfinite(value):
-        raise ValueError(f"{name} must be finite")
-    if not 0 < value < inf:
-        raise ValueError(f"{name} must be positive")
-    return Fraction(value)
 
 
 def check_positive_int(value: int, name: str) -> int:

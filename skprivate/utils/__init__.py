@@ -2,6 +2,13 @@
 """Helpers shared by every room; importing this package needs neither scikit-learn nor SciPy."""
 
 from ._lazy import lazy_exports
-from ._validation import check_bounds, check_epsilon, check_row_mask
+from ._validation import check_bounds, check_epsilon, check_positive, check_probability, check_row_mask
 
-__all__ = ["check_bounds", "check_epsilon", "check_row_mask", "lazy_exports"]
+__all__ = [
+    "check_bounds",
+    "check_epsilon",
+    "check_positive",
+    "check_probability",
+    "check_row_mask",
+    "lazy_exports",
+]

@@ -4,7 +4,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from numbers import Integral, Real
+from numbers import Integral, Rational, Real
 from typing import Any
 
 import numpy as np
@@ -39,15 +39,35 @@ def check_epsilon(epsilon: Any) -> Fraction:
     >>> check_epsilon(0.5)
     Fraction(1, 2)
     """
-    if isinstance(epsilon, bool | np.bool_) or not isinstance(epsilon, Real):
-        raise TypeError(f"epsilon must be a float or a Fraction, not {type(epsilon).__name__}.")
-    if not isinstance(epsilon, Fraction):
-        epsilon = epsilon if isinstance(epsilon, Integral) else float(epsilon)
-        if not math.isfinite(epsilon):
-            raise ValueError("epsilon must be finite.")
-    if epsilon <= 0:
-        raise ValueError("epsilon must be greater than 0.")
-    return Fraction(epsilon)
+    return check_positive(epsilon, "epsilon")
+
+
+def check_positive(value: Any, name: str) -> Fraction:
+    """Return a finite real number above 0 as the Fraction equal to it."""
+    amount = _exact(value, name)
+    if amount <= 0:
+        raise ValueError(f"{name} must be greater than 0.")
+    return amount
+
+
+def check_probability(value: Any, name: str) -> Fraction:
+    """Return a real number in [0, 1) as the Fraction equal to it."""
+    amount = _exact(value, name)
+    if not 0 <= amount < 1:
+        raise ValueError(f"{name} must be at least 0 and below 1.")
+    return amount
+
+
+def _exact(value: Any, name: str) -> Fraction:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be an int, a float or a Fraction, not {type(value).__name__}.")
+    if isinstance(value, Rational):
+        # int(): a NumPy integer inside a Fraction would overflow.
+        return Fraction(int(value.numerator), int(value.denominator))
+    number: Any = value
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite.")
+    return Fraction(*number.as_integer_ratio())
 
 
 def check_bounds(

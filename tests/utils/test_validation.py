@@ -31,7 +31,7 @@ def test_epsilon_out_of_range(epsilon):
 
 @pytest.mark.parametrize("epsilon", [True, "1", None, 1j, [1.0]])
 def test_epsilon_of_another_type(epsilon):
-    with pytest.raises(TypeError, match="epsilon must be a float or a Fraction"):
+    with pytest.raises(TypeError, match="epsilon must be an int, a float or a Fraction"):
         check_epsilon(epsilon)
 
 
