@@ -2,6 +2,7 @@
 """Process-wide configuration: strict mode, in which a would-be privacy leak is an error."""
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,20 @@ __all__ = ["config_context", "get_config", "set_config"]
 # Any other value of the variable means strict: a typo must not switch a protection off.
 _OFF = {"", "0", "false", "no", "off"}
 _settings = {"strict": os.environ.get("SKPRIVATE_STRICT", "").strip().lower() not in _OFF}
+# Open contexts of every thread, the innermost last.
+_contexts: dict[int, list[bool]] = {}
+
+
+def _is_strict() -> bool:
+    """Strict as this thread's innermost context says; without one, if the process or any context is strict.
+
+    The threads of a pool so obey the context of the thread that feeds them, and no thread's context can
+    switch off what another one relies on.
+    """
+    own = _contexts.get(threading.get_ident())
+    if own:
+        return own[-1]
+    return _settings["strict"] or any(stack[-1] for stack in list(_contexts.values()) if stack)
 
 
 def get_config() -> dict[str, bool]:
@@ -26,7 +41,7 @@ def get_config() -> dict[str, bool]:
     >>> skprivate.get_config()
     {'strict': False}
     """
-    return dict(_settings)
+    return {"strict": _is_strict()}
 
 
 def set_config(*, strict: bool | None = None) -> None:
@@ -41,9 +56,10 @@ def set_config(*, strict: bool | None = None) -> None:
 
     Notes
     -----
-    The setting is global to the process and read when ``fit`` runs. It travels with pickled estimators, so
-    that the workers of joblib obey it; an estimator pickled under strict mode stays strict, and so do its
-    clones.
+    The setting is global to the process and read when ``fit`` runs; inside a `config_context` it lasts to the
+    end of the block. It travels with pickled estimators, so that the workers of joblib obey it; an estimator
+    pickled under strict mode stays strict, and so do its clones. An estimator that is made inside a worker
+    process follows that process: set ``SKPRIVATE_STRICT=1`` for those.
 
     Examples
     --------
@@ -54,7 +70,11 @@ def set_config(*, strict: bool | None = None) -> None:
         return
     if not isinstance(strict, bool):
         raise TypeError(f"strict must be True, False or None, not {type(strict).__name__}.")
-    _settings["strict"] = strict
+    own = _contexts.get(threading.get_ident())
+    if own:
+        own[-1] = strict
+    else:
+        _settings["strict"] = strict
 
 
 @contextmanager
@@ -73,9 +93,13 @@ def config_context(*, strict: bool | None = None) -> Iterator[None]:
     ...     skprivate.get_config()
     {'strict': True}
     """
-    before = get_config()
-    set_config(strict=strict)
+    thread = threading.get_ident()
+    stack = _contexts.setdefault(thread, [])
+    stack.append(_is_strict())
     try:
+        set_config(strict=strict)
         yield
     finally:
-        _settings.update(before)
+        stack.pop()
+        if not stack:
+            del _contexts[thread]

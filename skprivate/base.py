@@ -4,35 +4,41 @@
 import functools
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.utils import get_tags
+from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from . import _config
 from .accounting import PrivacyLedger, PrivacySpent
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
-from .noise._entropy import Entropy
 from .utils import check_bounds
 from .utils._compat import Interval
-from .utils._compat import fit_context as _validated_fit
+from .utils._fit import fit_context, without_private_text
 
-__all__ = ["PrivacyReport", "PrivateEstimatorMixin", "StepReport", "fit_context", "privacy_report"]
+__all__ = [
+    "PrivacyReport",
+    "PrivateEstimatorMixin",
+    "StatelessMixin",
+    "StepReport",
+    "fit_context",
+    "privacy_report",
+    "without_private_text",
+]
 
-Fit = TypeVar("Fit", bound=Callable[..., Any])
 FloatArray = NDArray[np.float64]
-
-# scikit-learn hands on numpy's message, which repeats the cell it could not read.
-_REVEALING = "could not convert string to float"
 
 #: Constraints of the parameters that every private estimator shares.
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
@@ -43,89 +49,27 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def without_private_text(method: Fit) -> Fit:
-    """Decorate a method that reads data: an error about unreadable strings no longer repeats one of them."""
-
-    @functools.wraps(method)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return method(*args, **kwargs)
-        except ValueError as error:
-            if _REVEALING not in str(error):
-                raise
-        # Raised outside the handler, so that the original is not kept as __context__.
-        raise ValueError(f"{_REVEALING}: X holds text; encode it as numbers first.")
-
-    return cast(Fit, wrapper)
-
-
-def fit_context(fit: Fit) -> Fit:
-    """Decorate ``fit``: parameters are validated first, and a failed fit leaves the object as it was.
-
-    A fit that raises, for a bad input, an exhausted ledger or an interrupt, restores every attribute: a
-    previous fit stays usable, and nothing half-fitted is left.
-
-    Parameters
-    ----------
-    fit : callable
-        A method ``fit(self, X, y, ...)``.
-
-    Returns
-    -------
-    fit : callable
-        The decorated method.
+class StatelessMixin:
+    """Mixin of transformers whose ``fit`` learns nothing from rows: a promise that `privacy_report` believes.
 
     Examples
     --------
-    See `PrivateEstimatorMixin`.
-
-    >>> from sklearn.base import BaseEstimator
-    >>> from skprivate.base import fit_context
-    >>> class Failing(BaseEstimator):
-    ...     _parameter_constraints = {}
-    ...
-    ...     @fit_context
+    >>> from sklearn.base import BaseEstimator, TransformerMixin
+    >>> from skprivate.base import StatelessMixin, privacy_report
+    >>> class Negate(StatelessMixin, TransformerMixin, BaseEstimator):
     ...     def fit(self, X, y=None):
-    ...         self.half_ = 1
-    ...         raise ValueError("stopped half-way")
-    >>> failing = Failing()
-    >>> failing.fit([[0.0]])
-    Traceback (most recent call last):
-    ValueError: stopped half-way
-    >>> vars(failing)
-    {}
+    ...         return self
+    ...
+    ...     def transform(self, X):
+    ...         return -X
+    >>> [step.status for step in privacy_report(Negate()).steps]
+    ['stateless']
     """
-    validated = without_private_text(_validated_fit(prefer_skip_nested_validation=True)(fit))
 
-    @functools.wraps(fit)
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            return validated(self, *args, **kwargs)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-
-    return cast(Fit, wrapper)
-
-
-def check_groups(groups: Any, n_rows: int) -> NDArray[Any] | None:
-    """Return the privacy unit of every row as an array, or None where the unit is the row."""
-    if groups is None:
-        return None
-    array = np.asarray(groups)
-    if array.shape != (n_rows,):
-        raise ValueError(f"groups must have shape ({n_rows},), one value per row of X, not {array.shape}.")
-    return array
-
-
-def select_rows(codes: NDArray[np.intp], max_rows: int, entropy: Entropy) -> NDArray[np.intp]:
-    """Return at most max_rows row numbers of every group, drawn at random; codes are 0, 1, ... per group."""
-    keys = np.frombuffer(entropy.random_bytes(8 * len(codes)), dtype=np.uint64)
-    order = np.lexsort((keys, codes))
-    starts = np.searchsorted(codes[order], codes[order], side="left")
-    return np.sort(order[np.arange(len(codes)) - starts < max_rows])
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.requires_fit = False
+        return tags
 
 
 class PrivateEstimatorMixin:
@@ -213,16 +157,14 @@ class PrivateEstimatorMixin:
             self.ledger.charge(spent, estimator=type(self).__name__)
 
     def _resolve_bounds(
-        self, bounds: Any, X: FloatArray, public_rows: FloatArray | None, leaks: list[str]
+        self, bounds: Any, X: FloatArray, public_rows: FloatArray | None
     ) -> tuple[FloatArray, FloatArray]:
-        """Bounds of X: as declared, else those of the public rows, else of the private rows (a leak)."""
+        """Bounds of X: as declared, else those of the public rows, else of all rows (a leak to announce)."""
         if bounds is not None:
             names = getattr(self, "feature_names_in_", None)
             return check_bounds(bounds, X.shape[1], names)
-        if public_rows is not None and len(public_rows):
-            return public_rows.min(axis=0), public_rows.max(axis=0)
-        leaks.append("the bounds of X were read from private rows")
-        return X.min(axis=0), X.max(axis=0)
+        rows = public_rows if public_rows is not None and len(public_rows) else X
+        return rows.min(axis=0), rows.max(axis=0)
 
 
 # Frames between warnings.warn and the user's call of fit: _announce_leaks, fit, scikit-learn's context,
@@ -331,9 +273,13 @@ class PrivacyReport:
 def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
     """Report what a fitted estimator, pipeline or search did with the private rows.
 
-    Walks Pipeline, ColumnTransformer, FeatureUnion, searches and other meta-estimators. An estimator that
-    is not known to be private, and that is not stateless, counts as having read private rows without
-    paying: unknown means not private.
+    Walks Pipeline, ColumnTransformer, FeatureUnion, searches and other meta-estimators. What is neither a
+    `PrivateEstimatorMixin` that paid nor known to learn nothing (a `StatelessMixin`, scikit-learn's
+    Normalizer, Binarizer and hashers, a FunctionTransformer around a NumPy ufunc) counts as having read
+    private rows without paying: unknown means not private.
+
+    It sees the object as it is: a step swapped after the fit, or a ``best_estimator_`` taken out of the
+    search that chose it, no longer tells where it came from.
 
     Parameters
     ----------
@@ -371,27 +317,52 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
 
 def _walk(estimator: Any, path: str) -> Iterator[StepReport]:
     step = functools.partial(StepReport, path=path or "estimator", estimator=type(estimator).__name__)
-    spent = getattr(estimator, "privacy_spent_", None)
-    if spent is not None:
-        reason = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
-        yield step(status="paid", reason=reason, spent=spent)
+    spent = vars(estimator).get("privacy_spent_") if isinstance(estimator, PrivateEstimatorMixin) else None
+    if isinstance(spent, PrivacySpent):
+        paid = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
+        yield step(status="paid", reason=paid, spent=spent)
         return
-    children = list(_children(estimator))
-    if hasattr(estimator, "disclosure_risk_"):
-        yield step(status="unpaid", reason="protects by coarsening, which is not differential privacy")
-    elif hasattr(estimator, "cv_results_"):
-        yield step(status="unpaid", reason="its scores and its choice are exact functions of private rows")
-    elif not isinstance(estimator, Pipeline | ColumnTransformer | FeatureUnion):
-        if not children and not get_tags(estimator).requires_fit:
-            yield step(status="stateless", reason="learns nothing from rows")
-        else:
-            yield step(status="unpaid", reason="read private rows without paying")
-    for name, child in children:
+    unpaid = _reads_rows(estimator)
+    if unpaid is not None:
+        yield step(status="unpaid", reason=unpaid)
+    elif type(estimator) not in _CONTAINERS:
+        yield step(status="stateless", reason="learns nothing from rows")
+    for name, child in _children(estimator):
         yield from _walk(child, f"{path} > {name}" if path else name)
 
 
+# Only these very classes are known to learn nothing themselves; a subclass may do anything.
+_CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
+_STATELESS = (Binarizer, Normalizer, FeatureHasher, HashingVectorizer)
+
+
+def _reads_rows(estimator: Any) -> str | None:
+    """Why an estimator that paid nothing may have read private rows; None if it is known not to."""
+    if hasattr(estimator, "disclosure_risk_"):
+        return "protects by coarsening, which is not differential privacy"
+    if hasattr(estimator, "cv_results_"):
+        return "its scores and its choice are exact functions of private rows"
+    if type(estimator) in _CONTAINERS:
+        return _container_reads_rows(estimator)
+    if type(estimator) is FunctionTransformer:
+        plain = estimator.func is None or isinstance(estimator.func, np.ufunc)
+        return None if plain and not estimator.kw_args else "its function may look at all rows at once"
+    if isinstance(estimator, StatelessMixin) or type(estimator) in _STATELESS:
+        return None
+    return "read private rows without paying"
+
+
+def _container_reads_rows(estimator: Any) -> str | None:
+    if getattr(estimator, "memory", None) is not None:
+        return "its memory keeps what the steps were given, private rows included"
+    columns = [entry[2] for entry in getattr(estimator, "transformers", [])]
+    if any(callable(choice) and not isinstance(choice, make_column_selector) for choice in columns):
+        return "a function of the rows chose its columns"
+    return None
+
+
 def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
-    """Fitted estimators inside an estimator, with their names."""
+    """What stands inside an estimator, with names: every step of a container, fitted estimators elsewhere."""
     if isinstance(estimator, Pipeline):
         pairs = estimator.steps
     elif isinstance(estimator, FeatureUnion):
@@ -403,7 +374,7 @@ def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
         pairs = [pair for key, value in fitted.items() for pair in _estimators_in(key, value)]
     seen: set[int] = set()
     for name, child in pairs:
-        if isinstance(child, BaseEstimator) and id(child) not in seen:
+        if child is not None and not isinstance(child, str) and id(child) not in seen:
             seen.add(id(child))
             yield name, child
 

@@ -7,20 +7,20 @@ from fractions import Fraction
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
-from sklearn.base import clone
-from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
 
 from skprivate import BoundsScaler, LocallyPrivateTreeClassifier, PublicPrivateSplit, config_context
-from skprivate.base import privacy_report, select_rows
+from skprivate.base import privacy_report
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
-from skprivate.noise import check_entropy
 
 X = np.random.default_rng(0).uniform(size=(400, 2))
 Y = (X[:, 0] > 0.5).astype(int)
@@ -29,6 +29,59 @@ IS_PUBLIC = np.arange(400) < 40
 
 def declared(**parameters):
     return LocallyPrivateTreeClassifier(**{"bounds": (0, 1), "classes": [0, 1], **parameters})
+
+
+class DuckCentring:
+    """Reads rows, and is no BaseEstimator."""
+
+    def fit(self, rows, y=None):
+        self.mean_ = rows.mean(axis=0)
+        return self
+
+    def transform(self, rows):
+        return rows - self.mean_
+
+    def fit_transform(self, rows, y=None):
+        return self.fit(rows).transform(rows)
+
+
+class LearningWithoutTheTag(TransformerMixin, BaseEstimator):
+    """Reads rows, and denies that it has to be fitted."""
+
+    def fit(self, rows, y=None):
+        self.mean_ = rows.mean(axis=0)
+        return self
+
+    def transform(self, rows):
+        return rows - self.mean_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+
+class Delegating(BaseEstimator):
+    """Reads rows, and passes on the attributes of the private tree inside."""
+
+    def __init__(self, tree):
+        self.tree = tree
+
+    def fit(self, rows, y):
+        self.inner_ = clone(self.tree).fit(rows - rows.mean(axis=0), y)
+        return self
+
+    def transform(self, rows):
+        return rows
+
+    def __getattr__(self, name):
+        if name == "privacy_spent_":
+            return self.inner_.privacy_spent_
+        raise AttributeError(name)
+
+
+def choose_by_variance(rows):
+    return [int(np.argmax(rows.var(axis=0)))]
 
 
 class TestLeaks:
@@ -74,6 +127,11 @@ class TestStrictModeTravels:
             with pytest.raises(PrivacyLeakError):
                 tree.fit(X, Y)
 
+    def test_is_decided_before_private_labels_are_looked_at(self):
+        for labels in (Y, np.zeros(400), np.arange(400) % 3, np.linspace(0, 1, 400)):
+            with config_context(strict=True), pytest.raises(PrivacyLeakError):
+                LocallyPrivateTreeClassifier().fit(X, labels)
+
     def test_not_otherwise(self):
         with pytest.warns(PrivacyLeakWarning):
             pickle.loads(pickle.dumps(LocallyPrivateTreeClassifier())).fit(X, Y)
@@ -103,6 +161,27 @@ class TestFailedFit:
             tree.set_params(classes=[0, 1, 2]).fit(X, Y)
         assert vars(tree) == vars(declared(classes=[0, 1, 2]))
 
+    @pytest.mark.parametrize("method", ["fit", "predict"])
+    @pytest.mark.parametrize(
+        ("rows", "match"),
+        [
+            (np.array([0.123456, 0.9876]), "Reshape your data"),
+            (np.float64(0.123456), "Reshape your data"),
+            (X + 0.123456j, "Complex data not supported"),
+        ],
+    )
+    def test_repeats_no_row(self, method, rows, match):
+        tree = declared().fit(X, Y)
+        with pytest.raises(ValueError, match=match) as caught:
+            tree.fit(rows, Y) if method == "fit" else tree.predict(rows)
+        assert ".12" not in str(caught.value)
+        assert caught.value.__context__ is None
+
+    def test_a_huge_private_value_raises_no_warning(self):
+        huge = X.copy()
+        huge[100:103] = [[1.7e308, 1.7e308], [1.7e308, -1.7e308], [-1.7e308, 1.7e308]]
+        assert declared().fit(huge, Y).privacy_spent_.private
+
     def test_repeats_no_cell(self):
         text = X.astype(object)
         text[7, 1] = "secret-cell"
@@ -116,23 +195,6 @@ class TestFailedFit:
             fitted.predict(text)
 
 
-class TestSelectRows:
-    def test_at_most_so_many_per_group_each_from_its_own(self):
-        codes = np.random.default_rng(1).integers(0, 20, size=300)
-        codes[:20] = np.arange(20)
-        for cap in (1, 2, 50):
-            kept = select_rows(codes, cap, check_entropy(3))
-            np.testing.assert_array_equal(np.bincount(codes[kept]), np.minimum(np.bincount(codes), cap))
-            assert len(set(kept)) == len(kept)
-
-    def test_every_row_of_a_group_has_the_same_chance(self):
-        # 20,000 draws among 5 rows; chi-square with 4 degrees of freedom above 33.4: probability 1e-6.
-        codes = np.repeat(np.arange(20_000), 5)
-        kept = select_rows(codes, 1, check_entropy(4))
-        seen = np.bincount(kept % 5, minlength=5)
-        assert np.sum((seen - 4000) ** 2 / 4000) < 33.4
-
-
 class TestPrivacyReport:
     def test_private_alone(self):
         report = privacy_report(declared(epsilon=0.5).fit(X, Y))
@@ -143,10 +205,10 @@ class TestPrivacyReport:
         assert "epsilon = 0.5" in str(report)
 
     def test_stateless_steps_do_not_matter(self):
-        pipe = make_pipeline(
-            BoundsScaler((0, 1)), FunctionTransformer(), Normalizer(), "passthrough", declared()
-        )
-        assert privacy_report(pipe.fit(X, Y)).private
+        steps = (BoundsScaler((0, 1)), FunctionTransformer(), FunctionTransformer(np.sqrt), Normalizer())
+        report = privacy_report(make_pipeline(*steps, "passthrough", declared()).fit(X, Y))
+        assert report.private
+        assert [step.status for step in report.steps] == ["stateless"] * 4 + ["paid"]
 
     @pytest.mark.parametrize(
         "step",
@@ -166,6 +228,45 @@ class TestPrivacyReport:
         assert culprit.estimator in ("StandardScaler", "MinMaxScaler")
         assert culprit.estimator in str(report)
         assert culprit.path in str(report)
+
+    @pytest.mark.parametrize(
+        "step",
+        [
+            DuckCentring(),
+            LearningWithoutTheTag(),
+            FunctionTransformer(lambda rows: rows - rows.mean(axis=0)),
+            FunctionTransformer(np.sqrt, kw_args={"where": True}),
+            FeatureUnion([("duck", DuckCentring())]),
+            ColumnTransformer([("same", "passthrough", choose_by_variance)]),
+            Delegating(declared()),
+        ],
+        ids=lambda step: type(step).__name__,
+    )
+    def test_unknown_means_unpaid(self, step):
+        tree = LocallyPrivateTreeClassifier(bounds=(-5, 5), classes=[0, 1])
+        report = privacy_report(make_pipeline(step, tree).fit(X, Y))
+        assert not report.private
+        assert len(report.unpaid) == 1
+
+    def test_a_delegating_wrapper_does_not_borrow_the_claim(self):
+        assert not privacy_report(Delegating(declared()).fit(X, Y)).private
+
+    def test_a_subclass_of_a_container_may_do_anything(self):
+        class Reading(Pipeline):
+            pass
+
+        assert not privacy_report(Reading([("tree", declared())]).fit(X, Y)).private
+
+    def test_a_memory_keeps_rows(self, tmp_path):
+        pipe = make_pipeline(BoundsScaler(), declared(), memory=str(tmp_path)).fit(X, Y)
+        report = privacy_report(pipe)
+        assert not report.private
+        assert "memory" in str(report)
+
+    def test_columns_chosen_by_type_are_not_chosen_by_rows(self):
+        columns = ColumnTransformer([("same", BoundsScaler(), make_column_selector(dtype_include=float))])
+        frame = pd.DataFrame(X, columns=["a", "b"])
+        assert privacy_report(make_pipeline(columns, declared()).fit(frame, Y)).private
 
     def test_a_seeded_step_is_not_private(self):
         report = privacy_report(make_pipeline(BoundsScaler(), declared(random_state=0)).fit(X, Y))

@@ -4,6 +4,8 @@
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -34,6 +36,39 @@ def test_none_changes_nothing():
 def test_returned_config_is_a_copy():
     skprivate.get_config()["strict"] = "broken"
     assert skprivate.get_config()["strict"] in (True, False)
+
+
+def test_set_config_in_a_block_lasts_to_its_end():
+    with skprivate.config_context(strict=False):
+        skprivate.set_config(strict=True)
+        assert skprivate.get_config()["strict"]
+    assert not skprivate.get_config()["strict"]
+
+
+def test_overlapping_contexts_of_threads_do_not_undo_each_other():
+    opened, closed, seen = threading.Event(), threading.Event(), []
+
+    def other():
+        with skprivate.config_context(strict=True):
+            opened.set()
+            closed.wait(10)
+            seen.append(skprivate.get_config()["strict"])
+
+    with skprivate.config_context(strict=False):
+        thread = threading.Thread(target=other)
+        thread.start()
+        opened.wait(10)
+        assert not skprivate.get_config()["strict"], "this thread's own context counts"
+    assert skprivate.get_config()["strict"], "another thread relies on it"
+    closed.set()
+    thread.join()
+    assert seen == [True]
+    assert not skprivate.get_config()["strict"]
+
+
+def test_threads_obey_the_context_of_the_one_that_feeds_them():
+    with skprivate.config_context(strict=True), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(skprivate.get_config).result()["strict"]
 
 
 def test_only_booleans():

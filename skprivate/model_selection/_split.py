@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cross-validation in which public rows only train and only private rows are tested."""
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -52,7 +53,7 @@ class PublicPrivateSplit(BaseCrossValidator):
     [0 1 2 3] [4 5]
     """
 
-    __metadata_request__split = {"is_public": True}
+    __metadata_request__split = {"is_public": True, "groups": True}
 
     def __init__(self, cv: Any = 5) -> None:
         self.cv = cv
@@ -67,7 +68,7 @@ class PublicPrivateSplit(BaseCrossValidator):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
         groups : array-like of shape (n_samples,), default=None
-            Handed to the inner splitter for the private rows.
+            Handed to the inner splitter for the private rows, if it splits by groups.
         is_public : array-like of bool of shape (n_samples,), default=None
             Marks public rows. None: every row is private.
 
@@ -77,7 +78,11 @@ class PublicPrivateSplit(BaseCrossValidator):
         """
         inner, mask, arguments = self._private_part(X, y, groups, is_public)
         public, private = np.flatnonzero(mask), np.flatnonzero(~mask)
-        for train, test in inner.split(*arguments):
+        with warnings.catch_warnings():
+            # It tells the exact size of the smallest class among the private rows.
+            warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+            splits = list(inner.split(*arguments))
+        for train, test in splits:
             yield np.sort(np.concatenate([public, private[train]])), private[test]
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None, is_public: Any = None) -> int:
@@ -105,6 +110,14 @@ class PublicPrivateSplit(BaseCrossValidator):
         n_rows = num_samples(next(part for part in (X, y, groups) if part is not None))
         mask = check_row_mask(is_public, n_rows)
         y, groups = (None if part is None else np.asarray(part)[~mask] for part in (y, groups))
+        inner = check_cv(self.cv, y, classifier=y is not None)
         # Splitters look at y and groups only; the rows themselves need not be copied.
         stand_in = np.zeros((np.count_nonzero(~mask), 1))
-        return check_cv(self.cv, y, classifier=y is not None), mask, (stand_in, y, groups)
+        return inner, mask, (stand_in, y, groups if _uses_groups(inner) else None)
+
+
+def _uses_groups(splitter: Any) -> bool:
+    """Whether a splitter asks for groups; scikit-learn's others warn when they are given some."""
+    if not hasattr(splitter, "get_metadata_routing"):
+        return True
+    return splitter.get_metadata_routing().split.requests.get("groups") is True

@@ -90,7 +90,9 @@ def geometric_bit_probabilities(n: int, scale: Fraction) -> NDArray[np.uint64]:
 def _epsilon_at(rho: Fraction, delta: Fraction, gap: Decimal) -> Decimal:
     """The formula of `zcdp_to_epsilon` at alpha = 1 + gap."""
     order = DECIMALS.add(1, gap)
-    quotient = DECIMALS.divide(-_ln(_decimal(delta)) - _ln(order), gap)
+    # Operators would round to the digits of the caller's own decimal context.
+    log_ratio = DECIMALS.minus(DECIMALS.add(_ln(_decimal(delta)), _ln(order)))
+    quotient = DECIMALS.divide(log_ratio, gap)
     shrink = _ln(DECIMALS.divide(gap, order))
     return DECIMALS.add(DECIMALS.add(DECIMALS.multiply(order, _decimal(rho)), shrink), quotient)
 

@@ -12,6 +12,7 @@ from libc.string cimport memcpy
 cdef class WordStream:
     cdef object _entropy
     cdef bytes _chunk
+    cdef bint _ours
     cdef const char* _cursor
     cdef Py_ssize_t _words_left
     cdef Py_ssize_t _planned

@@ -32,6 +32,7 @@ cdef class WordStream:
         # What is needed beyond the plan is a small part of it.
         self._top_up = expected_words // 32
         self._chunk = None
+        self._ours = getattr(entropy, "private", True)
         self._words_left = 0
         self._reservoir = 0
         self._reservoir_size = 0
@@ -57,7 +58,8 @@ cdef class WordStream:
         # volatile: the compiler may not drop stores to memory that is about to be freed.
         cdef volatile char* memory
         cdef Py_ssize_t i
-        if self._chunk is not None:
+        # Bytes of a caller's own generator may be its own; they are no secret from it either.
+        if self._chunk is not None and self._ours:
             memory = <char*> self._chunk
             for i in range(len(self._chunk)):
                 memory[i] = 0

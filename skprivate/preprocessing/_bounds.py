@@ -6,14 +6,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from ..base import without_private_text
+from ..base import StatelessMixin, without_private_text
 from ..utils import check_bounds
 
 
-class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map declared bounds to [0, 1], column by column, without looking at the data.
 
     A ``StandardScaler`` or ``MinMaxScaler`` in front of a private estimator reads private rows and pays
@@ -90,9 +89,10 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         # Stateless: transform works without fit, and then takes the number of columns from X.
         X = validate_data(self, X, dtype=np.float64, reset=not hasattr(self, "n_features_in_"))
         lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
-        clipped = np.clip(X, lower, upper)
-        # Halves first: upper - lower may overflow for bounds near the largest float.
-        return np.clip((clipped / 2 - lower / 2) / (upper / 2 - lower / 2), 0.0, 1.0)
+        # Halves where the width overflows, near the largest float; elsewhere not: the least float has none.
+        unit = np.where(np.isfinite(upper - lower), 1.0, 0.5)
+        scaled = (np.clip(X, lower, upper) * unit - lower * unit) / (upper * unit - lower * unit)
+        return np.clip(scaled, 0.0, 1.0)
 
     @without_private_text
     def inverse_transform(self, X: Any) -> NDArray[np.float64]:
@@ -110,8 +110,3 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=not hasattr(self, "n_features_in_"))
         lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
         return lower * (1.0 - X) + upper * X
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        return tags

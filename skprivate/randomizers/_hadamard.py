@@ -153,8 +153,8 @@ class HadamardRandomizer(LocalRandomizer):
         reports: NDArray[Any] = np.empty(checked.shape[0], dtype=self.report_dtype)
         # 16 bits for the truth test and the row's bits; lies need a few more.
         expected_words = 1 + checked.shape[0] * (17 + self._log2_rows) // 64
-        stream = WordStream(check_entropy(random_state), expected_words)
-        randomize_hadamard(checked, self._log2_rows, self.n_blocks, self.threshold, stream, reports)
+        with WordStream(check_entropy(random_state), expected_words) as stream:
+            randomize_hadamard(checked, self._log2_rows, self.n_blocks, self.threshold, stream, reports)
         return reports
 
     def aggregate(self, reports: ArrayLike, *, specification: str | None = None) -> IntArray:

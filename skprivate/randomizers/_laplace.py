@@ -13,8 +13,12 @@ from ..noise._quantise import grid_exponent
 from ._base import FloatArray, IntArray, LocalRandomizer, check_count
 
 _LARGEST_SUM = 2**62
-# Clients summed in one draw: 2^22 times a scale near 2^30 stays far below what an exact sum takes.
-_CLIENTS_PER_SUM = 2**22
+# The grid is made for so many clients at most, so that the sum of their one-hot vectors is exact.
+_MOST_CLIENTS = 2**30
+# Of the noise: a sum over the most clients, about 2^15 times as large, is far from 2^62.
+_LARGEST_SCALE = 2**40
+# Clients times scale that one exact sum takes.
+_LARGEST_DRAW = 2**53
 
 
 class LaplaceRandomizer(LocalRandomizer):
@@ -71,10 +75,12 @@ class LaplaceRandomizer(LocalRandomizer):
 
     def __init__(self, epsilon: float | Fraction, n_cells: int) -> None:
         super().__init__(epsilon, n_cells)
-        self.exponent = grid_exponent(4, self.epsilon_requested)
+        self.exponent = grid_exponent(4, self.epsilon_requested, n=_MOST_CLIENTS)
         self.sensitivity: int = 4 << self.exponent
         self._mechanism = DiscreteLaplaceMechanism(self.epsilon_requested, self.sensitivity)
         self.noise_scale: int = int(self._mechanism.scale)
+        if self.noise_scale > _LARGEST_SCALE:
+            raise ValueError("epsilon is too small: sums of reports would leave 64-bit integers.")
         self.epsilon = Fraction(self.sensitivity, self.noise_scale)
 
     def describe(self) -> str:
@@ -164,11 +170,14 @@ class LaplaceRandomizer(LocalRandomizer):
         counts : ndarray of int64 of shape (2, n_cells)
         """
         checked = self._check_categories(categories)
+        if len(checked) > _MOST_CLIENTS:
+            raise ValueError("more than 2^30 clients: simulate them in parts, and add the counts.")
         by_label = np.bincount(checked, minlength=self.n_categories).reshape(self.n_cells, 2)
         exact = np.stack([by_label.sum(axis=1), by_label[:, 1]]).astype(np.int64) << self.exponent
         entropy = check_entropy(random_state)
-        for start in range(0, len(checked), _CLIENTS_PER_SUM):
-            clients = min(_CLIENTS_PER_SUM, len(checked) - start)
+        at_once = _LARGEST_DRAW // self.noise_scale
+        for start in range(0, len(checked), at_once):
+            clients = min(at_once, len(checked) - start)
             exact += laplace_sum(clients, self.noise_scale, size=exact.shape, random_state=entropy)
         return exact
 

@@ -16,14 +16,19 @@ from ..accounting import PrivacySpent
 from ..base import (
     SHARED_CONSTRAINTS,
     PrivateEstimatorMixin,
-    check_groups,
     fit_context,
-    select_rows,
     without_private_text,
 )
 from ..noise import check_entropy
 from ..randomizers import HadamardRandomizer, LaplaceRandomizer, LocalRandomizer
-from ..utils import check_epsilon, check_row_mask
+from ..utils import (
+    as_labels,
+    check_epsilon,
+    check_row_mask,
+    common_type,
+    number_groups,
+    select_rows,
+)
 from ..utils._compat import Interval, StrOptions
 from ._estimation import DEEPEST, choose_depth, choose_weight, leaf_probabilities, leaf_shares
 from ._leaf_kernels import count_leaves
@@ -67,8 +72,8 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
     max_depth : int or "auto", default="auto"
         Depth of the tree, at least 1. "auto": as deep as the noise allows, at most 12.
     public_weight : float or "auto", default="auto"
-        Weight of a public row against a private one, >= 0. "auto": per leaf, by how far the public labels
-        are from the released reports; 0 uses public rows for the partition only.
+        Weight of a public row against a private one, between 0 and 1e100. "auto": per leaf, by how far the
+        public labels are from the released reports; 0 uses public rows for the partition only.
     mechanism : {"auto", "hadamard", "laplace"}, default="auto"
         "hadamard": two-byte block-Hadamard reports. "laplace": the paper's noisy one-hot vectors. "auto" is
         "hadamard".
@@ -173,7 +178,7 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
     _parameter_constraints: dict[str, list[Any]] = {
         **SHARED_CONSTRAINTS,
         "max_depth": [StrOptions({"auto"}), Interval(Integral, 1, 30, closed="both")],
-        "public_weight": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "public_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e100, closed="both")],
         "mechanism": [StrOptions({"auto", *_RANDOMIZERS})],
         "rule": [StrOptions({"max-edge", "random"})],
         "criterion": [StrOptions({"gini", "entropy"})],
@@ -226,12 +231,14 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
         X : array-like of shape (n_samples, n_features)
             Finite numbers.
         y : array-like of shape (n_samples,)
-            Two classes.
+            Two classes. A list may mix types; an array or a column that was made from mixed labels has
+            already given them one type.
         is_public : array-like of bool of shape (n_samples,), default=None
             Marks public rows. None: every row is private.
         groups : array-like of shape (n_samples,), default=None
             Person of every row; a person sends one report, of one of their private rows drawn at random.
-            None: the unit of privacy is the row.
+            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` tells.
 
         Returns
         -------
@@ -247,16 +254,18 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
             The ledger refused; nothing is charged, and a previous fit is as it was.
         """
         self._check_parameters()
-        leaks: list[str] = []
-        rows = self._split_rows(X, y, is_public, groups, leaks)
+        X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
+        public = check_row_mask(is_public, len(X))
+        leaks = self._find_leaks(public)
+        self._announce_leaks(leaks)
+        rows = self._split_rows(X, y, public, groups)
         partition, randomizer = self._build(rows)
         categories = 2 * partition.apply(rows.private_X) + rows.private_labels
         entropy = check_entropy(self.random_state)
         spent = self._describe_spending(rows, partition, randomizer, entropy, leaks)
-        self._announce_leaks(leaks)
         self._charge(spent)
         if rows.groups is not None:
-            categories = categories[select_rows(rows.groups, 1, entropy)]
+            categories = categories[select_rows(rows.groups, 1, entropy.random_bytes)]
         self.report_counts_ = randomizer.simulate(categories, entropy)
         self.n_reports_ = len(categories)
         self.privacy_spent_ = spent
@@ -270,40 +279,45 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
         if self.max_rows_per_group != 1:
             raise ValueError("max_rows_per_group must be 1: a client sends one report, of one of its rows.")
 
-    def _split_rows(self, X: Any, y: Any, is_public: Any, groups: Any, leaks: list[str]) -> _Rows:
-        """Validate everything that was passed, resolve bounds and classes, and part the rows by owner."""
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
-        public = check_row_mask(is_public, len(X))
+    def _find_leaks(self, public: NDArray[np.bool_]) -> list[str]:
+        """What would have to be read from private rows; found before any of them is looked at."""
+        if public.any():
+            return []
+        wanted = {
+            "the bounds of X were read from private rows": self.bounds,
+            "the classes were read from private rows": self.classes,
+        }
+        return [leak for leak, declared in wanted.items() if declared is None]
+
+    def _split_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> _Rows:
+        """Resolve bounds and classes, and part the rows by owner."""
         private = ~public
         if not private.any():
             raise ValueError(
                 "is_public marks every row, so there is nothing to protect; use a plain classifier."
             )
-        codes = check_groups(groups, len(X))
-        self.bounds_ = self._resolve_bounds(self.bounds, X, X[public], leaks)
-        self.classes_ = self._resolve_classes(y, public, leaks)
+        codes = number_groups(groups, private)
+        self.bounds_ = self._resolve_bounds(self.bounds, X, X[public])
+        self.classes_ = self._resolve_classes(y[public] if public.any() else y)
         labels = (y == self.classes_[1]).astype(np.int32)
-        if codes is not None:
-            codes = np.unique(codes[private], return_inverse=True)[1]
         return _Rows(X[public], labels[public], X[private], labels[private], codes)
 
-    def _resolve_classes(self, y: NDArray[Any], public: NDArray[np.bool_], leaks: list[str]) -> NDArray[Any]:
-        """Classes as declared, else those of the public rows, else of the private rows (a leak)."""
+    def _resolve_classes(self, seen: NDArray[Any]) -> NDArray[Any]:
+        """Classes as declared, else those seen."""
         if self.classes is not None:
             classes = np.unique(np.asarray(self.classes))
             if np.ndim(self.classes) != 1 or len(classes) != 2 or len(classes) != len(self.classes):
                 raise ValueError("Only binary classification is supported. classes must hold two labels.")
             return classes
-        owner = "public" if public.any() else "private"
-        seen = y[public] if public.any() else y
+        seen = common_type(seen)
         check_classification_targets(seen)
         classes = np.unique(seen)
         if len(classes) > 2:
             raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
         if len(classes) < 2:
-            raise ValueError(f"The {owner} rows hold one class only; declare both with classes=[...].")
-        if owner == "private":
-            leaks.append("the classes were read from private rows")
+            raise ValueError(
+                "The rows that tell the classes hold one class only; declare both with classes=[...]."
+            )
         return classes
 
     def _build(self, rows: _Rows) -> tuple[Partition, LocalRandomizer]:
@@ -355,10 +369,16 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
                 "public rows": len(rows.public_X),
                 "depth": partition.max_depth,
                 "leaves": partition.n_leaves,
+                **self._unprotected_persons(rows),
             },
             claim="not-private" if reasons else "dp",
             reasons=reasons,
         )
+
+    def _unprotected_persons(self, rows: _Rows) -> dict[str, str]:
+        if rows.groups is None or not len(rows.public_X):
+            return {}
+        return {"public rows of a person": "used in clear; only the person's private rows are protected"}
 
     def _finish(self, rows: _Rows, partition: Partition, randomizer: LocalRandomizer) -> None:
         """Post-process the release: weights and probabilities of the leaves."""

@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Helpers shared by every room; importing this package needs neither scikit-learn nor SciPy."""
 
+from ._groups import number_groups, select_rows
 from ._lazy import lazy_exports
-from ._validation import check_bounds, check_epsilon, check_positive, check_probability, check_row_mask
+from ._validation import (
+    as_labels,
+    check_bounds,
+    check_epsilon,
+    check_positive,
+    check_probability,
+    check_row_mask,
+    common_type,
+)
 
 __all__ = [
+    "as_labels",
     "check_bounds",
     "check_epsilon",
     "check_positive",
     "check_probability",
     "check_row_mask",
+    "common_type",
     "lazy_exports",
+    "number_groups",
+    "select_rows",
 ]

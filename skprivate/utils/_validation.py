@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+# Every amount can be printed, and turned into a float.
+_LARGEST = 10**300
+
 
 def check_epsilon(epsilon: Any) -> Fraction:
     """Return a privacy budget as the exact Fraction it stands for.
@@ -47,6 +50,8 @@ def check_positive(value: Any, name: str) -> Fraction:
     amount = _exact(value, name)
     if amount <= 0:
         raise ValueError(f"{name} must be greater than 0.")
+    if amount > _LARGEST:
+        raise ValueError(f"{name} must be at most 1e300.")
     return amount
 
 
@@ -165,6 +170,29 @@ def _column_index(column: Any, n_features: int, feature_names: Sequence[str] | N
     return names.index(column)
 
 
+def as_labels(values: Any) -> NDArray[Any]:
+    """Return labels as an array in which no value changes another's type.
+
+    NumPy gives a list one common type: ``[0, 1, "?"]`` becomes text, and then no row is labelled 1. A list or
+    tuple therefore becomes an array of objects; an array or a column stays as its owner made it.
+    """
+    if not isinstance(values, list | tuple):
+        return np.asarray(values)
+    try:
+        if np.ndim(values) > 1:
+            return np.array(values, dtype=object)
+    except ValueError:
+        raise ValueError("labels must be one-dimensional: some of these are sequences.") from None
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def common_type(labels: NDArray[Any]) -> NDArray[Any]:
+    """Give labels the type that they need themselves, whatever others stood in the same column."""
+    return np.asarray(labels.tolist()) if labels.dtype.kind in "USO" else labels
+
+
 def check_row_mask(mask: Any, n_rows: int, *, name: str = "is_public") -> NDArray[np.bool_]:
     """Return a mask over rows as a boolean array; None means that no row is marked.
 
@@ -185,9 +213,15 @@ def check_row_mask(mask: Any, n_rows: int, *, name: str = "is_public") -> NDArra
         The values are not booleans (0 and 1 are refused: they may be row numbers).
     ValueError
         Wrong length or not one-dimensional.
+
+    Notes
+    -----
+    Values belong to rows by position; the index of a data frame is not looked at, as in scikit-learn.
     """
     if mask is None:
         return np.zeros(n_rows, dtype=bool)
+    if isinstance(mask, np.ma.MaskedArray):
+        raise TypeError(f"{name} must not be a masked array: a hidden value is neither public nor private.")
     array = np.asarray(mask)
     if array.shape != (n_rows,):
         raise ValueError(f"{name} must have shape ({n_rows},), one value per row of X, not {array.shape}.")

@@ -54,6 +54,28 @@ def test_inner_splitter_and_groups():
     assert PublicPrivateSplit(ShuffleSplit(7, random_state=0)).get_n_splits() == 7
 
 
+def test_groups_are_handed_only_to_those_who_split_by_them():
+    groups = np.repeat(np.arange(6), 2)
+    for _, test in PublicPrivateSplit(3).split(np.zeros((12, 1)), np.arange(12) % 2, groups):
+        assert len(test) == 4
+    with pytest.raises(ValueError, match="groups"):
+        next(PublicPrivateSplit(GroupKFold(2)).split(np.zeros((12, 1))))
+
+
+def test_no_warning_tells_a_private_count():
+    y = np.array([0] * 20 + [1] * 3)
+    assert len(list(PublicPrivateSplit(5).split(np.zeros((23, 1)), y))) == 5
+
+
+def test_routed_groups_reach_an_inner_splitter():
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    params = {"groups": np.arange(60) // 6, "is_public": np.arange(60) < 6}
+    by_group = PublicPrivateSplit(GroupKFold(3))
+    with sklearn.config_context(enable_metadata_routing=True):
+        scores = cross_val_score(LogisticRegression(), X, y, cv=by_group, params=params)
+    assert np.isfinite(scores).all()
+
+
 def test_routed_mask_reaches_the_splitter():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))

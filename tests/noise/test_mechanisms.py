@@ -76,7 +76,7 @@ def test_the_conversion_gives_the_delta_of_the_paper() -> None:
 
 
 def test_the_conversion_takes_extremes_and_refuses_nonsense() -> None:
-    assert zcdp_to_epsilon(Fraction(10) ** 1000, Fraction(1, 10**2000)) > 10**1000
+    assert zcdp_to_epsilon(Fraction(10) ** 290, Fraction(1, 10**2000)) > 10**290
     assert zcdp_to_epsilon(Fraction(1, 10**1000), 0.5) < Fraction(1, 10**18)
     for rho, delta in (
         (0.5, 0),
@@ -242,3 +242,11 @@ def test_digits_of_a_geometric_number_have_their_probability(scale) -> None:
     dropped = Fraction(2 ** len(rows)) / scale
     # n p < n exp(-2^i / scale) for the first digit left out.
     assert math.log2(1000) - float(dropped) / math.log(2) < -203
+
+
+@pytest.mark.parametrize("precision", [2, 28])
+def test_the_conversion_does_not_lean_on_the_callers_decimal_context(precision):
+    with localcontext(prec=200):
+        expected = zcdp_to_epsilon(Fraction(1, 50), Fraction(1, 10**5))
+    with localcontext(prec=precision):
+        assert zcdp_to_epsilon(Fraction(1, 50), Fraction(1, 10**5)) == expected

@@ -34,6 +34,10 @@ def test_huge_bounds_do_not_overflow():
     np.testing.assert_allclose(scaled.ravel(), [0, 0.5, 1])
 
 
+def test_the_narrowest_bounds():
+    assert BoundsScaler((0, 5e-324)).fit_transform([[0.0], [5e-324]]).ravel().tolist() == [0, 1]
+
+
 def test_inverse_returns_values_inside_the_bounds():
     X = np.random.default_rng(1).uniform([0, 18], [100, 98], size=(100, 2))
     scaler = BoundsScaler(([0, 18], [100, 98])).fit(X)

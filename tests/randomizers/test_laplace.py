@@ -90,6 +90,21 @@ def test_reports_that_are_not_ours():
         )
 
 
+@pytest.mark.parametrize("epsilon", [1e3, 1e6, 1e100])
+def test_a_huge_epsilon_does_not_wrap(epsilon):
+    randomizer = LaplaceRandomizer(epsilon, 2)
+    counts = randomizer.simulate(np.full(200_000, 3))
+    # At epsilon 1000 the standard deviation is 6.
+    np.testing.assert_allclose(randomizer.estimate(counts, 200_000), [0, 200_000], atol=60)
+
+
+def test_the_least_epsilon_and_what_lies_below():
+    randomizer = LaplaceRandomizer(4e-12, 2)
+    assert randomizer.simulate(np.zeros(50_000, dtype=int), 0).shape == (2, 2)
+    with pytest.raises(ValueError, match="epsilon is too small"):
+        LaplaceRandomizer(3e-12, 2)
+
+
 def test_empty_batch():
     randomizer = LaplaceRandomizer(1.0, 3)
     np.testing.assert_array_equal(randomizer.aggregate(randomizer.randomize([])), np.zeros((2, 3)))

@@ -200,6 +200,22 @@ class TestPrivacy:
             private_tree(random_state=0).fit(X, plain, is_public=IS_PUBLIC).report_counts_,
         )
 
+    @pytest.mark.parametrize("classes", [[0, 1], None])
+    @pytest.mark.parametrize("odd", ["?", 0.5, None.__class__, 7, "x" * 50])
+    def test_one_odd_private_label_changes_no_other(self, classes, odd):
+        plain = [0, *Y[1:].tolist()]
+        first = private_tree(random_state=0, classes=classes).fit(X, plain, is_public=IS_PUBLIC)
+        second = private_tree(random_state=0, classes=classes).fit(X, [odd, *plain[1:]], is_public=IS_PUBLIC)
+        np.testing.assert_array_equal(first.public_counts_, second.public_counts_)
+        np.testing.assert_array_equal(first.report_counts_, second.report_counts_)
+        assert first.classes_.dtype == second.classes_.dtype
+
+    def test_a_long_private_label_leaves_no_trace(self):
+        names = np.array(["no", "yes"])[Y].astype("<U20")
+        names[0] = "no, and HIV-positive"
+        tree = private_tree(classes=None).fit(X, names, is_public=IS_PUBLIC)
+        assert tree.classes_.dtype == "<U3"
+
     def test_classes_come_from_public_rows(self):
         private_only = Y.copy()
         private_only[np.flatnonzero(~IS_PUBLIC)[:5]] = 7
@@ -214,6 +230,7 @@ class TestPrivacy:
         assert np.abs(tree.report_counts_).sum() <= 1000
         assert tree.privacy_spent_.unit == "group"
         assert tree.privacy_spent_.unprotected["reports"] == 1000
+        assert "in clear" in tree.privacy_spent_.unprotected["public rows of a person"]
 
     def test_the_default_path_draws_no_laplace_noise(self, monkeypatch):
         def refuse(*arguments):
@@ -347,6 +364,8 @@ class TestBadInput:
             ({"max_depth": 0}, "max_depth"),
             ({"max_depth": "deep"}, "max_depth"),
             ({"public_weight": -1.0}, "public_weight"),
+            ({"public_weight": 1e308}, "public_weight"),
+            ({"epsilon": Fraction(10) ** 400}, "epsilon must be at most"),
             ({"mechanism": "subset"}, "mechanism"),
             ({"rule": "cart"}, "rule"),
             ({"criterion": "log"}, "criterion"),

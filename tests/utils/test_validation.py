@@ -82,6 +82,16 @@ def test_mask_forms(mask):
     np.testing.assert_array_equal(check_row_mask(mask, 3), [True, False, True])
 
 
+def test_a_masked_mask_is_refused():
+    with pytest.raises(TypeError, match="masked"):
+        check_row_mask(np.ma.array([True, True, True], mask=[False, True, False]), 3)
+
+
+def test_long_doubles_are_taken_at_their_own_value():
+    tenth = np.longdouble(1) / 10
+    assert check_epsilon(tenth) == Fraction(*tenth.as_integer_ratio())
+
+
 def test_no_mask_marks_nothing():
     assert not check_row_mask(None, 4).any()
 

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Around ``fit``: parameters are checked, a failure undoes everything, no message repeats a private value."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from ._compat import fit_context as _validated_fit
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+# Messages of scikit-learn and numpy that repeat values of the data, and what is said instead.
+_REVEALING = {
+    "could not convert string to float": (
+        "could not convert string to float: X holds text; encode it as numbers first."
+    ),
+    "Expected 2D array, got": (
+        "Expected 2D array. Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
+    ),
+    "Complex data not supported": "Complex data not supported.",
+}
+
+
+def without_private_text(method: Fit) -> Fit:
+    """Decorate a method that reads data: no message of scikit-learn or numpy repeats a value of it.
+
+    Parameters
+    ----------
+    method : callable
+        A method that validates X and y.
+
+    Returns
+    -------
+    method : callable
+        The decorated method.
+
+    Examples
+    --------
+    >>> from skprivate.base import without_private_text
+    >>> @without_private_text
+    ... def read(cell):
+    ...     return float(cell)
+    >>> read("secret")
+    Traceback (most recent call last):
+    ValueError: could not convert string to float: X holds text; encode it as numbers first.
+    """
+
+    @functools.wraps(method)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            # Whether a sum of huge values overflows on the way is a fact about private rows.
+            with np.errstate(over="ignore", invalid="ignore"):
+                return method(*args, **kwargs)
+        except ValueError as error:
+            instead = [text for phrase, text in _REVEALING.items() if phrase in str(error)]
+            if not instead:
+                raise
+        # Raised outside the handler, so that the original is not kept as __context__.
+        raise ValueError(instead[0])
+
+    return cast(Fit, wrapper)
+
+
+def fit_context(fit: Fit) -> Fit:
+    """Decorate ``fit``: parameters are validated first, and a failed fit leaves the object as it was.
+
+    A fit that raises, for a bad input, an exhausted ledger or an interrupt, restores every attribute: a
+    previous fit stays usable, and nothing half-fitted is left.
+
+    Parameters
+    ----------
+    fit : callable
+        A method ``fit(self, X, y, ...)``.
+
+    Returns
+    -------
+    fit : callable
+        The decorated method.
+
+    Examples
+    --------
+    See `PrivateEstimatorMixin`.
+
+    >>> from sklearn.base import BaseEstimator
+    >>> from skprivate.base import fit_context
+    >>> class Failing(BaseEstimator):
+    ...     _parameter_constraints = {}
+    ...
+    ...     @fit_context
+    ...     def fit(self, X, y=None):
+    ...         self.half_ = 1
+    ...         raise ValueError("stopped half-way")
+    >>> failing = Failing()
+    >>> failing.fit([[0.0]])
+    Traceback (most recent call last):
+    ValueError: stopped half-way
+    >>> vars(failing)
+    {}
+    """
+    validated = without_private_text(_validated_fit(prefer_skip_nested_validation=True)(fit))
+
+    @functools.wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return validated(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast(Fit, wrapper)

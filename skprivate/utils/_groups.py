@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The privacy unit: which private rows belong to one person."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._validation import as_labels
+
+
+def number_groups(groups: Any, is_private: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+    """Number the groups of the private rows 0, 1, ...; None where the unit is the row.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_rows,), or None
+        Anything that can be compared; public rows may lack a group.
+    is_private : ndarray of bool of shape (n_rows,)
+
+    Returns
+    -------
+    codes : ndarray of int of shape (n_private,), or None
+
+    Raises
+    ------
+    TypeError
+        A group is not hashable.
+    ValueError
+        Wrong shape, or a private row without a group.
+    """
+    if groups is None:
+        return None
+    array = as_labels(groups)
+    if array.shape != is_private.shape:
+        raise ValueError(
+            f"groups must have shape {is_private.shape}, one value per row of X, not {array.shape}."
+        )
+    array = array[is_private]
+    if array.dtype.kind in "iubUS":
+        return np.unique(array, return_inverse=True)[1].astype(np.intp, copy=False)
+    return _number_objects(array.tolist())
+
+
+def _number_objects(values: list[Any]) -> NDArray[np.intp]:
+    """Number objects by equality alone: those without an order, or with a partial one, cannot be sorted."""
+    if any(_is_missing(value) for value in values):
+        raise ValueError("groups has missing values: every private row needs one.")
+    codes: dict[Any, int] = {}
+    try:
+        return np.array([codes.setdefault(value, len(codes)) for value in values], dtype=np.intp)
+    except TypeError:
+        pass
+    raise TypeError("groups must hold hashable values, such as numbers or strings.")
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        # pandas.NA has no truth value.
+        return True
+
+
+def select_rows(codes: NDArray[np.intp], max_rows: int, random_bytes: Any) -> NDArray[np.intp]:
+    """Choose at most so many rows of every group at random.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+        As returned by `number_groups`.
+    max_rows : int
+        Cap per group.
+    random_bytes : callable
+        ``random_bytes(n)`` returns n random bytes.
+
+    Returns
+    -------
+    rows : ndarray of int
+        Row numbers, ascending.
+    """
+    keys = np.frombuffer(random_bytes(8 * len(codes)), dtype=np.uint64)
+    order = np.lexsort((keys, codes))
+    starts = np.searchsorted(codes[order], codes[order], side="left")
+    return np.sort(order[np.arange(len(codes)) - starts < max_rows])
