@@ -8,7 +8,7 @@ SOURCES := $(shell find skprivate -name '*.pyx' -o -name '*.pxd') setup.py pypro
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_QUIET = 1
 
-.PHONY: demo test lint types doc bench clean
+.PHONY: same-python demo test lint types doc bench clean
 
 demo: $(STAMPS)/plot
 	$(BIN)/python -m skprivate
@@ -34,16 +34,23 @@ clean:
 	rm -rf $(VENV) build dist *.egg-info doc/_build doc/generated doc/auto_examples
 	find skprivate -name '*.so' -delete -o -name '*.c' -delete
 
+# A .venv of another Python would quietly test that one.
+same-python: $(BIN)/python
+	@$(PYTHON) -c 'import subprocess, sys; own = "%d.%d" % sys.version_info[:2]; \
+	  code = "import sys; print(\"%d.%d\" % sys.version_info[:2])"; \
+	  there = subprocess.check_output(["$(BIN)/python", "-c", code], text=True).strip(); \
+	  sys.exit(0 if own == there else "$(VENV) has Python %s, not %s: pass VENV=..." % (there, own))'
+
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else 0'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --upgrade pip
 
 # Editable: the package runs from this folder; a changed kernel or extra is the only reason to install again.
-$(STAMPS)/plot: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --editable '.[plot,progress]'
+$(STAMPS)/plot: $(BIN)/python $(SOURCES) | same-python
+	$(BIN)/python -m pip install --editable '.[plot]'
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/doc: $(STAMPS)/%: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --editable '.[plot,progress,$*]'
+$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/doc: $(STAMPS)/%: $(BIN)/python $(SOURCES) | same-python
+	$(BIN)/python -m pip install --editable '.[plot,$*]'
 	@mkdir -p $(STAMPS) && touch $@

@@ -5,6 +5,7 @@ Run ``python -m skprivate [PICTURE.png]``.
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -87,7 +88,6 @@ def _evaluate(problem: Problem) -> LocallyPrivateTreeClassifier:
     weights = {"public only": PUBLIC_ONLY, "private only": 0.0, "both": "auto"}
     scores = {name: np.zeros((len(EPSILONS), REPETITIONS)) for name in [*weights, "non-private"]}
     runs = [(r, e) for r in range(REPETITIONS) for e in range(len(EPSILONS))]
-    shown = None
     for repetition, index in _progress(runs, len(runs)):
         X, y, is_public, X_test, y_test = problem.draw(repetition)
         for name, weight in weights.items():
@@ -100,8 +100,6 @@ def _evaluate(problem: Problem) -> LocallyPrivateTreeClassifier:
             plain = DecisionTreeClassifier(max_depth=6, min_samples_leaf=5, random_state=0).fit(X, y)
             scores["non-private"][:, repetition] = plain.score(X_test, y_test)
     problem.scores = scores
-    if shown is None:
-        raise RuntimeError("no repetition ran at epsilon 1")
     return shown
 
 
@@ -153,9 +151,11 @@ def main(arguments: list[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(prog="python -m skprivate", description=(__doc__ or "").split("\n")[0])
     parser.add_argument(
-        "picture", nargs="?", default="skprivate_demo.png", type=Path, help="where to save it"
+        "picture", nargs="?", default="skprivate_demo.png", type=Path, help="where to save it, a .png file"
     )
     picture: Path = parser.parse_args(arguments).picture
+    if picture.suffix != ".png" or not picture.parent.is_dir() or not os.access(picture.parent, os.W_OK):
+        parser.error(f"{picture} must be a .png file in a folder that exists and can be written")
     print("Locally private classification trees. Every private row sends one epsilon-LDP report; the reports")
     print(f"are drawn here, so this is a simulation of clients. Mean accuracy of {REPETITIONS} repetitions:")
     problems = _problems()

@@ -18,8 +18,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
 
-from skprivate import BoundsScaler, LocallyPrivateTreeClassifier, PublicPrivateSplit, config_context
-from skprivate.base import privacy_report
+from skprivate import (
+    BoundsScaler,
+    LocallyPrivateTreeClassifier,
+    PrivacyLedger,
+    PrivacySpent,
+    PublicPrivateSplit,
+    config_context,
+)
+from skprivate.base import PrivacyReport, StatelessMixin, StepReport, privacy_report
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
 
 X = np.random.default_rng(0).uniform(size=(400, 2))
@@ -101,6 +108,12 @@ class TestLeaks:
         with config_context(strict=True), pytest.raises(PrivacyLeakError, match="bounds"):
             tree.fit(X, Y)
         assert not [name for name in vars(tree) if name.endswith("_")]
+
+    def test_strict_mode_refuses_before_anything_is_charged(self, tmp_path):
+        ledger = PrivacyLedger(tmp_path / "strict.ledger")
+        with config_context(strict=True), pytest.raises(PrivacyLeakError):
+            LocallyPrivateTreeClassifier(ledger=ledger).fit(X, Y)
+        assert ledger.entries() == []
 
     @pytest.mark.parametrize("parameters", [{"bounds": (0, 1)}, {"classes": [0, 1]}])
     def test_one_missing_declaration_is_a_leak(self, parameters):
@@ -288,6 +301,47 @@ class TestPrivacyReport:
         assert not report.private
         assert report.unpaid[0].estimator == "BaggingClassifier"
         assert sum(step.status == "paid" for step in report.steps) == 2
+
+    def test_nothing_paid_is_not_private(self):
+        report = privacy_report(BoundsScaler())
+        assert report.claim == "not-private"
+        assert (report.epsilon, report.delta) == (0, 0)
+
+    def test_costs_of_several_steps_add_up(self):
+        spent = PrivacySpent(
+            mechanism="m",
+            epsilon=Fraction(1, 2),
+            delta=Fraction(1, 100),
+            relation="replace-one",
+            noise_scale=None,
+            noise_source="os-entropy",
+            deployment="curator",
+            claim="dp",
+        )
+        step = StepReport(path="a", estimator="A", status="paid", reason="", spent=spent)
+        report = PrivacyReport((step, step))
+        assert (report.epsilon, report.delta) == (1, Fraction(1, 50))
+        assert "delta = 0.02" in str(report)
+
+    def test_estimators_in_a_dict_are_found(self):
+        class Holder(BaseEstimator):
+            def fit(self, rows, y):
+                self.parts_ = {"first": [declared().fit(rows, y)]}
+                return self
+
+        report = privacy_report(Holder().fit(X, Y))
+        assert [step.path for step in report.steps] == ["estimator", "parts_['first'][0]"]
+        assert not report.private
+
+    def test_coarsening_is_not_differential_privacy(self):
+        class Coarse(StatelessMixin, BaseEstimator):
+            disclosure_risk_ = "some"
+
+            def fit(self, rows, y=None):
+                return self
+
+        (step,) = privacy_report(Coarse()).steps
+        assert step.status == "unpaid"
 
     def test_unfitted(self):
         with pytest.raises(NotFittedError):

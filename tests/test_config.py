@@ -77,7 +77,8 @@ def test_only_booleans():
 
 
 @pytest.mark.parametrize(
-    ("value", "strict"), [("1", True), ("0", False), ("", False), ("off", False), ("ture", True)]
+    ("value", "strict"),
+    [("1", True), ("0", False), ("", False), ("off", False), ("NO", False), ("ture", True)],
 )
 def test_environment_variable(value, strict):
     code = "import skprivate; print(skprivate.get_config()['strict'])"

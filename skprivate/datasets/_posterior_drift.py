@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Simulated private and public rows whose labels follow different rules."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+
+from ..utils import check_int
 
 FloatArray = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ def make_posterior_drift(
         eta = .5 + .4 s (|1.5 x1 - .5| |1.5 x2 - .5| max(0, 1 - |2 x2 - 1|))^.1,
         s = sign(x1 - 1/3) sign(x2 - 1/3)
 
-    and the best possible accuracy is about .784.
+    and the best possible accuracy is about .786.
 
     Parameters
     ----------
@@ -60,11 +61,9 @@ def make_posterior_drift(
     >>> X.shape, int(is_public.sum())
     ((1050, 2), 50)
     """
-    for name, value, least in (("n_private", n_private, 0), ("n_public", n_public, 0)):
-        if not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{name} must be an int of at least {least}.")
-    if not isinstance(n_features, Integral) or n_features < 2:
-        raise ValueError("n_features must be an int of at least 2.")
+    n_private = check_int(n_private, "n_private", least=0)
+    n_public = check_int(n_public, "n_public", least=0)
+    n_features = check_int(n_features, "n_features", least=2)
     if not gamma > 0:
         raise ValueError("gamma must be greater than 0.")
     if drift not in _DRIFTS:

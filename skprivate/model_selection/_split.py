@@ -35,7 +35,7 @@ class PublicPrivateSplit(BaseCrossValidator):
     -----
     ``is_public`` reaches ``split`` by scikit-learn's metadata routing, which must be on
     (``sklearn.set_config(enable_metadata_routing=True)``); this splitter asks for it by default. Without a
-    mask every row counts as private.
+    mask every row counts as private, and a warning says so.
 
     **Privacy.** Scores of a plain search are exact functions of the private test rows: neither a ledger nor
     ``privacy_spent_`` covers them.
@@ -70,12 +70,20 @@ class PublicPrivateSplit(BaseCrossValidator):
         groups : array-like of shape (n_samples,), default=None
             Handed to the inner splitter for the private rows, if it splits by groups.
         is_public : array-like of bool of shape (n_samples,), default=None
-            Marks public rows. None: every row is private.
+            Marks public rows. None: every row is private, with a warning.
 
         Yields
         ------
         train, test : ndarray of int
         """
+        if is_public is None:
+            warnings.warn(
+                "No is_public reached PublicPrivateSplit, so every row counts as private and is tested. In a "
+                "search, turn on sklearn.set_config(enable_metadata_routing=True) and pass is_public to fit; "
+                "without public rows, use the inner splitter itself.",
+                UserWarning,
+                stacklevel=2,
+            )
         inner, mask, arguments = self._private_part(X, y, groups, is_public)
         public, private = np.flatnonzero(mask), np.flatnonzero(~mask)
         with warnings.catch_warnings():
@@ -107,8 +115,12 @@ class PublicPrivateSplit(BaseCrossValidator):
     ) -> tuple[Any, NDArray[np.bool_], tuple[Any, Any, Any]]:
         """Return the inner splitter, the mask of public rows, and (X, y, groups) of the private rows."""
         X, y, groups = indexable(X, y, groups)
-        n_rows = num_samples(next(part for part in (X, y, groups) if part is not None))
-        mask = check_row_mask(is_public, n_rows)
+        sized = [part for part in (X, y, groups) if part is not None]
+        if not sized:
+            raise ValueError("X must not be None: its rows are to be split.")
+        mask = check_row_mask(is_public, num_samples(sized[0]))
+        if mask.all():
+            raise ValueError("is_public marks every row: there is no private row to test.")
         y, groups = (None if part is None else np.asarray(part)[~mask] for part in (y, groups))
         inner = check_cv(self.cv, y, classifier=y is not None)
         # Splitters look at y and groups only; the rows themselves need not be copied.

@@ -3,18 +3,17 @@
 
 from fractions import Fraction
 from math import ceil, exp, isqrt, sinh
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..utils import check_positive
+from ..utils import check_int, check_positive
 from ._bounds import geometric_bit_probabilities, zcdp_to_epsilon
 from ._entropy import check_entropy
 from ._sampling_kernels import fill_discrete_gaussian, fill_discrete_laplace, fill_laplace_sum
 from ._stream_kernels import WordStream
-from ._validation import MAX_SCALE, check_integers, check_positive_int, check_scale
+from ._validation import MAX_SCALE, check_integers, check_scale
 
 MAX_SUM_SCALE = 2**54  # n times the scale: the sampled sum passes 2^62 with probability below 2^-300
 MAX_TERMS = 2**40  # below it the stated distance of `laplace_sum` holds
@@ -118,7 +117,7 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
 
     def __init__(self, epsilon: float | Fraction, sensitivity: int = 1) -> None:
         self.epsilon_requested = check_positive(epsilon, "epsilon")
-        self.sensitivity = check_positive_int(sensitivity, "sensitivity")
+        self.sensitivity = check_int(sensitivity, "sensitivity", least=1)
         self.scale: int | Fraction = ceil(self.sensitivity / self.epsilon_requested)
         if self.scale > MAX_SCALE:
             raise ValueError("epsilon is too small for the sensitivity: the scale of the noise passes 2^52")
@@ -148,7 +147,7 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
         Fraction(2, 5)
         """
         mechanism = cls.__new__(cls)
-        mechanism.sensitivity = check_positive_int(sensitivity, "sensitivity")
+        mechanism.sensitivity = check_int(sensitivity, "sensitivity", least=1)
         mechanism.scale = check_scale(scale, "scale")
         mechanism.epsilon = mechanism.epsilon_requested = Fraction(mechanism.sensitivity) / mechanism.scale
         return mechanism
@@ -237,7 +236,7 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
         delta: float | Fraction | None = None,
         squared_sensitivity: int = 1,
     ) -> None:
-        self.squared_sensitivity = check_positive_int(squared_sensitivity, "squared_sensitivity")
+        self.squared_sensitivity = check_int(squared_sensitivity, "squared_sensitivity", least=1)
         self.epsilon: Fraction | None = None
         self.delta: Fraction | None = None
         if rho is not None and epsilon is None and delta is None:
@@ -274,7 +273,7 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
         Fraction(2, 25)
         """
         mechanism = cls.__new__(cls)
-        mechanism.squared_sensitivity = check_positive_int(squared_sensitivity, "squared_sensitivity")
+        mechanism.squared_sensitivity = check_int(squared_sensitivity, "squared_sensitivity", least=1)
         mechanism.epsilon = mechanism.delta = None
         mechanism.sigma = check_scale(sigma, "sigma")
         mechanism.rho = mechanism._rho_of(mechanism.sigma)
@@ -370,17 +369,16 @@ def laplace_sum(
     >>> laplace_sum(1000, 4, size=3, random_state=0).shape
     (3,)
     """
-    if not isinstance(n, Integral) or isinstance(n, bool):
-        raise TypeError("n must be an int")
+    n = check_int(n, "n", least=0)
     scale = check_scale(scale, "scale")
-    if not 0 <= n <= MAX_TERMS or n * scale > MAX_SUM_SCALE:
+    if n > MAX_TERMS or n * scale > MAX_SUM_SCALE:
         raise ValueError("n must be between 0 and 2^40, and n * scale at most 2^54")
-    probabilities = geometric_bit_probabilities(int(n), Fraction(scale))
+    probabilities = geometric_bit_probabilities(n, Fraction(scale))
     out = np.empty(1 if size is None else size, dtype=np.int64)
     # A binomial reads about 2 n bits.
-    words = min(out.size * len(probabilities) * (int(n) // 16 + 1), 2**40)
+    words = min(out.size * len(probabilities) * (n // 16 + 1), 2**40)
     with WordStream(check_entropy(random_state), words) as stream:
-        fill_laplace_sum(out.reshape(-1), int(n), probabilities, stream)
+        fill_laplace_sum(out.reshape(-1), n, probabilities, stream)
     return int(out[0]) if size is None else out
 
 

@@ -27,20 +27,12 @@ def check_integers(values: ArrayLike) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
-def check_positive_int(value: int, name: str) -> int:
-    """Return a positive int."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an int on the integer grid")
-    if value <= 0:
-        raise ValueError(f"{name} must be positive")
-    return int(value)
-
-
 def check_scale(scale: int | Fraction, name: str) -> int | Fraction:
     """Return a scale that the samplers take, as an int where it is one."""
     if isinstance(scale, bool) or not isinstance(scale, Integral | Fraction):
         raise TypeError(f"{name} must be an int or a Fraction")
-    ratio = Fraction(scale)
+    # int(): a NumPy integer inside a Fraction would overflow.
+    ratio = Fraction(int(scale.numerator), int(scale.denominator))
     if not (0 < ratio.numerator <= MAX_SCALE and ratio.denominator <= MAX_SCALE):
         raise ValueError(f"{name} must be positive, with numerator and denominator at most 2^52")
-    return ratio.numerator if ratio.denominator == 1 else ratio
+    return int(ratio.numerator) if ratio.denominator == 1 else ratio

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from ..base import StatelessMixin, without_private_text
 from ..utils import check_bounds
@@ -86,8 +86,8 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
         -------
         X_scaled : ndarray of shape (n_samples, n_features)
         """
-        # Stateless: transform works without fit, and then takes the number of columns from X.
-        X = validate_data(self, X, dtype=np.float64, reset=not hasattr(self, "n_features_in_"))
+        # Stateless: transform works without fit, and then remembers nothing of X.
+        X = validate_data(self, X, dtype=np.float64, reset=False)
         lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
         # Halves where the width overflows, near the largest float; elsewhere not: the least float has none.
         unit = np.where(np.isfinite(upper - lower), 1.0, 0.5)
@@ -107,6 +107,10 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
         -------
         X_original : ndarray of shape (n_samples, n_features)
         """
-        X = validate_data(self, X, dtype=np.float64, reset=not hasattr(self, "n_features_in_"))
-        lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
+        X = check_array(X, dtype=np.float64)
+        lower, upper = check_bounds(
+            self.bounds, getattr(self, "n_features_in_", X.shape[1]), getattr(self, "feature_names_in_", None)
+        )
+        if X.shape[1] != len(lower):
+            raise ValueError(f"X has {X.shape[1]} columns, fit saw {len(lower)}.")
         return lower * (1.0 - X) + upper * X

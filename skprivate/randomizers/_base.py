@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..utils import check_epsilon
+from ..utils import check_epsilon, check_int
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -45,11 +45,7 @@ class LocalRandomizer(ABC):
     def __init__(self, epsilon: float | Fraction, n_cells: int) -> None:
         self.epsilon_requested = check_epsilon(epsilon)
         self.epsilon = self.epsilon_requested
-        if isinstance(n_cells, bool) or not isinstance(n_cells, int | np.integer):
-            raise TypeError(f"n_cells must be an int, not {type(n_cells).__name__}.")
-        if n_cells < 1:
-            raise ValueError(f"n_cells must be at least 1, got {n_cells}.")
-        self.n_cells = int(n_cells)
+        self.n_cells = check_int(n_cells, "n_cells", least=1)
 
     @property
     def n_categories(self) -> int:
@@ -138,13 +134,4 @@ class LocalRandomizer(ABC):
                 f"counts must be the integers of shape {shape} that aggregate returns, "
                 f"got {array.dtype} of shape {array.shape}."
             )
-        return array.astype(np.int64), check_count(n)
-
-
-def check_count(n: Any) -> int:
-    """Return a number of reports as an int."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer):
-        raise TypeError(f"n must be an int, not {type(n).__name__}.")
-    if n < 0:
-        raise ValueError(f"n must not be negative, got {n}.")
-    return int(n)
+        return array.astype(np.int64), check_int(n, "n", least=0)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..noise._entropy import check_entropy
+from ..noise import check_entropy
 from ..noise._response import response_odds, response_threshold
 from ..noise._stream_kernels import WordStream
-from ._base import FloatArray, IntArray, LocalRandomizer, check_count
+from ..utils import check_int
+from ._base import FloatArray, IntArray, LocalRandomizer
 from ._report_kernels import count_signs, randomize_hadamard
 
 # A report holds its (block, row) index and one sign bit.
@@ -98,11 +99,10 @@ class HadamardRandomizer(LocalRandomizer):
             raise ValueError(_TOO_SMALL)
 
     def _check_blocks(self, n_blocks: Any) -> int:
-        if isinstance(n_blocks, bool) or not isinstance(n_blocks, int | np.integer):
-            raise TypeError(f"n_blocks must be an int or None, not {type(n_blocks).__name__}.")
-        if not 1 <= n_blocks <= self.n_padded or n_blocks & (n_blocks - 1):
+        n_blocks = check_int(n_blocks, "n_blocks", least=1)
+        if n_blocks > self.n_padded or n_blocks & (n_blocks - 1):
             raise ValueError(f"n_blocks must be a power of two in 1..{self.n_padded}, got {n_blocks}.")
-        return int(n_blocks)
+        return n_blocks
 
     def _best_blocks(self) -> int:
         candidates = [1 << k for k in range(self.n_padded.bit_length())]
@@ -231,7 +231,7 @@ class HadamardRandomizer(LocalRandomizer):
         -------
         variance : ndarray of shape (n_cells,)
         """
-        n = check_count(n)
+        n = check_int(n, "n", least=0)
         excess = float(self.odds - 1)
         if cell_counts is None:
             uniform = _uniform_variance(excess, self.n_blocks) - 1.0 / self.n_padded

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..noise import DiscreteLaplaceMechanism, laplace_sum
-from ..noise._entropy import check_entropy
+from ..noise import DiscreteLaplaceMechanism, check_entropy, laplace_sum
 from ..noise._quantise import grid_exponent
-from ._base import FloatArray, IntArray, LocalRandomizer, check_count
+from ..utils import check_int
+from ._base import FloatArray, IntArray, LocalRandomizer
 
 _LARGEST_SUM = 2**62
 # The grid is made for so many clients at most, so that the sum of their one-hot vectors is exact.
@@ -24,8 +24,8 @@ _LARGEST_DRAW = 2**53
 class LaplaceRandomizer(LocalRandomizer):
     """One-hot vectors U (cell) and V = label U, each with Laplace noise of scale 4 / epsilon per cell.
 
-    Kept because it is the paper's: a signed report needs a twentieth of its variance at the same epsilon, and
-    two bytes instead of 16 per cell (see `HadamardRandomizer`).
+    Kept because it is the paper's: a block-Hadamard report needs about a thirtieth of its variance at epsilon
+    1, and two bytes instead of 16 per cell (see `HadamardRandomizer`).
 
     Parameters
     ----------
@@ -230,4 +230,4 @@ class LaplaceRandomizer(LocalRandomizer):
         variance : ndarray of shape (n_cells,)
         """
         noise = self._mechanism.variance * 4.0**-self.exponent
-        return np.full(self.n_cells, 5.0 * check_count(n) * noise)
+        return np.full(self.n_cells, 5.0 * check_int(n, "n", least=0) * noise)

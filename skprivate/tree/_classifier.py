@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The locally private classification tree: public rows shape it, private rows vote by one report each."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..accounting import PrivacySpent
@@ -25,7 +24,6 @@ from ..utils import (
     as_labels,
     check_epsilon,
     check_row_mask,
-    common_type,
     number_groups,
     select_rows,
 )
@@ -33,29 +31,17 @@ from ..utils._compat import Interval, StrOptions
 from ._estimation import DEEPEST, choose_depth, choose_weight, leaf_probabilities, leaf_shares
 from ._leaf_kernels import count_leaves
 from ._partition import Partition, build_partition
+from ._rows import Rows, classes_of, declared_classes, warn_of_unknown_labels
 
 FloatArray = NDArray[np.float64]
-LabelArray = NDArray[np.int32]
+
+# Without public rows no cell stops early.
+_DEEPEST_COMPLETE = 16
 
 _RANDOMIZERS: dict[str, type[LocalRandomizer]] = {
     "hadamard": HadamardRandomizer,
     "laplace": LaplaceRandomizer,
 }
-
-
-@dataclass
-class _Rows:
-    """Validated rows, by who owns them; lives during one fit."""
-
-    public_X: FloatArray
-    public_labels: LabelArray
-    private_X: FloatArray
-    private_labels: LabelArray
-    groups: NDArray[np.intp] | None
-
-    @property
-    def n_units(self) -> int:
-        return len(self.private_X) if self.groups is None else int(self.groups.max()) + 1
 
 
 class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -70,7 +56,8 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
     epsilon : float or Fraction, default=1.0
         Privacy loss of one report, > 0 and finite.
     max_depth : int or "auto", default="auto"
-        Depth of the tree, at least 1. "auto": as deep as the noise allows, at most 12.
+        Depth of the tree, from 1 to 30, without public rows to 16. "auto": as deep as the noise allows, to
+        12.
     public_weight : float or "auto", default="auto"
         Weight of a public row against a private one, between 0 and 1e100. "auto": per leaf, by how far the
         public labels are from the released reports; 0 uses public rows for the partition only.
@@ -81,19 +68,19 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
         "max-edge" halves the longest edge of a cell that separates the public labels best; "random" halves a
         longest edge at random. Without public rows the rule is "random".
     criterion : {"gini", "entropy"}, default="gini"
-        Impurity of public labels that "max-edge" minimises.
+        Impurity of public labels that "max-edge" minimises. No effect without public rows.
     prune : False, default=False
         Reserved: this version does not prune.
     min_samples_leaf : int, default=0
-        Least number of public rows in a leaf.
+        Least number of public rows in a leaf. No effect without public rows.
     bounds : pair or dict, default=None
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
         the units of X, from public knowledge. None: those of the public rows; without public rows they are
         read from private rows, which is a leak. Rows outside are routed like rows on the boundary.
     classes : array-like of 2 labels, default=None
         The labels, from public knowledge; used in sorted order. None: those of the public rows; without
-        public rows they are read from private rows, which is a leak. A private label outside them counts as
-        the first class, silently.
+        public rows they are read from private rows, which is a leak. A label outside them counts as the first
+        class: silently if it is private, with a warning if it is public.
     partition_seed : int, default=0
         Public seed of rule "random".
     max_rows_per_group : int, default=1
@@ -184,7 +171,7 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
         "criterion": [StrOptions({"gini", "entropy"})],
         "prune": ["boolean"],
         "min_samples_leaf": [Interval(Integral, 0, None, closed="left")],
-        "bounds": [tuple, list, dict, None],
+        "bounds": ["array-like", Mapping, None],
         "classes": ["array-like", None],
         "partition_seed": [Interval(Integral, 0, None, closed="left")],
     }
@@ -256,6 +243,10 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
         self._check_parameters()
         X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
         public = check_row_mask(is_public, len(X))
+        if public.all():
+            raise ValueError(
+                "is_public marks every row, so there is nothing to protect; use a plain classifier."
+            )
         leaks = self._find_leaks(public)
         self._announce_leaks(leaks)
         rows = self._split_rows(X, y, public, groups)
@@ -279,6 +270,16 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
         if self.max_rows_per_group != 1:
             raise ValueError("max_rows_per_group must be 1: a client sends one report, of one of its rows.")
 
+    def _check_depth(self, n_public: int) -> int:
+        if self.max_depth == "auto":
+            return DEEPEST
+        if not n_public and self.max_depth > _DEEPEST_COMPLETE:
+            raise ValueError(
+                f"max_depth must be at most {_DEEPEST_COMPLETE} without public rows: the tree is complete "
+                "then, with 2^max_depth leaves."
+            )
+        return int(self.max_depth)
+
     def _find_leaks(self, public: NDArray[np.bool_]) -> list[str]:
         """What would have to be read from private rows; found before any of them is looked at."""
         if public.any():
@@ -289,38 +290,18 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
         }
         return [leak for leak, declared in wanted.items() if declared is None]
 
-    def _split_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> _Rows:
+    def _split_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> Rows:
         """Resolve bounds and classes, and part the rows by owner."""
-        private = ~public
-        if not private.any():
-            raise ValueError(
-                "is_public marks every row, so there is nothing to protect; use a plain classifier."
-            )
-        codes = number_groups(groups, private)
+        codes = number_groups(groups, ~public)
         self.bounds_ = self._resolve_bounds(self.bounds, X, X[public])
-        self.classes_ = self._resolve_classes(y[public] if public.any() else y)
-        labels = (y == self.classes_[1]).astype(np.int32)
-        return _Rows(X[public], labels[public], X[private], labels[private], codes)
+        if self.classes is None:
+            self.classes_ = classes_of(y[public] if public.any() else y)
+        else:
+            self.classes_ = declared_classes(self.classes)
+            warn_of_unknown_labels(y[public], self.classes_)
+        return Rows.part(X, (y == self.classes_[1]).astype(np.int32), public, codes)
 
-    def _resolve_classes(self, seen: NDArray[Any]) -> NDArray[Any]:
-        """Classes as declared, else those seen."""
-        if self.classes is not None:
-            classes = np.unique(np.asarray(self.classes))
-            if np.ndim(self.classes) != 1 or len(classes) != 2 or len(classes) != len(self.classes):
-                raise ValueError("Only binary classification is supported. classes must hold two labels.")
-            return classes
-        seen = common_type(seen)
-        check_classification_targets(seen)
-        classes = np.unique(seen)
-        if len(classes) > 2:
-            raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
-        if len(classes) < 2:
-            raise ValueError(
-                "The rows that tell the classes hold one class only; declare both with classes=[...]."
-            )
-        return classes
-
-    def _build(self, rows: _Rows) -> tuple[Partition, LocalRandomizer]:
+    def _build(self, rows: Rows) -> tuple[Partition, LocalRandomizer]:
         """Return the partition at its final depth, and what every client will run."""
         lower, upper = self.bounds_
         self.rule_ = self.rule if len(rows.public_X) else "random"
@@ -330,7 +311,7 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
             rows.public_labels,
             lower=lower,
             upper=upper,
-            max_depth=DEEPEST if self.max_depth == "auto" else int(self.max_depth),
+            max_depth=self._check_depth(len(rows.public_X)),
             n_labels=2,
             rule=self.rule_,
             criterion=self.criterion,
@@ -347,7 +328,7 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
         return _RANDOMIZERS[self.mechanism_](self.epsilon, n_leaves)
 
     def _describe_spending(
-        self, rows: _Rows, partition: Partition, randomizer: LocalRandomizer, entropy: Any, leaks: list[str]
+        self, rows: Rows, partition: Partition, randomizer: LocalRandomizer, entropy: Any, leaks: list[str]
     ) -> PrivacySpent:
         seeded = [] if entropy.private else ["random_state is seeded: who knows the seed can undo the noise"]
         reasons = (*leaks, *seeded)
@@ -375,12 +356,12 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
             reasons=reasons,
         )
 
-    def _unprotected_persons(self, rows: _Rows) -> dict[str, str]:
+    def _unprotected_persons(self, rows: Rows) -> dict[str, str]:
         if rows.groups is None or not len(rows.public_X):
             return {}
         return {"public rows of a person": "used in clear; only the person's private rows are protected"}
 
-    def _finish(self, rows: _Rows, partition: Partition, randomizer: LocalRandomizer) -> None:
+    def _finish(self, rows: Rows, partition: Partition, randomizer: LocalRandomizer) -> None:
         """Post-process the release: weights and probabilities of the leaves."""
         self.partition_ = partition
         self.randomizer_ = randomizer

@@ -2,7 +2,7 @@
 """Checks of parameters that every estimator shares; no message repeats a value of the data."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any
@@ -75,6 +75,15 @@ def _exact(value: Any, name: str) -> Fraction:
     return Fraction(*number.as_integer_ratio())
 
 
+def check_int(value: Any, name: str, *, least: int) -> int:
+    """Return a whole number of at least so much as a Python int."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}.")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}.")
+    return int(value)
+
+
 def check_bounds(
     bounds: Any, n_features: int, feature_names: Sequence[str] | None = None, *, name: str = "bounds"
 ) -> tuple[FloatArray, FloatArray]:
@@ -112,31 +121,41 @@ def check_bounds(
     if isinstance(bounds, Mapping):
         lower, upper = _bounds_from_columns(bounds, n_features, feature_names, name)
     else:
-        lower, upper = _bounds_from_pair(bounds, n_features, name)
+        lower, upper = _bounds_from_pair(bounds, n_features, name, feature_names)
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         raise ValueError(f"{name} must be finite.")
     if (lower >= upper).any():
         column = int(np.argmax(lower >= upper))
-        raise ValueError(f"{name}: lower must be below upper in every column; it is not in column {column}.")
+        raise ValueError(
+            f"{name}: lower must be below upper in every column; it is not in column {column}. A pair is "
+            "(lower, upper) over all columns; for a pair per column pass {column: (lower, upper)}."
+        )
     return lower, upper
 
 
-def _bounds_from_pair(bounds: Any, n_features: int, name: str) -> tuple[FloatArray, FloatArray]:
-    if isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
+def _bounds_from_pair(
+    bounds: Any, n_features: int, name: str, feature_names: Sequence[str] | None = None
+) -> tuple[FloatArray, FloatArray]:
+    if isinstance(bounds, str | Set) or not hasattr(bounds, "__len__") or len(bounds) != 2:
         raise TypeError(f"{name} must be a pair (lower, upper) or a dict {{column: (lower, upper)}}.")
-    sides = []
-    for side in bounds:
-        try:
-            values = np.asarray(side, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(f"{name} must hold numbers.") from None
-        if values.ndim > 1 or (values.ndim == 1 and values.shape[0] != n_features):
-            raise ValueError(
-                f"{name}: each side must be a scalar or have one value per column "
-                f"({n_features}), got shape {values.shape}."
-            )
-        sides.append(np.array(np.broadcast_to(values, n_features)))
-    return sides[0], sides[1]
+    lower, upper = bounds
+    return _side(lower, n_features, name, feature_names), _side(upper, n_features, name, feature_names)
+
+
+def _side(side: Any, n_features: int, name: str, feature_names: Sequence[str] | None) -> FloatArray:
+    if feature_names is not None and hasattr(side, "to_dict") and set(side.to_dict()) == set(feature_names):
+        # A labelled column of bounds: by name, not by position.
+        by_name = side.to_dict()
+        side = [by_name[feature] for feature in feature_names]
+    values = np.asarray(side)
+    if values.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold numbers.")
+    if values.ndim > 1 or (values.ndim == 1 and values.shape[0] != n_features):
+        raise ValueError(
+            f"{name}: each side must be a scalar or have one value per column "
+            f"({n_features}), got shape {values.shape}."
+        )
+    return np.array(np.broadcast_to(values, n_features), dtype=np.float64)
 
 
 def _bounds_from_columns(

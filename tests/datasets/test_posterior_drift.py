@@ -11,7 +11,7 @@ from skprivate.datasets._posterior_drift import posterior
 def test_bayes_accuracy_is_the_stated_one():
     # 400,000 rows: standard error .0007, so the true value is within .005 but for a chance below 1e-9.
     X, y, _ = make_posterior_drift(400_000, 0, random_state=0)
-    assert np.mean((posterior(X) > 0.5) == (y == 1)) == pytest.approx(0.784, abs=0.006)
+    assert np.mean((posterior(X) > 0.5) == (y == 1)) == pytest.approx(0.786, abs=0.005)
 
 
 @pytest.mark.parametrize(
@@ -44,5 +44,5 @@ def test_shapes_and_reproducibility():
     "options", [{"n_private": -1}, {"n_public": 1.5}, {"n_features": 1}, {"gamma": 0}, {"drift": "none"}]
 )
 def test_refusals(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
+    with pytest.raises((TypeError, ValueError), match=next(iter(options))):
         make_posterior_drift(**options)

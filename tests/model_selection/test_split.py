@@ -31,14 +31,15 @@ def test_partition_of_the_private_rows(rows):
 
 
 def test_folds_are_stratified_by_private_labels():
-    y = np.array([0, 1] * 20 + [1] * 10)
+    y = np.repeat([0, 1, 1], [20, 20, 10])
     is_public = np.arange(50) >= 40
     for _, test in PublicPrivateSplit(4).split(np.zeros((50, 1)), y, is_public=is_public):
         assert y[test].mean() == 0.5
 
 
-def test_without_a_mask_every_row_is_private():
-    tests = [test for _, test in PublicPrivateSplit(2).split(np.zeros((6, 1)))]
+def test_without_a_mask_every_row_is_private_and_a_warning_says_so():
+    with pytest.warns(UserWarning, match="enable_metadata_routing"):
+        tests = [test for _, test in PublicPrivateSplit(2).split(np.zeros((6, 1)))]
     assert sorted(np.concatenate(tests)) == list(range(6))
 
 
@@ -56,15 +57,17 @@ def test_inner_splitter_and_groups():
 
 def test_groups_are_handed_only_to_those_who_split_by_them():
     groups = np.repeat(np.arange(6), 2)
-    for _, test in PublicPrivateSplit(3).split(np.zeros((12, 1)), np.arange(12) % 2, groups):
+    X, is_public = np.zeros((12, 1)), np.zeros(12, dtype=bool)
+    for _, test in PublicPrivateSplit(3).split(X, np.arange(12) % 2, groups, is_public):
         assert len(test) == 4
     with pytest.raises(ValueError, match="groups"):
-        next(PublicPrivateSplit(GroupKFold(2)).split(np.zeros((12, 1))))
+        next(PublicPrivateSplit(GroupKFold(2)).split(X, is_public=is_public))
 
 
 def test_no_warning_tells_a_private_count():
     y = np.array([0] * 20 + [1] * 3)
-    assert len(list(PublicPrivateSplit(5).split(np.zeros((23, 1)), y))) == 5
+    splits = PublicPrivateSplit(5).split(np.zeros((23, 1)), y, is_public=np.zeros(23, dtype=bool))
+    assert len(list(splits)) == 5
 
 
 def test_routed_groups_reach_an_inner_splitter():
@@ -105,6 +108,13 @@ def test_data_frames():
         PublicPrivateSplit(2).split(frame, pl.Series([0, 1] * 4), is_public=[True] * 2 + [False] * 6)
     )
     assert [len(test) for _, test in splits] == [3, 3]
+
+
+def test_nothing_to_split():
+    with pytest.raises(ValueError, match="X must not be None"):
+        next(PublicPrivateSplit(2).split(None, is_public=[True]))
+    with pytest.raises(ValueError, match="no private row to test"):
+        next(PublicPrivateSplit(2).split(np.zeros((2, 1)), is_public=[True, True]))
 
 
 def test_bad_masks():

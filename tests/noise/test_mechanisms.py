@@ -187,7 +187,7 @@ def test_sensitivities_are_positive_integers() -> None:
         with pytest.raises(TypeError, match="int"):
             DiscreteGaussianMechanism(1, squared_sensitivity=wrong)
     for mechanism in (DiscreteLaplaceMechanism, DiscreteGaussianMechanism.from_sigma):
-        with pytest.raises(ValueError, match="positive"):
+        with pytest.raises(ValueError, match="at least 1"):
             mechanism(1, 0)
 
 

@@ -52,6 +52,21 @@ def test_bounds_by_column_name():
     np.testing.assert_array_equal(scaled.to_numpy(), [[0, 0], [1, 1]])
 
 
+def test_transform_remembers_nothing():
+    scaler = BoundsScaler((0, 2))
+    assert scaler.transform([[1.0]]).tolist() == [[0.5]]
+    assert scaler.transform([[1.0, 2.0]]).tolist() == [[0.5, 1.0]]
+    assert vars(scaler) == {"bounds": (0, 2)}
+
+
+def test_inverse_takes_what_transform_gave():
+    frame = pd.DataFrame({"dose": [0.0, 5.0], "age": [18.0, 98.0]})
+    scaler = BoundsScaler({"age": (18, 98), "dose": (0, 5)}).fit(frame)
+    np.testing.assert_allclose(scaler.inverse_transform(scaler.transform(frame)), frame)
+    with pytest.raises(ValueError, match="columns"):
+        scaler.inverse_transform([[0.5]])
+
+
 def test_bad_bounds_and_text_cells():
     with pytest.raises(ValueError, match="lower must be below upper"):
         BoundsScaler((1, 0)).fit([[1.0]])

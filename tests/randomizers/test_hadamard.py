@@ -170,7 +170,7 @@ def test_a_tiny_epsilon_still_has_a_finite_variance():
 
 @pytest.mark.parametrize("n_blocks", [0, 3, 8, -1])
 def test_blocks_out_of_range(n_blocks):
-    with pytest.raises(ValueError, match="n_blocks must be a power of two"):
+    with pytest.raises(ValueError, match="n_blocks must be"):
         HadamardRandomizer(1.0, 4, n_blocks=n_blocks)
 
 
@@ -205,7 +205,7 @@ def test_reports_that_are_not_ours():
     [([3, 0, 0, 0], 2), ([1, 0, 0, 0], 2), ([1, 0, 0], 1), ([1.0, 0, 0, 0], 1), ([1, 0, 0, 0], -1)],
 )
 def test_counts_that_cannot_be(counts, n):
-    with pytest.raises(ValueError, match=r"counts|n must not"):
+    with pytest.raises(ValueError, match=r"counts|n must be at least 0"):
         HadamardRandomizer(1.0, 4).estimate(np.array(counts), n)
 
 

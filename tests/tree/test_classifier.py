@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 from fractions import Fraction
+from types import MappingProxyType
 
 import joblib
 import numpy as np
@@ -25,9 +26,12 @@ from skprivate import (
 )
 from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import BudgetExceededError, LedgerError, PrivacyLeakError
+from skprivate.randomizers import HadamardRandomizer
 from skprivate.tree._estimation import choose_depth
+from skprivate.tree._partition import build_partition
 
 X, Y, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)
+X5, Y5, _ = make_posterior_drift(4000, 200, n_features=5, random_state=4)
 BINARY = {"bounds": (0.0, 1.0), "classes": [0, 1]}
 
 
@@ -98,6 +102,50 @@ class TestLearning:
             assert list(tree.feature_names_in_) == ["a", "b"]
             tree.predict(table)
 
+    @pytest.mark.parametrize(
+        "parameters", [{"criterion": "entropy"}, {"min_samples_leaf": 40}, {"rule": "random"}]
+    )
+    def test_parameters_of_the_partition_arrive(self, parameters):
+        options = {"criterion": "gini", "min_samples_leaf": 0, "rule": "max-edge", **parameters}
+        tree = private_tree(max_depth=6, **parameters).fit(X5, Y5, is_public=IS_PUBLIC)
+        expected = build_partition(
+            X5[IS_PUBLIC], Y5[IS_PUBLIC], lower=np.zeros(5), upper=np.ones(5), max_depth=6, **options
+        )
+        assert tree.partition_ == expected
+        assert tree.partition_ != private_tree(max_depth=6).fit(X5, Y5, is_public=IS_PUBLIC).partition_
+
+    def test_an_even_leaf_takes_the_first_class(self):
+        rows, labels = np.full((4, 1), 0.5), np.array([0, 0, 1, 1])
+        tree = private_tree(1e9, max_depth=1).fit(rows, labels)
+        assert tree.leaf_proba_[tree.apply(rows[:1])].tolist() == [[0.5, 0.5]]
+        assert tree.predict(rows[:1]) == [0]
+
+    def test_probabilities_take_leaf_sizes_from_public_rows(self):
+        # 300 of 400 public rows below 1/2, private labels all 1: W = n_P share on the left, by P_X = Q_X.
+        rows = np.concatenate(
+            [np.full(300, 0.25), np.full(100, 0.75), np.full(600, 0.25), np.full(200, 0.75)]
+        )
+        labels = np.concatenate([np.arange(400) % 2, np.ones(800)])
+        public = np.arange(1200) < 400
+        tree = private_tree(1e9, max_depth=1, public_weight=0.0).fit(
+            rows[:, np.newaxis], labels, is_public=public
+        )
+        share = np.array([301, 101]) / 402
+        expected = np.minimum(1, 0.5 + 0.5 * np.array([600, 200]) / (800 * share))
+        np.testing.assert_allclose(tree.leaf_proba_[:, 1], expected)
+
+    def test_public_labels_outside_the_classes_warn(self):
+        for classes in ([1, 2], ["0", "1"]):
+            with pytest.warns(UserWarning, match="type and spelling") as caught:
+                private_tree(classes=classes).fit(X, Y, is_public=IS_PUBLIC)
+            assert caught[0].filename == __file__
+
+    @pytest.mark.parametrize(
+        "bounds", [np.array([[0.0, 0.0], [1.0, 1.0]]), MappingProxyType({0: (0, 1), 1: (0, 1)})]
+    )
+    def test_bounds_of_any_form(self, bounds):
+        assert fitted(bounds=bounds).bounds_[1].tolist() == [1, 1]
+
 
 class TestAutomaticDepth:
     @pytest.mark.parametrize(
@@ -106,6 +154,14 @@ class TestAutomaticDepth:
     )
     def test_the_rule(self, n_reports, variance, depth):
         assert choose_depth(n_reports, 2 ** np.arange(13), lambda leaves: variance) == depth
+
+    def test_counts_persons_not_rows(self):
+        persons = np.repeat(np.arange(105), 40)
+        few = private_tree(2.0).fit(X, Y, is_public=IS_PUBLIC, groups=persons)
+        assert (
+            few.max_depth_ == private_tree(2.0).fit(X[-300:], Y[-300:], is_public=IS_PUBLIC[-300:]).max_depth_
+        )
+        assert few.max_depth_ < fitted(2.0).max_depth_
 
     def test_never_deeper_than_the_partition(self):
         assert choose_depth(10**15, np.array([1, 2, 4]), lambda leaves: 1.0) == 2
@@ -295,7 +351,23 @@ class TestSearch:
 
 
 class TestLedger:
-    def test_charged_before_noise_and_refusal_keeps_the_previous_fit(self, tmp_path):
+    def test_is_charged_before_any_noise_is_drawn(self, tmp_path, monkeypatch):
+        ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
+        entries_at_noise = []
+        simulate = HadamardRandomizer.simulate
+
+        def watched(self, categories, random_state=None):
+            entries_at_noise.append(len(ledger.entries()))
+            return simulate(self, categories, random_state)
+
+        monkeypatch.setattr(HadamardRandomizer, "simulate", watched)
+        tree = fitted(1.0, ledger=ledger)
+        assert entries_at_noise == [1]
+        with pytest.raises(BudgetExceededError):
+            tree.fit(X, Y, is_public=IS_PUBLIC)
+        assert entries_at_noise == [1], "a refused fit draws nothing"
+
+    def test_a_refusal_keeps_the_previous_fit(self, tmp_path):
         ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
         tree = fitted(0.75, ledger=ledger)
         before = tree.leaf_proba_.copy()
@@ -372,7 +444,10 @@ class TestBadInput:
             ({"prune": True}, "not available"),
             ({"max_rows_per_group": 2}, "max_rows_per_group must be 1"),
             ({"classes": [0, 1, 2]}, "Only binary"),
-            ({"classes": [0, 0]}, "two labels"),
+            ({"classes": [0, 0]}, "two different"),
+            ({"classes": [0, "yes"]}, "two different"),
+            ({"classes": [None, "yes"]}, "two different"),
+            ({"max_depth": 31}, "max_depth"),
             ({"bounds": (1, 0)}, "lower must be below upper"),
             ({"ledger": "file"}, "ledger"),
             ({"random_state": "seed"}, "random_state"),
@@ -400,6 +475,10 @@ class TestBadInput:
     def test_no_public_part_and_no_bounds_in_strict_mode(self):
         with config_context(strict=True), pytest.raises(PrivacyLeakError, match="bounds"):
             private_tree(bounds=None).fit(X, Y, is_public=np.zeros(len(X), dtype=bool))
+
+    def test_a_complete_tree_has_an_end(self):
+        with pytest.raises(ValueError, match="at most 16 without public rows"):
+            private_tree(max_depth=17).fit(X, Y)
 
     def test_constant_public_columns_give_one_leaf(self):
         flat = X.copy()

@@ -40,7 +40,7 @@ class TestNumberGroups:
         assert number_groups(None, private) is None
 
     @pytest.mark.parametrize(
-        "missing", [None, float("nan"), pd.NA, np.datetime64("NaT")], ids=["None", "nan", "NA", "NaT"]
+        "missing", [None, float("nan"), pd.NA, np.datetime64("NaT", "ns")], ids=["None", "nan", "NA", "NaT"]
     )
     def test_a_private_row_without_a_group_is_refused(self, missing):
         groups = pd.Series(["a", missing, "b", "a", "c", "b"], dtype=object)

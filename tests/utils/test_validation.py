@@ -2,8 +2,10 @@
 """Parameters that every estimator shares."""
 
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skprivate.utils import check_bounds, check_epsilon, check_row_mask
@@ -44,6 +46,9 @@ def test_epsilon_of_another_type(epsilon):
         ({"age": (18, 99), "dose": (0, 5)}, [0, 18], [5, 99]),
         ({0: (0, 5), "age": (18, 99)}, [0, 18], [5, 99]),
         ({np.int64(1): (18, 99), 0: (0, 5)}, [0, 18], [5, 99]),
+        (MappingProxyType({"age": (18, 99), "dose": (0, 5)}), [0, 18], [5, 99]),
+        ((pd.Series({"age": 18, "dose": 0}), pd.Series({"age": 99, "dose": 5})), [0, 18], [5, 99]),
+        ((0, pd.Series([5, 99])), [0, 0], [5, 99]),
     ],
 )
 def test_bounds_in_every_form(bounds, lower, upper):
@@ -63,6 +68,8 @@ def test_bounds_in_every_form(bounds, lower, upper):
         ({"dose": (0, 1)}, "'age' has no bounds"),
         ({"dose": (0, 1), "height": (0, 1)}, "no column 'height'"),
         ({"dose": (0, 1), 5: (0, 1)}, "no column 5"),
+        ({"dose": (0, 1), -1: (0, 1)}, "no column -1"),
+        ([(0, 1), (0, 50)], "for a pair per column"),
         ({"dose": (0, 1), 0: (0, 1), "age": (0, 1)}, "given twice"),
     ],
 )
@@ -71,7 +78,9 @@ def test_bounds_refused(bounds, match):
         check_bounds(bounds, 2, ["dose", "age"])
 
 
-@pytest.mark.parametrize("bounds", [3, "01", (0,), (0, 1, 2), ("a", "b"), {"dose": 3, "age": (0, 1)}])
+@pytest.mark.parametrize(
+    "bounds", [3, "01", (0,), (0, 1, 2), ("a", "b"), ("0", "1"), {0, 1}, {"dose": 3, "age": (0, 1)}]
+)
 def test_bounds_of_another_type(bounds):
     with pytest.raises(TypeError, match="bounds must"):
         check_bounds(bounds, 2, ["dose", "age"])
