@@ -81,7 +81,7 @@ def test_reports_that_are_not_ours():
     with pytest.raises(ValueError, match=r"shape \(n, 2, 4\)"):
         randomizer.aggregate(np.zeros((3, 2, 5), dtype=np.int64))
     with pytest.raises(ValueError, match="too large"):
-        randomizer.aggregate(np.full((2, 2, 4), 2**62, dtype=np.int64))
+        randomizer.aggregate(np.full((2, 2, 4), 2**61, dtype=np.int64))
     with pytest.raises(ValueError, match="too large"):
         randomizer.aggregate(np.full((1, 2, 4), -(2**63), dtype=np.int64))
     with pytest.raises(ValueError, match="another specification"):
