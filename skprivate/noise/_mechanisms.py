@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Private release of integers: discrete Laplace and discrete Gaussian noise, and sums of Laplace noise."""
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 from math import ceil, exp, isqrt, sinh
 from typing import Any, Self
@@ -19,7 +20,7 @@ MAX_SUM_SCALE = 2**54  # n times the scale: the sampled sum passes 2^62 with pro
 MAX_TERMS = 2**40  # below it the stated distance of `laplace_sum` holds
 
 
-class _IntegerMechanism:
+class _IntegerMechanism(ABC):
     """What the mechanisms share: integers in, the same integers plus one noise vector out."""
 
     def randomize(self, values: ArrayLike, random_state: Any = None) -> NDArray[np.int64]:
@@ -51,11 +52,11 @@ class _IntegerMechanism:
         noise += integers.ravel()
         return noise.reshape(integers.shape)
 
-    def _expected_words(self, size: int) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def _expected_words(self, size: int) -> int: ...
 
-    def _fill(self, noise: NDArray[np.int64], stream: WordStream) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _fill(self, noise: NDArray[np.int64], stream: WordStream) -> None: ...
 
 
 class DiscreteLaplaceMechanism(_IntegerMechanism):
@@ -141,7 +142,8 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
 
         Examples
         --------
-        >>> from fractions import Fraction
+        >>> from abc import ABC, abstractmethod
+from fractions import Fraction
         >>> from skprivate.noise import DiscreteLaplaceMechanism
         >>> DiscreteLaplaceMechanism.from_scale(Fraction(5, 2)).epsilon
         Fraction(2, 5)
@@ -267,7 +269,8 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
 
         Examples
         --------
-        >>> from fractions import Fraction
+        >>> from abc import ABC, abstractmethod
+from fractions import Fraction
         >>> from skprivate.noise import DiscreteGaussianMechanism
         >>> DiscreteGaussianMechanism.from_sigma(Fraction(5, 2)).rho
         Fraction(2, 25)
