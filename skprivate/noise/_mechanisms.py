@@ -142,8 +142,7 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
 
         Examples
         --------
-        >>> from abc import ABC, abstractmethod
-from fractions import Fraction
+        >>> from fractions import Fraction
         >>> from skprivate.noise import DiscreteLaplaceMechanism
         >>> DiscreteLaplaceMechanism.from_scale(Fraction(5, 2)).epsilon
         Fraction(2, 5)
@@ -269,8 +268,7 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
 
         Examples
         --------
-        >>> from abc import ABC, abstractmethod
-from fractions import Fraction
+        >>> from fractions import Fraction
         >>> from skprivate.noise import DiscreteGaussianMechanism
         >>> DiscreteGaussianMechanism.from_sigma(Fraction(5, 2)).rho
         Fraction(2, 25)
