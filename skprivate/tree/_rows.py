@@ -50,7 +50,7 @@ class Rows:
 
 def declared_classes(classes: Any) -> NDArray[Any]:
     """Return declared classes, sorted."""
-    labels = as_labels(classes)
+    labels = np.asarray(as_labels(classes))
     if labels.ndim != 1 or len(labels) != 2:
         raise ValueError("Only binary classification is supported. classes must hold two labels.")
     kinds = {isinstance(label, str) for label in labels.tolist()}

@@ -31,7 +31,7 @@ def number_groups(groups: Any, is_private: NDArray[np.bool_]) -> NDArray[np.intp
     """
     if groups is None:
         return None
-    array = as_labels(groups)
+    array = np.asarray(as_labels(groups))
     if array.shape != is_private.shape:
         raise ValueError(
             f"groups must have shape {is_private.shape}, one value per row of X, not {array.shape}."

@@ -189,14 +189,14 @@ def _column_index(column: Any, n_features: int, feature_names: Sequence[str] | N
     return names.index(column)
 
 
-def as_labels(values: Any) -> NDArray[Any]:
-    """Return labels as an array in which no value changes another's type.
+def as_labels(values: Any) -> Any:
+    """Return labels in a form in which no value changes another's type.
 
     NumPy gives a list one common type: ``[0, 1, "?"]`` becomes text, and then no row is labelled 1. A list or
     tuple therefore becomes an array of objects; an array or a column stays as its owner made it.
     """
     if not isinstance(values, list | tuple):
-        return np.asarray(values)
+        return values
     try:
         if np.ndim(values) > 1:
             return np.array(values, dtype=object)
