@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -370,13 +371,23 @@ def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(estimator, ColumnTransformer):
         pairs = [(name, transformer) for name, transformer, _ in estimator.transformers_]
     else:
-        fitted = {key: value for key, value in vars(estimator).items() if key.endswith("_")}
-        pairs = [pair for key, value in fitted.items() for pair in _estimators_in(key, value)]
+        learnt = {key: value for key, value in vars(estimator).items() if key.endswith("_")}
+        found = [pair for key, value in learnt.items() for pair in _estimators_in(key, value)]
+        # Some keep the template that they cloned; it read nothing.
+        pairs = [(name, child) for name, child in found if _is_fitted(child)]
     seen: set[int] = set()
     for name, child in pairs:
         if child is not None and not isinstance(child, str) and id(child) not in seen:
             seen.add(id(child))
             yield name, child
+
+
+def _is_fitted(estimator: BaseEstimator) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except (NotFittedError, TypeError):
+        return False
+    return True
 
 
 def _estimators_in(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -44,7 +44,7 @@ def make_posterior_drift(
         they are noisier than private ones, below 1 cleaner.
     drift : {"power", "flipped", "unrelated"}, default="power"
         "flipped": public labels follow 1 - eta where x1 < 1/3. "unrelated": they are fair coins.
-    random_state : None, int or RandomState, default=None
+    random_state : None, int, RandomState or Generator, default=None
         Makes the rows reproducible.
 
     Returns
@@ -64,11 +64,11 @@ def make_posterior_drift(
     n_private = check_int(n_private, "n_private", least=0)
     n_public = check_int(n_public, "n_public", least=0)
     n_features = check_int(n_features, "n_features", least=2)
-    if not gamma > 0:
-        raise ValueError("gamma must be greater than 0.")
+    if not 0 < gamma < np.inf:
+        raise ValueError("gamma must be greater than 0 and finite.")
     if drift not in _DRIFTS:
         raise ValueError(f"drift must be one of {_DRIFTS}, got {drift!r}.")
-    rng = check_random_state(random_state)
+    rng = random_state if isinstance(random_state, np.random.Generator) else check_random_state(random_state)
     n_samples = n_private + n_public
     is_public = np.arange(n_samples) >= n_private
     X = rng.uniform(size=(n_samples, n_features))

@@ -120,6 +120,14 @@ class LocalRandomizer(ABC):
             raise ValueError(f"categories must lie in 0..{self.n_categories - 1} (2 * cell + label).")
         return np.ascontiguousarray(array, dtype=np.int64)
 
+    def _check_cell_counts(self, cell_counts: ArrayLike, n: int) -> FloatArray:
+        array = np.asarray(cell_counts, dtype=np.float64)
+        if array.shape != (self.n_cells,):
+            raise ValueError(f"cell_counts must have shape ({self.n_cells},), got {array.shape}.")
+        if not np.isfinite(array).all() or (array < 0).any() or not np.isclose(array.sum(), n):
+            raise ValueError("cell_counts must be numbers of clients that add up to n.")
+        return array
+
     def _check_specification(self, specification: str | None) -> None:
         if specification is not None and specification != self.specification:
             raise ValueError(

@@ -107,7 +107,7 @@ class HadamardRandomizer(LocalRandomizer):
     def _best_blocks(self) -> int:
         candidates = [1 << k for k in range(self.n_padded.bit_length())]
         excess = math.expm1(min(float(self.epsilon), 40.0))
-        return min(candidates, key=lambda blocks: _uniform_variance(excess, blocks))
+        return min(candidates, key=lambda blocks: _uniform_variance(excess, blocks) + 1 / blocks)
 
     def _specification(self) -> dict[str, Any]:
         return {**super()._specification(), "n_blocks": self.n_blocks}
@@ -225,31 +225,45 @@ class HadamardRandomizer(LocalRandomizer):
         n : int
             Number of reports.
         cell_counts : array-like of shape (n_cells,), default=None
-            Number of clients in every cell. None: the L padded cells are equally full.
+            Number of clients in every cell, n in all. None: the L padded cells are equally full.
 
         Returns
         -------
         variance : ndarray of shape (n_cells,)
+
+        Raises
+        ------
+        ValueError
+            The cell counts have another shape, are negative or not finite, or do not add up to n.
         """
         n = check_int(n, "n", least=0)
-        excess = float(self.odds - 1)
+        own, elsewhere = _cell_variances(float(self.odds - 1), self.n_blocks)
         if cell_counts is None:
-            uniform = _uniform_variance(excess, self.n_blocks) - 1.0 / self.n_padded
-            return np.full(self.n_cells, n * uniform)
+            uniform = _uniform_variance(float(self.odds - 1), self.n_blocks)
+            # What one block is more than one cell holds; 0 for B = L.
+            crowd = 1.0 / self.n_blocks - 1.0 / self.n_padded
+            return np.full(self.n_cells, n * (uniform + crowd))
         cells = np.zeros(self.n_padded)
-        cells[: self.n_cells] = np.asarray(cell_counts, dtype=np.float64)
+        cells[: self.n_cells] = self._check_cell_counts(cell_counts, n)
         in_block = np.repeat(cells.reshape(self.n_blocks, -1).sum(axis=1), self.n_padded // self.n_blocks)
-        a = (excess + 2 * self.n_blocks) / excess**2
-        return (in_block * (excess + 2) * a + (n - in_block) * 2 * a - cells)[: self.n_cells]
+        variance = in_block * own + (in_block - cells) + (n - in_block) * elsewhere
+        return variance[: self.n_cells]
+
+
+def _cell_variances(excess: float, n_blocks: int) -> tuple[float, float]:
+    """Variance that a client adds to its own cell, and to a cell of another block.
+
+    These are (e + 1) A - 1 and 2 A with e = 1 + excess, written without the differences of near equals that
+    a large or a small epsilon would lose.
+    """
+    own = (2 + 2 * n_blocks) / excess + 4 * n_blocks / excess**2
+    return own, 2 * (1 / excess + 2 * n_blocks / excess**2)
 
 
 def _uniform_variance(excess: float, n_blocks: int) -> float:
-    """Variance of one report about a cell, for equally full cells, but for the -1/L of the mean.
-
-    Takes exp(epsilon) - 1, which keeps its digits when epsilon is small.
-    """
-    a = (excess + 2 * n_blocks) / excess**2
-    return a * ((excess + 2) / n_blocks + 2 * (1 - 1 / n_blocks))
+    """Variance of one report about a cell for equally full cells, but for 1/B - 1/L."""
+    own, elsewhere = _cell_variances(excess, n_blocks)
+    return own / n_blocks + elsewhere * (1 - 1 / n_blocks)
 
 
 def _walsh_hadamard(rows: IntArray) -> IntArray:

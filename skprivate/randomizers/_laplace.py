@@ -223,11 +223,13 @@ class LaplaceRandomizer(LocalRandomizer):
         n : int
             Number of reports.
         cell_counts : array-like of shape (n_cells,), default=None
-            Ignored: the noise does not depend on the data.
+            Checked, and without effect: the noise does not depend on the data.
 
         Returns
         -------
         variance : ndarray of shape (n_cells,)
         """
+        if cell_counts is not None:
+            self._check_cell_counts(cell_counts, n)
         noise = self._mechanism.variance * 4.0**-self.exponent
         return np.full(self.n_cells, 5.0 * check_int(n, "n", least=0) * noise)

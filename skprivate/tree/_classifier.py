@@ -350,16 +350,20 @@ class LocallyPrivateTreeClassifier(PrivateEstimatorMixin, ClassifierMixin, BaseE
                 "public rows": len(rows.public_X),
                 "depth": partition.max_depth,
                 "leaves": partition.n_leaves,
-                **self._unprotected_persons(rows),
+                **self._unprotected_sources(rows),
             },
             claim="not-private" if reasons else "dp",
             reasons=reasons,
         )
 
-    def _unprotected_persons(self, rows: Rows) -> dict[str, str]:
-        if rows.groups is None or not len(rows.public_X):
-            return {}
-        return {"public rows of a person": "used in clear; only the person's private rows are protected"}
+    def _unprotected_sources(self, rows: Rows) -> dict[str, str]:
+        read = "those of the public rows" if len(rows.public_X) else "READ FROM PRIVATE ROWS"
+        sources = {
+            name: read if getattr(self, name) is None else "declared" for name in ("bounds", "classes")
+        }
+        if rows.groups is not None and len(rows.public_X):
+            sources["public rows of a person"] = "used in clear; only the person's private rows are protected"
+        return sources
 
     def _finish(self, rows: Rows, partition: Partition, randomizer: LocalRandomizer) -> None:
         """Post-process the release: weights and probabilities of the leaves."""

@@ -15,6 +15,8 @@ IntArray = NDArray[np.int64]
 
 #: Deepest tree that the automatic rule considers.
 DEEPEST = 12
+# Average number of reports in a leaf below which labels are too few, whatever the noise.
+_LEAST_REPORTS = 8
 # Least variance of public labels around private ones that is believed.
 _LEAST_DRIFT = 0.003
 
@@ -23,7 +25,8 @@ def choose_depth(n_reports: int, leaf_counts: IntArray, variance: Callable[[int]
     """Return the depth p in 1..12 at which n reports still carry their leaves.
 
     The largest p with ``p <= round(log2(n / v(p)) / 3)``, where v(p) is the variance of one report about a
-    leaf of the depth-p partition; 1 if there is none.
+    leaf of the depth-p partition, and with at least eight reports a leaf on average; 1 if there is none. The
+    second condition counts only where epsilon is so large that v vanishes, and sampling alone limits.
 
     Parameters
     ----------
@@ -40,6 +43,8 @@ def choose_depth(n_reports: int, leaf_counts: IntArray, variance: Callable[[int]
     """
     deepest = min(DEEPEST, len(leaf_counts) - 1)
     for depth in range(deepest, 1, -1):
+        if _LEAST_REPORTS * leaf_counts[depth] > n_reports:
+            continue
         supported = math.floor(math.log2(n_reports / variance(int(leaf_counts[depth]))) / 3 + 0.5)
         if depth <= supported:
             return depth

@@ -55,7 +55,8 @@ def declared_classes(classes: Any) -> NDArray[Any]:
         raise ValueError("Only binary classification is supported. classes must hold two labels.")
     kinds = {isinstance(label, str) for label in labels.tolist()}
     labels = common_type(labels)
-    if len(kinds) > 1 or labels.dtype.kind == "O" or labels[0] == labels[1]:
+    finite = labels.dtype.kind != "f" or np.isfinite(labels).all()
+    if len(kinds) > 1 or labels.dtype.kind == "O" or labels[0] == labels[1] or not finite:
         raise ValueError("classes must hold two labels, two different strings or two different numbers.")
     return np.unique(labels)
 

@@ -41,7 +41,15 @@ def test_shapes_and_reproducibility():
 
 
 @pytest.mark.parametrize(
-    "options", [{"n_private": -1}, {"n_public": 1.5}, {"n_features": 1}, {"gamma": 0}, {"drift": "none"}]
+    "options",
+    [
+        {"n_private": -1},
+        {"n_public": 1.5},
+        {"n_features": 1},
+        {"gamma": 0},
+        {"gamma": np.inf},
+        {"drift": "none"},
+    ],
 )
 def test_refusals(options):
     with pytest.raises((TypeError, ValueError), match=next(iter(options))):

@@ -10,7 +10,7 @@ import pytest
 
 from skprivate.noise import check_entropy
 from skprivate.noise._stream_kernels import WordStream
-from skprivate.randomizers import HadamardRandomizer
+from skprivate.randomizers import HadamardRandomizer, LaplaceRandomizer
 from skprivate.randomizers._report_kernels import randomize_hadamard
 
 WORD = 2**64
@@ -123,6 +123,26 @@ def test_best_blocks_minimise_the_variance():
             for k in range(best.n_padded.bit_length())
         ]
         assert best.variance(1)[0] <= min(others) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1.0, 20.0, 38.0, 45.0, 200.0])
+@pytest.mark.parametrize(("n_cells", "n_blocks"), [(1, 1), (2, 1), (8, 4), (8, 8), (4096, 4096)])
+def test_variance_is_exact_at_any_epsilon(epsilon, n_cells, n_blocks):
+    randomizer = HadamardRandomizer(epsilon, n_cells, n_blocks=n_blocks)
+    e, b = randomizer.odds, n_blocks
+    a = (e + 2 * b - 1) / (e - 1) ** 2
+    exact = a * ((e + 1) / b + 2 * (1 - Fraction(1, b))) - Fraction(1, n_cells)
+    assert randomizer.variance(1)[0] == pytest.approx(float(exact), rel=1e-9)
+    assert randomizer.variance(1)[0] > 0
+    full = randomizer.variance(n_cells, np.ones(n_cells))
+    np.testing.assert_allclose(full, float(n_cells * exact), rtol=1e-9)
+
+
+@pytest.mark.parametrize("cells", [[1] * 5, [-1, 11, 0, 0, 0], [np.nan] * 5, [2] * 4])
+def test_cell_counts_must_be_numbers_of_clients(cells):
+    for randomizer in (HadamardRandomizer(1.0, 5), LaplaceRandomizer(1.0, 5)):
+        with pytest.raises(ValueError, match="cell_counts must"):
+            randomizer.variance(10, cells)
 
 
 def test_counts_of_batches_add():

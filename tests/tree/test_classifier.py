@@ -163,6 +163,15 @@ class TestAutomaticDepth:
         )
         assert few.max_depth_ < fitted(2.0).max_depth_
 
+    @pytest.mark.parametrize("epsilon", [20.0, 45.0, 50.0, 700.0, 1e4])
+    @pytest.mark.parametrize("n_public", [0, 60])
+    def test_without_noise_sampling_limits(self, epsilon, n_public):
+        rows = np.random.default_rng(0).uniform(size=(660, 2))
+        labels = (rows[:, 0] > 0.5).astype(int)
+        tree = private_tree(epsilon).fit(rows, labels, is_public=np.arange(660) >= 660 - n_public)
+        assert tree.score(rows, labels) > 0.98
+        assert 4 <= tree.max_depth_ <= 6
+
     def test_never_deeper_than_the_partition(self):
         assert choose_depth(10**15, np.array([1, 2, 4]), lambda leaves: 1.0) == 2
         assert choose_depth(10**15, np.array([1]), lambda leaves: 1.0) == 0
@@ -180,6 +189,9 @@ class TestPrivacy:
         assert (spent.unit, spent.deployment, spent.noise_source) == ("row", "simulated", "os-entropy")
         assert spent.private
         assert spent.unprotected["reports"] == 4000
+        assert spent.unprotected["bounds"] == "declared"
+        undeclared = LocallyPrivateTreeClassifier().fit(X, Y, is_public=IS_PUBLIC).privacy_spent_
+        assert undeclared.unprotected["classes"] == "those of the public rows"
         assert "persons with several rows" in str(spent) or "groups" in str(spent)
 
     def test_laplace_spends_no_more_than_asked(self):
@@ -447,6 +459,7 @@ class TestBadInput:
             ({"classes": [0, 0]}, "two different"),
             ({"classes": [0, "yes"]}, "two different"),
             ({"classes": [None, "yes"]}, "two different"),
+            ({"classes": [0, np.nan]}, "two different"),
             ({"max_depth": 31}, "max_depth"),
             ({"bounds": (1, 0)}, "lower must be below upper"),
             ({"ledger": "file"}, "ledger"),
