@@ -39,7 +39,8 @@ def number_groups(groups: Any, is_private: NDArray[np.bool_]) -> NDArray[np.intp
     array = array[is_private]
     if array.dtype.kind in "iubUS":
         return np.unique(array, return_inverse=True)[1].astype(np.intp, copy=False)
-    return _number_objects(array.tolist())
+    # As objects, not as Python's numbers: a missing date among nanoseconds would become a number.
+    return _number_objects(list(array))
 
 
 def _number_objects(values: list[Any]) -> NDArray[np.intp]:

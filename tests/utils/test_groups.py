@@ -49,6 +49,12 @@ class TestNumberGroups:
         with pytest.raises(ValueError, match="missing values"):
             number_groups(np.array([1, np.nan, 1, 2, 2, 3]), ALL)
 
+    def test_a_missing_date_is_missing_in_any_unit(self):
+        for unit in ("D", "ns"):
+            dates = np.array(["2026-01-01", "NaT", *["2026-01-02"] * 4], dtype=f"datetime64[{unit}]")
+            with pytest.raises(ValueError, match="missing values"):
+                number_groups(dates, ALL)
+
     def test_refusals_tell_no_group(self):
         with pytest.raises(TypeError, match="hashable") as caught:
             number_groups(pd.Series([["secret"]] * 6), ALL)
