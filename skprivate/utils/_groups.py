@@ -39,8 +39,7 @@ def number_groups(groups: Any, is_private: NDArray[np.bool_]) -> NDArray[np.intp
     array = array[is_private]
     if array.dtype.kind in "iubUS":
         return np.unique(array, return_inverse=True)[1].astype(np.intp, copy=False)
-    # As objects, not as Python's numbers: a missing date among nanoseconds would become a number.
-    return _number_objects(list(array))
+    return _number_objects(array.tolist())
 
 
 def _number_objects(values: list[Any]) -> NDArray[np.intp]:
