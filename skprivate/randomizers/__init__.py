@@ -6,6 +6,16 @@ A client needs numpy only: nothing here imports scikit-learn or SciPy.
 
 from ._base import LocalRandomizer
 from ._hadamard import HadamardRandomizer
-from ._laplace import LaplaceRandomizer
+from ._krr import KRRRandomizer
+from ._laplace import LaplaceRandomizer, SignedLaplaceRandomizer
+from ._make import make_randomizer, randomizer_from_dict
 
-__all__ = ["HadamardRandomizer", "LaplaceRandomizer", "LocalRandomizer"]
+__all__ = [
+    "HadamardRandomizer",
+    "KRRRandomizer",
+    "LaplaceRandomizer",
+    "LocalRandomizer",
+    "SignedLaplaceRandomizer",
+    "make_randomizer",
+    "randomizer_from_dict",
+]
