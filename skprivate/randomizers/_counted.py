@@ -8,6 +8,9 @@ import numpy as np
 
 from ._base import FloatArray, IntArray, LocalRandomizer
 
+# A report of 32 bits holds one.
+_LARGEST_CATEGORIES = 2**32
+
 
 class CountedRandomizer(LocalRandomizer):
     """A report supports each category with probability p if it is the client's own, and else with q.
@@ -22,6 +25,8 @@ class CountedRandomizer(LocalRandomizer):
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2) -> None:
         super().__init__(epsilon, n_cells, n_labels)
+        if self.n_categories > _LARGEST_CATEGORIES:
+            raise ValueError(f"n_cells * n_labels must be at most 2^32, got {self.n_categories}.")
         self.counts_shape = (self.n_categories,)
 
     @abstractmethod
@@ -42,7 +47,11 @@ class CountedRandomizer(LocalRandomizer):
         by_label = counts.reshape(self.n_cells, self.n_labels).astype(np.float64)
         if self.n_labels == 2:
             return (by_label[:, 1] - by_label[:, 0]) / float(own - other)
-        return (by_label - float(n * other)) / float(own - other)
+        return (by_label - self._clients(counts, n) * float(other)) / float(own - other)
+
+    def _clients(self, counts: IntArray, n: int) -> float | FloatArray:
+        """Number of clients who choose among a category's answers."""
+        return float(n)
 
     def _estimate_cells(self, counts: IntArray, n: int) -> FloatArray:
         own, other = self._shares()

@@ -14,17 +14,12 @@ from ._base import IntArray, response
 from ._counted import CountedRandomizer
 from ._report_kernels import count_answers, randomize_response
 
-# A report holds a category.
-LARGEST_CATEGORIES = 2**32
-
 
 class ResponseRandomizer(CountedRandomizer):
     """A category is sent as it is, or as another one of its block of ``n_answers``."""
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2) -> None:
         super().__init__(epsilon, n_cells, n_labels)
-        if self.n_categories > LARGEST_CATEGORIES:
-            raise ValueError(f"n_cells * n_labels must be at most 2^32, got {self.n_categories}.")
         self.report_dtype = np.dtype(np.uint16 if self.n_categories <= 2**16 else np.uint32)
         self.threshold, self.odds = response(self.epsilon, self.n_answers - 1)
 
@@ -45,7 +40,7 @@ class ResponseRandomizer(CountedRandomizer):
         counts = np.zeros(self.n_categories, dtype=np.int64)
         if not count_answers(reports, counts):
             raise ValueError(f"a report lies outside 0..{self.n_categories - 1}: another specification?")
-        return counts
+        return counts.reshape(self.counts_shape)
 
     def _possible(self, counts: IntArray, n: int) -> bool:
         return bool((counts >= 0).all()) and int(counts.sum()) == n

@@ -7,18 +7,28 @@ from fractions import Fraction
 from typing import Any
 
 from ._base import LocalRandomizer
+from ._bits import SubsetRandomizer, UnaryRandomizer
 from ._hadamard import HadamardRandomizer
 from ._krr import KRRRandomizer
+from ._label import LabelRandomizer
 from ._laplace import LaplaceRandomizer, SignedLaplaceRandomizer
 
 #: The mechanisms of `make_randomizer`, but "auto".
 MECHANISMS: dict[str, type[LocalRandomizer]] = {
     kind.name: kind
-    for kind in (HadamardRandomizer, KRRRandomizer, LaplaceRandomizer, SignedLaplaceRandomizer)
+    for kind in (
+        HadamardRandomizer,
+        KRRRandomizer,
+        SubsetRandomizer,
+        UnaryRandomizer,
+        SignedLaplaceRandomizer,
+        LaplaceRandomizer,
+    )
 }
-_RESTORABLE = MECHANISMS
-_CANDIDATES: tuple[type[LocalRandomizer], ...] = (HadamardRandomizer, KRRRandomizer)
-# Of the least variance: what fewer bytes may cost.
+# Only where the cell is public may the label go alone, so no name of a mechanism stands for it.
+_RESTORABLE: dict[str, type[LocalRandomizer]] = {**MECHANISMS, LabelRandomizer.name: LabelRandomizer}
+_CANDIDATES: tuple[type[LocalRandomizer], ...] = (HadamardRandomizer, KRRRandomizer, UnaryRandomizer)
+# What fewer bytes may cost, against the variance of subset selection.
 _TOLERANCE = 1.05
 _FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
 
@@ -30,8 +40,9 @@ def make_randomizer(
 
     Parameters
     ----------
-    mechanism : {"auto", "hadamard", "krr", "laplace", "signed-laplace"}
-        "auto": the cheapest to send whose exact variance is within 1.05 times the least.
+    mechanism : {"auto", "hadamard", "krr", "subset", "unary", "signed-laplace", "laplace"}
+        "auto": of the first four, the one with the fewest bytes per report whose exact variance is at most
+        1.05 times that of subset selection; of two with equal bytes, the one of less variance.
     epsilon : float or Fraction
         Privacy loss of one report, > 0 and finite.
     n_cells : int
@@ -106,7 +117,18 @@ def randomizer_from_dict(description: Mapping[str, Any]) -> LocalRandomizer:
 
 
 def _cheapest(epsilon: float | Fraction, n_cells: int, n_labels: int) -> LocalRandomizer:
-    made = [kind(epsilon, n_cells, n_labels) for kind in _CANDIDATES]
-    variances = {candidate: float(candidate.variance(1)[0]) for candidate in made}
-    enough = [r for r in made if variances[r] <= _TOLERANCE * min(variances.values())]
-    return min(enough, key=lambda r: (r.report_bytes, variances[r]))
+    best: LocalRandomizer = SubsetRandomizer(epsilon, n_cells, n_labels)
+    limit = _TOLERANCE * best._even_variance()
+    for kind in _CANDIDATES:
+        try:
+            other = kind(epsilon, n_cells, n_labels)
+        except ValueError:
+            # It has its own least epsilon or largest number of cells; subset selection took them.
+            continue
+        if other._even_variance() <= limit and _cost(other) < _cost(best):
+            best = other
+    return best
+
+
+def _cost(randomizer: LocalRandomizer) -> tuple[int, float]:
+    return randomizer.report_bytes, randomizer._even_variance()
