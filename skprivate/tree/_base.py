@@ -223,7 +223,9 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     ) -> PrivacySpent:
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
-        seeded = ["random_state is seeded: who knows the seed can undo the noise"] if source == "seeded" else []
+        seeded = (
+            ["random_state is seeded: who knows the seed can undo the noise"] if source == "seeded" else []
+        )
         reasons = (*leaks, *seeded)
         declared = [name for name in ("bounds", "classes") if getattr(self, name) is not None]
         public = ["public rows with their labels"] if design.n_public else []
@@ -245,7 +247,9 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _unprotected(self, design: Design, n_used: int, grouped: bool) -> dict[str, Any]:
         protected = self._inputs_to_declare()
-        read = {name: "READ FROM PRIVATE ROWS" if name in protected else "those of the rows" for name in _READ}
+        read = {
+            name: "READ FROM PRIVATE ROWS" if name in protected else "those of the rows" for name in _READ
+        }
         if design.n_public:
             read = dict.fromkeys(_READ, "those of the public rows")
         declared = {name: read[name] if getattr(self, name) is None else "declared" for name in _READ}
