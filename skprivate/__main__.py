@@ -147,7 +147,7 @@ def _draw_picture(problems: list[Problem], tree: LocallyPrivateTreeClassifier, p
         axis.set(xscale="log", xlabel="epsilon", ylabel="accuracy", title=problem.title.split(":")[0])
         axis.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
         axis.minorticks_off()
-    axes[0].legend(fontsize=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(METHODS) + 1)
     _draw_tree(axes[3], tree)
     figure.colorbar(axes[3].collections[0], ax=axes[3], label="estimated P(y = 1)")
     figure.savefig(path, dpi=110)
