@@ -32,6 +32,7 @@ from ._design import Design, ReleaseMechanism
 from ._estimation import DEEPEST, choose_depth, choose_weight, leaf_probabilities, leaf_shares
 from ._leaf_kernels import count_leaves
 from ._partition import CRITERIA, RULES, build_partition
+from ._pruning import leaf_ancestors, paper_depth, paper_prune, prune_leaves
 from ._rows import Rows, classes_of, declared_classes, warn_of_unknown_labels
 
 FloatArray = NDArray[np.float64]
@@ -212,11 +213,16 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         return int(self.max_depth)
 
     def _automatic_depth(self, leaf_counts: NDArray[np.int64], rows: Rows, n_used: int) -> int:
+        lower, upper = rows.bounds
+        n_features = max(int(np.count_nonzero(lower < upper)), 1)
+        if self.prune == "paper":
+            return min(paper_depth(n_used, len(rows.public_X), n_features, float(self.epsilon)), DEEPEST)
+
         def variance(n_leaves: int) -> float:
             randomizer = self._make_randomizer(n_leaves, len(rows.classes), rows.rows_per_unit)
             return _variance_per_row(randomizer, n_used)
 
-        return choose_depth(n_used, leaf_counts, variance)
+        return choose_depth(n_used, leaf_counts, variance, n_features)
 
     def _describe_spending(
         self, design: Design, n_used: int, grouped: bool, leaks: list[str], *, source: Any, deployment: Any
@@ -288,15 +294,41 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _post_process(self) -> None:
         """Set weights and probabilities of the leaves: a function of what was released and what is public."""
-        released = self.randomizer_.estimate(self.report_counts_, self.n_reports_)
+        n_rows, public = self.n_reports_, self.public_counts_
+        released = self.randomizer_.estimate(self.report_counts_, n_rows)
         votes = np.column_stack([-released / 2, released / 2]) if released.ndim == 1 else released
-        variance = _variance_per_row(self.randomizer_, self.n_reports_)
-        cells = self.n_reports_ * leaf_shares(self.public_counts_)
+        told = self.randomizer_.estimate_cells(self.report_counts_, n_rows)
+        variance = _variance_per_row(self.randomizer_, n_rows)
+        cells = n_rows * leaf_shares(public, n_rows, told, variance)
         if self.public_weight == "auto":
-            self.public_weight_ = choose_weight(votes, self.n_reports_, self.public_counts_, variance)
+            self.public_weight_ = choose_weight(votes, n_rows, public, variance, told)
         else:
             self.public_weight_ = np.full(self.n_leaves_, float(self.public_weight))
-        self.leaf_proba_ = leaf_probabilities(votes, cells, self.public_counts_, self.public_weight_)
+        self.leaf_depth_ = np.full(self.n_leaves_, self.max_depth_)
+        if self.prune == "paper":
+            self.leaf_proba_, self.leaf_depth_ = paper_prune(
+                leaf_ancestors(self.partition_),
+                votes,
+                cells if told is None else told,
+                public,
+                n_rows,
+                self.n_features_in_,
+                float(self.epsilon),
+            )
+        elif self.prune:
+            self.leaf_proba_, self.leaf_depth_ = prune_leaves(
+                leaf_ancestors(self.partition_),
+                votes,
+                n_rows,
+                public,
+                variance,
+                cells,
+                weight=None if self.public_weight == "auto" else float(self.public_weight),
+                told_cells=told,
+                n_features=self.n_features_in_,
+            )
+        else:
+            self.leaf_proba_ = leaf_probabilities(votes, cells, public, self.public_weight_)
 
     def repruned(self, *, prune: Any = None, public_weight: Any = None) -> Self:
         """Return a copy with other post-processing of the same release: no data are needed, nothing is spent.
