@@ -132,7 +132,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._announce_leaks(leaks)
         rows = self._part_rows(X, y, public, groups)
         n_used = rows.n_used
-        design = self._design(rows)
+        design = self._design(rows, n_used)
         n_labels = len(rows.classes)
         categories = n_labels * design.partition.apply(rows.private_X).astype(np.int64) + rows.private_labels
         entropy = check_entropy(self.random_state)
@@ -171,7 +171,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         rows_per_unit = 1 if codes is None else self.max_rows_per_group
         return Rows.part(X, y, public, codes, classes, bounds, rows_per_unit)
 
-    def _design(self, rows: Rows) -> Design:
+    def _design(self, rows: Rows, n_used: int) -> Design:
         """Settle everything public: the partition at its final depth, and what is run on the categories."""
         lower, upper = rows.bounds
         n_labels = len(rows.classes)
@@ -190,7 +190,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             seed=self.partition_seed,
         )
         if self.max_depth == "auto":
-            partition = partition.truncate(self._automatic_depth(partition, rule, rows))
+            partition = partition.truncate(self._automatic_depth(partition, rule, rows, n_used))
         public_counts = np.zeros((partition.n_leaves, n_labels), dtype=np.int64)
         count_leaves(partition.apply(rows.public_X), rows.public_labels, public_counts)
         names = getattr(self, "feature_names_in_", None)
@@ -214,17 +214,17 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         return int(self.max_depth)
 
-    def _automatic_depth(self, partition: Partition, rule: str, rows: Rows) -> int:
+    def _automatic_depth(self, partition: Partition, rule: str, rows: Rows, n_used: int) -> int:
         if self.prune == "paper":
             n_public, n_features = len(rows.public_X), partition.n_features
-            return min(paper_depth(rows.n_used, n_public, n_features, float(self.epsilon)), DEEPEST)
+            return min(paper_depth(n_used, n_public, n_features, float(self.epsilon)), DEEPEST)
 
         def variance(n_leaves: int) -> float:
             randomizer = self._make_randomizer(n_leaves, len(rows.classes), rows.rows_per_unit)
-            return variance_per_row(randomizer, rows.n_used)
+            return variance_per_row(randomizer, n_used)
 
         leaf_counts = partition.leaf_counts_by_depth()
-        return choose_depth(rows.n_used, leaf_counts, variance, dimensions(partition, rule))
+        return choose_depth(n_used, leaf_counts, variance, dimensions(partition, rule))
 
     def _describe_spending(
         self, design: Design, n_used: int, grouped: bool, leaks: list[str], *, source: Any, deployment: Any

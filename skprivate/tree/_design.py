@@ -86,8 +86,8 @@ class Design:
 def dimensions(partition: Partition, rule: str) -> NDArray[np.int64]:
     """Return the number of features among which leaves at every depth are divided, shape (max_depth + 1,).
 
-    "cart" leaves alone what does not matter, so those that it has split so far count; the other rules take all
-    columns in turn.
+    "cart" leaves alone what does not matter, so those that it has split so far count; the other rules take
+    all columns in turn.
     """
     if rule == "cart":
         return partition.feature_counts_by_depth()
