@@ -9,7 +9,7 @@ WORD = 2**64
 MAX_EXPONENT = 200
 
 
-def response_threshold(epsilon: Fraction, n_others: int) -> int:
+def response_threshold(epsilon: Fraction, n_others: int | Fraction) -> int:
     """Largest threshold with which randomised response is epsilon-private.
 
     The true answer is sent iff a uniform 64-bit word is below the threshold T, else one of the `n_others`
@@ -19,8 +19,9 @@ def response_threshold(epsilon: Fraction, n_others: int) -> int:
     ----------
     epsilon : Fraction
         Positive.
-    n_others : int
-        Number of answers but the true one, from 1 to 2^64 - 1.
+    n_others : int or Fraction
+        Number of answers but the true one, from 1 to 2^64 - 1. A fraction where answers overlap: with s sets
+        that hold the true value and t that do not, drawn uniformly on either side, it is t / s.
 
     Returns
     -------
@@ -66,15 +67,15 @@ def response_threshold(epsilon: Fraction, n_others: int) -> int:
     return threshold
 
 
-def response_odds(threshold: int, n_others: int) -> Fraction:
+def response_odds(threshold: int, n_others: int | Fraction) -> Fraction:
     """Return P(true answer) / P(one given other answer), exactly.
 
     Parameters
     ----------
     threshold : int
         From 0 to 2^64 - 1.
-    n_others : int
-        Number of answers but the true one.
+    n_others : int or Fraction
+        As in `response_threshold`.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def response_odds(threshold: int, n_others: int) -> Fraction:
     >>> response_odds(2**63, 3)
     Fraction(3, 1)
     """
-    return Fraction(threshold * n_others, WORD - threshold)
+    return threshold * Fraction(n_others) / (WORD - threshold)
 
 
 def exp_bounds(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
@@ -105,6 +106,6 @@ def exp_bounds(x: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     return max(below, Fraction(1)), above
 
 
-def _largest_threshold(odds: Fraction, n_others: int) -> int:
+def _largest_threshold(odds: Fraction, n_others: int | Fraction) -> int:
     """Largest T <= 2^64 - 1 with T n_others <= (2^64 - T) odds."""
     return min(int(WORD * odds / (n_others + odds)), WORD - 1)

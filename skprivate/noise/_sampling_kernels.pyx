@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from skprivate.noise._stream_kernels cimport WordStream, bit_length
+from skprivate.noise._stream_kernels cimport WordStream, bit_length, popcount
 
 cdef uint64_t MAX_SCALE = <uint64_t> 1 << 52
 cdef uint64_t MAX_BLOCKS = 1024
@@ -184,14 +184,6 @@ def fill_discrete_gaussian(int64_t[::1] out, uint64_t p, uint64_t q, WordStream 
 # ---------------------------------------------------------------------------------------------------------
 # Sum of discrete Laplace draws
 # ---------------------------------------------------------------------------------------------------------
-cdef inline uint64_t popcount(uint64_t x) noexcept nogil:
-    """Number of ones, by sums in fields of 2, 4 and 8 bits; the product adds the bytes."""
-    x -= (x >> 1) & 0x5555555555555555ULL
-    x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL)
-    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0FULL
-    return (x * 0x0101010101010101ULL) >> 56
-
-
 cdef int64_t count_ones(WordStream stream, int64_t n) except -1 nogil:
     """Ones among `n` random bits."""
     cdef int64_t ones = 0
@@ -260,7 +252,7 @@ def fill_laplace_sum(
 
 
 # ---------------------------------------------------------------------------------------------------------
-# Uniform and Bernoulli vectors
+# Uniform, Bernoulli and binomial vectors
 # ---------------------------------------------------------------------------------------------------------
 def fill_bits(uint64_t[::1] out, int k, WordStream stream not None):
     """Fill `out` with uniform numbers of `k` bits, 0 <= k <= 64."""
@@ -293,3 +285,18 @@ def fill_bernoulli(uint8_t[::1] out, const uint64_t[::1] thresholds, WordStream 
     with nogil:
         for i in range(out.shape[0]):
             out[i] = <uint8_t> stream.bernoulli(thresholds[i])
+
+
+def fill_binomial(
+    int64_t[::1] out, const int64_t[::1] trials, const uint64_t[::1] probability, WordStream stream not None
+):
+    """Fill ``out[i]`` with the successes of trials[i] trials; `probability` is a binary fraction in words."""
+    cdef Py_ssize_t i
+    if out.shape[0] != trials.shape[0]:
+        raise ValueError("out and trials must have the same length")
+    for i in range(trials.shape[0]):
+        if trials[i] < 0:
+            raise ValueError("trials must not be negative")
+    with nogil:
+        for i in range(out.shape[0]):
+            out[i] = draw_binomial(stream, trials[i], probability)

@@ -80,3 +80,11 @@ cdef inline int bit_length(uint64_t n) noexcept nogil:
         n >>= 1
         k += 1
     return k
+
+
+cdef inline uint64_t popcount(uint64_t x) noexcept nogil:
+    """Number of ones, by sums in fields of 2, 4 and 8 bits; the product adds the bytes."""
+    x -= (x >> 1) & 0x5555555555555555ULL
+    x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL)
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0FULL
+    return (x * 0x0101010101010101ULL) >> 56

@@ -5,7 +5,22 @@ A client needs numpy only: nothing here imports scikit-learn or SciPy.
 """
 
 from ._base import LocalRandomizer
+from ._bits import SubsetRandomizer, UnaryRandomizer
 from ._hadamard import HadamardRandomizer
-from ._laplace import LaplaceRandomizer
+from ._krr import KRRRandomizer
+from ._label import LabelRandomizer
+from ._laplace import LaplaceRandomizer, SignedLaplaceRandomizer
+from ._make import make_randomizer, randomizer_from_dict
 
-__all__ = ["HadamardRandomizer", "LaplaceRandomizer", "LocalRandomizer"]
+__all__ = [
+    "HadamardRandomizer",
+    "KRRRandomizer",
+    "LabelRandomizer",
+    "LaplaceRandomizer",
+    "LocalRandomizer",
+    "SignedLaplaceRandomizer",
+    "SubsetRandomizer",
+    "UnaryRandomizer",
+    "make_randomizer",
+    "randomizer_from_dict",
+]

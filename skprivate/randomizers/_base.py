@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any
@@ -10,17 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..noise import check_entropy
+from ..noise._entropy import Entropy
+from ..noise._response import response_odds, response_threshold
 from ..utils import check_epsilon, check_int
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
+# What `simulate` holds of the reports at a time.
+_BYTES_AT_ONCE = 2**26
+_LEAST_EPSILON = Fraction(1, 2**64)
+
 
 class LocalRandomizer(ABC):
     """Turns a client's (cell, label) into one epsilon-LDP report, and reports into unbiased estimates.
 
-    A category is ``2 * cell + label`` with a label of 0 or 1. What is estimated is the signed sum of every
-    cell, ``W_j = sum of (2 label - 1) over the clients in cell j``: its sign is the majority label.
+    A category is ``n_labels * cell + label`` with a label of 0..n_labels - 1. With two labels the signed sum
+    of every cell is estimated, ``W_j = sum of (2 label - 1) over the clients in cell j``, whose sign is the
+    majority label; with more, the number of clients of every category.
 
     Parameters
     ----------
@@ -28,6 +37,8 @@ class LocalRandomizer(ABC):
         Bound on the log-ratio of the probabilities of any report under any two categories.
     n_cells : int
         Number of cells, at least 1.
+    n_labels : int, default=2
+        Number of labels, at least 2; mechanisms that are ``binary_only`` refuse more.
 
     Attributes
     ----------
@@ -37,76 +48,256 @@ class LocalRandomizer(ABC):
         The request, exactly.
     n_cells : int
         Number of cells.
+    n_labels : int
+        Number of labels.
+    report_dtype : dtype
+        Of the array of reports.
+    report_shape : tuple of int
+        Of one report, ``()`` for a number: n reports have the shape ``(n, *report_shape)``.
+    counts_shape : tuple of int
+        Of what `aggregate` returns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is out of range, or epsilon is too small for the integers of the mechanism.
     """
 
     #: Short name, as in the estimators' ``mechanism`` parameter.
     name: str
-
-    def __init__(self, epsilon: float | Fraction, n_cells: int) -> None:
-        self.epsilon_requested = check_epsilon(epsilon)
-        self.epsilon = self.epsilon_requested
-        self.n_cells = check_int(n_cells, "n_cells", least=1)
-
-    @property
-    def n_categories(self) -> int:
-        """Number of categories, two per cell."""
-        return 2 * self.n_cells
-
-    @property
-    def specification(self) -> str:
-        """Hash over everything that a report depends on; two randomizers with one hash are the same."""
-        text = json.dumps(self._specification(), sort_keys=True)
-        return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-    def _specification(self) -> dict[str, Any]:
-        return {
-            "format": "skprivate.randomizer",
-            "version": 1,
-            "mechanism": self.name,
-            "epsilon": str(self.epsilon_requested),
-            "n_cells": self.n_cells,
-        }
-
-    @abstractmethod
-    def randomize(self, categories: ArrayLike, random_state: Any = None) -> NDArray[Any]:
-        """Return one report per category."""
-
-    @abstractmethod
-    def aggregate(self, reports: ArrayLike, *, specification: str | None = None) -> IntArray:
-        """Return the counts of a batch of reports; counts of batches add."""
-
-    @abstractmethod
-    def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
-        """Return the unbiased estimate of every cell's signed sum."""
-
-    @abstractmethod
-    def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
-        """Return the variance of every cell's estimate."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """Return the mechanism and its resolved parameters in a few words."""
-
+    #: Between whose data a report hides the difference: "local", any two categories; "label", any two of one
+    #: cell.
+    relation: str = "local"
+    #: Whether more than two labels are refused.
+    binary_only: bool = False
     #: Integer L1 sensitivity and scale of the noise, where there is noise; None for randomised response.
     sensitivity: int | None = None
     noise_scale: int | None = None
 
-    def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
-        """Return counts distributed as those of the reports of all these clients.
+    report_dtype: np.dtype[Any]
+    report_shape: tuple[int, ...] = ()
+    counts_shape: tuple[int, ...]
 
-        A simulation: whoever calls this holds the categories of all clients.
+    # Parameters beyond the three of all mechanisms; each has an attribute of its name.
+    _options: tuple[str, ...] = ()
+
+    def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2) -> None:
+        self.epsilon_requested = check_epsilon(epsilon)
+        self.epsilon = self.epsilon_requested
+        self.n_cells = check_int(n_cells, "n_cells", least=1)
+        self.n_labels = check_int(n_labels, "n_labels", least=2)
+        if self.binary_only and self.n_labels > 2:
+            raise ValueError(f"Only binary classification is supported by mechanism={self.name!r}.")
+
+    @property
+    def n_categories(self) -> int:
+        """Number of categories, ``n_labels`` per cell."""
+        return self.n_labels * self.n_cells
+
+    @property
+    def report_bytes(self) -> int:
+        """Bytes of one report."""
+        return self.report_dtype.itemsize * math.prod(self.report_shape)
+
+    @property
+    def specification(self) -> str:
+        """Hash over everything that a report depends on; two randomizers with one hash are the same."""
+        content = {"format": "skprivate.randomizer", "version": 1, **self.to_dict()}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that a report depends on, ready for JSON.
+
+        Returns
+        -------
+        description : dict
+            ``mechanism``, ``epsilon`` (a Fraction as a string), ``n_cells``, ``n_labels`` and the
+            mechanism's own parameters; `randomizer_from_dict` restores the randomizer.
+        """
+        return {
+            "mechanism": self.name,
+            "epsilon": str(self.epsilon_requested),
+            "n_cells": self.n_cells,
+            "n_labels": self.n_labels,
+            **{option: getattr(self, option) for option in self._options},
+        }
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return the mechanism and its resolved parameters in a few words.
+
+        Returns
+        -------
+        description : str
+        """
+
+    def randomize(self, categories: ArrayLike, random_state: Any = None) -> NDArray[Any]:
+        """Return one report per category.
 
         Parameters
         ----------
         categories : array-like of int of shape (n,)
-        random_state : None, int, RandomState, Generator
+            ``n_labels * cell + label`` of every client.
+        random_state : None, int, RandomState or Generator, default=None
+            None: entropy of the operating system. Anything else is reproducible and not private.
+
+        Returns
+        -------
+        reports : ndarray of ``report_dtype`` and shape ``(n, *report_shape)``
+
+        Raises
+        ------
+        TypeError, ValueError
+            Categories are not integers, or out of range.
+        """
+        return self._randomize(self._check_categories(categories), check_entropy(random_state))
+
+    def aggregate(self, reports: ArrayLike, *, specification: str | None = None) -> IntArray:
+        """Return the counts of a batch of reports; counts of batches add.
+
+        Parameters
+        ----------
+        reports : array-like of shape ``(n, *report_shape)``
+            As returned by `randomize`.
+        specification : str, default=None
+            ``specification`` of the randomizer that made them, where it came along; compared with this one's.
+
+        Returns
+        -------
+        counts : ndarray of int64 of shape ``counts_shape``
+
+        Raises
+        ------
+        TypeError, ValueError
+            Reports of another type, shape or specification, or that the mechanism never sends; nothing is
+            counted then.
+        """
+        self._check_specification(specification)
+        array = np.asarray(reports)
+        if array.dtype != self.report_dtype:
+            raise TypeError(f"reports must be {self.report_dtype}, not {array.dtype}: another specification?")
+        if array.shape[1:] != self.report_shape or array.ndim == 0:
+            wanted = "(n, " + ", ".join(map(str, self.report_shape)) + ")" if self.report_shape else "(n,)"
+            raise ValueError(f"reports must have shape {wanted}, got {array.shape}: another specification?")
+        return self._aggregate(np.require(array, requirements=["C", "A"]))
+
+    def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
+        """Return counts distributed as those of the reports of all these clients.
+
+        A simulation: whoever calls this holds the categories of all clients. Memory does not grow with the
+        number of clients beyond their categories.
+
+        Parameters
+        ----------
+        categories : array-like of int of shape (n,)
+        random_state : None, int, RandomState or Generator, default=None
             As in `randomize`.
 
         Returns
         -------
-        counts : ndarray of int64
+        counts : ndarray of int64 of shape ``counts_shape``
         """
-        return self.aggregate(self.randomize(categories, random_state))
+        checked, entropy = self._check_categories(categories), check_entropy(random_state)
+        counts = np.zeros(self.counts_shape, dtype=np.int64)
+        at_once = max(_BYTES_AT_ONCE // self.report_bytes, 1)
+        for start in range(0, len(checked), at_once):
+            counts += self._aggregate(self._randomize(checked[start : start + at_once], entropy))
+        return counts
+
+    def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
+        """Return unbiased estimates of the signed sums (two labels) or of the categories' numbers.
+
+        Parameters
+        ----------
+        counts : array-like of int of shape ``counts_shape``
+            Sum of the counts of all batches.
+        n : int
+            Number of reports in them.
+
+        Returns
+        -------
+        estimates : ndarray of shape (n_cells,), with more than two labels (n_cells, n_labels)
+
+        Raises
+        ------
+        TypeError, ValueError
+            The counts cannot come from n reports of this randomizer.
+        """
+        return self._estimate(*self._check_counts(counts, n))
+
+    def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray | None:
+        """Return the unbiased estimate of the number of clients in every cell.
+
+        Parameters
+        ----------
+        counts : array-like of int of shape ``counts_shape``
+            Sum of the counts of all batches.
+        n : int
+            Number of reports in them.
+
+        Returns
+        -------
+        cell_counts : ndarray of shape (n_cells,) or None
+            None where the reports do not tell.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The counts cannot come from n reports of this randomizer.
+        """
+        return self._estimate_cells(*self._check_counts(counts, n))
+
+    def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
+        """Return the exact variance of the difference of two labels' estimates in every cell.
+
+        Given the clients' categories, and averaged over the pairs of labels; with two labels it is the
+        variance of the signed sum.
+
+        Parameters
+        ----------
+        n : int
+            Number of reports.
+        cell_counts : array-like of shape (n_cells,) or (n_cells, n_labels), default=None
+            Number of clients in every cell (the labels equally frequent there), or of every category; n in
+            all. None: all categories, with those that pad a mechanism's table, are equally full.
+
+        Returns
+        -------
+        variance : ndarray of shape (n_cells,)
+
+        Raises
+        ------
+        TypeError, ValueError
+            The counts have another shape, are negative or not finite, or do not add up to n.
+        """
+        n = check_int(n, "n", least=0)
+        if cell_counts is None:
+            return np.full(self.n_cells, n * self._even_variance())
+        return self._variance(self._check_cell_counts(cell_counts, n))
+
+    @abstractmethod
+    def _randomize(self, categories: IntArray, entropy: Entropy) -> NDArray[Any]: ...
+
+    @abstractmethod
+    def _aggregate(self, reports: NDArray[Any]) -> IntArray: ...
+
+    @abstractmethod
+    def _estimate(self, counts: IntArray, n: int) -> FloatArray: ...
+
+    def _estimate_cells(self, counts: IntArray, n: int) -> FloatArray | None:
+        return None
+
+    @abstractmethod
+    def _even_variance(self) -> float:
+        """`variance` per report with equally full categories, without building anything of their size."""
+
+    @abstractmethod
+    def _variance(self, label_counts: FloatArray) -> FloatArray:
+        """`variance` for clients by (cell, label)."""
+
+    def _possible(self, counts: IntArray, n: int) -> bool:
+        """Whether n reports can have these counts."""
+        return True
 
     def _check_categories(self, categories: ArrayLike) -> IntArray:
         array = np.asarray(categories)
@@ -114,19 +305,23 @@ class LocalRandomizer(ABC):
             raise ValueError(f"categories must be one-dimensional, got {array.ndim} dimensions.")
         if array.size == 0:
             return np.zeros(0, dtype=np.int64)
+        layout = f"({self.n_labels} * cell + label)"
         if array.dtype.kind not in "iu":
-            raise TypeError(f"categories must be integers (2 * cell + label), not {array.dtype}.")
+            raise TypeError(f"categories must be integers {layout}, not {array.dtype}.")
         if array.min() < 0 or array.max() >= self.n_categories:
-            raise ValueError(f"categories must lie in 0..{self.n_categories - 1} (2 * cell + label).")
+            raise ValueError(f"categories must lie in 0..{self.n_categories - 1} {layout}.")
         return np.ascontiguousarray(array, dtype=np.int64)
 
     def _check_cell_counts(self, cell_counts: ArrayLike, n: int) -> FloatArray:
         array = np.asarray(cell_counts, dtype=np.float64)
-        if array.shape != (self.n_cells,):
-            raise ValueError(f"cell_counts must have shape ({self.n_cells},), got {array.shape}.")
+        shape = (self.n_cells, self.n_labels)
+        if array.shape not in (shape, shape[:1]):
+            raise ValueError(f"cell_counts must have shape {shape[:1]} or {shape}, got {array.shape}.")
         if not np.isfinite(array).all() or (array < 0).any() or not np.isclose(array.sum(), n):
             raise ValueError("cell_counts must be numbers of clients that add up to n.")
-        return array
+        if array.ndim == 2:
+            return array
+        return np.repeat(array[:, None] / self.n_labels, self.n_labels, axis=1)
 
     def _check_specification(self, specification: str | None) -> None:
         if specification is not None and specification != self.specification:
@@ -135,11 +330,31 @@ class LocalRandomizer(ABC):
                 "aggregate them with the randomizer that they were made for."
             )
 
-    def _check_counts(self, counts: ArrayLike, shape: tuple[int, ...], n: int) -> tuple[IntArray, int]:
+    def _check_counts(self, counts: ArrayLike, n: int) -> tuple[IntArray, int]:
         array = np.asarray(counts)
-        if array.dtype.kind not in "iu" or array.shape != shape:
+        if array.dtype.kind not in "iu" or array.shape != self.counts_shape:
             raise ValueError(
-                f"counts must be the integers of shape {shape} that aggregate returns, "
+                f"counts must be the integers of shape {self.counts_shape} that aggregate returns, "
                 f"got {array.dtype} of shape {array.shape}."
             )
-        return array.astype(np.int64), check_int(n, "n", least=0)
+        checked, n = array.astype(np.int64), check_int(n, "n", least=0)
+        if not self._possible(checked, n):
+            raise ValueError("these counts cannot come from n reports: n, or a merge, is wrong.")
+        return checked, n
+
+
+def response(epsilon: Fraction, n_others: int | Fraction) -> tuple[int, Fraction]:
+    """Return the certified threshold of randomised response and its odds, which exceed 1.
+
+    Raises
+    ------
+    ValueError
+        Epsilon is so small that the odds would not tell the true answer from another.
+    """
+    # Far below the resolution of the words, certifying would take ever more digits.
+    if epsilon >= _LEAST_EPSILON:
+        threshold = response_threshold(epsilon, n_others)
+        odds = response_odds(threshold, n_others)
+        if odds > 1:
+            return threshold, odds
+    raise ValueError("epsilon is too small: a 64-bit threshold cannot tell it from 0.")

@@ -6,29 +6,27 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..noise import check_entropy
-from ..noise._response import response_odds, response_threshold
+from ..noise._entropy import Entropy
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
-from ._base import FloatArray, IntArray, LocalRandomizer
+from ._base import FloatArray, IntArray, LocalRandomizer, response
 from ._report_kernels import count_signs, randomize_hadamard
 
 # A report holds its (block, row) index and one sign bit.
-_LARGEST_CELLS = 2**31
-_LEAST_EPSILON = Fraction(1, 2**64)
-_TOO_SMALL = "epsilon is too small: a 64-bit threshold cannot tell it from 0."
+_LARGEST_CODES = 2**31
 
 
 class HadamardRandomizer(LocalRandomizer):
-    """Signed block-Hadamard response.
+    """Block-Hadamard response: a report is a block, a row and a sign.
 
-    Cells are padded to a power of two L and cut into B blocks of L / B. A client draws a row r of the
-    Hadamard matrix uniformly and answers a (block, sign): the true block with the sign
-    ``H[r, cell] (2 label - 1)`` has probability ``e / (e + 2 B - 1)`` with e = exp(epsilon), and the other
-    2 B - 1 answers share the rest equally. The report is the answer with r. B = 1 is one-bit Hadamard
-    response, B = L is k-ary randomised response on (cell, label).
+    Codes (with two labels the cells, with more the categories) are padded to a power of two L and cut into B
+    blocks of L / B. A client draws a row r of the Hadamard matrix uniformly and answers a (block, sign): the
+    true block with the sign ``H[r, code] (2 label - 1)``, with more than two labels ``H[r, code]``, has
+    probability ``e / (e + 2 B - 1)`` with e = exp(epsilon), and the other 2 B - 1 answers share the rest
+    equally. The report is the answer with r. B = 1 is one-bit Hadamard response; with two labels B = L is
+    k-ary randomised response on (cell, label).
 
     Parameters
     ----------
@@ -36,15 +34,17 @@ class HadamardRandomizer(LocalRandomizer):
         Privacy loss of one report, > 0 and finite.
     n_cells : int
         Number of cells.
+    n_labels : int, default=2
+        Number of labels. There are at most 2^31 codes.
     n_blocks : int, default=None
-        B, a power of two of at most L. None: the B of least variance for uniformly filled cells.
+        B, a power of two of at most L. None: the B of least variance for uniformly filled codes.
 
     Attributes
     ----------
     epsilon : Fraction
         What a report costs: the request.
     n_padded : int
-        L, the number of cells padded to a power of two.
+        L, the number of codes padded to a power of two.
     n_blocks : int
         B.
     threshold : int
@@ -54,10 +54,18 @@ class HadamardRandomizer(LocalRandomizer):
 
     See Also
     --------
+    SubsetRandomizer : Down to half the variance with more than two labels, for a bit per category.
     LaplaceRandomizer : The mechanism of the paper.
 
     Notes
     -----
+    A report is a uint16 for L <= 2^15, else a uint32; counts are the sums of the signs for every (block,
+    row). With two labels the sign carries the label, and the reports do not tell how full a cell is.
+
+    With e = ``odds`` and A = (e + 2 B - 1) / (e - 1)^2, a client adds (e + 1) A - 1 to the variance of the
+    estimate of its own code, (e + 1) A to the other codes of its block, and 2 A to the codes of other blocks;
+    estimates of two codes are uncorrelated given the data.
+
     **Privacy.** Relation: local. Given the row, which is drawn without looking at the data, an answer has
     probability p or q = (1 - p) / (2 B - 1) under every category, so any two categories differ in the
     probability of a report by at most p / q = ``odds``, which is certified in integers to be at most
@@ -84,19 +92,23 @@ class HadamardRandomizer(LocalRandomizer):
     """
 
     name = "hadamard"
+    _options = ("n_blocks",)
 
-    def __init__(self, epsilon: float | Fraction, n_cells: int, *, n_blocks: int | None = None) -> None:
-        super().__init__(epsilon, n_cells)
-        if self.n_cells > _LARGEST_CELLS:
-            raise ValueError(f"n_cells must be at most {_LARGEST_CELLS}, got {self.n_cells}.")
-        if self.epsilon < _LEAST_EPSILON:
-            raise ValueError(_TOO_SMALL)
-        self.n_padded = 1 << (self.n_cells - 1).bit_length()
+    def __init__(
+        self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2, *, n_blocks: int | None = None
+    ) -> None:
+        super().__init__(epsilon, n_cells, n_labels)
+        # Two labels are two signs of a cell's code; more need a code each.
+        self._signed = self.n_labels == 2
+        self._n_codes = self.n_cells if self._signed else self.n_categories
+        if self._n_codes > _LARGEST_CODES:
+            counted = "n_cells" if self._signed else "n_cells * n_labels"
+            raise ValueError(f"{counted} must be at most 2^31, got {self._n_codes}.")
+        self.n_padded = 1 << (self._n_codes - 1).bit_length()
+        self.report_dtype = np.dtype(np.uint16 if 2 * self.n_padded <= 2**16 else np.uint32)
+        self.counts_shape = (self.n_padded,)
         self.n_blocks = self._best_blocks() if n_blocks is None else self._check_blocks(n_blocks)
-        self.threshold = response_threshold(self.epsilon, 2 * self.n_blocks - 1)
-        self.odds = response_odds(self.threshold, 2 * self.n_blocks - 1)
-        if self.odds == 1:
-            raise ValueError(_TOO_SMALL)
+        self.threshold, self.odds = response(self.epsilon, 2 * self.n_blocks - 1)
 
     def _check_blocks(self, n_blocks: Any) -> int:
         n_blocks = check_int(n_blocks, "n_blocks", least=1)
@@ -108,9 +120,6 @@ class HadamardRandomizer(LocalRandomizer):
         candidates = [1 << k for k in range(self.n_padded.bit_length())]
         excess = math.expm1(min(float(self.epsilon), 40.0))
         return min(candidates, key=lambda blocks: _uniform_variance(excess, blocks) + 1 / blocks)
-
-    def _specification(self) -> dict[str, Any]:
-        return {**super()._specification(), "n_blocks": self.n_blocks}
 
     def describe(self) -> str:
         """Return the mechanism and its resolved parameters in a few words.
@@ -125,133 +134,56 @@ class HadamardRandomizer(LocalRandomizer):
     def _log2_rows(self) -> int:
         return (self.n_padded // self.n_blocks).bit_length() - 1
 
-    @property
-    def report_dtype(self) -> np.dtype[Any]:
-        """uint16 for up to 2^15 cells, else uint32."""
-        return np.dtype(np.uint16 if 2 * self.n_padded <= 2**16 else np.uint32)
-
-    def randomize(self, categories: ArrayLike, random_state: Any = None) -> NDArray[Any]:
-        """Return one report per category.
-
-        Parameters
-        ----------
-        categories : array-like of int of shape (n,)
-            ``2 * cell + label`` of every client.
-        random_state : None, int, RandomState or Generator, default=None
-            None: entropy of the operating system. Anything else is reproducible and not private.
-
-        Returns
-        -------
-        reports : ndarray of uint16 or uint32, of shape (n,)
-
-        Raises
-        ------
-        TypeError, ValueError
-            Categories are not integers, or out of range.
-        """
-        checked = self._check_categories(categories)
-        reports: NDArray[Any] = np.empty(checked.shape[0], dtype=self.report_dtype)
+    def _randomize(self, categories: IntArray, entropy: Entropy) -> NDArray[Any]:
+        # The kernel reads 2 * code + label.
+        signed = categories if self._signed else 2 * categories + 1
+        reports: NDArray[Any] = np.empty(len(categories), dtype=self.report_dtype)
         # 16 bits for the truth test and the row's bits; lies need a few more.
-        expected_words = 1 + checked.shape[0] * (17 + self._log2_rows) // 64
-        with WordStream(check_entropy(random_state), expected_words) as stream:
-            randomize_hadamard(checked, self._log2_rows, self.n_blocks, self.threshold, stream, reports)
+        expected_words = 1 + len(categories) * (17 + self._log2_rows) // 64
+        with WordStream(entropy, expected_words) as stream:
+            randomize_hadamard(signed, self._log2_rows, self.n_blocks, self.threshold, stream, reports)
         return reports
 
-    def aggregate(self, reports: ArrayLike, *, specification: str | None = None) -> IntArray:
-        """Return the counts of a batch of reports; counts of batches add.
-
-        Parameters
-        ----------
-        reports : array-like of shape (n,)
-            As returned by `randomize`.
-        specification : str, default=None
-            ``specification`` of the randomizer that made them, where it came along; compared with this one's.
-
-        Returns
-        -------
-        counts : ndarray of int64 of shape (n_padded,)
-            Sum of the signs for every (block, row).
-
-        Raises
-        ------
-        TypeError, ValueError
-            Reports of another type, shape, specification, or out of range; nothing is counted then.
-        """
-        self._check_specification(specification)
-        array = np.asarray(reports)
-        if array.dtype != self.report_dtype:
-            raise TypeError(f"reports must be {self.report_dtype}, not {array.dtype}: another specification?")
-        if array.ndim != 1:
-            raise ValueError(f"reports must be one-dimensional, got {array.ndim} dimensions.")
+    def _aggregate(self, reports: NDArray[Any]) -> IntArray:
         counts = np.zeros(self.n_padded, dtype=np.int64)
-        if not count_signs(np.ascontiguousarray(array), counts):
+        if not count_signs(reports, counts):
             raise ValueError(f"a report lies outside 0..{2 * self.n_padded - 1}: another specification?")
         return counts
 
-    def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
-        """Return the unbiased estimate of every cell's signed sum.
+    def _possible(self, counts: IntArray, n: int) -> bool:
+        total = int(np.abs(counts).sum())
+        return total <= n and (n - total) % 2 == 0
 
-        Parameters
-        ----------
-        counts : array-like of int of shape (n_padded,)
-            Sum of the counts of all batches.
-        n : int
-            Number of reports in them.
+    def _estimate(self, counts: IntArray, n: int) -> FloatArray:
+        sums = _walsh_hadamard(counts.reshape(self.n_blocks, -1)).ravel()[: self._n_codes]
+        codes = sums / float((self.odds - 1) / (self.odds + 2 * self.n_blocks - 1))
+        return codes if self._signed else codes.reshape(self.n_cells, self.n_labels)
 
-        Returns
-        -------
-        signed_sums : ndarray of shape (n_cells,)
+    def _estimate_cells(self, counts: IntArray, n: int) -> FloatArray | None:
+        return None if self._signed else self._estimate(counts, n).sum(axis=1)
 
-        Raises
-        ------
-        TypeError, ValueError
-            The counts cannot come from n reports of this randomizer.
-        """
-        checked, n = self._check_counts(counts, (self.n_padded,), n)
-        total = int(np.abs(checked).sum())
-        if total > n or (n - total) % 2:
-            raise ValueError("these counts cannot come from n reports: n, or a merge, is wrong.")
-        blocks = _walsh_hadamard(checked.reshape(self.n_blocks, -1)).ravel()
-        return blocks[: self.n_cells] / float((self.odds - 1) / (self.odds + 2 * self.n_blocks - 1))
+    def _even_variance(self) -> float:
+        # What one block is more than one code holds; 0 for B = L.
+        crowd = 1.0 / self.n_blocks - 1.0 / self.n_padded
+        per_code = _uniform_variance(float(self.odds - 1), self.n_blocks) + crowd
+        return per_code if self._signed else 2 * per_code
 
-    def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
-        """Return the variance of every cell's estimate, exactly.
-
-        With e = ``odds`` and A = (e + 2 B - 1) / (e - 1)^2, a client adds (e + 1) A - 1 to the variance of
-        its own cell, (e + 1) A to the other cells of its block, and 2 A to the cells of other blocks.
-
-        Parameters
-        ----------
-        n : int
-            Number of reports.
-        cell_counts : array-like of shape (n_cells,), default=None
-            Number of clients in every cell, n in all. None: the L padded cells are equally full.
-
-        Returns
-        -------
-        variance : ndarray of shape (n_cells,)
-
-        Raises
-        ------
-        ValueError
-            The cell counts have another shape, are negative or not finite, or do not add up to n.
-        """
-        n = check_int(n, "n", least=0)
-        own, elsewhere = _cell_variances(float(self.odds - 1), self.n_blocks)
-        if cell_counts is None:
-            uniform = _uniform_variance(float(self.odds - 1), self.n_blocks)
-            # What one block is more than one cell holds; 0 for B = L.
-            crowd = 1.0 / self.n_blocks - 1.0 / self.n_padded
-            return np.full(self.n_cells, n * (uniform + crowd))
-        cells = np.zeros(self.n_padded)
-        cells[: self.n_cells] = self._check_cell_counts(cell_counts, n)
-        in_block = np.repeat(cells.reshape(self.n_blocks, -1).sum(axis=1), self.n_padded // self.n_blocks)
-        variance = in_block * own + (in_block - cells) + (n - in_block) * elsewhere
-        return variance[: self.n_cells]
+    def _variance(self, label_counts: FloatArray) -> FloatArray:
+        own, elsewhere = _code_variances(float(self.odds - 1), self.n_blocks)
+        codes = np.zeros(self.n_padded)
+        codes[: self._n_codes] = label_counts.sum(axis=1) if self._signed else label_counts.ravel()
+        n = codes.sum()
+        in_block = np.repeat(codes.reshape(self.n_blocks, -1).sum(axis=1), self.n_padded // self.n_blocks)
+        variance = in_block * own + (in_block - codes) + np.maximum(n - in_block, 0.0) * elsewhere
+        if self._signed:
+            return variance[: self.n_cells]
+        # Uncorrelated: a difference has the sum of two variances, and each label is in 2 of M pairs.
+        by_label = variance[: self._n_codes].reshape(self.n_cells, self.n_labels)
+        return by_label.sum(axis=1) * (2 / self.n_labels)
 
 
-def _cell_variances(excess: float, n_blocks: int) -> tuple[float, float]:
-    """Variance that a client adds to its own cell, and to a cell of another block.
+def _code_variances(excess: float, n_blocks: int) -> tuple[float, float]:
+    """Variance that a client adds to its own code, and to a code of another block.
 
     These are (e + 1) A - 1 and 2 A with e = 1 + excess, written without the differences of near equals that
     a large or a small epsilon would lose.
@@ -261,8 +193,8 @@ def _cell_variances(excess: float, n_blocks: int) -> tuple[float, float]:
 
 
 def _uniform_variance(excess: float, n_blocks: int) -> float:
-    """Variance of one report about a cell for equally full cells, but for 1/B - 1/L."""
-    own, elsewhere = _cell_variances(excess, n_blocks)
+    """Variance of one report about a code for equally full codes, but for 1/B - 1/L."""
+    own, elsewhere = _code_variances(excess, n_blocks)
     return own / n_blocks + elsewhere * (1 - 1 / n_blocks)
 
 

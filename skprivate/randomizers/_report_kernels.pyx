@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One client's block-Hadamard report, and the counts of many."""
+"""One client's block-Hadamard or randomised-response report, and the counts of many."""
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
-from ..noise._stream_kernels cimport WordStream
+from ..noise._stream_kernels cimport WordStream, bit_length
 
 ctypedef fused report_t:
     uint16_t
@@ -64,4 +64,46 @@ def count_signs(const report_t[::1] reports, int64_t[::1] counts):
                 possible = False
                 break
             counts[index] += 2 * <int64_t> (reports[i] & 1) - 1
+    return possible
+
+
+def randomize_response(
+    const int64_t[::1] categories,
+    uint64_t n_answers,
+    uint64_t threshold,
+    WordStream stream,
+    report_t[::1] out,
+):
+    """Fill out with the category, or with another one of its block of n_answers.
+
+    The truth test and the offset of a lie are drawn without looking at the category.
+    """
+    cdef:
+        Py_ssize_t i
+        int offset_bits = bit_length(n_answers - 2)
+        uint64_t category, block, answer
+    with nogil:
+        for i in range(categories.shape[0]):
+            category = <uint64_t> categories[i]
+            block = category - category % n_answers
+            answer = category - block
+            if not stream.bernoulli(threshold):
+                answer += 1 + stream.below_within(n_answers - 1, offset_bits)
+                if answer >= n_answers:
+                    answer -= n_answers
+            out[i] = <report_t> (block + answer)
+
+
+def count_answers(const report_t[::1] reports, int64_t[::1] counts):
+    """Add 1 to the count of each report's category; False: a report is out of range."""
+    cdef:
+        Py_ssize_t i
+        uint64_t n = counts.shape[0]
+        bint possible = True
+    with nogil:
+        for i in range(reports.shape[0]):
+            if reports[i] >= n:
+                possible = False
+                break
+            counts[reports[i]] += 1
     return possible

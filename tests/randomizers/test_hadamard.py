@@ -211,7 +211,7 @@ def test_reports_that_are_not_ours():
         randomizer.aggregate(np.array([0, 8], dtype=np.uint16))
     with pytest.raises(TypeError, match="another specification"):
         randomizer.aggregate(np.array([0, 1], dtype=np.uint32))
-    with pytest.raises(ValueError, match="one-dimensional"):
+    with pytest.raises(ValueError, match=r"shape \(n,\), got \(2, 2\)"):
         randomizer.aggregate(np.zeros((2, 2), dtype=np.uint16))
     other = HadamardRandomizer(2.0, 4)
     reports = other.randomize([0, 1])

@@ -76,7 +76,7 @@ def test_a_signed_report_needs_a_thirtieth_of_the_variance():
 
 def test_reports_that_are_not_ours():
     randomizer = LaplaceRandomizer(1.0, 4)
-    with pytest.raises(TypeError, match="integers"):
+    with pytest.raises(TypeError, match="must be int64"):
         randomizer.aggregate(np.zeros((3, 2, 4)))
     with pytest.raises(ValueError, match=r"shape \(n, 2, 4\)"):
         randomizer.aggregate(np.zeros((3, 2, 5), dtype=np.int64))

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reports of one bit per category, packed eight a byte, the lowest first; and the counts of many."""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from ..noise._stream_kernels cimport WordStream, bit_length, popcount
+
+# Rows that eight-bit counters can take.
+cdef int FULL = 255
+cdef uint64_t EACH_BYTE = 0x0101010101010101ULL
+
+
+cdef inline uint64_t load(const uint8_t* start, Py_ssize_t n_bytes) noexcept nogil:
+    cdef uint64_t word = 0
+    if n_bytes >= 8:
+        memcpy(&word, start, 8)
+    else:
+        memcpy(&word, start, n_bytes)
+    return word
+
+
+cdef inline bint has_bit(const uint8_t* row, uint64_t k) noexcept nogil:
+    return (row[k >> 3] >> (k & 7)) & 1
+
+
+cdef inline void set_bit(uint8_t* row, uint64_t k) noexcept nogil:
+    row[k >> 3] |= <uint8_t> (1 << (k & 7))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Subset selection
+# ---------------------------------------------------------------------------------------------------------
+def randomize_subset(
+    const int64_t[::1] categories,
+    uint64_t n_categories,
+    uint64_t subset_size,
+    uint64_t threshold,
+    WordStream stream not None,
+    uint8_t[:, ::1] out,
+):
+    """Fill each row with a subset: the category if a word is below the threshold, the rest uniform.
+
+    The others are numbered from the category on, so that no draw looks at it. Floyd's algorithm: after the
+    turn of j, what was chosen is a uniform subset of 0..j, as j is chosen unless a fresh number was drawn.
+    """
+    cdef:
+        Py_ssize_t i
+        uint64_t n_others = n_categories - 1
+        uint64_t category, chosen, j, position
+        uint8_t* row
+        int bits
+    with nogil:
+        for i in range(categories.shape[0]):
+            category = <uint64_t> categories[i]
+            row = &out[i, 0]
+            memset(row, 0, out.shape[1])
+            chosen = subset_size
+            if stream.bernoulli(threshold):
+                set_bit(row, category)
+                chosen -= 1
+            j = n_others - chosen
+            bits = bit_length(j)
+            while j < n_others:
+                if j >> bits:
+                    bits += 1
+                position = category + 1 + stream.below_within(j + 1, bits)
+                if position >= n_categories:
+                    position -= n_categories
+                if has_bit(row, position):
+                    position = category + 1 + j
+                    if position >= n_categories:
+                        position -= n_categories
+                set_bit(row, position)
+                j += 1
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Unary encoding
+# ---------------------------------------------------------------------------------------------------------
+# Geometric skips from one 1 to the next would need logarithms, which are not exact. Comparing digits is exact
+# in integers, and 64 bits take about 4 words here: fewer than 64 skips of an epsilon of 1 would.
+cdef inline uint64_t rare_bits(WordStream stream, uint64_t threshold) except? 0xFFFFFFFFFFFFFFFF nogil:
+    """64 bits, each 1 iff its own uniform 64-bit number is not below the threshold.
+
+    All numbers are compared with the threshold digit by digit, the highest first: under a digit 1, those that
+    drew 0 are below it, under a digit 0 those that drew 1 are not, and the others stay undecided. The few
+    that are so after four digits go on alone.
+    """
+    cdef:
+        uint64_t ones = 0
+        uint64_t undecided = 0xFFFFFFFFFFFFFFFFULL
+        uint64_t drawn, lane
+        int digit
+    for digit in range(63, 59, -1):
+        drawn = stream.word()
+        if (threshold >> digit) & 1:
+            undecided &= drawn
+        else:
+            ones |= undecided & drawn
+            undecided &= ~drawn
+    while undecided:
+        lane = undecided & (~undecided + 1)
+        undecided ^= lane
+        for digit in range(59, -1, -1):
+            drawn = stream.bits(1)
+            if drawn != (threshold >> digit) & 1:
+                break
+        else:
+            # Equal to the threshold.
+            drawn = 1
+        if drawn:
+            ones |= lane
+    return ones
+
+
+def randomize_unary(
+    const int64_t[::1] categories,
+    uint64_t n_categories,
+    uint64_t threshold,
+    WordStream stream not None,
+    uint8_t[:, ::1] out,
+):
+    """Fill each row with bits that are 1 with probability 1 - threshold / 2^64, the category's own by a coin.
+
+    The own bit is drawn like all others first and replaced, so that no draw looks at the category.
+    """
+    cdef:
+        Py_ssize_t i, start
+        Py_ssize_t width = out.shape[1]
+        uint64_t noise
+        uint64_t padding = 8 * <uint64_t> width - n_categories
+        uint64_t category
+        uint8_t mask, coin
+        uint8_t* row
+    with nogil:
+        for i in range(categories.shape[0]):
+            row = &out[i, 0]
+            for start in range(0, width, 8):
+                noise = rare_bits(stream, threshold)
+                if width - start >= 8:
+                    memcpy(row + start, &noise, 8)
+                else:
+                    memcpy(row + start, &noise, width - start)
+            row[width - 1] &= <uint8_t> (0xFF >> padding)
+            category = <uint64_t> categories[i]
+            mask = <uint8_t> (1 << (category & 7))
+            coin = <uint8_t> (stream.bits(1) << (category & 7))
+            row[category >> 3] = (row[category >> 3] & ~mask) | coin
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Counts
+# ---------------------------------------------------------------------------------------------------------
+def count_bits(
+    const uint8_t[:, ::1] reports, int64_t n_ones, uint64_t[:, ::1] lanes, int64_t[:, :, ::1] counts
+):
+    """Add each report's bits to the counts of (word, bit of a byte, byte).
+
+    False: a report has another number of ones than n_ones, which is -1 where any number will do. `lanes`,
+    zeros of shape (number of words, 8), counts the bits of a byte for all bytes of a word at once.
+    """
+    cdef:
+        Py_ssize_t i, w
+        Py_ssize_t width = reports.shape[1]
+        int rows = 0
+        int shift
+        int64_t ones
+        uint64_t word
+        bint possible = True
+    with nogil:
+        for i in range(reports.shape[0]):
+            ones = 0
+            for w in range(lanes.shape[0]):
+                word = load(&reports[i, 8 * w], width - 8 * w)
+                ones += <int64_t> popcount(word)
+                for shift in range(8):
+                    lanes[w, shift] += (word >> shift) & EACH_BYTE
+            if n_ones >= 0 and ones != n_ones:
+                possible = False
+                break
+            rows += 1
+            if rows == FULL:
+                flush(lanes, counts)
+                rows = 0
+        flush(lanes, counts)
+    return possible
+
+
+cdef void flush(uint64_t[:, ::1] lanes, int64_t[:, :, ::1] counts) noexcept nogil:
+    """Move the eight-bit counters to the counts."""
+    cdef Py_ssize_t w, shift, byte
+    cdef uint8_t parts[8]
+    for w in range(lanes.shape[0]):
+        for shift in range(8):
+            # As bytes in memory, whatever the order of bytes in a word.
+            memcpy(parts, &lanes[w, shift], 8)
+            lanes[w, shift] = 0
+            for byte in range(8):
+                counts[w, shift, byte] += parts[byte]
