@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
+    from ._central import DPTreeClassifier as DPTreeClassifier
     from ._classifier import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
 
-__getattr__, __dir__ = lazy_exports(__name__, {"LocallyPrivateTreeClassifier": "._classifier"})
+__getattr__, __dir__ = lazy_exports(
+    __name__, {"DPTreeClassifier": "._central", "LocallyPrivateTreeClassifier": "._classifier"}
+)
 
-__all__ = ["LocallyPrivateTreeClassifier"]
+__all__ = ["DPTreeClassifier", "LocallyPrivateTreeClassifier"]
