@@ -126,7 +126,9 @@ class PrivateHistogram(ClassifierMixin, BaseEstimator):
     The cube is ``bounds``, by default that of the public rows, of which nothing else is used.
     """
 
-    def __init__(self, epsilon: float, *, n_splits: int = 2, bounds: Any = None, random_state: int = 0) -> None:
+    def __init__(
+        self, epsilon: float, *, n_splits: int = 2, bounds: Any = None, random_state: int = 0
+    ) -> None:
         self.epsilon = epsilon
         self.n_splits = n_splits
         self.bounds = bounds
@@ -158,8 +160,8 @@ class PrivateHistogram(ClassifierMixin, BaseEstimator):
 class DPEBM(ClassifierMixin, BaseEstimator):
     """interpret-core's differentially private boosted additive model: a trusted curator, (epsilon, delta).
 
-    It sees all rows, public ones as well. ``categories`` lists the groups of one-hot columns, each of which it
-    is given as one nominal feature, the form that it is made for; the bounds of the others are those of the
+    It sees all rows, public ones as well. ``categories`` lists the groups of one-hot columns: it gets each
+    group as one nominal feature, the form that it is made for. The bounds of the others are those of the
     public rows. Importing interpret-core is left to `fit`; `available` tells whether that works.
     """
 
