@@ -223,7 +223,9 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     ) -> PrivacySpent:
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
-        seeded = ["random_state is seeded: who knows the seed can undo the noise"] if source == "seeded" else []
+        seeded = (
+            ["random_state is seeded: who knows the seed can undo the noise"] if source == "seeded" else []
+        )
         reasons = (*leaks, *seeded)
         declared = [name for name in ("bounds", "classes") if getattr(self, name) is not None]
         public = ["public rows with their labels"] if design.n_public else []
@@ -240,21 +242,25 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             public_inputs=(*public, *declared),
             unprotected=self._unprotected(design, n_used, grouped),
             claim="not-private" if reasons else "dp",
-            reasons=reasons,
+            reasons=tuple(reasons),
         )
 
     def _unprotected(self, design: Design, n_used: int, grouped: bool) -> dict[str, Any]:
         protected = self._inputs_to_declare()
-        read = {name: "READ FROM PRIVATE ROWS" if name in protected else "those of the rows" for name in _READ}
-        if design.n_public:
-            read = dict.fromkeys(_READ, "those of the public rows")
-        declared = {name: read[name] if getattr(self, name) is None else "declared" for name in _READ}
+        sources = {}
+        for name in ("bounds", "classes"):
+            if getattr(self, name) is not None:
+                sources[name] = "declared"
+            elif design.n_public:
+                sources[name] = "those of the public rows"
+            else:
+                sources[name] = "READ FROM PRIVATE ROWS" if name in protected else "those of the rows"
         facts: dict[str, Any] = {
             self._rows_are_called: n_used,
             "public rows": design.n_public,
             "depth": design.partition.max_depth,
             "leaves": design.partition.n_leaves,
-            **declared,
+            **sources,
         }
         if "bounds" not in protected:
             facts["features"] = "ALL features of the private rows: only their labels are protected"
@@ -368,9 +374,6 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         leaves = self.apply(X)
         return self.classes_[np.argmax(self.leaf_proba_, axis=1)][leaves]
-
-
-_READ = ("bounds", "classes")
 
 
 def _variance_per_row(randomizer: ReleaseMechanism, n_rows: int) -> float:

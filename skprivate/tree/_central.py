@@ -42,9 +42,9 @@ class DPTreeClassifier(BasePrivateTree):
         the units of X, from public knowledge. None: those of the public rows; without public rows they are
         read from private rows, which is a leak. Rows outside are routed like rows on the boundary.
     classes : array-like of labels, default=None
-        Two labels or more, from public knowledge; used in sorted order. None: those of the public rows; without
-        public rows they are read from private rows, which is a leak. A label outside them counts as the first
-        class: silently if it is private, with a warning if it is public.
+        Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
+        without public rows they are read from private rows, which is a leak. A label outside them counts as
+        the first class: silently if it is private, with a warning if it is public.
     partition_seed : int, default=0
         Public seed of rule "random".
     max_rows_per_group : int, default=1

@@ -78,7 +78,7 @@ def declared_classes(classes: Any) -> NDArray[Any]:
     labels = common_type(labels)
     finite = labels.dtype.kind != "f" or np.isfinite(labels).all()
     if len(kinds) > 1 or labels.dtype.kind == "O" or not finite or len(np.unique(labels)) < len(labels):
-        raise ValueError("classes must hold different labels, all strings or all numbers.")
+        raise ValueError("classes must hold different labels, either strings or finite numbers.")
     return np.unique(labels)
 
 
