@@ -49,6 +49,12 @@ def test_rows_become_numbers_and_marks(home):
     bunch = fetch_census(data_home=home)
     assert bunch.data.shape == (2, 47)
     assert len(set(bunch.feature_names)) == 47
+    # In the order of the documentation.
+    assert bunch.feature_names[34:37] == [
+        "relationship=Wife",
+        "relationship=Own-child",
+        "relationship=Husband",
+    ]
     # What is not zero, by name.
     first, second = ({n: v for n, v in zip(bunch.feature_names, row, strict=True) if v} for row in bunch.data)
     marks = ["workclass=State-gov", "marital-status=Never-married", "occupation=Adm-clerical"]
