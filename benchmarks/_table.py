@@ -134,6 +134,7 @@ METHODS: dict[str, Method] = {
     "public only, max-edge": local(public_weight=PUBLIC_ONLY),
     "public only, cart": local(public_weight=PUBLIC_ONLY, rule="cart"),
     "central, max-edge": central(),
+    "central, pruned, max-edge": central(prune=True),
     "central, cart": central(rule="cart"),
     "LPCT, max-edge *": paper(DEEP, WEIGHTS),
     "LPCT, cart *": paper(DEEP, WEIGHTS, "cart"),

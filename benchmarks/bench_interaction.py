@@ -32,6 +32,7 @@ METHODS: dict[str, Method] = {
     "private only, max-edge": local(public_weight=0.0),
     "public only, max-edge": local(public_weight=PUBLIC_ONLY),
     "central, max-edge": central(),
+    "central, pruned, max-edge": central(prune=True),
     "central, cart": central(rule="cart"),
     "LPDT, max-edge *": paper(DEPTHS, (0.0,)),
     "DP-EBM (central, delta)": boosted,
