@@ -133,8 +133,8 @@ def _lead(
     ordered = np.sort(votes + weight[:, np.newaxis] * public, axis=1)
     # A row adds at most 1 to the variance of the difference of two classes.
     private_part = n_reports * variance + rows
-    public_part = per_node + drift * per_node**2
-    lead: FloatArray = (ordered[:, -1] - ordered[:, -2]) / np.sqrt(private_part + weight**2 * public_part)
+    variances = private_part + weight**2 * (per_node + drift * per_node**2)
+    lead: FloatArray = (ordered[:, -1] - ordered[:, -2]) / np.sqrt(np.maximum(variances, 1e-300))
     return lead
 
 

@@ -44,7 +44,7 @@ class TestAncestors:
 
 class TestExtremes:
     def prune(self, signed, variance, public=NO_PUBLIC, n=4000, **options):
-        cells = n * leaf_shares(public)
+        cells = max(n, 1) * leaf_shares(public)
         return prune_leaves(COMPLETE, votes_of(signed), n, public, variance, cells, **options)
 
     def test_a_strong_signal_keeps_the_leaves(self):
@@ -87,6 +87,11 @@ class TestExtremes:
         signed = [-500.0, 500.0, -500.0, 500.0]
         assert second(self.prune(signed, 0.1, public, weight=0.0)) == [0, 1, 0, 1]
         assert second(self.prune(signed, 0.1, public, weight=1e12)) == [1, 0, 1, 0]
+
+    @pytest.mark.parametrize("public", [NO_PUBLIC, NO_PUBLIC + [3, 1]])
+    def test_without_reports_the_public_rows_judge(self, public):
+        found = self.prune([0.0] * 4, 1.0, public, n=0)
+        assert second(found) == [0, 0, 0, 0]
 
     def test_a_single_leaf(self):
         root = np.zeros((1, 1), dtype=np.int32)
@@ -203,28 +208,10 @@ def scores(n_public, gamma, epsilons, seeds, n_features=2, max_depth="auto"):
             tree = LocallyPrivateTreeClassifier(
                 epsilon, max_depth=max_depth, bounds=(0, 1), classes=[0, 1], random_state=seed
             ).fit(X, y, is_public=public)
-            leaves = tree.apply(X_test)
-            for row, weight in enumerate(["auto", 1e12, 0.0]):
-                table[seed, row, column] = tree.repruned(public_weight=weight).score(X_test, y_test)
-            chosen = np.argmax(pruned(tree), axis=1)
-            table[seed, 3, column] = np.mean(chosen[leaves] == y_test)
+            options = [{}, {"public_weight": 1e12}, {"public_weight": 0.0}, {"prune": True}]
+            for row, changed in enumerate(options):
+                table[seed, row, column] = tree.repruned(**changed).score(X_test, y_test)
     return table
-
-
-def pruned(tree):
-    n = tree.n_reports_
-    votes = votes_of(tree.randomizer_.estimate(tree.report_counts_, n))
-    variance = float(tree.randomizer_.variance(n).mean()) / n
-    cells = n * leaf_shares(tree.public_counts_)
-    return prune_leaves(
-        leaf_ancestors(tree.partition_),
-        votes,
-        n,
-        tree.public_counts_,
-        variance,
-        cells,
-        n_features=tree.n_features_in_,
-    )[0]
 
 
 @pytest.mark.parametrize(("n_public", "gamma"), [(50, 0.5), (1000, 5.0)])
