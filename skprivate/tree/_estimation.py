@@ -27,7 +27,7 @@ _CAUTION = 0.5
 
 
 def choose_depth(
-    n_reports: int, leaf_counts: IntArray, variance: Callable[[int], float], n_features: int = 2
+    n_reports: int, leaf_counts: IntArray, variance: Callable[[int], float], n_features: int | IntArray = 2
 ) -> int:
     """Return the depth p in 1..12 at which n reports still carry their leaves.
 
@@ -44,21 +44,21 @@ def choose_depth(
         Number of leaves of the partition at every depth.
     variance : callable
         v as a function of the number of leaves.
-    n_features : int, default=2
-        Number of features d, at least 1; 1 counts as 2.
+    n_features : int or ndarray of int of shape (max_depth + 1,), default=2
+        Number of features d among which the leaves are divided, at every depth; below 2 it counts as 2.
 
     Returns
     -------
     depth : int
     """
     deepest = min(DEEPEST, len(leaf_counts) - 1)
-    features = math.log2(max(n_features, 2) / 2)
+    features = np.log2(np.maximum(np.broadcast_to(n_features, len(leaf_counts)), 2) / 2)
     for depth in range(deepest, 1, -1):
         if _LEAST_REPORTS * leaf_counts[depth] > n_reports:
             continue
         signal = math.log2(n_reports / variance(int(leaf_counts[depth])))
         least = min(2, math.floor(signal / 3 + 0.5))
-        if depth <= max(least, math.floor((signal - features) / 3 + 0.5)):
+        if depth <= max(least, math.floor((signal - features[depth]) / 3 + 0.5)):
             return depth
     return min(1, deepest)
 

@@ -56,7 +56,7 @@ def prune_leaves(
     *,
     weight: float | None = None,
     told_cells: FloatArray | None = None,
-    n_features: int = 2,
+    n_features: int | IntArray = 2,
 ) -> tuple[FloatArray, IntArray]:
     """Return the class probabilities of every leaf after pruning, and the depth they come from.
 
@@ -77,8 +77,8 @@ def prune_leaves(
         Weight of a public row at every depth; None: the automatic weight of every depth.
     told_cells : ndarray of shape (n_leaves,), default=None
         The unbiased estimates of `cells`, where the release tells them, for the automatic weight.
-    n_features : int, default=2
-        Number of features.
+    n_features : int or ndarray of int of shape (max_depth + 1,), default=2
+        Number of features among which the leaves are divided, at every depth.
 
     Returns
     -------
