@@ -19,8 +19,8 @@ Counts = NDArray[np.int64] | NDArray[np.float64]
 DEEPEST = 12
 # Average number of reports in a leaf below which labels are too few, whatever the noise.
 _LEAST_REPORTS = 16
-# Least variance of public labels around private ones that is believed, in units of one row's own variance.
-_LEAST_DRIFT = 0.003
+#: Least variance of public labels around private ones that is believed, in units of one row's own variance.
+LEAST_DRIFT = 0.003
 # Standard errors that the drift is believed to lie above its estimate: trusting wrong public rows costs more
 # than mistrusting right ones.
 _CAUTION = 0.5
@@ -109,6 +109,7 @@ def estimate_drift(
     public_counts: Counts,
     variance: float | FloatArray,
     cells: FloatArray | None = None,
+    caution: float = _CAUTION,
 ) -> float:
     """Return how far public labels lie from private ones: a mean square, 0.003 to 1, by moments.
 
@@ -119,13 +120,15 @@ def estimate_drift(
     ----------
     votes, n_reports, public_counts, variance, cells
         As in `choose_weight`; there is at least one public row.
+    caution : float, default=0.5
+        Standard errors that are added.
 
     Returns
     -------
     drift : float
     """
     if n_reports == 0:
-        return _LEAST_DRIFT
+        return LEAST_DRIFT
     n_labels = votes.shape[1]
     sampled = 2 / n_labels
     shares = leaf_shares(public_counts, n_reports, cells, variance)
@@ -137,8 +140,8 @@ def estimate_drift(
     explained = n_reports * variance + sampled * (n_reports * shares + ratio**2 * public_rows)
     error = math.sqrt(2 * np.sum(explained**2))
     scale = sampled * np.sum((n_reports * shares) ** 2)
-    drift = (distance - np.sum(explained) + _CAUTION * error) / scale
-    return float(np.clip(drift, _LEAST_DRIFT, 1.0))
+    drift = (distance - np.sum(explained) + caution * error) / scale
+    return float(np.clip(drift, LEAST_DRIFT, 1.0))
 
 
 def choose_weight(

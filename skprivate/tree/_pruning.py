@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ._estimation import Counts, choose_depth, choose_weight, estimate_drift, leaf_probabilities
+from ._estimation import LEAST_DRIFT, Counts, choose_depth, choose_weight, estimate_drift, leaf_probabilities
 from ._partition import Partition
 
 FloatArray = NDArray[np.float64]
@@ -19,6 +19,8 @@ IntArray = NDArray[np.int64]
 # noise supports: an ancestor mixes leaves of both majorities, so it must be clearly better to be asked.
 _SUPPORTED_LEAD = 0.35
 _DEEPER_LEAD = 2.0
+# Standard errors of the drift of public labels that show them to be wrong.
+_SHOWN = 2.0
 
 
 def leaf_ancestors(partition: Partition) -> NDArray[np.int32]:
@@ -90,13 +92,13 @@ def prune_leaves(
     n_leaves = len(votes)
     leaf_counts = ancestors.max(axis=1).astype(np.int64) + 1
     each = np.broadcast_to(np.asarray(variance, dtype=np.float64), n_leaves)
-    # A node has the noise of all its leaves; public rows have that of their own sampling alone.
-    supported = max(
-        choose_depth(
-            n_reports, leaf_counts, lambda count: float(each.mean()) * n_leaves / count, n_features
-        ),
-        choose_depth(int(public_counts.sum()), leaf_counts, lambda count: 1 / count, n_features),
+    supported = choose_depth(
+        n_reports, leaf_counts, lambda count: float(each.mean()) * n_leaves / count, n_features
     )
+    if not _mislead(ancestors[supported], votes, n_reports, public_counts, each):
+        n_public = int(public_counts.sum())
+        by_public = choose_depth(n_public, leaf_counts, lambda count: 1 / count, n_features)
+        supported = max(supported, by_public)
     chosen, best = np.full(n_leaves, -1), np.full(n_leaves, -1.0)
     judged = np.zeros(n_leaves, dtype=bool)
     probabilities = np.empty(votes.shape)
@@ -120,6 +122,17 @@ def _add(node: NDArray[np.int32], values: Counts) -> FloatArray:
     if values.ndim == 1:
         return np.bincount(node, values).astype(np.float64)
     return np.column_stack([np.bincount(node, column) for column in values.T])
+
+
+def _mislead(
+    node: NDArray[np.int32], votes: FloatArray, n_reports: int, public: Counts, variance: FloatArray
+) -> bool:
+    """Whether the reports show that public labels are wrong, by leaves or by nodes, which are less noisy."""
+    if public.sum() == 0:
+        return True
+    tables = (votes, public, variance), tuple(_add(node, table) for table in (votes, public, variance))
+    drifts = [estimate_drift(v, n_reports, q, noise, caution=-_SHOWN) for v, q, noise in tables]
+    return max(drifts) > LEAST_DRIFT
 
 
 def _lead(

@@ -8,7 +8,7 @@ from skprivate import LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
 from skprivate.tree._estimation import choose_weight, leaf_probabilities, leaf_shares
 from skprivate.tree._partition import build_partition
-from skprivate.tree._pruning import leaf_ancestors, paper_depth, paper_prune, prune_leaves
+from skprivate.tree._pruning import _lead, _mislead, leaf_ancestors, paper_depth, paper_prune, prune_leaves
 
 # A complete tree of depth 2, and one whose first leaf is at depth 1.
 COMPLETE = np.array([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]], dtype=np.int32)
@@ -81,6 +81,34 @@ class TestExtremes:
     def test_good_public_rows_help_where_reports_say_nothing(self):
         public = np.array([[0, 300], [300, 0], [0, 300], [300, 0]])
         assert second(self.prune([1.0, 2.0, -3.0, 4.0], 50.0, public)) == [1, 0, 1, 0]
+
+    def test_public_rows_carry_leaves_that_reports_cannot(self):
+        # 16 rows a leaf carry depth 2, though their lead is below 2 errors; halves and the root say nothing.
+        public = np.array([[2, 14], [14, 2], [2, 14], [14, 2]])
+        found = self.prune([1.0, 1.0, 1.0, 1.0], 500.0, public)
+        assert found[1].tolist() == [2, 2, 2, 2]
+        assert second(found) == [1, 0, 1, 0]
+
+    @pytest.mark.parametrize(
+        ("signed", "variance", "expected"),
+        [
+            ([-900.0, 900.0, -900.0, 900.0], 0.1, True),
+            ([900.0, -900.0, 900.0, -900.0], 0.1, False),
+            ([-900.0, 900.0, -900.0, 900.0], 500.0, False),
+            ([-900.0, -900.0, -900.0, -900.0], 20.0, True),
+        ],
+    )
+    def test_public_rows_must_be_shown_to_mislead(self, signed, variance, expected):
+        public = np.array([[5, 95], [95, 5], [5, 95], [95, 5]])
+        nodes = np.zeros(4, dtype=np.int32) if variance == 20 else COMPLETE[2]
+        public = public[[0, 0, 0, 0]] if variance == 20 else public
+        assert _mislead(nodes, votes_of(signed), 4000, public, np.full(4, variance)) is expected
+
+    def test_the_lead_counts_the_drift(self):
+        # 100 unanimous public rows: a variance of 100 by sampling, and .003 * 100^2 by drift at the least.
+        public, none = np.array([[0.0, 100.0]]), np.zeros((1, 2))
+        found = _lead(none, 0, public, np.zeros(1), None, np.ones(1), np.full(1, 1e9))
+        np.testing.assert_allclose(found, 100 / np.sqrt(100 + 30))
 
     def test_a_given_weight_is_kept(self):
         public = np.array([[0, 300], [300, 0], [0, 300], [300, 0]])
@@ -190,6 +218,13 @@ class TestPaper:
         np.testing.assert_allclose(found[0][1, 1], 0.95)
         # On different sides of 1/2 the stronger one alone: .4 sqrt(2000 / 32) > .3 sqrt(100 / 4).
         np.testing.assert_allclose(found[0][2, 1], 0.9)
+
+    def test_the_strength_of_both_together(self):
+        # sqrt(.4^2 * 1000 / 32 + .3^2 * 100 / 4) = 2.69 is below sqrt(log(4100)) = 2.88: on to the ancestor.
+        public = np.array([[20, 80], [0, 0], [0, 0], [0, 0]])
+        signed, cells = votes_of([800.0, 0, 0, 0]), np.full(4, 1000.0)
+        assert paper_prune(COMPLETE, signed, cells, public, 4000, 2, 100.0)[1][0] == 1
+        assert paper_prune(COMPLETE, signed * 1.2, cells, public, 4000, 2, 100.0)[1][0] == 2
 
     def test_empty_cells_give_no_warning(self):
         found = paper_prune(COMPLETE, votes_of([0.0] * 4), np.array([0.0, -3, 3, 0]), NO_PUBLIC, 4, 2, 1.0)
