@@ -17,7 +17,7 @@ IntArray = NDArray[np.int64]
 
 # Standard errors of the lead at which a leaf is judged by a node. Low where the tree is no deeper than the
 # noise supports: an ancestor mixes leaves of both majorities, so it must be clearly better to be asked.
-_SUPPORTED_LEAD = 0.35
+_SUPPORTED_LEAD = 0.2
 _DEEPER_LEAD = 2.0
 # Standard errors of the drift of public labels that show them to be wrong.
 _SHOWN = 2.0
