@@ -7,7 +7,21 @@ from ..utils import lazy_exports
 
 if TYPE_CHECKING:
     from ._classifier import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
+    from ._client import TreeClient as TreeClient
+    from ._report_files import ReportWriter as ReportWriter
+    from ._specification import TreeSpecification as TreeSpecification
 
-__getattr__, __dir__ = lazy_exports(__name__, {"LocallyPrivateTreeClassifier": "._classifier"})
+_HOMES = {
+    "LocallyPrivateTreeClassifier": "._classifier",
+    "ReportWriter": "._report_files",
+    "TreeClient": "._client",
+    "TreeSpecification": "._specification",
+}
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__ = ["LocallyPrivateTreeClassifier"]
+__all__ = [
+    "LocallyPrivateTreeClassifier",
+    "ReportWriter",
+    "TreeClient",
+    "TreeSpecification",
+]
