@@ -41,9 +41,10 @@ def labelled_rows(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.in
     return X, (rng.random(n) < chance).astype(np.int32)
 
 
-def grow(X: NDArray[np.float64], labels: NDArray[np.int32], depth: int) -> Partition:
-    """Return the max-edge partition of the unit cube."""
-    return build_partition(X, labels, lower=np.zeros(N_FEATURES), upper=np.ones(N_FEATURES), max_depth=depth)
+def grow(X: NDArray[np.float64], labels: NDArray[np.int32], depth: int, rule: str = "max-edge") -> Partition:
+    """Return a partition of the unit cube."""
+    lower, upper = np.zeros(N_FEATURES), np.ones(N_FEATURES)
+    return build_partition(X, labels, lower=lower, upper=upper, max_depth=depth, rule=rule)
 
 
 def as_sklearn_tree(partition: Partition) -> Tree:
@@ -78,13 +79,13 @@ def bench_apply(depth: int) -> None:
     )
 
 
-def bench_build(n: int, depth: int) -> None:
+def bench_build(n: int, depth: int, rule: str) -> None:
     """Print the time to grow a partition."""
     X, labels = labelled_rows(n, 0)
     tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
-    ours, theirs = medians(lambda: grow(X, labels, depth), lambda: tree.fit(X, labels))
+    ours, theirs = medians(lambda: grow(X, labels, depth, rule), lambda: tree.fit(X, labels))
     print(
-        f"build   depth {depth:2d}, {n:6d} rows: {ours * 1e3:6.2f} ms,"
+        f"build   depth {depth:2d}, {n:6d} rows, {rule:8s}: {ours * 1e3:6.2f} ms,"
         f" scikit-learn's fit {theirs * 1e3:7.2f} ms, ratio {theirs / ours:5.1f}"
     )
 
@@ -110,7 +111,8 @@ def run() -> None:
     for depth in APPLY_DEPTHS:
         bench_apply(depth)
     for n, depth in BUILDS:
-        bench_build(n, depth)
+        for rule in ("max-edge", "cart"):
+            bench_build(n, depth, rule)
     for depth in APPLY_DEPTHS:
         bench_count(depth)
 

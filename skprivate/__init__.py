@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from .base import privacy_report as privacy_report
     from .model_selection import PublicPrivateSplit as PublicPrivateSplit
     from .preprocessing import BoundsScaler as BoundsScaler
+    from .tree import DPTreeClassifier as DPTreeClassifier
     from .tree import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "BoundsScaler": ".preprocessing",
+    "DPTreeClassifier": ".tree",
     "LedgerEntry": ".accounting",
     "LocallyPrivateTreeClassifier": ".tree",
     "PrivacyLedger": ".accounting",
@@ -30,6 +32,7 @@ __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
 __all__ = [
     "BoundsScaler",
+    "DPTreeClassifier",
     "LedgerEntry",
     "LocallyPrivateTreeClassifier",
     "PrivacyLedger",

@@ -57,7 +57,7 @@ def leaf_shares(public_counts: IntArray) -> FloatArray:
     return (per_leaf + 1.0) / (per_leaf.sum() + len(per_leaf))
 
 
-def choose_weight(signed: FloatArray, n_reports: int, public_counts: IntArray, variance: float) -> FloatArray:
+def choose_weight(votes: FloatArray, n_reports: int, public_counts: IntArray, variance: float) -> FloatArray:
     """Return the weight of a public row against a private one, per leaf.
 
     The mean squared distance b2 between public and private labels is estimated from the same reports by
@@ -82,37 +82,28 @@ def choose_weight(signed: FloatArray, n_reports: int, public_counts: IntArray, v
     per_leaf = public_counts.sum(axis=1)
     n_public = per_leaf.sum()
     if n_public == 0:
-        return np.zeros(len(signed))
+        return np.zeros(len(votes))
+    n_labels = votes.shape[1]
+    sampled = 2 / n_labels
     shares = leaf_shares(public_counts)
     ratio = n_reports / n_public
-    distance = np.sum((signed - ratio * (public_counts[:, 1] - public_counts[:, 0])) ** 2)
-    sampling = len(signed) * n_reports * variance + n_reports * shares.sum() + ratio**2 * n_public
+    difference = votes - ratio * public_counts
+    difference -= difference.mean(axis=1, keepdims=True)
+    distance = 2 / (n_labels - 1) * np.sum(difference**2)
+    sampling = len(votes) * n_reports * variance + sampled * (n_reports * shares.sum() + ratio**2 * n_public)
     drift = np.clip((distance - sampling) / np.sum((n_reports * shares) ** 2), _LEAST_DRIFT, 1.0)
-    return (1.0 + variance / shares) / (1.0 + drift * per_leaf)
+    return (sampled + variance / shares) / (sampled + drift * per_leaf)
 
 
 def leaf_probabilities(
-    signed: FloatArray, cells: FloatArray, public_counts: IntArray, weight: FloatArray
+    votes: FloatArray, cells: FloatArray, public_counts: IntArray, weight: FloatArray
 ) -> FloatArray:
-    """Return the probability of the second class in every leaf, clipped to [0, 1].
-
-    Above 1/2 exactly where ``signed + weight * public signed sum`` is positive.
-
-    Parameters
-    ----------
-    signed : ndarray of shape (n_leaves,)
-        Estimated private signed label sums.
-    cells : ndarray of shape (n_leaves,)
-        Estimated, positive, numbers of private rows.
-    public_counts : ndarray of int of shape (n_leaves, 2)
-        Public rows by leaf and label.
-    weight : ndarray of shape (n_leaves,)
-        Weight of a public row.
-
-    Returns
-    -------
-    probabilities : ndarray of shape (n_leaves,)
-    """
-    margin = signed + weight * (public_counts[:, 1] - public_counts[:, 0])
-    rows = cells + weight * public_counts.sum(axis=1)
-    return np.clip(0.5 + 0.5 * margin / rows, 0.0, 1.0)
+    """Return the class probabilities of every leaf."""
+    weight = weight[:, np.newaxis]
+    if votes.shape[1] == 2:
+        margin = np.diff(votes + weight * public_counts, axis=1)[:, 0]
+        rows = cells + weight[:, 0] * public_counts.sum(axis=1)
+        second = np.clip(0.5 + 0.5 * margin / rows, 0.0, 1.0)
+        return np.column_stack([1.0 - second, second])
+    total = np.maximum(votes + weight * public_counts, 1e-300)
+    return total / total.sum(axis=1, keepdims=True)

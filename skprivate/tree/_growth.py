@@ -141,9 +141,14 @@ def chooser(rule: str, criterion: str, seed: int, n_rows: int) -> Chooser:
         return lambda right, total, allowed: _draw(allowed, words.random_raw(len(allowed)))
     if criterion == "gini":
         return lambda right, total, allowed: _choose(choose_by_gini, right, total, allowed)
-    count = np.arange(n_rows + 1.0)
-    table = count * np.log(np.maximum(count, 1))
+    table = x_log_x(n_rows)
     return lambda right, total, allowed: _choose(choose_by_entropy, right, total, allowed, table)
+
+
+def x_log_x(n_rows: int) -> NDArray[np.float64]:
+    """Return k log k for k from 0 to `n_rows`."""
+    count = np.arange(n_rows + 1.0)
+    return count * np.log(np.maximum(count, 1))
 
 
 def _choose(

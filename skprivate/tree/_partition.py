@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Partition of a public box into cells, grown on public rows by the max-edge rule of the LPCT paper."""
+"""Partition of a public box into cells, grown on public rows by the rules of the LPCT paper."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._cart import grow_by_impurity
 from ._growth import Rows, chooser, grow
 from ._leaf_kernels import apply_rows
 
 # A complete tree of this depth still numbers its nodes in int32, and every midpoint fraction is exact.
 DEPTH_LIMIT = 30
 FORMAT_VERSION = 1
-RULES = ("max-edge", "random")
+RULES = ("max-edge", "cart", "random")
 CRITERIA = ("gini", "entropy")
 
 
@@ -225,12 +226,17 @@ def build_partition(
     min_samples_leaf: int = 0,
     seed: int = 0,
 ) -> Partition:
-    """Grow a partition of the box [lower, upper] on public rows, by halving longest edges.
+    """Grow a partition of the box [lower, upper] on public rows, by halving longest edges or as CART does.
 
-    A cell splits if it holds a public row, is shallower than `max_depth`, and one of its longest edges
-    (halved the fewest times; edges of length 0 do not count) leaves `min_samples_leaf` public rows on both
-    sides. The split is at the edge's midpoint. Without public rows the rule is "random" and every cell
+    Halving: a cell splits if it holds a public row, is shallower than `max_depth`, and one of its longest
+    edges (halved the fewest times; edges of length 0 do not count) leaves `min_samples_leaf` public rows on
+    both sides. The split is at the edge's midpoint. Without public rows the rule is "random" and every cell
     splits: the tree is complete.
+
+    CART: a cell splits if it holds public rows of two labels, is shallower than `max_depth`, and a cut leaves
+    `min_samples_leaf` public rows, and at least one, on both sides; it need not lower the impurity. The cuts
+    of a feature are the midpoints of adjacent distinct public values in the box; where there are more than
+    255, those at the 256-quantiles of the public rows.
 
     Parameters
     ----------
@@ -244,14 +250,16 @@ def build_partition(
         Largest depth of a leaf, 0 to 30.
     n_labels : int, default=2
         Number of labels.
-    rule : {"max-edge", "random"}, default="max-edge"
-        Which longest edge to halve: the one with the least weighted impurity of the two sides, the lowest
-        feature among ties; or one drawn at random.
+    rule : {"max-edge", "cart", "random"}, default="max-edge"
+        Which split to take. "max-edge", "cart": the longest edge, or the cut, with the least weighted
+        impurity of the two sides; the lowest feature, then the lowest cut, among ties. "random": a longest
+        edge drawn at random.
     criterion : {"gini", "entropy"}, default="gini"
-        Impurity for "max-edge". Gini scores are compared exactly; entropies that differ by rounding alone are
-        ties.
+        Impurity for "max-edge" and "cart". Gini scores are compared exactly; entropies that differ by
+        rounding alone are ties.
     min_samples_leaf : int, default=0
-        Least number of public rows in a child; 0 allows empty cells. Of no effect without public rows.
+        Least number of public rows in a child; 0 allows empty cells, but not to "cart". Of no effect without
+        public rows.
     seed : int, default=0
         Public seed of "random", 0 or more. One word is drawn per node, level by level, so the partition of a
         smaller depth is a truncation.
@@ -264,6 +272,8 @@ def build_partition(
     References
     ----------
     Ma, Y. and Yang, H. "Optimal Locally Private Nonparametric Classification with Public Data", section 3.
+
+    Breiman, L., Friedman, J., Olshen, R. and Stone, C. "Classification and Regression Trees", 1984.
 
     Examples
     --------
@@ -278,6 +288,11 @@ def build_partition(
     low, high = _check_box(lower, upper)
     _check_options(max_depth, n_labels, rule, criterion, min_samples_leaf)
     rows = Rows.start(X, labels, n_labels, len(low))
+    if rule == "cart" and len(rows.X):
+        cut = grow_by_impurity(
+            rows.X, rows.labels, low, high, criterion, max_depth, n_labels, min_samples_leaf
+        )
+        return Partition.from_splits(*cut, low, high)
     choose = chooser(rule, criterion, seed, len(rows.X))
     cut = grow(rows, low, high, choose, max_depth, n_labels, min_samples_leaf)
     return Partition.from_splits(*cut, low, high)

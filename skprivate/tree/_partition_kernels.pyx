@@ -3,9 +3,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-# A Gini score is within 2^-51 of its true value, an entropy score within some 2^-50 of its largest term:
-# scores closer than this share are left to integers, or are ties.
-cdef double NEAR = 1e-14
+from ._impurity cimport NEAR, Split, gini_score, is_purer
 
 
 def mark_sides(
@@ -56,49 +54,10 @@ def route_rows(
                 cell[i] = child[c] + side[i, feature[c]] if feature[c] >= 0 else -1
 
 
-cdef struct Split:
-    # Rows and sum of squared label counts of both sides.
-    int64_t rows_left
-    int64_t squares_left
-    int64_t rows_right
-    int64_t squares_right
-
-
-cdef inline int compare_fractions(int64_t a, int64_t b, int64_t c, int64_t d) noexcept nogil:
-    """Sign of a/b - c/d (a, c >= 0; b, d > 0) by Euclid's algorithm: their products could overflow."""
-    cdef int sign = 1
-    while a // b == c // d:
-        a, c = a % b, c % d
-        if a == 0 or c == 0:
-            return sign * ((a > 0) - (c > 0))
-        a, b, c, d = b, a, d, c
-        sign = -sign
-    return sign if a // b > c // d else -sign
-
-
-cdef inline int64_t whole_part(Split* s) noexcept nogil:
-    return s.squares_left // s.rows_left + s.squares_right // s.rows_right
-
-
-cdef inline int64_t remainder(Split* s) noexcept nogil:
-    """Rest of the score over rows_left * rows_right, at most half the cell's rows squared: it fits."""
-    return s.squares_left % s.rows_left * s.rows_right + s.squares_right % s.rows_right * s.rows_left
-
-
-cdef int compare_splits(Split* s, Split* t) noexcept nogil:
-    """Sign of the difference of two Gini scores, exactly."""
-    cdef int64_t base = s.rows_left * s.rows_right, base_t = t.rows_left * t.rows_right
-    cdef int64_t rest = remainder(s), rest_t = remainder(t)
-    cdef int64_t whole = whole_part(s) + rest // base, whole_t = whole_part(t) + rest_t // base_t
-    if whole != whole_t:
-        return 1 if whole > whole_t else -1
-    return compare_fractions(rest % base, base, rest_t % base_t, base_t)
-
-
-cdef inline double gini_score(
+cdef inline void count_sides(
     const int32_t[:, :, ::1] right, const int32_t[:, ::1] total, Py_ssize_t c, Py_ssize_t j, Split* s
 ) noexcept nogil:
-    """Fill `s` and return squares / rows, summed over both sides: the higher, the purer."""
+    """Fill `s` with the rows and squares of both sides."""
     cdef Py_ssize_t m
     cdef int64_t a, b
     s[0] = Split(0, 0, 0, 0)
@@ -112,7 +71,6 @@ cdef inline double gini_score(
     # An empty side scores 0 / 1.
     s.rows_left += s.rows_left == 0
     s.rows_right += s.rows_right == 0
-    return <double>s.squares_left / <double>s.rows_left + <double>s.squares_right / <double>s.rows_right
 
 
 cdef inline double entropy_score(
@@ -153,15 +111,12 @@ def choose_by_gini(
             for j in range(allowed.shape[1]):
                 if not allowed[c, j]:
                     continue
-                score = gini_score(right, total, c, j, &split)
-                if feature[c] >= 0:
-                    if score < best_score * (1 - NEAR):
-                        continue
-                    if score < best_score * (1 + NEAR) and compare_splits(&split, &best) <= 0:
-                        continue
-                feature[c] = <int32_t>j
-                best_score = score
-                best = split
+                count_sides(right, total, c, j, &split)
+                score = gini_score(&split)
+                if feature[c] < 0 or is_purer(&split, score, &best, best_score):
+                    feature[c] = <int32_t>j
+                    best_score = score
+                    best = split
 
 
 def choose_by_entropy(

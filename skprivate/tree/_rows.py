@@ -17,15 +17,19 @@ LabelArray = NDArray[np.int32]
 
 @dataclass
 class Rows:
-    """Validated rows; lives during one fit.
+    """Validated rows, parted by who owns them; lives during one fit.
 
     Attributes
     ----------
     public_X, private_X : ndarray of shape (n_public, d) and (n_private, d)
     public_labels, private_labels : ndarray of int32
-        0 or 1.
+        Positions in `classes`.
     groups : ndarray of int of shape (n_private,), or None
         Number of the person of every private row; None: the unit is the row.
+    classes : ndarray of shape (n_labels,)
+    bounds : tuple of two ndarrays of shape (d,)
+    rows_per_unit : int
+        Rows of one person that count; 1 where the unit is the row.
     """
 
     public_X: FloatArray
@@ -33,52 +37,69 @@ class Rows:
     private_X: FloatArray
     private_labels: LabelArray
     groups: NDArray[np.intp] | None
+    classes: NDArray[Any]
+    bounds: tuple[FloatArray, FloatArray]
+    rows_per_unit: int
 
     @classmethod
     def part(
-        cls, X: FloatArray, labels: LabelArray, public: NDArray[np.bool_], groups: NDArray[np.intp] | None
+        cls,
+        X: FloatArray,
+        y: NDArray[Any],
+        public: NDArray[np.bool_],
+        groups: NDArray[np.intp] | None,
+        classes: NDArray[Any],
+        bounds: tuple[FloatArray, FloatArray],
+        rows_per_unit: int,
     ) -> Self:
-        """Part the rows by a mask of the public ones."""
+        """Part the rows by a mask of the public ones; a label outside the classes counts as the first."""
+        labels = np.zeros(len(y), dtype=np.int32)
+        for position, label in enumerate(classes[1:], start=1):
+            labels[y == label] = position
         private = ~public
-        return cls(X[public], labels[public], X[private], labels[private], groups)
+        return cls(
+            X[public], labels[public], X[private], labels[private], groups, classes, bounds, rows_per_unit
+        )
 
     @property
-    def n_units(self) -> int:
-        """Number of reports: one a person, or one a row."""
-        return len(self.private_X) if self.groups is None else int(self.groups.max()) + 1
+    def n_used(self) -> int:
+        """Number of private rows that count."""
+        if self.groups is None:
+            return len(self.private_X)
+        return int(np.minimum(np.bincount(self.groups), self.rows_per_unit).sum())
 
 
 def declared_classes(classes: Any) -> NDArray[Any]:
     """Return declared classes, sorted."""
     labels = np.asarray(as_labels(classes))
-    if labels.ndim != 1 or len(labels) != 2:
-        raise ValueError("Only binary classification is supported. classes must hold two labels.")
+    if labels.ndim != 1 or len(labels) < 2:
+        raise ValueError("classes must hold two labels or more.")
     kinds = {isinstance(label, str) for label in labels.tolist()}
     labels = common_type(labels)
     finite = labels.dtype.kind != "f" or np.isfinite(labels).all()
-    if len(kinds) > 1 or labels.dtype.kind == "O" or labels[0] == labels[1] or not finite:
-        raise ValueError("classes must hold two labels, two different strings or two different numbers.")
+    if len(kinds) > 1 or labels.dtype.kind == "O" or not finite or len(np.unique(labels)) < len(labels):
+        raise ValueError("classes must hold different labels, either strings or finite numbers.")
     return np.unique(labels)
 
 
 def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the two classes that stand in labels, sorted."""
+    """Return the classes that stand in labels, sorted."""
     labels = common_type(labels)
     check_classification_targets(labels)
     classes = np.unique(labels)
-    if len(classes) > 2:
-        raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
     if len(classes) < 2:
         raise ValueError(
-            "The rows that tell the classes hold one class only; declare both with classes=[...]."
+            "The rows that tell the classes hold one class only; declare them all with classes=[...]."
         )
     return classes
 
 
 def warn_of_unknown_labels(public_labels: NDArray[Any], classes: NDArray[Any]) -> None:
     """Warn where public labels are not among the declared classes: probably the classes are mistaken."""
-    known = (public_labels == classes[0]) | (public_labels == classes[1])
-    if not np.all(known):
+    known = np.zeros(len(public_labels), dtype=bool)
+    for label in classes:
+        known |= public_labels == label
+    if not known.all():
         warnings.warn(
             "Some public rows have a label outside `classes`, which counts as the first class. Do the "
             "classes have the labels' type and spelling?",

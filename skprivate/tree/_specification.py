@@ -115,7 +115,11 @@ class TreeSpecification:
         text : str
             ASCII on one line.
         """
-        return _canonical(self._content() | {"hash": self.hash}).decode("ascii")
+        return _canonical(self.to_dict()).decode("ascii")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `to_json` writes, as plain lists, numbers and texts; `from_dict` restores it."""
+        return self._content() | {"hash": self.hash}
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
@@ -141,13 +145,13 @@ class TreeSpecification:
         else:
             text, origin = _read(Path(source)), os.fspath(source)
         try:
-            return cls._from_dict(_parse(text))
+            return cls.from_dict(parse_json(text))
         except ValueError as error:
             raise ValueError(f"{origin} is no specification that can be used: {error}") from None
 
     @classmethod
-    def _from_dict(cls, state: Any) -> Self:
-        """Restore what `to_json` wrote, parsed."""
+    def from_dict(cls, state: Any) -> Self:
+        """Restore a specification from `to_dict`; ValueError for anything that is not such a dictionary."""
         check_envelope(state, FORMAT, VERSION, (*_FIELDS, "hash"))
         content = {name: value for name, value in state.items() if name != "hash"}
         if hashlib.sha256(_canonical(content)).hexdigest() != state["hash"]:
@@ -251,7 +255,9 @@ def check_envelope(state: Any, format_name: str, version: int, fields: Sequence[
         raise ValueError(f"its fields must be {', '.join(('format', 'version', *fields))}")
 
 
-def _parse(text: str) -> Any:
+def parse_json(text: str) -> Any:
+    """Return parsed JSON; ValueError for anything else, without its content."""
+
     def refuse(constant: str) -> None:
         raise ValueError(f"it holds {constant}")
 

@@ -2,7 +2,7 @@
 """The one place for private names of scikit-learn, so that a new release breaks one file."""
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import _num_samples as num_samples
 
-__all__ = ["Interval", "StrOptions", "fit_context", "num_samples"]
+__all__ = ["Interval", "StrOptions", "fit_context", "num_samples", "validate_parameter_constraints"]

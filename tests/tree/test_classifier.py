@@ -450,16 +450,22 @@ class TestBadInput:
             ({"public_weight": -1.0}, "public_weight"),
             ({"public_weight": 1e308}, "public_weight"),
             ({"epsilon": Fraction(10) ** 400}, "epsilon must be at most"),
-            ({"mechanism": "subset"}, "mechanism"),
-            ({"rule": "cart"}, "rule"),
+            ({"mechanism": "rappor"}, "mechanism"),
+            ({"rule": "id3"}, "rule"),
             ({"criterion": "log"}, "criterion"),
-            ({"prune": True}, "not available"),
+            ({"prune": "hard"}, "prune"),
+            ({"protect": "features"}, "protect"),
+            ({"protect": "label", "mechanism": "hadamard"}, "randomised response"),
             ({"max_rows_per_group": 2}, "max_rows_per_group must be 1"),
-            ({"classes": [0, 1, 2]}, "Only binary"),
-            ({"classes": [0, 0]}, "two different"),
-            ({"classes": [0, "yes"]}, "two different"),
-            ({"classes": [None, "yes"]}, "two different"),
-            ({"classes": [0, np.nan]}, "two different"),
+            ({"classes": [0, 1, 2], "mechanism": "laplace"}, "Only binary"),
+            ({"classes": [0, 1, 2], "mechanism": "signed-laplace"}, "Only binary"),
+            ({"classes": [0]}, "two labels or more"),
+            ({"classes": [[0, 1], [2, 3]]}, "two labels or more"),
+            ({"classes": [0, 0]}, "different labels"),
+            ({"classes": [0, 1, 1]}, "different labels"),
+            ({"classes": [0, "yes"]}, "different labels"),
+            ({"classes": [None, "yes"]}, "different labels"),
+            ({"classes": [0, np.nan]}, "different labels"),
             ({"max_depth": 31}, "max_depth"),
             ({"bounds": (1, 0)}, "lower must be below upper"),
             ({"ledger": "file"}, "ledger"),
@@ -476,10 +482,6 @@ class TestBadInput:
         with pytest.raises(ValueError, match="one class only"):
             private_tree(classes=None).fit(X, zeros, is_public=IS_PUBLIC)
         assert private_tree().fit(X, zeros, is_public=IS_PUBLIC).classes_.tolist() == [0, 1]
-
-    def test_more_classes(self):
-        with pytest.raises(ValueError, match="Only binary classification is supported"):
-            private_tree(classes=None).fit(X, np.arange(len(X)) % 3, is_public=IS_PUBLIC)
 
     def test_every_row_public(self):
         with pytest.raises(ValueError, match="nothing to protect"):

@@ -385,7 +385,7 @@ def test_arrays_of_the_caller_stay_his():
     [
         ({"max_depth": -1}, "max_depth"),
         ({"max_depth": 31}, "max_depth"),
-        ({"rule": "cart"}, "rule"),
+        ({"rule": "CART"}, "rule"),
         ({"criterion": "mse"}, "criterion"),
         ({"min_samples_leaf": -1}, "min_samples_leaf"),
         ({"n_labels": 1}, "n_labels"),

@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every private tree shares: a public design, one private release, free post-processing."""
+
+import copy
+from abc import abstractmethod
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..accounting import PrivacySpent
+from ..base import (
+    SHARED_CONSTRAINTS,
+    PrivateEstimatorMixin,
+    fit_context,
+    without_private_text,
+)
+from ..noise import check_entropy
+from ..utils import (
+    as_labels,
+    check_epsilon,
+    check_row_mask,
+    number_groups,
+    select_rows,
+)
+from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+from ._design import Design, ReleaseMechanism
+from ._estimation import DEEPEST, choose_depth, choose_weight, leaf_probabilities, leaf_shares
+from ._leaf_kernels import count_leaves
+from ._partition import CRITERIA, RULES, build_partition
+from ._rows import Rows, classes_of, declared_classes, warn_of_unknown_labels
+
+FloatArray = NDArray[np.float64]
+
+# Without public rows no cell stops early.
+_DEEPEST_COMPLETE = 16
+
+TREE_CONSTRAINTS: dict[str, list[Any]] = {
+    **SHARED_CONSTRAINTS,
+    "max_depth": [StrOptions({"auto"}), Interval(Integral, 1, 30, closed="both")],
+    "public_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e100, closed="both")],
+    "rule": [StrOptions(set(RULES))],
+    "criterion": [StrOptions(set(CRITERIA))],
+    "prune": ["boolean", StrOptions({"paper"})],
+    "min_samples_leaf": [Interval(Integral, 0, None, closed="left")],
+    "bounds": ["array-like", Mapping, None],
+    "classes": ["array-like", None],
+    "partition_seed": [Interval(Integral, 0, None, closed="left")],
+}
+
+
+class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Base of the private trees; a subclass says who randomises, and on what terms.
+
+    The life of a fit: rows are validated and parted (`_part_rows`), everything public is settled (`_design`),
+    the cost is charged, the release is drawn, and the rest is post-processing (`_adopt`).
+    """
+
+    epsilon: Any
+    max_depth: Any
+    public_weight: Any
+    rule: str
+    criterion: str
+    prune: Any
+    min_samples_leaf: int
+    bounds: Any
+    classes: Any
+    partition_seed: int
+    max_rows_per_group: int
+    random_state: Any
+
+    # Asked for by default: the mask and the groups are what the guarantee is about.
+    __metadata_request__fit = {"is_public": True, "groups": True}
+
+    #: Where the noise is added, as in `PrivacySpent`.
+    _deployment: str
+
+    @abstractmethod
+    def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> ReleaseMechanism:
+        """Return what releases the categories of n_cells leaves, hiding so many rows at once."""
+
+    def _inputs_to_declare(self) -> tuple[str, ...]:
+        """Parameters that protected values would have to fill if nobody declared them."""
+        return ("bounds", "classes")
+
+    @fit_context
+    def fit(self, X: Any, y: Any, is_public: Any = None, groups: Any = None) -> Self:
+        """Build the tree on the public rows and fill it with one release about the private rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers.
+        y : array-like of shape (n_samples,)
+            Labels. A list may mix types; an array or a column that was made from mixed labels has already
+            given them one type.
+        is_public : array-like of bool of shape (n_samples,), default=None
+            Marks public rows. None: every row is private.
+        groups : array-like of shape (n_samples,), default=None
+            Person of every row; of a person's private rows ``max_rows_per_group`` count, drawn at random.
+            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` tells.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        TypeError, ValueError
+            Unusable rows, labels, mask, groups or parameters; nothing is charged then.
+        PrivacyLeakError
+            In strict mode, where bounds or classes would be read from private rows.
+        BudgetExceededError, LedgerError
+            The ledger refused; nothing is charged, and a previous fit is as it was.
+        """
+        self._check_parameters()
+        X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
+        public = check_row_mask(is_public, len(X))
+        if public.all():
+            raise ValueError(
+                "is_public marks every row, so there is nothing to protect; use a plain classifier."
+            )
+        leaks = self._find_leaks(bool(public.any()))
+        self._announce_leaks(leaks)
+        rows = self._part_rows(X, y, public, groups)
+        n_used = rows.n_used
+        design = self._design(rows, n_used)
+        n_labels = len(rows.classes)
+        categories = n_labels * design.partition.apply(rows.private_X).astype(np.int64) + rows.private_labels
+        entropy = check_entropy(self.random_state)
+        spent = self._describe_spending(
+            design, n_used, rows.groups is not None, leaks, source=entropy.source, deployment=self._deployment
+        )
+        self._charge(spent)
+        if rows.groups is not None:
+            categories = categories[select_rows(rows.groups, rows.rows_per_unit, entropy.random_bytes)]
+        counts = design.randomizer.simulate(categories, entropy)
+        self._adopt(design, counts, n_used, spent)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_epsilon(self.epsilon)
+
+    def _find_leaks(self, any_public: bool) -> list[str]:
+        """What would have to be read from private rows; found before any of them is looked at."""
+        if any_public:
+            return []
+        texts = {
+            "bounds": "the bounds of X were read from private rows",
+            "classes": "the classes were read from private rows",
+        }
+        return [texts[name] for name in self._inputs_to_declare() if getattr(self, name) is None]
+
+    def _part_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> Rows:
+        """Resolve bounds and classes, and part the rows by owner."""
+        codes = number_groups(groups, ~public)
+        bounds = self._resolve_bounds(self.bounds, X, X[public])
+        if self.classes is None:
+            classes = classes_of(y[public] if public.any() else y)
+        else:
+            classes = declared_classes(self.classes)
+            warn_of_unknown_labels(y[public], classes)
+        rows_per_unit = 1 if codes is None else self.max_rows_per_group
+        return Rows.part(X, y, public, codes, classes, bounds, rows_per_unit)
+
+    def _design(self, rows: Rows, n_used: int) -> Design:
+        """Settle everything public: the partition at its final depth, and what is run on the categories."""
+        lower, upper = rows.bounds
+        n_labels = len(rows.classes)
+        rule = self.rule if len(rows.public_X) else "random"
+        partition = build_partition(
+            rows.public_X,
+            rows.public_labels,
+            lower=lower,
+            upper=upper,
+            max_depth=self._check_depth(len(rows.public_X)),
+            n_labels=n_labels,
+            rule=rule,
+            criterion=self.criterion,
+            min_samples_leaf=self.min_samples_leaf,
+            seed=self.partition_seed,
+        )
+        if self.max_depth == "auto":
+            leaf_counts = partition.leaf_counts_by_depth()
+            partition = partition.truncate(self._automatic_depth(leaf_counts, rows, n_used))
+        public_counts = np.zeros((partition.n_leaves, n_labels), dtype=np.int64)
+        count_leaves(partition.apply(rows.public_X), rows.public_labels, public_counts)
+        names = getattr(self, "feature_names_in_", None)
+        return Design(
+            partition=partition,
+            randomizer=self._make_randomizer(partition.n_leaves, n_labels, rows.rows_per_unit),
+            classes=rows.classes,
+            bounds=rows.bounds,
+            rule=rule,
+            public_counts=public_counts,
+            feature_names=None if names is None else tuple(names),
+        )
+
+    def _check_depth(self, n_public: int) -> int:
+        if self.max_depth == "auto":
+            return DEEPEST
+        if not n_public and self.max_depth > _DEEPEST_COMPLETE:
+            raise ValueError(
+                f"max_depth must be at most {_DEEPEST_COMPLETE} without public rows: the tree is complete "
+                "then, with 2^max_depth leaves."
+            )
+        return int(self.max_depth)
+
+    def _automatic_depth(self, leaf_counts: NDArray[np.int64], rows: Rows, n_used: int) -> int:
+        def variance(n_leaves: int) -> float:
+            randomizer = self._make_randomizer(n_leaves, len(rows.classes), rows.rows_per_unit)
+            return _variance_per_row(randomizer, n_used)
+
+        return choose_depth(n_used, leaf_counts, variance)
+
+    def _describe_spending(
+        self, design: Design, n_used: int, grouped: bool, leaks: list[str], *, source: Any, deployment: Any
+    ) -> PrivacySpent:
+        """Return the statement on a release about n_used private rows."""
+        randomizer = design.randomizer
+        seeded = (
+            ["random_state is seeded: who knows the seed can undo the noise"] if source == "seeded" else []
+        )
+        reasons = (*leaks, *seeded)
+        declared = [name for name in ("bounds", "classes") if getattr(self, name) is not None]
+        public = ["public rows with their labels"] if design.n_public else []
+        return PrivacySpent(
+            mechanism=randomizer.describe(),
+            epsilon=randomizer.epsilon,
+            relation=randomizer.relation,  # type: ignore[arg-type]
+            unit="group" if grouped else "row",
+            max_rows_per_unit=self.max_rows_per_group if grouped else 1,
+            sensitivity=randomizer.sensitivity,
+            noise_scale=randomizer.noise_scale,
+            noise_source=source,
+            deployment=deployment,
+            public_inputs=(*public, *declared),
+            unprotected=self._unprotected(design, n_used, grouped),
+            claim="not-private" if reasons else "dp",
+            reasons=tuple(reasons),
+        )
+
+    def _unprotected(self, design: Design, n_used: int, grouped: bool) -> dict[str, Any]:
+        protected = self._inputs_to_declare()
+        sources = {}
+        for name in ("bounds", "classes"):
+            if getattr(self, name) is not None:
+                sources[name] = "declared"
+            elif design.n_public:
+                sources[name] = "those of the public rows"
+            else:
+                sources[name] = "READ FROM PRIVATE ROWS" if name in protected else "those of the rows"
+        facts: dict[str, Any] = {
+            self._rows_are_called: n_used,
+            "public rows": design.n_public,
+            "depth": design.partition.max_depth,
+            "leaves": design.partition.n_leaves,
+            **sources,
+        }
+        if "bounds" not in protected:
+            facts["features"] = "ALL features of the private rows: only their labels are protected"
+        if grouped and design.n_public:
+            facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
+        return facts
+
+    #: What private rows are in a statement.
+    _rows_are_called = "private rows"
+
+    def _adopt(self, design: Design, counts: NDArray[np.int64], n_used: int, spent: PrivacySpent) -> None:
+        """Take over a release, whoever collected it, and post-process it."""
+        self.n_features_in_ = design.partition.n_features
+        if design.feature_names is not None:
+            self.feature_names_in_ = np.array(design.feature_names, dtype=object)
+        self.classes_, self.bounds_ = design.classes, design.bounds
+        self.rule_, self.mechanism_ = design.rule, design.randomizer.name
+        self.partition_, self.randomizer_ = design.partition, design.randomizer
+        self.public_counts_ = design.public_counts
+        self.max_depth_ = design.partition.max_depth
+        self.n_leaves_ = design.partition.n_leaves
+        self.report_counts_, self.n_reports_ = counts, n_used
+        self.privacy_spent_ = spent
+        self._post_process()
+
+    def _post_process(self) -> None:
+        """Set weights and probabilities of the leaves: a function of what was released and what is public."""
+        released = self.randomizer_.estimate(self.report_counts_, self.n_reports_)
+        votes = np.column_stack([-released / 2, released / 2]) if released.ndim == 1 else released
+        variance = _variance_per_row(self.randomizer_, self.n_reports_)
+        cells = self.n_reports_ * leaf_shares(self.public_counts_)
+        if self.public_weight == "auto":
+            self.public_weight_ = choose_weight(votes, self.n_reports_, self.public_counts_, variance)
+        else:
+            self.public_weight_ = np.full(self.n_leaves_, float(self.public_weight))
+        self.leaf_proba_ = leaf_probabilities(votes, cells, self.public_counts_, self.public_weight_)
+
+    def repruned(self, *, prune: Any = None, public_weight: Any = None) -> Self:
+        """Return a copy with other post-processing of the same release: no data are needed, nothing is spent.
+
+        Parameters
+        ----------
+        prune : bool or "paper", default=None
+            As in the class. None: as before.
+        public_weight : float or "auto", default=None
+            As in the class. None: as before.
+
+        Returns
+        -------
+        tree : estimator
+            Fitted, with the same ``privacy_spent_`` and ``report_counts_``. The partition stays as it is:
+            pruning judges its leaves by their ancestors.
+
+        Raises
+        ------
+        ValueError
+            A parameter is out of range.
+        """
+        check_is_fitted(self)
+        changed = copy.copy(self)
+        given = {"prune": prune, "public_weight": public_weight}
+        changed.set_params(**{name: value for name, value in given.items() if value is not None})
+        validate_parameter_constraints(
+            TREE_CONSTRAINTS, {name: getattr(changed, name) for name in given}, type(self).__name__
+        )
+        changed._post_process()
+        return changed
+
+    @without_private_text
+    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Return the leaf of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        leaves : ndarray of int32 of shape (n_samples,)
+            Between 0 and ``n_leaves_ - 1``.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return self.partition_.apply(X)
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the class probabilities of every row's leaf.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        leaves = self.apply(X)
+        return self.leaf_proba_[leaves]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of every row's leaf; of equally probable classes the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        leaves = self.apply(X)
+        return self.classes_[np.argmax(self.leaf_proba_, axis=1)][leaves]
+
+
+def _variance_per_row(randomizer: ReleaseMechanism, n_rows: int) -> float:
+    """Variance, a private row, of the difference of two labels' estimates in a leaf."""
+    n_rows = max(n_rows, 1)
+    return float(randomizer.variance(n_rows)[0]) / n_rows

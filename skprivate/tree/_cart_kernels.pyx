@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Level-by-level pieces of the CART partition: bins of the rows, choice of a cut per cell, routing.
+
+Rows of a cell stand side by side, one line of bins a feature, so a cell's histogram reads memory in order.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from ._impurity cimport NEAR, Split, gini_score, is_purer
+
+
+def bin_rows(const double[:, ::1] X, const double[:, ::1] cuts, uint8_t[:, ::1] bins):
+    """Fill `bins[feature, row]` with the number of cuts at or below a value.
+
+    `cuts` holds 255 ascending cuts a feature; NaN stands behind the last one, and is above every value.
+    """
+    cdef Py_ssize_t i, j, step, k
+    with nogil:
+        for i in range(X.shape[0]):
+            for j in range(X.shape[1]):
+                k = 0
+                step = 128
+                while step > 0:
+                    k += step * (X[i, j] >= cuts[j, k + step - 1])
+                    step >>= 1
+                bins[j, i] = <uint8_t>k
+
+
+cdef struct Best:
+    # The best cut of a cell up to now; feature -1: none yet.
+    int32_t feature
+    int32_t cut
+    double score
+    Split split
+
+
+cdef inline int64_t move_left(
+    int32_t* counts, const int32_t[::1] total, int32_t[::1] left, Split* s
+) noexcept nogil:
+    """Move a bin's rows from the right side to the left, and empty the bin."""
+    cdef Py_ssize_t m
+    cdef int64_t here, rows = 0
+    for m in range(total.shape[0]):
+        here = counts[m]
+        counts[m] = 0
+        s.squares_left += here * (2 * left[m] + here)
+        left[m] += <int32_t>here
+        s.squares_right -= here * (2 * (total[m] - left[m]) + here)
+        rows += here
+    s.rows_left += rows
+    s.rows_right -= rows
+    return rows
+
+
+cdef inline double entropy_score(
+    const int32_t[::1] total, const int32_t[::1] left, const double[::1] x_log_x, Split* s
+) noexcept nogil:
+    """Minus the entropy of both sides, weighted by their rows: the higher, the purer."""
+    cdef Py_ssize_t m
+    cdef double left_sum = 0, right_sum = 0
+    for m in range(total.shape[0]):
+        left_sum += x_log_x[left[m]]
+        right_sum += x_log_x[total[m] - left[m]]
+    return (left_sum - x_log_x[s.rows_left]) + (right_sum - x_log_x[s.rows_right])
+
+
+cdef void scan_feature(
+    const uint8_t* bins,
+    const int32_t* labels,
+    Py_ssize_t j,
+    const int32_t[::1] total,
+    const double[::1] x_log_x,
+    int64_t least,
+    int32_t[:, ::1] counts,
+    int32_t[::1] left,
+    Split split,
+    Best* best,
+) noexcept nogil:
+    """Try every cut of a feature; `split` starts with all rows right, `counts` starts and ends 0."""
+    cdef Py_ssize_t i, k, low = bins[0], high = bins[0], m
+    cdef double score
+    cdef bint better
+    for i in range(split.rows_right):
+        k = bins[i]
+        counts[k, labels[i]] += 1
+        low = min(low, k)
+        high = max(high, k)
+    for m in range(total.shape[0]):
+        left[m] = 0
+    for k in range(low, high + 1):
+        if move_left(&counts[k, 0], total, left, &split) == 0:
+            continue
+        if split.rows_left < least or split.rows_right < least:
+            continue
+        if x_log_x.shape[0] > 0:
+            score = entropy_score(total, left, x_log_x, &split)
+            better = score > best.score + NEAR * x_log_x[split.rows_left + split.rows_right]
+        else:
+            score = gini_score(&split)
+            better = best.feature >= 0 and is_purer(&split, score, &best.split, best.score)
+        if better or best.feature < 0:
+            best.feature = <int32_t>j
+            best.cut = <int32_t>k
+            best.score = score
+            best.split = split
+
+
+def choose_cuts(
+    const uint8_t[:, ::1] bins,
+    const int32_t[::1] labels,
+    const int64_t[::1] start,
+    const double[::1] x_log_x,
+    int64_t least,
+    int32_t[:, ::1] counts,
+    int32_t[:, ::1] sums,
+    int32_t[::1] feature,
+    int32_t[::1] cut,
+    int64_t[::1] rows_left,
+):
+    """Fill every cell's best feature and cut, lowest on ties, and the rows that go left; -1, 0, 0 at leaves.
+
+    Cell c holds the rows from `start[c]` on; cut k sends the bins up to k left. `least` is the least number
+    of rows of a side, at least 1. `x_log_x[k]` is k log k for k up to the number of rows, empty for Gini.
+    Scratch: `counts`, 0, of shape (256, n_labels), and `sums` of shape (2, n_labels).
+    """
+    cdef Py_ssize_t c, i, j, m
+    cdef Split split
+    cdef Best best
+    with nogil:
+        for c in range(feature.shape[0]):
+            split = Split(0, 0, start[c + 1] - start[c], 0)
+            best.feature = -1
+            best.cut = 0
+            best.score = 0
+            best.split = split
+            for m in range(sums.shape[1]):
+                sums[0, m] = 0
+            for i in range(start[c], start[c + 1]):
+                sums[0, labels[i]] += 1
+            for m in range(sums.shape[1]):
+                split.squares_right += <int64_t>sums[0, m] * sums[0, m]
+            # A pure cell has one label only.
+            if split.rows_right >= 2 * least and split.squares_right < split.rows_right * split.rows_right:
+                for j in range(bins.shape[0]):
+                    scan_feature(
+                        &bins[j, start[c]], &labels[start[c]], j, sums[0], x_log_x, least, counts, sums[1],
+                        split, &best,
+                    )
+            feature[c] = best.feature
+            cut[c] = best.cut
+            rows_left[c] = best.split.rows_left
+
+
+def part_rows(
+    const uint8_t[:, ::1] bins,
+    const int32_t[::1] labels,
+    const int64_t[::1] start,
+    const int32_t[::1] feature,
+    const int32_t[::1] cut,
+    const int64_t[::1] rows_left,
+    int64_t[::1] place,
+    uint8_t[:, ::1] new_bins,
+    int32_t[::1] new_labels,
+):
+    """Move the rows of every cell that splits, left ones first, to the next level; `place` is scratch."""
+    cdef Py_ssize_t c, i, j
+    cdef int64_t to_left, to_right = 0
+    with nogil:
+        for c in range(feature.shape[0]):
+            if feature[c] < 0:
+                for i in range(start[c], start[c + 1]):
+                    place[i] = -1
+                continue
+            # The cell before this one ends where its right side does.
+            to_left = to_right
+            to_right = to_left + rows_left[c]
+            for i in range(start[c], start[c + 1]):
+                if bins[feature[c], i] <= cut[c]:
+                    place[i] = to_left
+                    to_left += 1
+                else:
+                    place[i] = to_right
+                    to_right += 1
+        for i in range(labels.shape[0]):
+            if place[i] >= 0:
+                new_labels[place[i]] = labels[i]
+        for j in range(bins.shape[0]):
+            for i in range(bins.shape[1]):
+                if place[i] >= 0:
+                    new_bins[j, place[i]] = bins[j, i]

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The central preset: a trusted curator counts the private rows by leaf and label, and adds noise once."""
+
+from typing import Any
+
+from ._base import TREE_CONSTRAINTS, BasePrivateTree
+from ._histogram import NoisyHistogram
+
+
+class DPTreeClassifier(BasePrivateTree):
+    """Differentially private classification tree of a trusted curator, shaped by public rows.
+
+    Public rows build a partition of the feature space; the curator counts the private rows by leaf and label,
+    adds discrete Laplace noise once, and a leaf predicts by the noisy majority together with its public rows.
+    The same tree as `LocallyPrivateTreeClassifier`, for those who hold the rows already: one noise a leaf
+    instead of one a row.
+
+    Parameters
+    ----------
+    epsilon : float or Fraction, default=1.0
+        Privacy loss of the release, > 0 and finite.
+    max_depth : int or "auto", default="auto"
+        Depth of the tree, from 1 to 30, without public rows to 16. "auto": as deep as the noise allows, to
+        12.
+    public_weight : float or "auto", default="auto"
+        Weight of a public row against a private one, between 0 and 1e100. "auto": per leaf, by how far the
+        public labels are from the released counts; 0 uses public rows for the partition only.
+    rule : {"max-edge", "cart", "random"}, default="max-edge"
+        "max-edge" halves the longest edge of a cell that separates the public labels best; "cart" takes the
+        feature and the threshold that do, among at most 255 thresholds a feature; "random" halves a longest
+        edge at random. Without public rows the rule is "random".
+    criterion : {"gini", "entropy"}, default="gini"
+        Impurity of public labels that "max-edge" and "cart" minimise. No effect without public rows.
+    prune : bool or "paper", default=False
+        True: every leaf takes the estimate of the ancestor whose counts and public rows decide most clearly,
+        on the same release. "paper": Algorithm 2 of the paper as printed, for comparison only: it is near
+        chance at a small epsilon. `repruned` changes it after the fact.
+    min_samples_leaf : int, default=0
+        Least number of public rows in a leaf, with "cart" at least 1. No effect without public rows.
+    bounds : pair or dict, default=None
+        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
+        the units of X, from public knowledge. None: those of the public rows; without public rows they are
+        read from private rows, which is a leak. Rows outside are routed like rows on the boundary.
+    classes : array-like of labels, default=None
+        Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
+        without public rows they are read from private rows, which is a leak. A label outside them counts as
+        the first class: silently if it is private, with a warning if it is public.
+    partition_seed : int, default=0
+        Public seed of rule "random".
+    max_rows_per_group : int, default=1
+        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+    random_state : None, int, RandomState or Generator, default=None
+        None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
+    ledger : PrivacyLedger, default=None
+        Charged before any noise is drawn.
+
+    Attributes
+    ----------
+    privacy_spent_ : PrivacySpent
+        What was spent, on what unit, and what is claimed.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    bounds_ : tuple of two ndarrays of shape (n_features,)
+        Lower and upper bounds of X.
+    partition_ : Partition
+        The tree over public data.
+    max_depth_ : int
+        Depth of the tree.
+    n_leaves_ : int
+        Number of leaves.
+    rule_, mechanism_ : str
+        The rule used, and "histogram".
+    randomizer_ : object
+        The noise that was added.
+    report_counts_ : ndarray of int64 of shape (n_leaves,) or (n_leaves, n_classes)
+        Noisy signed counts of the leaves for two classes, noisy counts by label for more: all that was
+        released about private rows.
+    n_reports_ : int
+        Number of private rows that were counted.
+    public_counts_ : ndarray of int64 of shape (n_leaves, n_classes)
+        Public rows by leaf and label.
+    public_weight_ : ndarray of shape (n_leaves,)
+        Weight of a public row in every leaf.
+    leaf_proba_ : ndarray of shape (n_leaves, n_classes)
+        Class probabilities of every leaf.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, where X had string names.
+
+    See Also
+    --------
+    LocallyPrivateTreeClassifier : The same tree from reports of clients who trust nobody.
+    skprivate.PublicPrivateSplit : Cross-validation that tests private rows only.
+    skprivate.PrivacyLedger : Adds up what fits spend.
+
+    Notes
+    -----
+    **Privacy.** Relation: replace-one. With two classes the signed count of every leaf is released, rows of
+    the second class minus rows of the first, with more classes the count of every leaf and label. Replacing a
+    row moves these by 2 in L1 at most, replacing the ``max_rows_per_group`` rows of a person by so many times
+    as much, and exact discrete Laplace noise of scale sensitivity / epsilon is added to each. Everything else
+    is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is trusted. Not
+    protected: the number of private rows that count, the public rows, bounds and classes. A seeded fit, or
+    one that reads bounds or classes from private rows, claims "not-private".
+
+    With two classes ``predict_proba`` takes the number of private rows in a leaf from the public ones
+    (P_X = Q_X).
+
+    References
+    ----------
+    Ma, Yang, Optimal locally private nonparametric classification with public data, 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPTreeClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(20000, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> is_public = np.arange(20000) < 50
+    >>> tree = DPTreeClassifier(epsilon=1.0, bounds=(0, 1), classes=[0, 1])
+    >>> tree = tree.fit(X, y, is_public=is_public)
+    >>> bool(tree.score(X, y) > 0.95)
+    True
+    >>> tree.privacy_spent_.private, tree.privacy_spent_.epsilon
+    (True, Fraction(1, 1))
+    """
+
+    _deployment = "curator"
+
+    _parameter_constraints: dict[str, list[Any]] = TREE_CONSTRAINTS
+
+    def __init__(
+        self,
+        epsilon: Any = 1.0,
+        *,
+        max_depth: Any = "auto",
+        public_weight: Any = "auto",
+        rule: str = "max-edge",
+        criterion: str = "gini",
+        prune: Any = False,
+        min_samples_leaf: int = 0,
+        bounds: Any = None,
+        classes: Any = None,
+        partition_seed: int = 0,
+        max_rows_per_group: int = 1,
+        random_state: Any = None,
+        ledger: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.max_depth = max_depth
+        self.public_weight = public_weight
+        self.rule = rule
+        self.criterion = criterion
+        self.prune = prune
+        self.min_samples_leaf = min_samples_leaf
+        self.bounds = bounds
+        self.classes = classes
+        self.partition_seed = partition_seed
+        self.max_rows_per_group = max_rows_per_group
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> NoisyHistogram:
+        return NoisyHistogram(self.epsilon, n_cells, n_labels, rows_per_unit)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""DPTreeClassifier: sensitivity by fuzz and reached, exact noise, audit, groups, refusals."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier, PrivacyLedger, config_context
+from skprivate.datasets import make_posterior_drift
+from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
+from skprivate.noise import DiscreteLaplaceMechanism
+from skprivate.tree._histogram import NoisyHistogram
+
+X, Y, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)
+BINARY = {"bounds": (0.0, 1.0), "classes": [0, 1]}
+
+
+class NoNoise:
+    def __init__(self, mechanism):
+        self.mechanism = mechanism
+
+    def __getattr__(self, name):
+        return getattr(self.mechanism, name)
+
+    def randomize(self, values, random_state=None):
+        return np.asarray(values)
+
+
+def exact_counts(n_cells, n_labels, categories, rows_per_unit=1):
+    histogram = NoisyHistogram(1.0, n_cells, n_labels, rows_per_unit)
+    histogram._mechanism = NoNoise(histogram._mechanism)
+    return histogram.simulate(categories)
+
+
+class TestSensitivity:
+    @pytest.mark.parametrize("n_labels", [2, 3])
+    @pytest.mark.parametrize("rows_per_unit", [1, 3])
+    def test_is_reached_by_extreme_neighbours_and_never_passed(self, n_labels, rows_per_unit):
+        rest = np.array([0, 1, 2])
+        distances = set()
+        for first, second in itertools.product(range(3 * n_labels), repeat=2):
+            counts = [
+                exact_counts(3, n_labels, np.concatenate([rest, np.full(rows_per_unit, category)]))
+                for category in (first, second)
+            ]
+            distances.add(int(np.abs(counts[0] - counts[1]).sum()))
+        assert (
+            max(distances) == 2 * rows_per_unit == NoisyHistogram(1.0, 3, n_labels, rows_per_unit).sensitivity
+        )
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.data())
+    def test_fuzz(self, data):
+        n_labels, cap = data.draw(st.integers(2, 4)), data.draw(st.integers(1, 4))
+        category = st.integers(0, 4 * n_labels - 1)
+        rest = data.draw(st.lists(category, max_size=8))
+        mine, theirs = (data.draw(st.lists(category, min_size=cap, max_size=cap)) for _ in range(2))
+        difference = exact_counts(4, n_labels, np.array(rest + mine)) - exact_counts(
+            4, n_labels, np.array(rest + theirs)
+        )
+        assert np.abs(difference).sum() <= NoisyHistogram(1.0, 4, n_labels, cap).sensitivity
+
+
+def audited_epsilon(draws_first, draws_second, threshold):
+    """Lower bound on epsilon, 99.9 % sure, from one event fixed beforehand."""
+    hits = [int(np.count_nonzero(draws >= threshold)) for draws in (draws_first, draws_second)]
+    n = len(draws_first)
+    low = stats.beta.ppf(0.0005, hits[0], n - hits[0] + 1)
+    high = stats.beta.ppf(0.9995, hits[1] + 1, n - hits[1])
+    return float(np.log(low / high))
+
+
+def test_audit_catches_half_the_noise():
+    # One row flips its label in a leaf of its own: the signed count moves by 2.
+    n = 100_000
+    honest = DiscreteLaplaceMechanism(1.5, 2)
+    planted = DiscreteLaplaceMechanism(3.0, 2)
+    bounds = []
+    for mechanism in (honest, planted):
+        first = mechanism.randomize(np.full(n, 1), np.random.default_rng(0))
+        second = mechanism.randomize(np.full(n, -1), np.random.default_rng(1))
+        bounds.append(audited_epsilon(first, second, 1))
+    assert bounds[0] <= 1.5 < bounds[1]
+    # And this is the mechanism that the estimator uses.
+    tree = DPTreeClassifier(1.5, **BINARY).fit(X, Y, is_public=IS_PUBLIC)
+    assert tree.privacy_spent_.noise_scale == honest.scale == 2
+    assert tree.privacy_spent_.epsilon == honest.epsilon == 1
+
+
+class TestPrivacy:
+    def test_what_is_claimed(self):
+        spent = DPTreeClassifier(Fraction(1, 2), **BINARY).fit(X, Y, is_public=IS_PUBLIC).privacy_spent_
+        assert (spent.epsilon, spent.relation, spent.deployment) == (Fraction(1, 2), "replace-one", "curator")
+        assert (spent.sensitivity, spent.noise_scale, spent.private) == (2, 4, True)
+        assert spent.unprotected["private rows"] == 4000
+
+    def test_groups_multiply_the_sensitivity(self):
+        groups = np.repeat(np.arange(1050), 4)
+        tree = DPTreeClassifier(1.0, max_rows_per_group=3, **BINARY)
+        tree.fit(X, Y, is_public=IS_PUBLIC, groups=groups)
+        spent = tree.privacy_spent_
+        assert (spent.sensitivity, spent.unit, spent.max_rows_per_unit) == (6, "group", 3)
+        assert tree.n_reports_ == spent.unprotected["private rows"] == 3000
+        without = DPTreeClassifier(1.0, max_rows_per_group=3, **BINARY).fit(X, Y, is_public=IS_PUBLIC)
+        assert (without.privacy_spent_.sensitivity, without.privacy_spent_.unit) == (2, "row")
+
+    def test_leaks_and_strict_mode(self):
+        with config_context(strict=True), pytest.raises(PrivacyLeakError, match="bounds"):
+            DPTreeClassifier(classes=[0, 1]).fit(X, Y)
+
+    def test_noise_is_fresh_and_added_to_every_count(self):
+        runs = [
+            DPTreeClassifier(0.5, max_depth=4, **BINARY).fit(X, Y, is_public=IS_PUBLIC) for _ in range(200)
+        ]
+        counts = np.array([run.report_counts_ for run in runs])
+        leaves = runs[0].apply(X[~IS_PUBLIC])
+        exact = np.bincount(leaves, 2.0 * Y[~IS_PUBLIC] - 1, minlength=runs[0].n_leaves_)
+        variance = runs[0].randomizer_.variance(4000)[0]
+        # 16 means and variances at 6 standard errors (of a Laplace draw): false alarm below 1e-6.
+        assert np.abs(counts.mean(axis=0) - exact).max() < 6 * np.sqrt(variance / 200)
+        assert np.abs(counts.var(axis=0) / variance - 1).max() < 6 * np.sqrt(5 / 200)
+
+    def test_ledger(self, tmp_path):
+        ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
+        tree = DPTreeClassifier(0.75, ledger=ledger, **BINARY)
+        tree.fit(X, Y, is_public=IS_PUBLIC)
+        with pytest.raises(BudgetExceededError):
+            tree.fit(X, Y, is_public=IS_PUBLIC)
+        (entry,) = ledger.entries()
+        assert (entry.estimator, entry.relation) == ("DPTreeClassifier", "replace-one")
+
+    def test_an_epsilon_that_cannot_be_realised(self):
+        with pytest.raises(ValueError, match="too small"):
+            DPTreeClassifier(1e-300, **BINARY).fit(X, Y, is_public=IS_PUBLIC)
+
+
+def test_better_than_local_reports_at_one_epsilon():
+    X_test, y_test, _ = make_posterior_drift(5000, 0, random_state=9)
+    means = [
+        np.mean([kind(0.5, **BINARY).fit(X, Y, is_public=IS_PUBLIC).score(X_test, y_test) for _ in range(5)])
+        for kind in (DPTreeClassifier, LocallyPrivateTreeClassifier)
+    ]
+    assert means[0] > means[1] + 0.03
+
+
+def test_same_partition_rule_as_the_local_tree():
+    trees = [
+        kind(1.0, max_depth=5, **BINARY).fit(X, Y, is_public=IS_PUBLIC)
+        for kind in (DPTreeClassifier, LocallyPrivateTreeClassifier)
+    ]
+    assert trees[0].partition_ == trees[1].partition_
