@@ -10,22 +10,32 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from . import LocallyPrivateTreeClassifier, config_context
+from . import DPTreeClassifier, LocallyPrivateTreeClassifier, config_context
 from .datasets import make_posterior_drift
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 REPETITIONS = 5
 # A public row outweighs any private noise at this weight.
 PUBLIC_ONLY = 1e12
+# Column -> the tree that fills it.
+METHODS: dict[str, Callable[..., Any]] = {
+    "public only": partial(LocallyPrivateTreeClassifier, public_weight=PUBLIC_ONLY),
+    "private only": partial(LocallyPrivateTreeClassifier, public_weight=0.0),
+    "both": LocallyPrivateTreeClassifier,
+    "both, pruned": partial(LocallyPrivateTreeClassifier, prune=True),
+    "labels alone": partial(LocallyPrivateTreeClassifier, protect="label"),
+    "central": DPTreeClassifier,
+}
 
 Item = TypeVar("Item")
 
@@ -55,6 +65,14 @@ def _draw_breast_cancer(seed: int) -> tuple[Any, ...]:
     return X_train, y_train, np.arange(len(X_train)) < 60, X_test, y_test
 
 
+def _draw_iris(seed: int) -> tuple[Any, ...]:
+    X, y = load_iris(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(
+        X[:, 2:], y, test_size=0.3, random_state=seed, stratify=y
+    )
+    return X_train, y_train, np.arange(len(X_train)) < 30, X_test, y_test
+
+
 def _problems() -> list[Problem]:
     return [
         Problem(
@@ -66,6 +84,11 @@ def _problems() -> list[Problem]:
             "Breast cancer (from scikit-learn): 338 private and 60 public rows, bounds from public rows",
             _draw_breast_cancer,
             {"classes": [0, 1]},
+        ),
+        Problem(
+            "Iris (from scikit-learn), three classes: 75 private and 30 public rows, petals only",
+            _draw_iris,
+            {"classes": [0, 1, 2], "bounds": ([0, 0], [8, 3])},
         ),
     ]
 
@@ -85,17 +108,15 @@ def _progress(items: Iterable[Item], total: int) -> Iterator[Item]:
 
 def _evaluate(problem: Problem) -> LocallyPrivateTreeClassifier:
     """Fill the problem's scores; return one of its trees."""
-    weights = {"public only": PUBLIC_ONLY, "private only": 0.0, "both": "auto"}
-    scores = {name: np.zeros((len(EPSILONS), REPETITIONS)) for name in [*weights, "non-private"]}
+    scores = {name: np.zeros((len(EPSILONS), REPETITIONS)) for name in [*METHODS, "non-private"]}
     runs = [(r, e) for r in range(REPETITIONS) for e in range(len(EPSILONS))]
     for repetition, index in _progress(runs, len(runs)):
         X, y, is_public, X_test, y_test = problem.draw(repetition)
-        for name, weight in weights.items():
-            tree = LocallyPrivateTreeClassifier(EPSILONS[index], public_weight=weight, **problem.parameters)
-            tree.fit(X, y, is_public=is_public)
+        for name, method in METHODS.items():
+            tree = method(EPSILONS[index], **problem.parameters).fit(X, y, is_public=is_public)
             scores[name][index, repetition] = tree.score(X_test, y_test)
-        if EPSILONS[index] == 1.0:
-            shown = tree
+            if (name, EPSILONS[index]) == ("both", 1.0):
+                shown = tree
         if index == 0:
             plain = DecisionTreeClassifier(max_depth=6, min_samples_leaf=5, random_state=0).fit(X, y)
             scores["non-private"][:, repetition] = plain.score(X_test, y_test)
@@ -114,8 +135,8 @@ def _print_table(problem: Problem) -> None:
 def _draw_picture(problems: list[Problem], tree: LocallyPrivateTreeClassifier, path: Path) -> None:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 3.8), layout="constrained")
-    axes = figure.subplots(1, 3)
+    figure = Figure(figsize=(15, 3.8), layout="constrained")
+    axes = figure.subplots(1, 4)
     for axis, problem in zip(axes, problems, strict=False):
         for name, values in problem.scores.items():
             middle, spread = values.mean(axis=1), values.std(axis=1)
@@ -126,9 +147,9 @@ def _draw_picture(problems: list[Problem], tree: LocallyPrivateTreeClassifier, p
         axis.set(xscale="log", xlabel="epsilon", ylabel="accuracy", title=problem.title.split(":")[0])
         axis.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
         axis.minorticks_off()
-    axes[0].legend(fontsize=8)
-    _draw_tree(axes[2], tree)
-    figure.colorbar(axes[2].collections[0], ax=axes[2], label="estimated P(y = 1)")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(METHODS) + 1)
+    _draw_tree(axes[3], tree)
+    figure.colorbar(axes[3].collections[0], ax=axes[3], label="estimated P(y = 1)")
     figure.savefig(path, dpi=110)
 
 
@@ -156,8 +177,11 @@ def main(arguments: list[str] | None = None) -> None:
     picture: Path = parser.parse_args(arguments).picture
     if picture.suffix != ".png" or not picture.parent.is_dir() or not os.access(picture.parent, os.W_OK):
         parser.error(f"{picture} must be a .png file in a folder that exists and can be written")
-    print("Locally private classification trees. Every private row sends one epsilon-LDP report; the reports")
-    print(f"are drawn here, so this is a simulation of clients. Mean accuracy of {REPETITIONS} repetitions:")
+    print(
+        "Private classification trees. Every private row sends one epsilon-LDP report, of its leaf and label,"
+    )
+    print("or of its label alone; the reports are drawn here, so this is a simulation of clients. A central")
+    print(f"curator adds noise once. Mean accuracy of {REPETITIONS} repetitions:")
     problems = _problems()
     with config_context(strict=True):
         trees = []

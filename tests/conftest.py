@@ -1,8 +1,78 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings of the whole suite."""
+"""Settings of the whole suite; statistics and scripted entropy for the tests of noise and randomizers."""
 
 import os
 
-# Set before numpy is imported by a test: two workers of pytest-xdist share the machine.
+# Set before numpy is imported: two workers of pytest-xdist share the machine.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+
+import math  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+from scipy import stats  # noqa: E402
+
+
+class ScriptedEntropy:
+    """Hands out given bytes, then zeros; remembers the requests and the chunks themselves."""
+
+    def __init__(self, script: bytes = b"") -> None:
+        self.script = script
+        self.requests: list[int] = []
+        self.chunks: list[bytes] = []
+
+    def random_bytes(self, n: int) -> bytes:
+        chunk = (self.script[:n] + bytes(n))[:n]
+        chunk = bytes(bytearray(chunk))  # fresh: the stream overwrites it
+        self.script = self.script[n:]
+        self.requests.append(n)
+        self.chunks.append(chunk)
+        return chunk
+
+
+@pytest.fixture
+def scripted_entropy() -> type[ScriptedEntropy]:
+    return ScriptedEntropy
+
+
+@pytest.fixture
+def bit_script() -> Callable[[list[tuple[int, int]]], bytes]:
+    """Bytes from (value, width) fields, in the order in which a stream reads them."""
+
+    def pack(fields: list[tuple[int, int]]) -> bytes:
+        text = "".join(f"{value:0{width}b}"[::-1] for value, width in fields)
+        text += "0" * (-len(text) % 64)
+        return int(text[::-1], 2).to_bytes(len(text) // 8, "little")
+
+    return pack
+
+
+@pytest.fixture
+def assert_fits() -> Callable[[str, np.ndarray, np.ndarray], None]:
+    """Chi-square test; a right sampler fails with probability 1e-7 (over the choice of the seed)."""
+
+    def check(name: str, counts: np.ndarray, probabilities: np.ndarray) -> None:
+        expected = counts.sum() * np.asarray(probabilities, dtype=float)
+        assert expected.min() > 10
+        assert math.isclose(expected.sum(), counts.sum(), rel_tol=1e-9)
+        statistic = float(((counts - expected) ** 2 / expected).sum())
+        p_value = stats.chi2.sf(statistic, counts.size - 1)
+        print(f"{name}: chi-square {statistic:.1f} on {counts.size - 1} degrees, p = {p_value:.3g}")
+        assert p_value > 1e-7
+
+    return check
+
+
+@pytest.fixture
+def epsilon_lower_bound() -> Callable[..., float]:
+    """Clopper-Pearson lower bound on epsilon from the counts of one event on two neighbours."""
+
+    def bound(likely: int, unlikely: int, trials: int, confidence: float = 0.999) -> float:
+        miss = (1 - confidence) / 2
+        low = stats.beta.ppf(miss, likely, trials - likely + 1) if likely else 0.0
+        high = stats.beta.ppf(1 - miss, unlikely + 1, trials - unlikely) if unlikely < trials else 1.0
+        return math.log(low / high) if low > 0 else 0.0
+
+    return bound

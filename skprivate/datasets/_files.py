@@ -9,15 +9,16 @@ from typing import Any
 from sklearn.datasets import get_data_home
 
 
-def locate(folder: str, filename: str, sha256: str, *, data_home: Any, source: str) -> Path:
+def locate(folder: str, filename: str, sha256: str | tuple[str, ...], *, data_home: Any, source: str) -> Path:
     """Return the path of a data file after checking its hash.
 
     Parameters
     ----------
     folder, filename : str
         Place below the data folder.
-    sha256 : str
-        Hash of the expected content, in hexadecimal digits.
+    sha256 : str or tuple of str
+        Hash of the expected content, in hexadecimal digits; several where the file circulates in several
+        forms.
     data_home : path-like or None
         The data folder. None: the folder named by the environment variable SKPRIVATE_DATA, else
         ``skprivate`` in scikit-learn's data folder.
@@ -44,6 +45,9 @@ def locate(folder: str, filename: str, sha256: str, *, data_home: Any, source: s
             "that holds it with data_home or the environment variable SKPRIVATE_DATA."
         )
     found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != sha256:
-        raise ValueError(f"{path} is not the expected file: its SHA-256 is {found}, expected {sha256}.")
+    known = (sha256,) if isinstance(sha256, str) else sha256
+    if found not in known:
+        raise ValueError(
+            f"{path} is not the expected file: its SHA-256 is {found}, expected {' or '.join(known)}."
+        )
     return path

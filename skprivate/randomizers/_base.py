@@ -358,3 +358,8 @@ def response(epsilon: Fraction, n_others: int | Fraction) -> tuple[int, Fraction
         if odds > 1:
             return threshold, odds
     raise ValueError("epsilon is too small: a 64-bit threshold cannot tell it from 0.")
+
+
+def rough_excess(epsilon: Fraction) -> float:
+    """exp(epsilon) - 1 in floats, within the range where a choice of a parameter depends on it."""
+    return math.expm1(float(min(max(epsilon, _LEAST_EPSILON), Fraction(40))))

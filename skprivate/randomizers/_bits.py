@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reports of one bit per category: subset selection and unary encoding."""
 
-import math
 from abc import abstractmethod
 from fractions import Fraction
 from typing import Any
@@ -15,7 +14,7 @@ from ..noise._response import WORD
 from ..noise._sampling_kernels import fill_binomial
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
-from ._base import IntArray, response
+from ._base import IntArray, response, rough_excess
 from ._bit_kernels import count_bits, randomize_subset, randomize_unary
 from ._counted import CountedRandomizer
 
@@ -153,7 +152,7 @@ class SubsetRandomizer(_BitRandomizer):
         return subset_size
 
     def _best_size(self) -> int:
-        excess = math.expm1(min(float(self.epsilon), 40.0))
+        excess = rough_excess(self.epsilon)
         # Without the rounding to whole numbers, K / (e + 1) is the best.
         middle = int(self.n_categories / (excess + 2))
         largest = self.n_categories // 2
@@ -170,7 +169,7 @@ class SubsetRandomizer(_BitRandomizer):
         return f"subset selection on (cell, label) (K={self.n_categories}, d={self.subset_size})"
 
     def _bits_per_report(self) -> int:
-        return 17 + self.subset_size * (self.n_categories.bit_length() + 1)
+        return 17 + self.subset_size * (self.n_categories.bit_length() + 6)
 
     def _fill(self, categories: IntArray, stream: WordStream, reports: NDArray[np.uint8]) -> None:
         randomize_subset(categories, self.n_categories, self.subset_size, self.threshold, stream, reports)

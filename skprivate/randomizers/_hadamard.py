@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Block-Hadamard reports: two bytes a client, and near the least variance a signed report can have."""
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from ..noise._entropy import Entropy
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
-from ._base import FloatArray, IntArray, LocalRandomizer, response
+from ._base import FloatArray, IntArray, LocalRandomizer, response, rough_excess
 from ._report_kernels import count_signs, randomize_hadamard
 
 # A report holds its (block, row) index and one sign bit.
@@ -118,7 +117,7 @@ class HadamardRandomizer(LocalRandomizer):
 
     def _best_blocks(self) -> int:
         candidates = [1 << k for k in range(self.n_padded.bit_length())]
-        excess = math.expm1(min(float(self.epsilon), 40.0))
+        excess = rough_excess(self.epsilon)
         return min(candidates, key=lambda blocks: _uniform_variance(excess, blocks) + 1 / blocks)
 
     def describe(self) -> str:

@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -28,7 +29,7 @@ MECHANISMS: dict[str, type[LocalRandomizer]] = {
 # Only where the cell is public may the label go alone, so no name of a mechanism stands for it.
 _RESTORABLE: dict[str, type[LocalRandomizer]] = {**MECHANISMS, LabelRandomizer.name: LabelRandomizer}
 _CANDIDATES: tuple[type[LocalRandomizer], ...] = (HadamardRandomizer, KRRRandomizer, UnaryRandomizer)
-# What fewer bytes may cost, against the variance of subset selection.
+# What fewer bytes may cost in variance.
 _TOLERANCE = 1.05
 _FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
 
@@ -42,7 +43,8 @@ def make_randomizer(
     ----------
     mechanism : {"auto", "hadamard", "krr", "subset", "unary", "signed-laplace", "laplace"}
         "auto": of the first four, the one with the fewest bytes per report whose exact variance is at most
-        1.05 times that of subset selection; of two with equal bytes, the one of less variance.
+        1.05 times the least; of two with equal bytes, the one of less variance. With more than two labels the
+        least is that of subset selection; with two, signed Hadamard reports can have less.
     epsilon : float or Fraction
         Privacy loss of one report, > 0 and finite.
     n_cells : int
@@ -117,18 +119,11 @@ def randomizer_from_dict(description: Mapping[str, Any]) -> LocalRandomizer:
 
 
 def _cheapest(epsilon: float | Fraction, n_cells: int, n_labels: int) -> LocalRandomizer:
-    best: LocalRandomizer = SubsetRandomizer(epsilon, n_cells, n_labels)
-    limit = _TOLERANCE * best._even_variance()
+    made: list[LocalRandomizer] = [SubsetRandomizer(epsilon, n_cells, n_labels)]
     for kind in _CANDIDATES:
-        try:
-            other = kind(epsilon, n_cells, n_labels)
-        except ValueError:
-            # It has its own least epsilon or largest number of cells; subset selection took them.
-            continue
-        if other._even_variance() <= limit and _cost(other) < _cost(best):
-            best = other
-    return best
-
-
-def _cost(randomizer: LocalRandomizer) -> tuple[int, float]:
-    return randomizer.report_bytes, randomizer._even_variance()
+        # Each has its own least epsilon and largest number of cells; subset selection took these.
+        with suppress(ValueError):
+            made.append(kind(epsilon, n_cells, n_labels))
+    limit = _TOLERANCE * min(randomizer._even_variance() for randomizer in made)
+    enough = [randomizer for randomizer in made if randomizer._even_variance() <= limit]
+    return min(enough, key=lambda randomizer: (randomizer.report_bytes, randomizer._even_variance()))

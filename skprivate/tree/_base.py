@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..accounting import PrivacySpent
@@ -28,10 +29,12 @@ from ..utils import (
     select_rows,
 )
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+from ._decision import check_pruning, decide, variance_per_row
 from ._design import Design, ReleaseMechanism
-from ._estimation import DEEPEST, choose_depth, choose_weight, leaf_probabilities, leaf_shares
+from ._estimation import DEEPEST, choose_depth
 from ._leaf_kernels import count_leaves
 from ._partition import CRITERIA, RULES, build_partition
+from ._pruning import paper_depth
 from ._rows import Rows, classes_of, declared_classes, warn_of_unknown_labels
 
 FloatArray = NDArray[np.float64]
@@ -172,6 +175,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Settle everything public: the partition at its final depth, and what is run on the categories."""
         lower, upper = rows.bounds
         n_labels = len(rows.classes)
+        check_pruning(self.prune, n_labels)
         rule = self.rule if len(rows.public_X) else "random"
         partition = build_partition(
             rows.public_X,
@@ -212,11 +216,16 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         return int(self.max_depth)
 
     def _automatic_depth(self, leaf_counts: NDArray[np.int64], rows: Rows, n_used: int) -> int:
+        lower, upper = rows.bounds
+        n_features = max(int(np.count_nonzero(lower < upper)), 1)
+        if self.prune == "paper":
+            return min(paper_depth(n_used, len(rows.public_X), n_features, float(self.epsilon)), DEEPEST)
+
         def variance(n_leaves: int) -> float:
             randomizer = self._make_randomizer(n_leaves, len(rows.classes), rows.rows_per_unit)
-            return _variance_per_row(randomizer, n_used)
+            return variance_per_row(randomizer, n_used)
 
-        return choose_depth(n_used, leaf_counts, variance)
+        return choose_depth(n_used, leaf_counts, variance, n_features)
 
     def _describe_spending(
         self, design: Design, n_used: int, grouped: bool, leaks: list[str], *, source: Any, deployment: Any
@@ -287,16 +296,17 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._post_process()
 
     def _post_process(self) -> None:
-        """Set weights and probabilities of the leaves: a function of what was released and what is public."""
-        released = self.randomizer_.estimate(self.report_counts_, self.n_reports_)
-        votes = np.column_stack([-released / 2, released / 2]) if released.ndim == 1 else released
-        variance = _variance_per_row(self.randomizer_, self.n_reports_)
-        cells = self.n_reports_ * leaf_shares(self.public_counts_)
-        if self.public_weight == "auto":
-            self.public_weight_ = choose_weight(votes, self.n_reports_, self.public_counts_, variance)
-        else:
-            self.public_weight_ = np.full(self.n_leaves_, float(self.public_weight))
-        self.leaf_proba_ = leaf_probabilities(votes, cells, self.public_counts_, self.public_weight_)
+        design = Design(
+            self.partition_, self.randomizer_, self.classes_, self.bounds_, self.rule_, self.public_counts_
+        )
+        decision = decide(design, self.report_counts_, self.n_reports_, self.public_weight, self.prune)
+        self.public_weight_ = decision.weight
+        self.leaf_proba_, self.leaf_depth_ = decision.probabilities, decision.depth
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.prune != "paper"
+        return tags
 
     def repruned(self, *, prune: Any = None, public_weight: Any = None) -> Self:
         """Return a copy with other post-processing of the same release: no data are needed, nothing is spent.
@@ -326,6 +336,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         validate_parameter_constraints(
             TREE_CONSTRAINTS, {name: getattr(changed, name) for name in given}, type(self).__name__
         )
+        check_pruning(changed.prune, len(changed.classes_))
         changed._post_process()
         return changed
 
@@ -374,9 +385,3 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         leaves = self.apply(X)
         return self.classes_[np.argmax(self.leaf_proba_, axis=1)][leaves]
-
-
-def _variance_per_row(randomizer: ReleaseMechanism, n_rows: int) -> float:
-    """Variance, a private row, of the difference of two labels' estimates in a leaf."""
-    n_rows = max(n_rows, 1)
-    return float(randomizer.variance(n_rows)[0]) / n_rows

@@ -83,6 +83,8 @@ class DPTreeClassifier(BasePrivateTree):
         Weight of a public row in every leaf.
     leaf_proba_ : ndarray of shape (n_leaves, n_classes)
         Class probabilities of every leaf.
+    leaf_depth_ : ndarray of int of shape (n_leaves,)
+        Depth of the node whose estimate a leaf takes: ``max_depth_`` where it takes its own.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)

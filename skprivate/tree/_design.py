@@ -78,6 +78,12 @@ class Design:
     feature_names: tuple[str, ...] | None = None
 
     @property
+    def n_features(self) -> int:
+        """Number of columns that can be split, at least 1."""
+        lower, upper = self.bounds
+        return max(int(np.count_nonzero(lower < upper)), 1)
+
+    @property
     def n_public(self) -> int:
         """Number of public rows."""
         return int(self.public_counts.sum())

@@ -12,21 +12,28 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+# Public rows, or sums of them over leaves.
+Counts = NDArray[np.int64] | NDArray[np.float64]
 
 #: Deepest tree that the automatic rule considers.
 DEEPEST = 12
 # Average number of reports in a leaf below which labels are too few, whatever the noise.
-_LEAST_REPORTS = 8
-# Least variance of public labels around private ones that is believed.
+_LEAST_REPORTS = 16
+# Least variance of public labels around private ones that is believed, in units of one row's own variance.
 _LEAST_DRIFT = 0.003
+# Standard errors that the drift is believed to lie above its estimate: trusting wrong public rows costs more
+# than mistrusting right ones.
+_CAUTION = 0.5
 
 
-def choose_depth(n_reports: int, leaf_counts: IntArray, variance: Callable[[int], float]) -> int:
+def choose_depth(
+    n_reports: int, leaf_counts: IntArray, variance: Callable[[int], float], n_features: int = 2
+) -> int:
     """Return the depth p in 1..12 at which n reports still carry their leaves.
 
-    The largest p with ``p <= round(log2(n / v(p)) / 3)``, where v(p) is the variance of one report about a
-    leaf of the depth-p partition, and with at least eight reports a leaf on average; 1 if there is none. The
-    second condition counts only where epsilon is so large that v vanishes, and sampling alone limits.
+    The largest p with ``p <= round(log2(2 n / (d v(p))) / 3)``, where v(p) is the variance of one report
+    about a leaf of the depth-p partition, and with at least 16 reports a leaf on average; 1 if there is none.
+    The second condition counts only where v vanishes, as for a trusted curator, and sampling alone limits.
 
     Parameters
     ----------
@@ -36,74 +43,180 @@ def choose_depth(n_reports: int, leaf_counts: IntArray, variance: Callable[[int]
         Number of leaves of the partition at every depth.
     variance : callable
         v as a function of the number of leaves.
+    n_features : int, default=2
+        Number of features d, at least 1; 1 counts as 2.
 
     Returns
     -------
     depth : int
     """
     deepest = min(DEEPEST, len(leaf_counts) - 1)
+    per_feature = n_reports * 2 / max(n_features, 2)
     for depth in range(deepest, 1, -1):
         if _LEAST_REPORTS * leaf_counts[depth] > n_reports:
             continue
-        supported = math.floor(math.log2(n_reports / variance(int(leaf_counts[depth]))) / 3 + 0.5)
+        supported = math.floor(math.log2(per_feature / variance(int(leaf_counts[depth]))) / 3 + 0.5)
         if depth <= supported:
             return depth
     return min(1, deepest)
 
 
-def leaf_shares(public_counts: IntArray) -> FloatArray:
-    """Return the share of rows in every leaf, from public rows, one pseudo-row a leaf."""
-    per_leaf = public_counts.sum(axis=1)
-    return (per_leaf + 1.0) / (per_leaf.sum() + len(per_leaf))
+def leaf_shares(
+    public_counts: Counts,
+    n_reports: int = 0,
+    cells: FloatArray | None = None,
+    variance: float | FloatArray = 0.0,
+) -> FloatArray:
+    """Return the share of private rows in every leaf.
 
-
-def choose_weight(votes: FloatArray, n_reports: int, public_counts: IntArray, variance: float) -> FloatArray:
-    """Return the weight of a public row against a private one, per leaf.
-
-    The mean squared distance b2 between public and private labels is estimated from the same reports by
-    moments; a leaf's public sum then has variance growing with b2, and the weight is the ratio of the
-    precisions. Misleading public rows lose their weight.
+    From public rows, one pseudo-row a leaf; where the release tells the private cells, moved towards these
+    as far as their noise allows (James-Stein), so that P(X) need not be the public rows'.
 
     Parameters
     ----------
-    signed : ndarray of shape (n_leaves,)
-        Unbiased estimates of the private signed label sums.
+    public_counts : ndarray of int of shape (n_leaves, n_labels)
+        Public rows by leaf and label.
+    n_reports : int
+        Number of private reports; used with `cells`.
+    cells : ndarray of shape (n_leaves,), default=None
+        Unbiased estimates of the private rows in the leaves.
+    variance : float or ndarray of shape (n_leaves,)
+        Variance of one report about the difference of two labels in a leaf.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_leaves,)
+        Positive, with sum 1.
+    """
+    per_leaf = public_counts.sum(axis=1)
+    shares: FloatArray = (per_leaf + 1.0) / (per_leaf.sum() + len(per_leaf))
+    if cells is None or n_reports == 0:
+        return shares
+    apart = cells / n_reports - shares
+    # A label's estimate has half the variance of a difference; a cell is the sum of its labels.
+    per_report = 0.5 * public_counts.shape[1] * float(np.broadcast_to(variance, len(cells)).sum())
+    noise = (per_report + 1.0) / n_reports
+    trust = max(0.0, 1.0 - noise / max(float(np.sum(apart**2)), 1e-300))
+    moved: FloatArray = np.maximum(shares + trust * apart, 1.0 / (n_reports + len(cells)))
+    return moved / moved.sum()
+
+
+def estimate_drift(
+    votes: FloatArray,
+    n_reports: int,
+    public_counts: Counts,
+    variance: float | FloatArray,
+    cells: FloatArray | None = None,
+) -> float:
+    """Return how far public labels lie from private ones: a mean square, 0.003 to 1, by moments.
+
+    What private and public sums differ by, minus what noise and sampling explain, plus half a standard error,
+    in units of the variance of a single row's label.
+
+    Parameters
+    ----------
+    votes, n_reports, public_counts, variance, cells
+        As in `choose_weight`; there is at least one public row.
+
+    Returns
+    -------
+    drift : float
+    """
+    n_labels = votes.shape[1]
+    sampled = 2 / n_labels
+    shares = leaf_shares(public_counts, n_reports, cells, variance)
+    ratio = n_reports / public_counts.sum() * shares / leaf_shares(public_counts)
+    difference = votes - ratio[:, np.newaxis] * public_counts
+    difference -= difference.mean(axis=1, keepdims=True)
+    distance = 2 / (n_labels - 1) * np.sum(difference**2)
+    public_rows = public_counts.sum() * leaf_shares(public_counts)
+    explained = n_reports * variance + sampled * (n_reports * shares + ratio**2 * public_rows)
+    error = math.sqrt(2 * np.sum(explained**2))
+    scale = sampled * np.sum((n_reports * shares) ** 2)
+    drift = (distance - np.sum(explained) + _CAUTION * error) / scale
+    return float(np.clip(drift, _LEAST_DRIFT, 1.0))
+
+
+def choose_weight(
+    votes: FloatArray,
+    n_reports: int,
+    public_counts: Counts,
+    variance: float | FloatArray,
+    cells: FloatArray | None = None,
+) -> FloatArray:
+    """Return the weight of a public row against a private one, per leaf.
+
+    The drift between public and private labels is estimated from the same reports; a leaf's public sum then
+    has a variance that grows with it, and the weight is the ratio of the precisions. Misleading public rows
+    lose their weight.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_leaves, n_labels)
+        Unbiased estimates of the private rows by leaf and label, up to one constant a leaf: from signed sums
+        W, the columns -W/2 and W/2.
     n_reports : int
         Number of private reports.
-    public_counts : ndarray of int of shape (n_leaves, 2)
+    public_counts : ndarray of int of shape (n_leaves, n_labels)
         Public rows by leaf and label.
-    variance : float
-        Variance of one report about a leaf.
+    variance : float or ndarray of shape (n_leaves,)
+        Variance of one report about the difference of two labels in a leaf, averaged over their pairs.
+    cells : ndarray of shape (n_leaves,), default=None
+        Unbiased estimates of the private rows in the leaves, where the release tells them. None: private
+        rows are taken to fill the leaves as the public rows do.
 
     Returns
     -------
     weight : ndarray of shape (n_leaves,)
+        0 everywhere without public rows.
     """
-    per_leaf = public_counts.sum(axis=1)
-    n_public = per_leaf.sum()
-    if n_public == 0:
+    if public_counts.sum() == 0:
         return np.zeros(len(votes))
-    n_labels = votes.shape[1]
-    sampled = 2 / n_labels
-    shares = leaf_shares(public_counts)
-    ratio = n_reports / n_public
-    difference = votes - ratio * public_counts
-    difference -= difference.mean(axis=1, keepdims=True)
-    distance = 2 / (n_labels - 1) * np.sum(difference**2)
-    sampling = len(votes) * n_reports * variance + sampled * (n_reports * shares.sum() + ratio**2 * n_public)
-    drift = np.clip((distance - sampling) / np.sum((n_reports * shares) ** 2), _LEAST_DRIFT, 1.0)
-    return (sampled + variance / shares) / (sampled + drift * per_leaf)
+    drift = estimate_drift(votes, n_reports, public_counts, variance, cells)
+    shares = leaf_shares(public_counts, n_reports, cells, variance)
+    sampled = 2 / votes.shape[1]
+    weight: FloatArray = (1.0 + variance / (sampled * shares)) / (1.0 + drift * public_counts.sum(axis=1))
+    return weight
 
 
 def leaf_probabilities(
-    votes: FloatArray, cells: FloatArray, public_counts: IntArray, weight: FloatArray
+    votes: FloatArray, cells: FloatArray, public_counts: Counts, weight: FloatArray
 ) -> FloatArray:
-    """Return the class probabilities of every leaf."""
-    weight = weight[:, np.newaxis]
+    """Return the class probabilities of every leaf.
+
+    The most probable class has the most ``votes + weight * public_counts``. Two labels: the share of the
+    second, clipped to [0, 1]; more: the point of the simplex nearest to the noisy shares, which keeps their
+    order.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_leaves, n_labels)
+        As in `choose_weight`.
+    cells : ndarray of shape (n_leaves,)
+        Estimated, positive, numbers of private rows.
+    public_counts : ndarray of int of shape (n_leaves, n_labels)
+        Public rows by leaf and label.
+    weight : ndarray of shape (n_leaves,)
+        Weight of a public row.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_leaves, n_labels)
+        Every row adds to 1.
+    """
+    total = votes + weight[:, np.newaxis] * public_counts
+    rows = cells + weight * public_counts.sum(axis=1)
     if votes.shape[1] == 2:
-        margin = np.diff(votes + weight * public_counts, axis=1)[:, 0]
-        rows = cells + weight[:, 0] * public_counts.sum(axis=1)
-        second = np.clip(0.5 + 0.5 * margin / rows, 0.0, 1.0)
+        second = np.clip(0.5 + 0.5 * (total[:, 1] - total[:, 0]) / rows, 0.0, 1.0)
         return np.column_stack([1.0 - second, second])
-    total = np.maximum(votes + weight * public_counts, 1e-300)
-    return total / total.sum(axis=1, keepdims=True)
+    return _nearest_in_simplex(total / rows[:, np.newaxis])
+
+
+def _nearest_in_simplex(points: FloatArray) -> FloatArray:
+    """Euclidean projection of every row: the same amount is taken from every entry that stays positive."""
+    falling = -np.sort(-points, axis=1)
+    excess = np.cumsum(falling, axis=1) - 1.0
+    taken = excess / np.arange(1, points.shape[1] + 1)
+    last = np.sum(falling > taken, axis=1) - 1
+    nearest: FloatArray = np.maximum(points - taken[np.arange(len(points)), last][:, np.newaxis], 0.0)
+    return nearest / nearest.sum(axis=1, keepdims=True)

@@ -30,7 +30,7 @@ def e_to_the(epsilon):
     return Fraction(PRECISE.exp(PRECISE.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))))
 
 
-@pytest.mark.parametrize("n_others", [1, 2, 3, 7, 16, 255, 1000, 4095])
+@pytest.mark.parametrize("n_others", [1, Fraction(8, 7), Fraction(5, 2), 2, 3, 7, 16, 255, 1000, 4095])
 @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
 def test_the_threshold_is_the_largest_that_is_private(epsilon, n_others) -> None:
     # 200 digits settle a comparison of 20-digit integers with an irrational number.
@@ -38,7 +38,7 @@ def test_the_threshold_is_the_largest_that_is_private(epsilon, n_others) -> None
     threshold = response_threshold(Fraction(epsilon), n_others)
     assert threshold * n_others <= (WORD - threshold) * limit
     assert threshold == WORD - 1 or (threshold + 1) * n_others > (WORD - threshold - 1) * limit
-    assert threshold >= WORD // (n_others + 1)
+    assert threshold >= int(WORD / Fraction(n_others + 1))
     # Nor does an answer become less likely when it is true.
     assert WORD - threshold <= threshold * n_others * limit
 
@@ -64,7 +64,14 @@ def test_a_tiny_epsilon_is_honoured_or_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "n_others"), [(Fraction(0), 2), (Fraction(-1), 2), (Fraction(1), 0), (Fraction(1), WORD)]
+    ("epsilon", "n_others"),
+    [
+        (Fraction(0), 2),
+        (Fraction(-1), 2),
+        (Fraction(1), 0),
+        (Fraction(1), WORD),
+        (Fraction(1), Fraction(1, 2)),
+    ],
 )
 def test_arguments_out_of_range_are_refused(epsilon, n_others) -> None:
     with pytest.raises(ValueError, match="must be"):

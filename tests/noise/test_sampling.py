@@ -12,6 +12,7 @@ from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism,
 from skprivate.noise._sampling_kernels import (
     fill_below,
     fill_bernoulli,
+    fill_binomial,
     fill_discrete_laplace,
     fill_laplace_sum,
 )
@@ -157,6 +158,29 @@ def test_bernoulli_vectors_have_their_law(assert_fits) -> None:
     with WordStream(check_entropy(1), 80_000) as stream:
         fill_bernoulli(out, np.full(out.size, 2**64 // 3, dtype=np.uint64), stream)
     assert_fits("Bernoulli 1/3", np.bincount(out, minlength=2), np.array([2 / 3, 1 / 3]))
+
+
+@pytest.mark.parametrize("trials", [1, 5, 30])
+def test_binomial_vectors_have_their_law(assert_fits, trials) -> None:
+    out = np.empty(100_000, dtype=np.int64)
+    probability = np.array([2**64 // 3, 2**63], dtype=np.uint64)
+    with WordStream(check_entropy(2), 10_000) as stream:
+        fill_binomial(out, np.full(out.size, trials), probability, stream)
+    law = stats.binom.pmf(np.arange(trials + 1), trials, 1 / 3)
+    inner = np.flatnonzero(law * out.size > 40)
+    first, last = inner[0], inner[-1]
+    law[first], law[last] = law[: first + 1].sum(), law[last:].sum()
+    counts = np.bincount(np.clip(out, first, last) - first, minlength=last - first + 1)
+    assert_fits(f"binomial {trials}", counts, law[first : last + 1])
+
+
+def test_binomial_vectors_refuse_what_they_cannot_draw() -> None:
+    half = np.array([2**63], dtype=np.uint64)
+    with WordStream(check_entropy(2), 10) as stream:
+        with pytest.raises(ValueError, match="same length"):
+            fill_binomial(np.empty(2, dtype=np.int64), np.ones(3, dtype=np.int64), half, stream)
+        with pytest.raises(ValueError, match="negative"):
+            fill_binomial(np.empty(1, dtype=np.int64), np.array([-1]), half, stream)
 
 
 def test_noise_of_the_operating_system_has_its_law() -> None:

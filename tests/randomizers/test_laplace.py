@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skprivate.noise import DiscreteLaplaceMechanism
-from skprivate.randomizers import HadamardRandomizer, LaplaceRandomizer
+from skprivate.randomizers import HadamardRandomizer, LaplaceRandomizer, SignedLaplaceRandomizer
 
 
 @pytest.fixture
@@ -21,22 +21,25 @@ def without_noise(monkeypatch):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, Fraction(22, 7), 8.0])
 @pytest.mark.parametrize("n_cells", [1, 2, 5])
+@pytest.mark.parametrize("kind", [LaplaceRandomizer, SignedLaplaceRandomizer])
 @pytest.mark.usefixtures("without_noise")
-def test_every_pair_of_categories_is_within_epsilon(n_cells, epsilon):
-    randomizer = LaplaceRandomizer(epsilon, n_cells)
+def test_every_pair_of_categories_is_within_epsilon(kind, n_cells, epsilon):
+    randomizer = kind(epsilon, n_cells)
     exact = randomizer.randomize(np.arange(2 * n_cells)).reshape(2 * n_cells, -1)
     losses = [
         Fraction(int(np.abs(a - b).sum()), randomizer.noise_scale)
         for a, b in itertools.combinations(exact, 2)
     ]
     assert max(losses) <= randomizer.epsilon <= Fraction(epsilon)
-    if n_cells > 1:
+    if n_cells > 1 or kind is SignedLaplaceRandomizer:
         assert max(losses) == randomizer.epsilon, "the bound is attained"
 
 
 def test_epsilon_is_nearly_all_used():
-    for epsilon in (0.1, 1.0, 3.0, 8.0):
-        randomizer = LaplaceRandomizer(epsilon, 4)
+    for kind, epsilon in itertools.product(
+        (LaplaceRandomizer, SignedLaplaceRandomizer), (0.1, 1.0, 3.0, 8.0)
+    ):
+        randomizer = kind(epsilon, 4)
         assert 0 <= Fraction(epsilon) - randomizer.epsilon < Fraction(epsilon) / 10**8
 
 

@@ -111,7 +111,7 @@ class TestRepruned:
     @pytest.mark.parametrize(
         "tree", [LocallyPrivateTreeClassifier(1.0, **FOUR), DPTreeClassifier(1.0, **FOUR)]
     )
-    @pytest.mark.parametrize("prune", [True, False, "paper"])
+    @pytest.mark.parametrize("prune", [True, False])
     def test_is_what_fit_gives_on_the_same_release(self, tree, prune):
         tree = tree.set_params(random_state=0, max_depth=5, prune=False).fit(X, BANDS, is_public=IS_PUBLIC)
         again = type(tree)(**{**tree.get_params(), "prune": prune}).fit(X, BANDS, is_public=IS_PUBLIC)
@@ -133,6 +133,17 @@ class TestRepruned:
             votes.argmax(axis=1)[votes.max(axis=1) > 0],
         )
         assert len(ledger.entries()) == 1
+
+    def test_the_paper_prunes_two_classes_only(self):
+        two = {"bounds": (0, 1), "classes": [0, 1]}
+        tree = LocallyPrivateTreeClassifier(1.0, max_depth=5, **two)
+        tree.fit(X, BANDS % 2, is_public=IS_PUBLIC)
+        assert tree.repruned(prune="paper").leaf_depth_.min() < 5
+        for kind in (LocallyPrivateTreeClassifier, DPTreeClassifier):
+            with pytest.raises(ValueError, match="Only binary"):
+                kind(1.0, prune="paper", **FOUR).fit(X, BANDS, is_public=IS_PUBLIC)
+            with pytest.raises(ValueError, match="Only binary"):
+                kind(1.0, **FOUR).fit(X, BANDS, is_public=IS_PUBLIC).repruned(prune="paper")
 
     @pytest.mark.parametrize("wrong", [{"prune": "hard"}, {"public_weight": -1.0}, {"prune": 0.5}])
     def test_bad_input(self, wrong):

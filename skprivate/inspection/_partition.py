@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Picture of a fitted tree: its cells in two features, coloured with what they predict."""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+FloatArray = NDArray[np.float64]
+
+# Classes that matplotlib's "tab10" tells apart.
+_MOST_DISTINCT_COLOURS = 10
+
+
+class PartitionDisplay:
+    """Cells of a fitted private tree in two features, as coloured rectangles.
+
+    Two classes: the colour is the estimated probability of the second class, with a colour bar. Several: it
+    is the predicted class, with a legend. Of a tree over more than two features, the cells are drawn that a
+    plane cuts. It is recommended to use `from_estimator`; parameters are stored as attributes.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n_cells, 2)
+        Lower left and upper right corners of the cells, in the units of the features.
+    leaf_proba : ndarray of shape (n_cells, n_classes)
+        Class probabilities of every cell.
+    classes : ndarray of shape (n_classes,)
+        The classes.
+    leaves : ndarray of int of shape (n_cells,), default=None
+        Leaf number of every cell; for information.
+    xlabel, ylabel : str, default=None
+        Names of the two features.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes with the picture.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    patches_ : matplotlib PolyCollection
+        The rectangles, in the order of `lower`.
+
+    See Also
+    --------
+    skprivate.LocallyPrivateTreeClassifier : A tree that can be drawn.
+
+    Notes
+    -----
+    **Privacy.** A picture of released quantities is released: it costs nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from skprivate import LocallyPrivateTreeClassifier
+    >>> from skprivate.inspection import PartitionDisplay
+    >>> X = np.random.default_rng(0).uniform(size=(2000, 2))
+    >>> tree = LocallyPrivateTreeClassifier(bounds=(0, 1), max_depth=4)
+    >>> tree = tree.fit(X, X[:, 0] > 0.5, is_public=np.arange(2000) < 100)
+    >>> display = PartitionDisplay.from_estimator(tree, ax=Figure().subplots())
+    >>> len(display.patches_.get_paths()) == tree.n_leaves_
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        lower: FloatArray,
+        upper: FloatArray,
+        leaf_proba: FloatArray,
+        classes: NDArray[Any],
+        leaves: NDArray[np.intp] | None = None,
+        xlabel: str | None = None,
+        ylabel: str | None = None,
+    ) -> None:
+        self.lower = lower
+        self.upper = upper
+        self.leaf_proba = leaf_proba
+        self.classes = classes
+        self.leaves = leaves
+        self.xlabel = xlabel
+        self.ylabel = ylabel
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        features: Sequence[int | str] = (0, 1),
+        at: ArrayLike | None = None,
+        ax: Any = None,
+        cmap: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the cells of a fitted tree.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted tree, with `partition_`, `leaf_proba_` and `classes_`.
+        features : pair of int or str, default=(0, 1)
+            Features of the two axes: numbers of columns, or names where the tree was fitted with names.
+        at : array-like of shape (n_features,), default=None
+            A row: where the plane cuts the other features; its values of the two features do not matter.
+            Values outside the box count as on its boundary. None: the middle of the box.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: those of a new figure.
+        cmap : str or Colormap, default=None
+            Colours. None: "RdBu_r" for two classes, "tab10" for up to ten, "gist_rainbow" for more.
+        **kwargs : dict
+            Keywords of `matplotlib.collections.PolyCollection`, such as ``edgecolor`` and ``alpha``.
+
+        Returns
+        -------
+        display : PartitionDisplay
+
+        Raises
+        ------
+        NotFittedError
+            The tree is not fitted.
+        ValueError
+            Features that are not two different columns of the tree, or a row of another length.
+        ImportError
+            Matplotlib is not installed.
+        """
+        check_is_fitted(estimator, ["partition_", "leaf_proba_", "classes_"])
+        partition = estimator.partition_
+        names = getattr(estimator, "feature_names_in_", None)
+        pair = _check_features(features, partition.n_features, names)
+        leaves = _leaves_in_plane(partition, pair, _check_row(at, partition))
+        lower, upper = (corner[leaves][:, pair] for corner in partition.cells())
+        xlabel, ylabel = (f"feature {j}" if names is None else str(names[j]) for j in pair)
+        display = cls(
+            lower=lower,
+            upper=upper,
+            leaf_proba=estimator.leaf_proba_[leaves],
+            classes=estimator.classes_,
+            leaves=leaves,
+            xlabel=xlabel,
+            ylabel=ylabel,
+        )
+        return display.plot(ax=ax, cmap=cmap, **kwargs)
+
+    def plot(self, ax: Any = None, *, cmap: Any = None, **kwargs: Any) -> Self:
+        """Draw the cells.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: those of a new figure.
+        cmap : str or Colormap, default=None
+            Colours. None: "RdBu_r" for two classes, "tab10" for up to ten, "gist_rainbow" for more.
+        **kwargs : dict
+            Keywords of `matplotlib.collections.PolyCollection`, such as ``edgecolor`` and ``alpha``.
+
+        Returns
+        -------
+        self : PartitionDisplay
+
+        Raises
+        ------
+        ImportError
+            Matplotlib is not installed.
+        """
+        try:
+            from matplotlib.collections import PolyCollection
+        except ImportError as error:
+            raise ImportError(
+                "PartitionDisplay needs matplotlib. Install it with: pip install 'skprivate[plot]'"
+            ) from error
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.subplots()[1]
+        self.ax_, self.figure_ = ax, ax.figure
+        style: dict[str, Any] = {"edgecolor": "grey", "linewidth": 0.5} | kwargs
+        self.patches_ = PolyCollection(list(self._rectangles()), **style)
+        # Without a margin around the box, also where something else is drawn on the axes.
+        self.patches_.sticky_edges.x[:] = self.lower[:, 0].min(), self.upper[:, 0].max()
+        self.patches_.sticky_edges.y[:] = self.lower[:, 1].min(), self.upper[:, 1].max()
+        if len(self.classes) == 2:
+            self._colour_by_probability(cmap)
+        else:
+            self._colour_by_class(cmap)
+        ax.add_collection(self.patches_)
+        # Matplotlib before 3.11 needs to be asked.
+        ax.autoscale_view()
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
+        return self
+
+    def _rectangles(self) -> FloatArray:
+        """Corners counter-clockwise, of shape (n_cells, 4, 2)."""
+        (left, bottom), (right, top) = self.lower.T, self.upper.T
+        corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
+        return np.array(corners).transpose(2, 0, 1)
+
+    def _colour_by_probability(self, cmap: Any) -> None:
+        self.patches_.set(array=self.leaf_proba[:, 1], cmap=cmap or "RdBu_r", clim=(0.0, 1.0))
+        self.figure_.colorbar(self.patches_, ax=self.ax_, label=f"estimated P(y = {self.classes[1]})")
+
+    def _colour_by_class(self, cmap: Any) -> None:
+        from matplotlib import colormaps
+        from matplotlib.patches import Patch
+
+        n_classes = len(self.classes)
+        if cmap is None:
+            cmap = "tab10" if n_classes <= _MOST_DISTINCT_COLOURS else "gist_rainbow"
+        chosen = colormaps.get_cmap(cmap)
+        # A list of colours is read off; a continuous map is spread over the classes.
+        steps = np.arange(n_classes) if chosen.N < 256 else np.linspace(0, 1, n_classes)
+        colours = chosen(steps)
+        self.patches_.set(facecolor=colours[self.leaf_proba.argmax(axis=1)])
+        handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, self.classes, strict=True)]
+        self.ax_.legend(handles=handles, title="predicted class")
+
+
+def _check_features(features: Any, n_features: int, names: NDArray[Any] | None) -> list[int]:
+    """Return the numbers of two columns."""
+    if isinstance(features, str) or np.shape(features) != (2,):
+        raise ValueError("features must be two columns, by number or by name.")
+    known = [] if names is None else list(names)
+    pair = []
+    for feature in features:
+        if isinstance(feature, str) and feature in known:
+            pair.append(known.index(feature))
+        elif isinstance(feature, Integral) and 0 <= int(feature) < n_features:
+            pair.append(int(feature))
+        else:
+            raise ValueError(
+                f"features holds {feature!r}, which is neither a number from 0 to {n_features - 1} nor the "
+                "name of a column that the tree was fitted with."
+            )
+    if pair[0] == pair[1]:
+        raise ValueError(f"features must be two different columns, got {features!r}.")
+    return pair
+
+
+def _check_row(at: ArrayLike | None, partition: Any) -> FloatArray:
+    if at is None:
+        middle: FloatArray = partition.lower / 2 + partition.upper / 2
+        return middle
+    row = np.asarray(at, dtype=np.float64)
+    if row.shape != (partition.n_features,) or np.isnan(row).any():
+        raise ValueError(f"at must be a row of {partition.n_features} numbers.")
+    return row
+
+
+def _leaves_in_plane(partition: Any, pair: list[int], row: FloatArray) -> NDArray[np.intp]:
+    """Return the leaves that a row can reach if its values of two features change, in leaf order."""
+    reached = np.zeros(len(partition.left), dtype=np.bool_)
+    reached[0] = True
+    for depth in range(partition.max_depth):
+        node = np.flatnonzero(reached & (partition.depth == depth) & (partition.leaf_index < 0))
+        feature, left = partition.feature[node], partition.left[node]
+        free = np.isin(feature, pair)
+        below = row[feature] < partition.threshold[node]
+        reached[left] = free | below
+        reached[left + 1] = free | ~below
+    return partition.leaf_index[reached & (partition.leaf_index >= 0)].astype(np.intp)

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pruning: every leaf is judged by itself or by one of its ancestors, from the same release.
+
+Everything here is a function of released or public quantities: pruning costs no privacy.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._estimation import Counts, choose_depth, choose_weight, estimate_drift, leaf_probabilities
+from ._partition import Partition
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Standard errors of the lead at which a leaf is judged by a node. Low where the tree is no deeper than the
+# noise supports: an ancestor mixes leaves of both majorities, so it must be clearly better to be asked.
+_SUPPORTED_LEAD = 0.35
+_DEEPER_LEAD = 2.0
+
+
+def leaf_ancestors(partition: Partition) -> NDArray[np.int32]:
+    """Return the number of every leaf's ancestor at every depth.
+
+    Parameters
+    ----------
+    partition : Partition
+        The tree.
+
+    Returns
+    -------
+    ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
+        Row k holds leaf numbers of ``partition.truncate(k)``; a leaf shallower than k is its own ancestor.
+    """
+    inner = np.flatnonzero(partition.leaf_index < 0)
+    parent = np.arange(len(partition.left))
+    parent[partition.left[inner]] = inner
+    parent[partition.left[inner] + 1] = inner
+    node = np.flatnonzero(partition.leaf_index >= 0)
+    ancestors = np.empty((partition.max_depth + 1, len(node)), dtype=np.int32)
+    for depth in range(partition.max_depth, -1, -1):
+        node = np.where(partition.depth[node] > depth, parent[node], node)
+        ancestors[depth] = np.unique(node, return_inverse=True)[1]
+    return ancestors
+
+
+def prune_leaves(
+    ancestors: NDArray[np.int32],
+    votes: FloatArray,
+    n_reports: int,
+    public_counts: Counts,
+    variance: float | FloatArray,
+    cells: FloatArray,
+    *,
+    weight: float | None = None,
+    told_cells: FloatArray | None = None,
+    n_features: int = 2,
+) -> tuple[FloatArray, IntArray]:
+    """Return the class probabilities of every leaf after pruning, and the depth they come from.
+
+    From the leaf upwards, the first node whose leading class leads the second by enough standard errors
+    judges; without one, the node with the largest lead in standard errors among those no deeper than the
+    noise supports. The variance of a node's votes is that of all its leaves, and of a public row's, with the
+    drift of public labels at that depth.
+
+    Parameters
+    ----------
+    ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
+        From `leaf_ancestors`.
+    votes, n_reports, public_counts, variance
+        As in `choose_weight`, for the leaves.
+    cells : ndarray of shape (n_leaves,)
+        Estimated, positive, numbers of private rows.
+    weight : float, default=None
+        Weight of a public row at every depth; None: the automatic weight of every depth.
+    told_cells : ndarray of shape (n_leaves,), default=None
+        The unbiased estimates of `cells`, where the release tells them, for the automatic weight.
+    n_features : int, default=2
+        Number of features.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_leaves, n_labels)
+    depth : ndarray of int of shape (n_leaves,)
+        Depth of the node that judges the leaf; the largest at which the leaf is undivided where it judges
+        itself.
+    """
+    n_leaves = len(votes)
+    leaf_counts = ancestors.max(axis=1).astype(np.int64) + 1
+    each = np.broadcast_to(np.asarray(variance, dtype=np.float64), n_leaves)
+    supported = choose_depth(
+        n_reports, leaf_counts, lambda count: float(each.mean()) * n_leaves / count, n_features
+    )
+    chosen, best = np.full(n_leaves, -1), np.full(n_leaves, -1.0)
+    judged = np.zeros(n_leaves, dtype=bool)
+    probabilities = np.empty(votes.shape)
+    for depth in range(len(ancestors) - 1, -1, -1):
+        node = ancestors[depth]
+        told = None if told_cells is None else _add(node, told_cells)
+        sums = _add(node, votes), n_reports, _add(node, public_counts), _add(node, each), told
+        weights = choose_weight(*sums) if weight is None else np.full(leaf_counts[depth], float(weight))
+        rows = _add(node, cells)
+        lead = _lead(*sums, rows, weights)[node]
+        enough = lead >= (_SUPPORTED_LEAD if depth <= supported else _DEEPER_LEAD)
+        taken = ~judged & (enough | ((depth <= supported) & (lead > best)))
+        chosen[taken], best[taken] = depth, lead[taken]
+        probabilities[taken] = leaf_probabilities(sums[0], rows, sums[2], weights)[node[taken]]
+        judged |= enough
+    return probabilities, chosen
+
+
+def _add(node: NDArray[np.int32], values: Counts) -> FloatArray:
+    """Sums over the leaves of every node; one column per label where there are several."""
+    if values.ndim == 1:
+        return np.bincount(node, values).astype(np.float64)
+    return np.column_stack([np.bincount(node, column) for column in values.T])
+
+
+def _lead(
+    votes: FloatArray,
+    n_reports: int,
+    public: FloatArray,
+    variance: FloatArray,
+    told: FloatArray | None,
+    rows: FloatArray,
+    weight: FloatArray,
+) -> FloatArray:
+    """Lead of the first over the second class in every node, in standard errors."""
+    per_node = public.sum(axis=1)
+    drift = estimate_drift(votes, n_reports, public, variance, told) if per_node.sum() else 0.0
+    ordered = np.sort(votes + weight[:, np.newaxis] * public, axis=1)
+    # A row adds at most 1 to the variance of the difference of two classes.
+    private_part = n_reports * variance + rows
+    public_part = per_node + drift * per_node**2
+    lead: FloatArray = (ordered[:, -1] - ordered[:, -2]) / np.sqrt(private_part + weight**2 * public_part)
+    return lead
+
+
+def paper_depth(n_private: int, n_public: int, n_features: int, epsilon: float) -> int:
+    """Return the depth p0 that the paper prunes from.
+
+    ``floor(d / (2 + 2 d) log2(n_P epsilon^2 + n_Q^((2 + 2 d) / d)))``, at least 1.
+
+    Parameters
+    ----------
+    n_private, n_public : int
+        Numbers of rows.
+    n_features : int
+        Number of features d.
+    epsilon : float
+        Privacy loss of a report.
+
+    Returns
+    -------
+    depth : int
+    """
+    exponent = n_features / (2 + 2 * n_features)
+    information = n_private * epsilon**2 + n_public ** (1 / exponent)
+    return max(1, math.floor(exponent * math.log2(information))) if information > 1 else 1
+
+
+def paper_prune(
+    ancestors: NDArray[np.int32],
+    votes: FloatArray,
+    cells: FloatArray,
+    public_counts: Counts,
+    n_reports: int,
+    n_features: int,
+    epsilon: float,
+) -> tuple[FloatArray, IntArray]:
+    """Return the class probabilities of every leaf by Algorithm 2 of the paper as printed, and the depths.
+
+    Its thresholds are made for noise that a report does not have: it is near chance at times.
+
+    Parameters
+    ----------
+    ancestors : ndarray of int32 of shape (max_depth + 1, n_leaves)
+        From `leaf_ancestors`.
+    votes : ndarray of shape (n_leaves, 2)
+        Estimates of the private rows by leaf and label, up to one constant a leaf.
+    cells : ndarray of shape (n_leaves,)
+        Estimates of the private rows in the leaves; they may be negative.
+    public_counts : ndarray of int of shape (n_leaves, 2)
+        Public rows by leaf and label.
+    n_reports : int
+        Number of private reports.
+    n_features : int
+        Number of features.
+    epsilon : float
+        Privacy loss of a report.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_leaves, 2)
+    depth : ndarray of int of shape (n_leaves,)
+        Depth of the node that judges the leaf, at least 1 in a tree that has splits.
+
+    References
+    ----------
+    Ma, Y. and Yang, H. "Optimal Locally Private Nonparametric Classification with Public Data", algorithm 2
+    and appendix A.2.
+    """
+    deepest, n_leaves = len(ancestors) - 1, len(votes)
+    exponent = n_features / (2 + 2 * n_features)
+    limit = math.floor(exponent * math.log2(n_reports * epsilon**2)) if n_reports else 0
+    logarithm = math.log(max(n_reports + int(public_counts.sum()), 2))
+    second, chosen = np.full(n_leaves, 0.5), np.full(n_leaves, -1)
+    for depth in range(deepest, min(1, deepest) - 1, -1):
+        node = ancestors[depth]
+        signed, rows = _add(node, votes[:, 1] - votes[:, 0]), _add(node, cells)
+        public = _add(node, public_counts)
+        noise = 2 ** (deepest - depth + 3) * n_reports / epsilon**2
+        share, strength, stops = _paper_node(signed, rows, public, noise, logarithm)
+        stops = (strength >= 1) | (stops & (depth <= limit))
+        open_leaves = chosen < 0
+        second = np.where(open_leaves, share[node], second)
+        chosen = np.where(open_leaves & stops[node], depth, chosen)
+    second = np.clip(second, 0.0, 1.0)
+    return np.column_stack([1.0 - second, second]), np.where(chosen < 0, min(1, deepest), chosen)
+
+
+def _paper_node(
+    signed: FloatArray, rows: FloatArray, public: FloatArray, noise: float, logarithm: float
+) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Estimate, strength and whether the private one was taken, where noise outweighs the rows, per node."""
+    per_node = public.sum(axis=1)
+    # Distances of the two estimates from 1/2; strengths are distance / r with the printed r.
+    mine = np.divide(signed, 2 * rows, out=np.zeros(len(rows)), where=rows != 0)
+    theirs = (public[:, 1] - public[:, 0]) / (2 * np.maximum(per_node, 1))
+    public_strength = np.abs(theirs) * np.sqrt(per_node / (4 * logarithm))
+    noisy = noise >= rows
+    mass = np.where(noisy, rows**2 / (4 * noise), np.maximum(rows, 0) / 32)
+    private_strength = np.abs(mine) * np.sqrt(mass / logarithm)
+    own = public_strength <= private_strength
+    share, strength = np.where(own, mine, theirs), np.where(own, private_strength, public_strength)
+    # Appendix A.2: the weight 8 theirs / mine makes the strength largest where both are on one side of 1/2.
+    agree = ~noisy & (mine * theirs > 0)
+    weight = np.divide(8 * theirs, mine, out=np.zeros(len(rows)), where=agree)
+    total = np.where(agree, rows + weight * per_node, 1.0)
+    joint = (rows * mine + weight * per_node * theirs) / total
+    share = np.where(agree, joint, share)
+    strength = np.where(agree, np.hypot(private_strength, public_strength), strength)
+    return 0.5 + share, strength, own & noisy

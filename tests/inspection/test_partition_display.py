@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The picture of a tree: rectangles tile the box and have the colours of their leaves."""
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
+
+from skprivate import LocallyPrivateTreeClassifier
+from skprivate.inspection import PartitionDisplay
+from skprivate.tree._partition import build_partition
+
+mpl.use("Agg")
+LOWER, UPPER = np.array([0.0, -2.0, 10.0]), np.array([1.0, 2.0, 30.0])
+
+
+@pytest.fixture
+def axes():
+    return Figure().subplots()
+
+
+def rows(n, d=3, seed=0):
+    return np.random.default_rng(seed).uniform(LOWER[:d], UPPER[:d], (n, d))
+
+
+def fitted(n_classes=2, d=3, names=None):
+    """Stand-in for a fitted tree, with random probabilities."""
+    X = rows(400, d)
+    rng = np.random.default_rng(1)
+    tree = LocallyPrivateTreeClassifier()
+    tree.partition_ = build_partition(
+        X, rng.integers(0, n_classes, 400), lower=LOWER[:d], upper=UPPER[:d], max_depth=6, n_labels=n_classes
+    )
+    tree.leaf_proba_ = rng.dirichlet(np.ones(n_classes), tree.partition_.n_leaves)
+    tree.classes_ = np.array([f"class {m}" for m in range(n_classes)])
+    if names is not None:
+        tree.feature_names_in_ = np.array(names, dtype=object)
+    return tree
+
+
+def boxes(display):
+    """Corners (x0, y0, x1, y1) of the rectangles."""
+    return np.array([path.get_extents().extents for path in display.patches_.get_paths()])
+
+
+def area(polygon):
+    x, y = polygon.T
+    return (x * np.roll(y, -1) - np.roll(x, -1) * y).sum() / 2
+
+
+def cell_of(corners, x, y):
+    """Number of the rectangle that holds a point."""
+    x0, y0, x1, y1 = corners.T
+    found = np.flatnonzero((x0 <= x) & (x < x1) & (y0 <= y) & (y < y1))
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize("features", [(0, 1), (1, 0), (2, 0)])
+@pytest.mark.parametrize("at", [None, [0.1, 1.9, 11.0], [5.0, -7.0, np.inf]])
+def test_the_plane_shows_the_leaves_that_apply_finds(axes, features, at):
+    tree = fitted()
+    display = PartitionDisplay.from_estimator(tree, features=features, at=at, ax=axes)
+    corners = boxes(display)
+    grid = rows(300, seed=2)
+    third = 3 - sum(features)
+    grid[:, third] = (LOWER + UPPER)[third] / 2 if at is None else at[third]
+    leaves = [display.leaves[cell_of(corners, *row[list(features)])] for row in grid]
+    np.testing.assert_array_equal(leaves, tree.partition_.apply(grid))
+    assert len(corners) < tree.partition_.n_leaves
+    # No gap, no overlap.
+    areas = [area(path.vertices[:4]) for path in display.patches_.get_paths()]
+    assert min(areas) > 0
+    assert sum(areas) == pytest.approx(np.prod((UPPER - LOWER)[list(features)]))
+
+
+def test_two_classes_are_coloured_with_the_probability_of_the_second(axes):
+    tree = fitted(d=2)
+    display = PartitionDisplay.from_estimator(tree, ax=axes, cmap="viridis")
+    axes.figure.draw_without_rendering()
+    np.testing.assert_allclose(
+        display.patches_.get_facecolors(), mpl.colormaps["viridis"](tree.leaf_proba_[:, 1]), atol=1e-12
+    )
+    bar = axes.figure.axes[1]
+    assert bar.get_ylabel() == "estimated P(y = class 1)"
+    assert bar.get_ylim() == (0, 1)
+
+
+@pytest.mark.parametrize(("n_classes", "cmap", "name"), [(3, None, "tab10"), (4, "Set2", "Set2")])
+def test_several_classes_are_coloured_with_the_predicted_one(axes, n_classes, cmap, name):
+    tree = fitted(n_classes=n_classes, d=2)
+    display = PartitionDisplay.from_estimator(tree, ax=axes, cmap=cmap)
+    predicted = tree.leaf_proba_.argmax(axis=1)
+    np.testing.assert_array_equal(display.patches_.get_facecolors(), mpl.colormaps[name](predicted))
+    legend = axes.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == tree.classes_.tolist()
+    shown = [patch.get_facecolor() for patch in legend.get_patches()]
+    np.testing.assert_array_equal(shown, mpl.colormaps[name](np.arange(n_classes)))
+    assert len(axes.figure.axes) == 1
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "cmap", "name"), [(12, None, "gist_rainbow"), (3, "viridis", "viridis")]
+)
+def test_a_continuous_map_is_spread_over_the_classes(axes, n_classes, cmap, name):
+    PartitionDisplay.from_estimator(fitted(n_classes=n_classes), ax=axes, cmap=cmap)
+    shown = [patch.get_facecolor() for patch in axes.get_legend().get_patches()]
+    np.testing.assert_array_equal(shown, mpl.colormaps[name](np.linspace(0, 1, n_classes)))
+
+
+def test_axes_show_the_box_and_the_names(axes):
+    tree = fitted(names=["age", "size", "weight"])
+    PartitionDisplay.from_estimator(tree, features=("weight", 0), ax=axes)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("weight", "age")
+    assert (axes.get_xlim(), axes.get_ylim()) == ((10, 30), (0, 1))
+    plain = Figure().subplots()
+    PartitionDisplay.from_estimator(fitted(), ax=plain)
+    assert (plain.get_xlabel(), plain.get_ylabel()) == ("feature 0", "feature 1")
+
+
+def test_a_display_draws_again_on_axes_of_its_own():
+    display = PartitionDisplay.from_estimator(fitted())
+    first = display.ax_
+    try:
+        assert display.plot(edgecolor="none", alpha=0.5) is display
+        assert display.ax_ is not first
+        assert display.figure_ is display.ax_.figure
+        assert display.patches_.get_alpha() == 0.5
+        assert {first.figure.number, display.figure_.number} == set(pyplot.get_fignums())
+    finally:
+        pyplot.close("all")
+
+
+def test_a_real_tree_with_names(axes):
+    X = pd.DataFrame(rows(900), columns=["age", "size", "weight"])
+    tree = LocallyPrivateTreeClassifier(bounds=(LOWER, UPPER), max_depth=4)
+    tree.fit(X, X["age"] > 0.5, is_public=np.arange(900) < 300)
+    display = PartitionDisplay.from_estimator(tree, features=["age", "weight"], at=[0, 1, 0], ax=axes)
+    np.testing.assert_array_equal(display.patches_.get_array(), tree.leaf_proba_[display.leaves, 1])
+
+
+@pytest.mark.parametrize(
+    "features",
+    [(0, 3), (-1, 0), (0, 0), ("age", 0), ("age", "height"), (0,), (0, 1, 2), "ab", (0, 1.0), 0, None],
+)
+def test_features_must_be_two_columns(features):
+    with pytest.raises(ValueError, match="features"):
+        PartitionDisplay.from_estimator(fitted(names=["age", "size", "weight"]), features=features)
+
+
+def test_without_names_a_name_is_refused():
+    with pytest.raises(ValueError, match="'age'"):
+        PartitionDisplay.from_estimator(fitted(), features=("age", 1))
+
+
+def test_a_tree_over_one_feature_has_no_plane():
+    with pytest.raises(ValueError, match="features"):
+        PartitionDisplay.from_estimator(fitted(d=1))
+
+
+@pytest.mark.parametrize("at", [0.5, [0.5, 0.5], [0.5] * 4, [0.5, np.nan, 0.5], [[0.5] * 3]])
+def test_the_plane_must_be_a_row(at):
+    with pytest.raises(ValueError, match="at must"):
+        PartitionDisplay.from_estimator(fitted(), at=at)
+
+
+def test_an_unfitted_tree_is_refused():
+    with pytest.raises(NotFittedError):
+        PartitionDisplay.from_estimator(LocallyPrivateTreeClassifier())
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+    tree = fitted()
+    monkeypatch.setitem(sys.modules, "matplotlib.collections", None)
+    with pytest.raises(ImportError, match=r"skprivate\[plot\]"):
+        PartitionDisplay.from_estimator(tree)
+
+
+def test_importing_the_room_drags_in_neither_matplotlib_nor_trees():
+    wanted = "[name in sys.modules for name in ('matplotlib', 'skprivate.tree')]"
+    code = f"import sys, skprivate.inspection; print({wanted})"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[False, False]"
