@@ -85,6 +85,7 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 axes[0].plot(sizes, accuracies, marker="o", label="released after each day")
 axes[0].axhline(fitted.score(X_test, y_test), color="grey", linestyle=":", label="public rows only")
 axes[0].set(xlabel="reports", ylabel="accuracy", title="Epsilon 2, two bytes a person")
+axes[0].set_xticks(range(0, 20_001, 5000))
 axes[0].legend(fontsize=8)
 ticks = (np.arange(200) + 0.5) / 200
 grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)

@@ -148,6 +148,8 @@ def test_release_may_be_repeated_as_reports_come(curator, reports):
     assert curator.release().n_reports_ == N_PRIVATE
     assert first.n_reports_ == 100
     np.testing.assert_array_equal(first.report_counts_, kept)
+    curator.release().report_counts_[:] = 0
+    assert counts(curator).any()
 
 
 def test_the_plan_is_not_touched(rows):
@@ -308,6 +310,17 @@ def test_a_forged_report_among_others_counts_nothing(rows):
     with pytest.raises(ValueError, match="report"):
         curator.update([curator.specification.pack(good), b"\xff" * good[0].nbytes])
     assert curator.to_bytes() == before
+
+
+def test_reports_without_a_file_have_one_id(curator, reports):
+    for part in np.array_split(reports, 5):
+        curator.update(part)
+    ((batch, numbers),) = curator.history.items()
+    assert numbers == (N_PRIVATE, N_PRIVATE)
+    assert len(bytes.fromhex(batch)) == 16
+    again = TreeCurator.from_bytes(curator.to_bytes())
+    again.update(reports)
+    assert again.history == {batch: (2 * N_PRIVATE, 2 * N_PRIVATE)}
 
 
 def test_nothing_is_nothing(curator):
