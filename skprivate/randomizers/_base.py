@@ -179,6 +179,7 @@ class LocalRandomizer(ABC):
         if array.shape[1:] != self.report_shape or array.ndim == 0:
             wanted = "(n, " + ", ".join(map(str, self.report_shape)) + ")" if self.report_shape else "(n,)"
             raise ValueError(f"reports must have shape {wanted}, got {array.shape}: another specification?")
+        # Bytes from the middle of a file may be unaligned, which the kernels are not made for.
         return self._aggregate(np.require(array, requirements=["C", "A"]))
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:

@@ -92,7 +92,7 @@ def randomize_subset(
 # Unary encoding
 # ---------------------------------------------------------------------------------------------------------
 # Geometric skips from one 1 to the next would need logarithms, which are not exact. Comparing digits is exact
-# in integers, and 64 bits take about 4 words here: fewer than 64 skips of an epsilon of 1 would.
+# in integers and cheaper: 64 bits take 4 words and 8 bits, where at epsilon 1 they hold 17 ones to skip to.
 cdef inline uint64_t rare_bits(WordStream stream, uint64_t threshold) except? 0xFFFFFFFFFFFFFFFF nogil:
     """64 bits, each 1 iff its own uniform 64-bit number is not below the threshold.
 

@@ -30,12 +30,12 @@ from ..utils import (
 )
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ._decision import check_pruning, decide, variance_per_row
-from ._design import Design, ReleaseMechanism
+from ._design import Design, ReleaseMechanism, dimensions
 from ._estimation import DEEPEST, choose_depth
 from ._leaf_kernels import count_leaves
-from ._partition import CRITERIA, RULES, build_partition
+from ._partition import CRITERIA, RULES, Partition, build_partition
 from ._pruning import paper_depth
-from ._rows import Rows, classes_of, declared_classes, warn_of_unknown_labels
+from ._rows import Rows, classes_of, declared_classes, number_labels, warn_of_unknown_labels
 
 FloatArray = NDArray[np.float64]
 
@@ -133,8 +133,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         rows = self._part_rows(X, y, public, groups)
         n_used = rows.n_used
         design = self._design(rows, n_used)
-        n_labels = len(rows.classes)
-        categories = n_labels * design.partition.apply(rows.private_X).astype(np.int64) + rows.private_labels
+        categories = rows.private_categories(design.partition)
         entropy = check_entropy(self.random_state)
         spent = self._describe_spending(
             design, n_used, rows.groups is not None, leaks, source=entropy.source, deployment=self._deployment
@@ -169,20 +168,21 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             classes = declared_classes(self.classes)
             warn_of_unknown_labels(y[public], classes)
         rows_per_unit = 1 if codes is None else self.max_rows_per_group
-        return Rows.part(X, y, public, codes, classes, bounds, rows_per_unit)
+        return Rows(X, number_labels(y, classes), public, codes, classes, bounds, rows_per_unit)
 
     def _design(self, rows: Rows, n_used: int) -> Design:
         """Settle everything public: the partition at its final depth, and what is run on the categories."""
         lower, upper = rows.bounds
         n_labels = len(rows.classes)
         check_pruning(self.prune, n_labels)
-        rule = self.rule if len(rows.public_X) else "random"
+        public_X, public_labels = rows.X[rows.public], rows.labels[rows.public]
+        rule = self.rule if len(public_X) else "random"
         partition = build_partition(
-            rows.public_X,
-            rows.public_labels,
+            public_X,
+            public_labels,
             lower=lower,
             upper=upper,
-            max_depth=self._check_depth(len(rows.public_X)),
+            max_depth=self._check_depth(len(public_X)),
             n_labels=n_labels,
             rule=rule,
             criterion=self.criterion,
@@ -190,10 +190,9 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             seed=self.partition_seed,
         )
         if self.max_depth == "auto":
-            leaf_counts = partition.leaf_counts_by_depth()
-            partition = partition.truncate(self._automatic_depth(leaf_counts, rows, n_used))
+            partition = partition.truncate(self._automatic_depth(partition, rule, rows, n_used))
         public_counts = np.zeros((partition.n_leaves, n_labels), dtype=np.int64)
-        count_leaves(partition.apply(rows.public_X), rows.public_labels, public_counts)
+        count_leaves(partition.apply(public_X), public_labels, public_counts)
         names = getattr(self, "feature_names_in_", None)
         return Design(
             partition=partition,
@@ -215,17 +214,17 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         return int(self.max_depth)
 
-    def _automatic_depth(self, leaf_counts: NDArray[np.int64], rows: Rows, n_used: int) -> int:
-        lower, upper = rows.bounds
-        n_features = max(int(np.count_nonzero(lower < upper)), 1)
+    def _automatic_depth(self, partition: Partition, rule: str, rows: Rows, n_used: int) -> int:
         if self.prune == "paper":
-            return min(paper_depth(n_used, len(rows.public_X), n_features, float(self.epsilon)), DEEPEST)
+            n_public, n_features = rows.n_public, partition.n_features
+            return min(paper_depth(n_used, n_public, n_features, float(self.epsilon)), DEEPEST)
 
         def variance(n_leaves: int) -> float:
             randomizer = self._make_randomizer(n_leaves, len(rows.classes), rows.rows_per_unit)
             return variance_per_row(randomizer, n_used)
 
-        return choose_depth(n_used, leaf_counts, variance, n_features)
+        leaf_counts = partition.leaf_counts_by_depth()
+        return choose_depth(n_used, leaf_counts, variance, dimensions(partition, rule))
 
     def _describe_spending(
         self, design: Design, n_used: int, grouped: bool, leaks: list[str], *, source: Any, deployment: Any

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._design import Design, ReleaseMechanism
+from ._design import Design, ReleaseMechanism, dimensions
 from ._estimation import choose_weight, leaf_probabilities, leaf_shares
 from ._pruning import leaf_ancestors, paper_prune, prune_leaves
 
@@ -67,7 +67,7 @@ def decide(
     ancestors = leaf_ancestors(design.partition)
     if prune == "paper":
         rows, epsilon = cells if told is None else told, float(mechanism.epsilon)
-        pruned = paper_prune(ancestors, votes, rows, public, n_rows, design.n_features, epsilon)
+        pruned = paper_prune(ancestors, votes, rows, public, n_rows, design.partition.n_features, epsilon)
     else:
         pruned = prune_leaves(
             ancestors,
@@ -78,7 +78,7 @@ def decide(
             cells,
             weight=None if public_weight == "auto" else float(public_weight),
             told_cells=told,
-            n_features=design.n_features,
+            n_features=dimensions(design.partition, design.rule),
         )
     return Decision(weight, *pruned)
 

@@ -78,12 +78,18 @@ class Design:
     feature_names: tuple[str, ...] | None = None
 
     @property
-    def n_features(self) -> int:
-        """Number of columns that can be split, at least 1."""
-        lower, upper = self.bounds
-        return max(int(np.count_nonzero(lower < upper)), 1)
-
-    @property
     def n_public(self) -> int:
         """Number of public rows."""
         return int(self.public_counts.sum())
+
+
+def dimensions(partition: Partition, rule: str) -> NDArray[np.int64]:
+    """Return the number of features among which leaves at every depth are divided, shape (max_depth + 1,).
+
+    "cart" leaves alone what does not matter, so those that it has split so far count; the other rules take
+    all columns in turn.
+    """
+    if rule == "cart":
+        return partition.feature_counts_by_depth()
+    splittable = int(np.count_nonzero(partition.lower < partition.upper))
+    return np.full(partition.max_depth + 1, splittable, dtype=np.int64)

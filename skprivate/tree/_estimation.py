@@ -27,13 +27,14 @@ _CAUTION = 0.5
 
 
 def choose_depth(
-    n_reports: int, leaf_counts: IntArray, variance: Callable[[int], float], n_features: int = 2
+    n_reports: int, leaf_counts: IntArray, variance: Callable[[int], float], n_features: int | IntArray = 2
 ) -> int:
     """Return the depth p in 1..12 at which n reports still carry their leaves.
 
     The largest p with ``p <= round(log2(2 n / (d v(p))) / 3)``, where v(p) is the variance of one report
     about a leaf of the depth-p partition, and with at least 16 reports a leaf on average; 1 if there is none.
     The second condition counts only where v vanishes, as for a trusted curator, and sampling alone limits.
+    The number of features alone never takes the depth below 2: a single split sees no interaction.
 
     Parameters
     ----------
@@ -43,20 +44,21 @@ def choose_depth(
         Number of leaves of the partition at every depth.
     variance : callable
         v as a function of the number of leaves.
-    n_features : int, default=2
-        Number of features d, at least 1; 1 counts as 2.
+    n_features : int or ndarray of int of shape (max_depth + 1,), default=2
+        Number of features d among which the leaves are divided, at every depth; below 2 it counts as 2.
 
     Returns
     -------
     depth : int
     """
     deepest = min(DEEPEST, len(leaf_counts) - 1)
-    per_feature = n_reports * 2 / max(n_features, 2)
+    features = np.log2(np.maximum(np.broadcast_to(n_features, len(leaf_counts)), 2) / 2)
     for depth in range(deepest, 1, -1):
         if _LEAST_REPORTS * leaf_counts[depth] > n_reports:
             continue
-        supported = math.floor(math.log2(per_feature / variance(int(leaf_counts[depth]))) / 3 + 0.5)
-        if depth <= supported:
+        signal = math.log2(n_reports / variance(int(leaf_counts[depth])))
+        least = min(2, math.floor(signal / 3 + 0.5))
+        if depth <= max(least, math.floor((signal - features[depth]) / 3 + 0.5)):
             return depth
     return min(1, deepest)
 
@@ -122,6 +124,8 @@ def estimate_drift(
     -------
     drift : float
     """
+    if n_reports == 0:
+        return _LEAST_DRIFT
     n_labels = votes.shape[1]
     sampled = 2 / n_labels
     shares = leaf_shares(public_counts, n_reports, cells, variance)

@@ -134,6 +134,13 @@ class Partition:
         leaves = np.bincount(self.depth[self.leaf_index >= 0], minlength=self.max_depth + 1)
         return (at_depth + np.cumsum(leaves) - leaves).astype(np.int64)
 
+    def feature_counts_by_depth(self) -> NDArray[np.int64]:
+        """Return the number of different features that every truncation splits, shape (max_depth + 1,)."""
+        inner = self.leaf_index < 0
+        first = np.full(self.n_features, self.max_depth, dtype=np.int64)
+        np.minimum.at(first, self.feature[inner], self.depth[inner])
+        return np.searchsorted(np.sort(first), np.arange(self.max_depth + 1))
+
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the leaf number of every row.
 

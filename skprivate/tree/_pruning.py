@@ -56,7 +56,7 @@ def prune_leaves(
     *,
     weight: float | None = None,
     told_cells: FloatArray | None = None,
-    n_features: int = 2,
+    n_features: int | IntArray = 2,
 ) -> tuple[FloatArray, IntArray]:
     """Return the class probabilities of every leaf after pruning, and the depth they come from.
 
@@ -77,8 +77,8 @@ def prune_leaves(
         Weight of a public row at every depth; None: the automatic weight of every depth.
     told_cells : ndarray of shape (n_leaves,), default=None
         The unbiased estimates of `cells`, where the release tells them, for the automatic weight.
-    n_features : int, default=2
-        Number of features.
+    n_features : int or ndarray of int of shape (max_depth + 1,), default=2
+        Number of features among which the leaves are divided, at every depth.
 
     Returns
     -------
@@ -133,8 +133,8 @@ def _lead(
     ordered = np.sort(votes + weight[:, np.newaxis] * public, axis=1)
     # A row adds at most 1 to the variance of the difference of two classes.
     private_part = n_reports * variance + rows
-    public_part = per_node + drift * per_node**2
-    lead: FloatArray = (ordered[:, -1] - ordered[:, -2]) / np.sqrt(private_part + weight**2 * public_part)
+    variances = private_part + weight**2 * (per_node + drift * per_node**2)
+    lead: FloatArray = (ordered[:, -1] - ordered[:, -2]) / np.sqrt(np.maximum(variances, 1e-300))
     return lead
 
 

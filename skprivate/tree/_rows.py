@@ -3,13 +3,14 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..utils import as_labels, common_type
+from ._partition import Partition
 
 FloatArray = NDArray[np.float64]
 LabelArray = NDArray[np.int32]
@@ -17,13 +18,14 @@ LabelArray = NDArray[np.int32]
 
 @dataclass
 class Rows:
-    """Validated rows, parted by who owns them; lives during one fit.
+    """Validated rows and who owns them; lives during one fit.
 
     Attributes
     ----------
-    public_X, private_X : ndarray of shape (n_public, d) and (n_private, d)
-    public_labels, private_labels : ndarray of int32
-        Positions in `classes`.
+    X : ndarray of shape (n_rows, d)
+    labels : ndarray of int32 of shape (n_rows,)
+        Positions in `classes`; a label outside them counts as the first.
+    public : ndarray of bool of shape (n_rows,)
     groups : ndarray of int of shape (n_private,), or None
         Number of the person of every private row; None: the unit is the row.
     classes : ndarray of shape (n_labels,)
@@ -32,41 +34,39 @@ class Rows:
         Rows of one person that count; 1 where the unit is the row.
     """
 
-    public_X: FloatArray
-    public_labels: LabelArray
-    private_X: FloatArray
-    private_labels: LabelArray
+    X: FloatArray
+    labels: LabelArray
+    public: NDArray[np.bool_]
     groups: NDArray[np.intp] | None
     classes: NDArray[Any]
     bounds: tuple[FloatArray, FloatArray]
     rows_per_unit: int
 
-    @classmethod
-    def part(
-        cls,
-        X: FloatArray,
-        y: NDArray[Any],
-        public: NDArray[np.bool_],
-        groups: NDArray[np.intp] | None,
-        classes: NDArray[Any],
-        bounds: tuple[FloatArray, FloatArray],
-        rows_per_unit: int,
-    ) -> Self:
-        """Part the rows by a mask of the public ones; a label outside the classes counts as the first."""
-        labels = np.zeros(len(y), dtype=np.int32)
-        for position, label in enumerate(classes[1:], start=1):
-            labels[y == label] = position
-        private = ~public
-        return cls(
-            X[public], labels[public], X[private], labels[private], groups, classes, bounds, rows_per_unit
-        )
+    @property
+    def n_public(self) -> int:
+        """Number of public rows."""
+        return int(np.count_nonzero(self.public))
 
     @property
     def n_used(self) -> int:
         """Number of private rows that count."""
         if self.groups is None:
-            return len(self.private_X)
+            return len(self.public) - self.n_public
         return int(np.minimum(np.bincount(self.groups), self.rows_per_unit).sum())
+
+    def private_categories(self, partition: Partition) -> NDArray[np.int64]:
+        """Return ``n_labels * leaf + label`` of every private row."""
+        # All rows find their leaves: that is faster than to copy the private ones.
+        categories = len(self.classes) * partition.apply(self.X).astype(np.int64) + self.labels
+        return categories[~self.public] if self.n_public else categories
+
+
+def number_labels(y: NDArray[Any], classes: NDArray[Any]) -> LabelArray:
+    """Return the position of every label in classes, 0 where it is not among them."""
+    labels = np.zeros(len(y), dtype=np.int32)
+    for position, label in enumerate(classes[1:], start=1):
+        labels[y == label] = position
+    return labels
 
 
 def declared_classes(classes: Any) -> NDArray[Any]:
