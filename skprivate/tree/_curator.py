@@ -401,7 +401,7 @@ def _plan_design(
     # Attributes of a fit end on this object, which is thrown away.
     worker = clone(plan)
     if X is None:
-        # Not asked of the plan: where labels alone are protected, fit may read bounds from rows; here are none.
+        # The plan is not asked: with protect="label", fit may read bounds from rows, but here are none.
         missing = [name for name in ("bounds", "classes") if getattr(plan, name) is None]
         if missing:
             raise PrivacyLeakError(f"without public rows {' and '.join(missing)} must be declared.")
