@@ -90,8 +90,12 @@ def prune_leaves(
     n_leaves = len(votes)
     leaf_counts = ancestors.max(axis=1).astype(np.int64) + 1
     each = np.broadcast_to(np.asarray(variance, dtype=np.float64), n_leaves)
-    supported = choose_depth(
-        n_reports, leaf_counts, lambda count: float(each.mean()) * n_leaves / count, n_features
+    # A node has the noise of all its leaves; public rows have that of their own sampling alone.
+    supported = max(
+        choose_depth(
+            n_reports, leaf_counts, lambda count: float(each.mean()) * n_leaves / count, n_features
+        ),
+        choose_depth(int(public_counts.sum()), leaf_counts, lambda count: 1 / count, n_features),
     )
     chosen, best = np.full(n_leaves, -1), np.full(n_leaves, -1.0)
     judged = np.zeros(n_leaves, dtype=bool)
