@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .preprocessing import BoundsScaler as BoundsScaler
     from .tree import DPTreeClassifier as DPTreeClassifier
     from .tree import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
+    from .tree import TreeClient as TreeClient
+    from .tree import TreeCurator as TreeCurator
 
 __version__ = "0.1.0"
 
@@ -26,6 +28,8 @@ _HOMES = {
     "PrivacyLedger": ".accounting",
     "PrivacySpent": ".accounting",
     "PublicPrivateSplit": ".model_selection",
+    "TreeClient": ".tree",
+    "TreeCurator": ".tree",
     "privacy_report": ".base",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
@@ -38,6 +42,8 @@ __all__ = [
     "PrivacyLedger",
     "PrivacySpent",
     "PublicPrivateSplit",
+    "TreeClient",
+    "TreeCurator",
     "config_context",
     "get_config",
     "privacy_report",

@@ -170,9 +170,10 @@ class TestFailedFit:
 
     def test_leaves_nothing_on_a_fresh_object(self):
         tree = declared()
+        several = {"classes": [0, 1, 2], "mechanism": "laplace"}
         with pytest.raises(ValueError, match="Only binary"):
-            tree.set_params(classes=[0, 1, 2]).fit(X, Y)
-        assert vars(tree) == vars(declared(classes=[0, 1, 2]))
+            tree.set_params(**several).fit(X, Y)
+        assert vars(tree) == vars(declared(**several))
 
     @pytest.mark.parametrize("method", ["fit", "predict"])
     @pytest.mark.parametrize(

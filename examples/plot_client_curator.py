@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""
+From phones to a tree: clients, gateways, curators
+==================================================
+
+Nobody holds the private rows here. A curator plans a tree on public rows and publishes a small JSON; every
+phone answers it once; gateways write answers into files; two workers add the files up, one of them is killed
+and resumed; and the curator releases the tree again and again while reports come in. The people are
+SIMULATED.
+"""
+
+# %%
+# Plan on public rows
+# -------------------
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from skprivate import LocallyPrivateTreeClassifier
+from skprivate.datasets import make_posterior_drift
+from skprivate.tree import ReportWriter, TreeClient, TreeCurator, TreeSpecification
+
+folder = Path(tempfile.mkdtemp())
+X, y, is_public = make_posterior_drift(20_000, 200, gamma=2.0, random_state=0)
+X_test, y_test, _ = make_posterior_drift(5_000, 0, random_state=1)
+plan = LocallyPrivateTreeClassifier(epsilon=2.0, bounds=(0, 1))
+curator = TreeCurator(plan, X[is_public], y[is_public], n_clients=20_000)
+(folder / "study.json").write_text(curator.specification.to_json())
+print(curator.specification)
+print(f"{(folder / 'study.json').stat().st_size} bytes of JSON")
+
+# %%
+# A phone answers once
+# --------------------
+# It needs numpy, the JSON, and a file that remembers what was answered.
+specification = TreeSpecification.from_json(folder / "study.json")
+client = TreeClient(specification, memory=folder / "phone.memory")
+report = client.randomize([0.2, 0.9], 1)
+print(f"{len(report)} bytes; asked again, the same: {client.randomize([0.2, 0.9], 1) == report}")
+
+# %%
+# Gateways write files
+# --------------------
+# Ten days, 2,000 people each.
+people = list(zip(X[~is_public], y[~is_public].tolist(), strict=True))
+days = []
+for day in range(10):
+    days.append(folder / f"day-{day}.bin")
+    with ReportWriter(days[-1], specification) as gateway:
+        for x, label in people[2000 * day : 2000 * (day + 1)]:
+            gateway.write(TreeClient(specification).randomize(x, label))
+print(f"{days[0].stat().st_size} bytes a day")
+
+# %%
+# Two workers, one of them killed
+# -------------------------------
+# Both start from the state of a curator that has counted nothing. The second one dies before its last two
+# files and goes on from its checkpoint; a file that it is given twice counts once.
+workers = [TreeCurator.from_bytes(curator.to_bytes()) for _ in range(2)]
+checkpoint = folder / "second.state"
+sizes, accuracies = [], []
+for number, path in enumerate(days):
+    workers[number % 2].update_file(path, checkpoint=checkpoint if number % 2 else None)
+    if number == 6:
+        workers[1] = TreeCurator.from_bytes(checkpoint.read_bytes())
+        print(f"Resumed with {workers[1].n_reports} reports; again: {workers[1].update_file(days[1])}")
+    # Releases cost nothing: they are functions of reports that are private already.
+    whole = TreeCurator.from_bytes(curator.to_bytes())
+    for worker in workers:
+        whole.merge(worker)
+    sizes.append(whole.n_reports)
+    accuracies.append(whole.release().score(X_test, y_test))
+
+tree = whole.release()
+print(tree.privacy_spent_)
+
+# %%
+# What came out
+# -------------
+public_only = plan.set_params(public_weight=1e12)
+fitted = public_only.fit(X, y, is_public=is_public)
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+axes[0].plot(sizes, accuracies, marker="o", label="released after each day")
+axes[0].axhline(fitted.score(X_test, y_test), color="grey", linestyle=":", label="public rows only")
+axes[0].set(xlabel="reports", ylabel="accuracy", title="Epsilon 2, two bytes a person")
+axes[0].set_xticks(range(0, 20_001, 5000))
+axes[0].legend(fontsize=8)
+ticks = (np.arange(200) + 0.5) / 200
+grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
+shades = tree.predict_proba(grid)[:, 1].reshape(200, 200)
+picture = axes[1].imshow(shades, origin="lower", extent=(0, 1, 0, 1), cmap="RdBu_r", vmin=0, vmax=1)
+axes[1].set(title="The tree after ten days", xlabel="$x_1$", ylabel="$x_2$")
+figure.colorbar(picture, ax=axes[1], label="estimated P(y = 1)")
+plt.show()

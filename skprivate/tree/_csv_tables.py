@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of rows in CSV files, read in pieces; an error names the file and the line, never a value."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import functools
+import itertools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._specification import Label
+
+_ROWS_AT_ONCE = 2**13
+
+
+@dataclass
+class Piece:
+    """Some rows of a table.
+
+    Attributes
+    ----------
+    lines : tuple of int
+        The line of the file on which each row ends.
+    columns : list of tuple of str
+        The cells, by column.
+    """
+
+    lines: tuple[int, ...]
+    columns: list[tuple[str, ...]]
+
+
+class CsvTable:
+    """An open CSV file with a header, in UTF-8; use it in a ``with`` block.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Attributes
+    ----------
+    header : list of str
+        Names of the columns, no two the same.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        with contextlib.ExitStack() as stack:
+            # utf-8-sig: spreadsheets put a mark at the start.
+            file = stack.enter_context(open(path, newline="", encoding="utf-8-sig"))
+            self._reader = csv.reader(file, strict=True)
+            self.header = self._read_header()
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def error(self, line: int, problem: str) -> ValueError:
+        """Return the error that names the file and the line."""
+        return ValueError(f"{self.path}, line {line}: {problem}.")
+
+    def check_columns(self, wanted: Sequence[str]) -> None:
+        """Refuse a table that has not exactly these columns, in any order."""
+        unknown = [name for name in self.header if name not in wanted]
+        missing = [name for name in wanted if name not in self.header]
+        for problem, names in (("missing", missing), ("unknown", unknown)):
+            if names:
+                raise self.error(1, f"column {names[0]!r} is {problem}; wanted are {', '.join(wanted)}")
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield all rows, some thousands at a time; blank lines are skipped."""
+        rows = self._rows()
+        while some := list(itertools.islice(rows, _ROWS_AT_ONCE)):
+            lines, cells = zip(*some, strict=True)
+            yield Piece(lines, list(zip(*cells, strict=True)))
+
+    def numbers(self, piece: Piece, names: Sequence[str]) -> NDArray[np.float64]:
+        """Return the cells of some columns as finite numbers, shape (n_rows, n_names)."""
+        out = np.empty((len(piece.lines), len(names)))
+        for position, name in enumerate(names):
+            cells = piece.columns[self.header.index(name)]
+            try:
+                out[:, position] = [float(cell) for cell in cells]
+                finite = np.isfinite(out[:, position])
+            except ValueError:
+                finite = np.array([_is_finite(cell) for cell in cells])
+            if not finite.all():
+                line = piece.lines[int(np.argmin(finite))]
+                # Outside the handler, so that NumPy's message with the cell is no context of this one.
+                raise self.error(line, f"column {name!r} must hold a finite number")
+        return out
+
+    def labels(self, piece: Piece, name: str, classes: Sequence[Label]) -> NDArray[np.int64]:
+        """Return the positions in `classes` of a column's cells, shape (n_rows,)."""
+        position = _label_reader(tuple(classes))
+        found = np.array([position(cell) for cell in piece.columns[self.header.index(name)]], dtype=np.int64)
+        if (found < 0).any():
+            line = piece.lines[int(np.argmax(found < 0))]
+            raise self.error(line, f"column {name!r} must hold one of the classes")
+        return found
+
+    def _read_header(self) -> list[str]:
+        header = next(self._guarded(), None)
+        if not header:
+            raise self.error(1, "the header with the names of the columns is missing")
+        repeated = [name for name in header if header.count(name) > 1]
+        if repeated:
+            raise self.error(1, f"column {repeated[0]!r} is repeated")
+        return header
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        width = len(self.header)
+        for row in self._guarded():
+            if not row:
+                continue
+            if len(row) != width:
+                raise self.error(self._reader.line_num, f"{len(row)} cells, but there are {width} columns")
+            yield self._reader.line_num, row
+
+    def _guarded(self) -> Iterator[list[str]]:
+        """Yield rows; messages of the codec and of the parser would show bytes of the data."""
+        problem = None
+        try:
+            yield from self._reader
+        except UnicodeDecodeError:
+            problem = "the file is not in UTF-8 near here"
+        except csv.Error:
+            problem = "this is not CSV: look for an odd quotation mark, or one cell that is huge"
+        if problem is not None:
+            raise self.error(self._reader.line_num + 1, problem)
+
+
+def guess_labels(cells: Sequence[str]) -> NDArray[Any]:
+    """Return labels as ints if they all are, else as floats, else as texts."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return np.array([kind(cell) for cell in cells])
+    return np.array(cells)
+
+
+def _is_finite(cell: str) -> bool:
+    try:
+        return bool(np.isfinite(float(cell)))
+    except ValueError:
+        return False
+
+
+def _label_reader(classes: tuple[Label, ...]) -> Callable[[str], int]:
+    """Return what turns a cell into its position among the classes, -1 for none."""
+    positions: dict[Any, int] = {label: position for position, label in enumerate(classes)}
+    if isinstance(classes[0], str):
+        return lambda cell: positions.get(cell, -1)
+    words = {"false": False, "true": True} if all(isinstance(label, bool) for label in classes) else {}
+
+    @functools.lru_cache(maxsize=1024)
+    def read(cell: str) -> int:
+        if cell.lower() in words:
+            return positions[words[cell.lower()]]
+        for kind in (int, float):
+            with contextlib.suppress(ValueError):
+                return positions.get(kind(cell), -1)
+        return -1
+
+    return read

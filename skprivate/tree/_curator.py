@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The curator: makes the question from public data, adds up the answers, releases the tree."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import validate_data
+
+from ..accounting import PrivacySpent
+from ..exceptions import PrivacyLeakError
+from ..utils import as_labels, check_int
+from ..utils._files import write_atomically
+from ..utils._fit import without_private_text
+from ._classifier import LocallyPrivateTreeClassifier
+from ._client import TreeClient
+from ._curator_state import CuratorState, checked_plan
+from ._declared import DeclaredCounts
+from ._design import Design
+from ._report_files import ReportReader
+
+# Bytes of small reports that are added up together.
+_BYTES_AT_ONCE = 2**20
+_SECONDS_BETWEEN_CHECKPOINTS = 5.0
+_LARGEST_COUNT = 2**63 - 1
+
+
+class TreeCurator:
+    """Plans a locally private tree from public data, and fills it with reports that clients send.
+
+    Always strict: bounds and classes come from public rows or are declared. Curators of one specification can
+    work apart and be merged; each is saved by `to_bytes`, and goes on where it was.
+
+    Parameters
+    ----------
+    tree : LocallyPrivateTreeClassifier
+        Unfitted: its parameters are the plan. ``random_state`` and ``ledger`` must be None: the clients draw,
+        and the clients pay.
+    X : array-like of shape (n_public, n_features), default=None
+        Public rows. None: there are none, and ``tree`` declares bounds and classes.
+    y : array-like of shape (n_public,), default=None
+        Their labels.
+    n_clients : int
+        Number of reports that are expected, at least 1; the automatic depth depends on it.
+    features : sequence of str, default=None
+        Names of the columns. None: those of X, where it has names, or of ``bounds``, where that is a dict.
+    label : str, default="label"
+        Name of the label's column.
+
+    Attributes
+    ----------
+    specification : TreeSpecification
+        What to publish.
+    n_reports : int
+        Number of reports counted.
+    history : dict of str to (int, int)
+        Batch id -> number of its reports that are counted, and that it has.
+
+    Raises
+    ------
+    PrivacyLeakError
+        Bounds or classes would have to be read from private rows.
+    TypeError, ValueError
+        Unusable rows or parameters.
+
+    See Also
+    --------
+    TreeClient : Answers the specification.
+    ReportWriter : Puts answers into a file.
+    LocallyPrivateTreeClassifier : What `release` returns; its ``fit`` simulates all this in one place.
+
+    Notes
+    -----
+    **Privacy.** Relation: local (or label, with ``protect="label"``); a curator sees public rows and reports,
+    each of which was made private on its client's device, so nothing that a curator does can cost more than
+    the clients' epsilon: `release` is post-processing and may be called as often as one likes, also while
+    reports still come in. That the clients ran what was specified, each of them once, is their claim and
+    cannot be checked from here. Not protected: the number of reports, and who sent one.
+
+    Every file of reports has a random batch id, and reports that come without a file are counted under an id
+    that this curator draws at the first of them. A merge of curators that share an id is refused, so that
+    nothing is counted twice. Copies of a curator that has counted nothing share none: plan once, copy the
+    state to every worker, merge at the end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import LocallyPrivateTreeClassifier
+    >>> from skprivate.tree import TreeCurator
+    >>> rng = np.random.default_rng(0)
+    >>> X_public = rng.uniform(size=(100, 2))
+    >>> y_public = X_public[:, 0] > 0.5
+    >>> plan = LocallyPrivateTreeClassifier(epsilon=4.0, bounds=(0, 1))
+    >>> curator = TreeCurator(plan, X_public, y_public, n_clients=500)
+    >>> for x in rng.uniform(size=(500, 2)):  # on 500 phones
+    ...     curator.update(curator.client().randomize(x, x[0] > 0.5))
+    >>> tree = curator.release()
+    >>> tree.privacy_spent_.deployment, tree.n_reports_
+    ('collected', 500)
+    >>> tree.predict([[0.1, 0.5], [0.9, 0.5]])
+    array([False,  True])
+    """
+
+    def __init__(
+        self,
+        tree: LocallyPrivateTreeClassifier,
+        X: Any = None,
+        y: Any = None,
+        *,
+        n_clients: int,
+        features: Sequence[str] | None = None,
+        label: str = "label",
+    ) -> None:
+        n_clients = check_int(n_clients, "n_clients", least=1)
+        plan = checked_plan(tree)
+        design = _plan_design(plan, X, y, n_clients, features)
+        self._start(CuratorState.empty(plan, design, label))
+
+    def _start(self, state: CuratorState) -> None:
+        self._state = state
+        self._declared: tuple[DeclaredCounts, Any, int] | None = None
+        self.specification = state.specification
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports counted."""
+        return self._state.n_reports if self._declared is None else self._declared[2]
+
+    @property
+    def history(self) -> dict[str, tuple[int, int]]:
+        """Batch id -> number of its reports that are counted, and that it has."""
+        return dict(self._state.history)
+
+    def client(self, **options: Any) -> TreeClient:
+        """Return a client of this specification; options as in `TreeClient`."""
+        return TreeClient(self.specification, **options)
+
+    def update(self, reports: Any) -> None:
+        """Count reports that come without a file.
+
+        Parameters
+        ----------
+        reports : bytes-like, ndarray of shape (n, \\*report_shape), or iterable of bytes-like
+            One or several reports, as clients and the randomizer return them. They carry no id: reports that
+            are passed twice count twice.
+
+        Raises
+        ------
+        TypeError, ValueError
+            One of them cannot be a report of this specification; none of them is counted then.
+        """
+        state = self._open_state()
+        randomizer = state.randomizer
+        counts, n = np.zeros(randomizer.counts_shape, dtype=np.int64), 0
+        for batch in self._batches(reports):
+            counts = _add_counts(counts, randomizer.aggregate(batch))
+            n += len(batch)
+        if not n:
+            return
+        stream = state.stream or os.urandom(16).hex()
+        counted = state.history.get(stream, (0, 0))[0] + n
+        self._count(counts, stream, counted, counted)
+        state.stream = stream
+
+    def update_file(
+        self,
+        path: str | os.PathLike[str],
+        progress: Callable[[int, int], object] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> bool:
+        """Count the reports of a file, unless they are counted already.
+
+        Parameters
+        ----------
+        path : str or path-like
+            As a `ReportWriter` wrote it. Memory does not grow with it.
+        progress : callable, default=None
+            Called as ``progress(counted, total)`` after every piece.
+        checkpoint : str or path-like, default=None
+            Where to write `to_bytes`, atomically, every few seconds and at the end. A curator that is killed
+            goes on from there (`from_bytes`) with the same file.
+
+        Returns
+        -------
+        counted : bool
+            False if the batch was counted before, and so was dropped.
+
+        Raises
+        ------
+        ValueError
+            The file is cut short, foreign, of a newer version or another specification's, or a report in it
+            is impossible; the message names the file and the byte. What was counted before stays valid.
+        """
+        state = self._open_state()
+        with ReportReader(path, self.specification) as reader:
+            counted, total = state.history.get(reader.batch_id, (0, reader.n_reports))
+            if total != reader.n_reports:
+                raise reader.error(64, f"a batch of this id had {total} reports, not {reader.n_reports}")
+            if counted == total and reader.batch_id in state.history:
+                return False
+            saved = time.monotonic()
+            for first, reports in reader.chunks(counted):
+                try:
+                    counts = state.randomizer.aggregate(reports)
+                    counted = first + len(reports)
+                    self._count(counts, reader.batch_id, counted, total)
+                except ValueError as error:
+                    raise reader.error(reader.byte_offset(first), f"from here on: {error}") from None
+                if progress is not None:
+                    progress(counted, total)
+                if checkpoint is not None and time.monotonic() - saved > _SECONDS_BETWEEN_CHECKPOINTS:
+                    write_atomically(checkpoint, self.to_bytes())
+                    saved = time.monotonic()
+            state.history[reader.batch_id] = (counted, total)
+        if checkpoint is not None:
+            write_atomically(checkpoint, self.to_bytes())
+        return True
+
+    def merge(self, other: "TreeCurator") -> None:
+        """Add the counts of another curator, which stays as it is.
+
+        Parameters
+        ----------
+        other : TreeCurator
+            Of the same specification.
+
+        Raises
+        ------
+        ValueError
+            Another specification, or a batch that both have counted in part or in full; nothing changes then.
+        """
+        if not isinstance(other, TreeCurator):
+            raise TypeError(f"other must be a TreeCurator, not {type(other).__name__}.")
+        mine, theirs = self._open_state(), other._open_state()
+        if theirs.specification != mine.specification:
+            raise ValueError("the curators have different specifications: their counts do not add up.")
+        shared = sorted(mine.history.keys() & theirs.history.keys())
+        if shared:
+            raise ValueError(
+                f"both curators have counted the batch {shared[0]}, and {len(shared) - 1} more: merging them "
+                "would count reports twice."
+            )
+        counts = _add_counts(mine.counts, theirs.counts)
+        mine.counts, mine.history = counts, mine.history | theirs.history
+
+    def to_bytes(self) -> bytes:
+        """Return the whole curator as JSON: public inputs, counts, and which batches they hold.
+
+        Returns
+        -------
+        data : bytes
+            To be written to a file by the caller, or by ``update_file(..., checkpoint=...)``.
+        """
+        return self._open_state().to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Restore a curator from `to_bytes`.
+
+        Parameters
+        ----------
+        data : bytes
+            Nothing in it is executed or trusted.
+
+        Returns
+        -------
+        curator : TreeCurator
+
+        Raises
+        ------
+        ValueError
+            Damaged, foreign, or of a newer version.
+        """
+        curator = cls.__new__(cls)
+        curator._start(CuratorState.from_bytes(data))
+        return curator
+
+    def from_counts(
+        self, counts: ArrayLike, *, privacy: PrivacySpent, noise_variance: float
+    ) -> "TreeCurator":
+        """Return a curator that holds counts from elsewhere, those of a secure aggregation service, say.
+
+        The service counts rows by leaf and label on this specification's partition; the reports of this
+        curator are not used. Choose ``max_depth`` by hand: the automatic depth is for reports.
+
+        Parameters
+        ----------
+        counts : array-like of shape (n_leaves, n_labels)
+            Finite numbers, with the noise that was added; column m is the label ``classes[m]``.
+        privacy : PrivacySpent
+            What the service declares; it becomes the tree's ``privacy_spent_`` as it is.
+        noise_variance : float
+            Variance of the noise in one count, at least 0; independent between counts.
+
+        Returns
+        -------
+        curator : TreeCurator
+            For `release` alone: it takes no reports, and is not saved or merged.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Counts of another shape, not finite, or without a positive sum; a parameter out of range.
+        """
+        mechanism = DeclaredCounts(self._state.randomizer, privacy, noise_variance)
+        curator = type(self).__new__(type(self))
+        curator._start(self._state.emptied())
+        curator._declared = (mechanism, *mechanism.check(counts))
+        return curator
+
+    def release(self) -> LocallyPrivateTreeClassifier:
+        """Return the tree that the reports so far make.
+
+        A function of reports and public data, so it costs nothing and may be called again when more reports
+        have come.
+
+        Returns
+        -------
+        tree : LocallyPrivateTreeClassifier
+            Fitted; ``privacy_spent_.deployment`` is "collected".
+
+        Raises
+        ------
+        ValueError
+            There are no reports, or impossible counts.
+        """
+        state, tree = self._state, clone(self._state.tree)
+        if self._declared is not None:
+            mechanism, counts, n_rows = self._declared
+            tree._adopt(replace(state.design, randomizer=mechanism), counts.copy(), n_rows, mechanism.privacy)
+            return tree
+        if not state.n_reports:
+            raise ValueError("there are no reports yet: nothing can be released.")
+        spent = tree._describe_spending(
+            state.design, state.n_reports, False, [], source="os-entropy", deployment="collected"
+        )
+        tree._adopt(state.design, state.counts.copy(), state.n_reports, spent)
+        return tree
+
+    def _open_state(self) -> CuratorState:
+        """Return the state, to which reports may be added."""
+        if self._declared is not None:
+            raise ValueError("a curator that was made from_counts holds a finished sum: only release it.")
+        return self._state
+
+    def __repr__(self) -> str:
+        return f"TreeCurator({self.specification!r}, n_reports={self.n_reports})"
+
+    def _count(self, counts: NDArray[np.int64], batch: str, counted: int, total: int) -> None:
+        self._state.counts = _add_counts(self._state.counts, counts)
+        self._state.history[batch] = (counted, total)
+
+    def _batches(self, reports: Any) -> Iterator[NDArray[Any]]:
+        if isinstance(reports, np.ndarray):
+            yield reports
+        elif isinstance(reports, bytes | bytearray | memoryview):
+            yield self.specification.unpack(reports)
+        elif isinstance(reports, str | Mapping) or not isinstance(reports, Iterable):
+            raise TypeError("reports must be bytes, an array of reports, or an iterable of bytes.")
+        else:
+            yield from map(self.specification.unpack, _joined(reports, self._state.randomizer.report_bytes))
+
+
+def _joined(pieces: Iterable[Any], size: int) -> Iterator[bytes]:
+    """Join reports to pieces that are worth a call."""
+    held, length = [], 0
+    for piece in pieces:
+        if not isinstance(piece, bytes | bytearray | memoryview):
+            raise TypeError(f"an iterable of reports must hold bytes, not {type(piece).__name__}.")
+        if len(piece) % size:
+            raise ValueError(f"a piece of {len(piece)} bytes is no whole number of reports of {size} bytes.")
+        held.append(piece)
+        length += len(piece)
+        if length >= _BYTES_AT_ONCE:
+            yield b"".join(held)
+            held, length = [], 0
+    yield b"".join(held)
+
+
+def _add_counts(counts: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add exactly, or refuse: forged reports of the Laplace mechanisms can be huge."""
+    # int(): the magnitude of the lowest int64 is none.
+    largest = sum(max(int(part.max()), -int(part.min())) for part in (counts, more))
+    if largest > _LARGEST_COUNT:
+        raise ValueError("the counts would pass 2^63: some of these reports must be forged.")
+    return counts + more
+
+
+@without_private_text
+def _plan_design(
+    plan: LocallyPrivateTreeClassifier, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
+) -> Design:
+    """Settle everything public, with what ``fit`` uses."""
+    if (X is None) != (y is None):
+        raise ValueError("X and y belong together: pass public rows with their labels, or neither.")
+    # Attributes of a fit end on this object, which is thrown away.
+    worker = clone(plan)
+    if X is None:
+        # The plan is not asked: with protect="label", fit may read bounds from rows, but here are none.
+        missing = [name for name in ("bounds", "classes") if getattr(plan, name) is None]
+        if missing:
+            raise PrivacyLeakError(f"without public rows {' and '.join(missing)} must be declared.")
+        names = _names_without_rows(plan.bounds, features)
+        X, y = np.empty((0, len(names) if names else _n_columns(plan.bounds))), np.empty(0, dtype=object)
+        worker.n_features_in_ = X.shape[1]
+    else:
+        X, y = validate_data(worker, X, as_labels(y), dtype=np.float64, order="C")
+        names = _names_of_rows(getattr(worker, "feature_names_in_", None), features, X.shape[1])
+    if names:
+        worker.feature_names_in_ = np.array(names, dtype=object)
+    rows = worker._part_rows(X, y, np.ones(len(X), dtype=bool), None)
+    return worker._design(rows, n_clients)
+
+
+def _names_of_rows(found: Any, given: Sequence[str] | None, n_columns: int) -> list[str]:
+    own = [] if found is None else [str(name) for name in found]
+    names = own if given is None else list(given)
+    if own and names != own:
+        raise ValueError(f"features must be the columns of X in their order: {', '.join(own)}.")
+    if given is not None and len(names) != n_columns:
+        raise ValueError(f"features has {len(names)} names, but X has {n_columns} columns.")
+    return names
+
+
+def _names_without_rows(bounds: Any, given: Sequence[str] | None) -> list[str]:
+    if given is not None:
+        return list(given)
+    by_name = isinstance(bounds, Mapping) and all(isinstance(name, str) for name in bounds)
+    return list(bounds) if by_name else []
+
+
+def _n_columns(bounds: Any) -> int:
+    """Number of columns that declared bounds speak of."""
+    if isinstance(bounds, Mapping):
+        return len(bounds)
+    sizes = [np.size(side) for side in bounds if np.ndim(side)]
+    if not sizes:
+        raise ValueError("features must name the columns: the bounds do not tell how many there are.")
+    return max(sizes)

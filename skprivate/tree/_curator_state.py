@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a curator holds, and its JSON: public inputs, counts, and the history of batches; no pickle."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ..accounting._amounts import from_text, to_text
+from ..randomizers import LocalRandomizer
+from ..utils._compat import validate_parameter_constraints
+from ._classifier import LocallyPrivateTreeClassifier
+from ._design import Design
+from ._specification import TreeSpecification, check_envelope, parse_json
+
+_FORMAT = "skprivate.curator"
+_VERSION = 1
+_FIELDS = (
+    "specification",
+    "tree",
+    "rule",
+    "bounds",
+    "named",
+    "public_counts",
+    "counts",
+    "history",
+    "stream",
+    "checksum",
+)
+
+
+@dataclass
+class CuratorState:
+    """Everything about a collection; `TreeCurator` gives it its methods.
+
+    Attributes
+    ----------
+    tree : LocallyPrivateTreeClassifier
+        Unfitted.
+    design : Design
+    specification : TreeSpecification
+    counts : ndarray of int64
+        Sum over all reports.
+    history : dict of str to (int, int)
+        Batch id -> number of its reports that are in `counts`, and that it has.
+    stream : str or None
+        Batch id of reports without a file.
+    """
+
+    tree: LocallyPrivateTreeClassifier
+    design: Design
+    specification: TreeSpecification
+    counts: NDArray[np.int64]
+    history: dict[str, tuple[int, int]] = field(default_factory=dict)
+    stream: str | None = None
+
+    @classmethod
+    def empty(cls, tree: LocallyPrivateTreeClassifier, design: Design, label: str) -> Self:
+        """Return the state before the first report."""
+        randomizer: Any = design.randomizer
+        specification = TreeSpecification(
+            design.partition, randomizer, design.classes, design.feature_names, label
+        )
+        return cls(tree, design, specification, np.zeros(randomizer.counts_shape, dtype=np.int64))
+
+    def emptied(self) -> Self:
+        """Return a state of the same collection without reports."""
+        return replace(self, counts=np.zeros_like(self.counts), history={}, stream=None)
+
+    @property
+    def randomizer(self) -> LocalRandomizer:
+        """What every client runs."""
+        return self.specification.randomizer
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports in `counts`."""
+        return sum(counted for counted, _ in self.history.values())
+
+    def to_bytes(self) -> bytes:
+        """Return the state as JSON."""
+        content = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "specification": self.specification.to_dict(),
+            "tree": {name: _plain(value) for name, value in self.tree.get_params(deep=False).items()},
+            "rule": self.design.rule,
+            "bounds": [side.tolist() for side in self.design.bounds],
+            "named": self.design.feature_names is not None,
+            "public_counts": _pack(self.design.public_counts),
+            "counts": _pack(self.counts),
+            "history": {batch: list(numbers) for batch, numbers in self.history.items()},
+            "stream": self.stream,
+        }
+        return json.dumps(content | {"checksum": _checksum(content)}).encode("ascii")
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Restore a state, and believe nothing in it."""
+        try:
+            state = parse_json(bytes(data).decode("ascii"))
+            check_envelope(state, _FORMAT, _VERSION, _FIELDS)
+            if state.pop("checksum") != _checksum(state):
+                raise ValueError("its content does not fit its checksum: it was changed or damaged")
+            return cls._from_dict(state)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"this is no state of a curator that can be used: {error}") from error
+
+    @classmethod
+    def _from_dict(cls, state: dict[str, Any]) -> Self:
+        specification = TreeSpecification.from_dict(state["specification"])
+        parameters = {name: _value(value) for name, value in state["tree"].items()}
+        tree = checked_plan(LocallyPrivateTreeClassifier(**parameters))
+        shape = (specification.partition.n_leaves, len(specification.classes))
+        lower, upper = (np.array(side, dtype=np.float64) for side in state["bounds"])
+        design = Design(
+            partition=specification.partition,
+            randomizer=specification.randomizer,
+            classes=np.asarray(specification.classes),
+            bounds=(lower, upper),
+            rule=str(state["rule"]),
+            public_counts=_unpack(state["public_counts"], shape),
+            feature_names=specification.features if state["named"] else None,
+        )
+        history = {str(batch): _check_numbers(*pair) for batch, pair in state["history"].items()}
+        stream = state["stream"]
+        if stream is not None and stream not in history:
+            raise ValueError("the history does not hold its own stream")
+        counts = _unpack(state["counts"], specification.randomizer.counts_shape)
+        return cls(tree, design, specification, counts, history, stream)
+
+
+def checked_plan(tree: Any) -> LocallyPrivateTreeClassifier:
+    """Return a clone of the tree whose parameters were checked as ``fit`` does."""
+    if not isinstance(tree, LocallyPrivateTreeClassifier):
+        raise TypeError(f"tree must be a LocallyPrivateTreeClassifier, not {type(tree).__name__}.")
+    for name in ("random_state", "ledger"):
+        if getattr(tree, name) is not None:
+            raise ValueError(f"{name} must be None: clients draw their own reports and account for them.")
+    plan = clone(tree)
+    validate_parameter_constraints(plan._parameter_constraints, plan.get_params(deep=False), "TreeCurator")
+    plan._check_parameters()
+    return plan
+
+
+def _check_numbers(counted: Any, total: Any) -> tuple[int, int]:
+    if type(counted) is not int or type(total) is not int or not 0 <= counted <= total:
+        raise ValueError("a number of reports in the history is impossible")
+    return counted, total
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def _pack(array: NDArray[np.int64]) -> str:
+    return base64.b64encode(array.astype("<i8").tobytes()).decode("ascii")
+
+
+def _unpack(text: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    return np.frombuffer(base64.b64decode(text, validate=True), dtype="<i8").astype(np.int64).reshape(shape)
+
+
+def _plain(value: Any) -> Any:
+    """Return a constructor parameter as JSON that `_value` reads back."""
+    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Fraction):
+        return {"fraction": to_text(value)}
+    if isinstance(value, Mapping):
+        return {"pairs": [[_plain(key), _plain(item)] for key, item in value.items()]}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"a parameter holds a {type(value).__name__}, which a file cannot hold")
+
+
+def _value(plain: Any) -> Any:
+    if isinstance(plain, dict) and set(plain) == {"fraction"}:
+        return from_text(plain["fraction"])
+    if isinstance(plain, dict):
+        return {_value(key): _value(item) for key, item in plain["pairs"]}
+    return [_value(item) for item in plain] if isinstance(plain, list) else plain

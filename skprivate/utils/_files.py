@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files that appear complete or not at all, and locks between processes."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+#: Rights of a file that only its owner may read.
+OWNER_ONLY = 0o600
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o666) -> None:
+    """Write a file that others see either as it was or as it is now, whatever happens on the way.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where; a file that is there is replaced.
+    data : bytes
+        The whole content.
+    mode : int, default=0o666
+        Rights, before the process's umask.
+    """
+    with _unfinished(Path(path), mode) as (file, name):
+        file.write(data)
+        _flush(file)
+        os.replace(name, path)
+    _flush_folder(Path(path).parent)
+
+
+@contextlib.contextmanager
+def create_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a new file for writing; it appears under its name when the block ends without an error.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where; FileExistsError if something is there, before and after the block.
+
+    Yields
+    ------
+    file : binary file, open for reading and writing
+    """
+    path = Path(path)
+    if os.path.lexists(path):
+        raise FileExistsError(f"{path} exists and is not overwritten.")
+    with _unfinished(path, 0o666) as (file, name):
+        yield file
+        _flush(file)
+        try:
+            os.link(name, path)  # fails if the name is taken, unlike a rename
+        except FileExistsError:
+            raise FileExistsError(f"{path} exists and is not overwritten.") from None
+        except OSError:
+            # A file system without hard links.
+            if os.path.lexists(path):
+                raise FileExistsError(f"{path} exists and is not overwritten.") from None
+            os.rename(name, path)
+    _flush_folder(path.parent)
+
+
+@contextlib.contextmanager
+def locked(path: str | os.PathLike[str], *, wait: bool = True) -> Iterator[None]:
+    """Hold the lock of a file, an empty file beside it that stays, against other threads and processes.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file that is protected; it need not exist.
+    wait : bool, default=True
+        Whether to wait for the lock. False: BlockingIOError if it is held.
+    """
+    handle = os.open(f"{os.fspath(path)}.lock", os.O_CREAT | os.O_RDWR, OWNER_ONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _unfinished(path: Path, mode: int) -> Iterator[tuple[BinaryIO, str]]:
+    # Beside the target: the same file system. os.open: rights follow the umask, as tempfile's do not.
+    name = str(path.with_name(f".{path.name}.{os.urandom(8).hex()}.unfinished"))
+    with open(os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode), "r+b") as file:
+        try:
+            yield file, name
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name)
+
+
+def _flush(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make a rename last through a power cut, where the file system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
