@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from skprivate.randomizers import HadamardRandomizer
+from skprivate.tree._design import dimensions
 from skprivate.tree._estimation import choose_depth, choose_weight, leaf_shares
 from skprivate.tree._partition import build_partition
 from skprivate.tree._pruning import leaf_ancestors, prune_leaves
@@ -79,6 +80,7 @@ class Scene:
             public, y, lower=np.zeros(d), upper=np.ones(d), max_depth=DEEPEST, rule=rule
         )
         self.ancestors = leaf_ancestors(self.partition)
+        self.dimensions = dimensions(self.partition, rule)
         self.private = self._count(X, rng.random(n) < eta(X))
         self.public = self._count(public, y)
         leaves = self.partition.n_leaves
@@ -103,7 +105,7 @@ def report_variance(epsilon, n_leaves, n, central):
     return float(HadamardRandomizer(epsilon, n_leaves).variance(1)[0])
 
 
-def accuracies(scene, n, d, epsilon, central):
+def accuracies(scene, n, epsilon, central):
     """Return, by depth, accuracies of private, public, automatic and pruned, then of constant weights."""
     table = np.full((DEEPEST + 1, 4 + len(CONSTANT_WEIGHTS)), np.nan)
     for depth in range(1, min(DEEPEST, len(scene.ancestors) - 1) + 1):
@@ -112,7 +114,8 @@ def accuracies(scene, n, d, epsilon, central):
         signed = private[:, 1] - private[:, 0] + scene.rng.normal(0, math.sqrt(n * v), size=len(private))
         votes, wanted = np.column_stack([-signed / 2, signed / 2]), public[:, 1] - public[:, 0]
         cells = n * leaf_shares(public)
-        pruned, _ = prune_leaves(ancestors, votes, n, public, v, cells, n_features=d)
+        split = scene.dimensions if np.ndim(scene.dimensions) == 0 else scene.dimensions[: depth + 1]
+        pruned, _ = prune_leaves(ancestors, votes, n, public, v, cells, n_features=split)
         margins = [signed, wanted, signed + choose_weight(votes, n, public, v) * wanted]
         margins += [pruned[:, 1] - pruned[:, 0]]
         margins += [signed + weight * wanted for weight in CONSTANT_WEIGHTS]
@@ -131,16 +134,16 @@ def earlier_depth(n, leaf_counts, variance):
 
 def regrets(setting, number, epsilon, central):
     """Return points lost against the oracle, by column."""
-    n, d = setting[2], setting[1]
+    n = setting[2]
     tables, picked = [], []
     for seed in range(SEEDS):
         scene = Scene(setting, 1000 * number + seed)
-        table, counts = accuracies(scene, n, d, epsilon, central), scene.partition.leaf_counts_by_depth()
+        table, counts = accuracies(scene, n, epsilon, central), scene.partition.leaf_counts_by_depth()
 
         def variance(leaves):
             return report_variance(epsilon, leaves, n, central)
 
-        old, new = earlier_depth(n, counts, variance), choose_depth(n, counts, variance, d)
+        old, new = earlier_depth(n, counts, variance), choose_depth(n, counts, variance, scene.dimensions)
         deep = min(new + 3, len(counts) - 1)
         columns = [(old, 2), (new, 2), (new, 3), (deep, 2), (deep, 3), (new, 0), (new, 1)]
         picked.append([table[depth, column] for depth, column in columns])

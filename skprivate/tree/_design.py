@@ -83,13 +83,12 @@ class Design:
         return int(self.public_counts.sum())
 
 
-def dimensions(partition: Partition, rule: str) -> NDArray[np.int64]:
-    """Return the number of features among which leaves at every depth are divided, shape (max_depth + 1,).
+def dimensions(partition: Partition, rule: str) -> int | NDArray[np.int64]:
+    """Return the number of features among which the leaves are divided, for `choose_depth`.
 
-    "cart" leaves alone what does not matter, so those that it has split so far count; the other rules take
-    all columns in turn.
+    "cart" leaves alone what does not matter: those count that it has split down to every depth. The other
+    rules take all columns in turn.
     """
     if rule == "cart":
         return partition.feature_counts_by_depth()
-    splittable = int(np.count_nonzero(partition.lower < partition.upper))
-    return np.full(partition.max_depth + 1, splittable, dtype=np.int64)
+    return int(np.count_nonzero(partition.lower < partition.upper))

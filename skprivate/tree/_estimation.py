@@ -34,7 +34,7 @@ def choose_depth(
     The largest p with ``p <= round(log2(2 n / (d v(p))) / 3)``, where v(p) is the variance of one report
     about a leaf of the depth-p partition, and with at least 16 reports a leaf on average; 1 if there is none.
     The second condition counts only where v vanishes, as for a trusted curator, and sampling alone limits.
-    The number of features alone never takes the depth below 2: a single split sees no interaction.
+    A single split sees no interaction, so a plain number of features does not count up to depth 2.
 
     Parameters
     ----------
@@ -45,20 +45,22 @@ def choose_depth(
     variance : callable
         v as a function of the number of leaves.
     n_features : int or ndarray of int of shape (max_depth + 1,), default=2
-        Number of features d among which the leaves are divided, at every depth; below 2 it counts as 2.
+        Number of features d: all columns, or those that the partition has split down to every depth. Below
+        2 it counts as 2.
 
     Returns
     -------
     depth : int
     """
     deepest = min(DEEPEST, len(leaf_counts) - 1)
-    features = np.log2(np.maximum(np.broadcast_to(n_features, len(leaf_counts)), 2) / 2)
+    depths = np.arange(len(leaf_counts))
+    divided = np.where(depths > 2, n_features, 2) if np.ndim(n_features) == 0 else np.asarray(n_features)
+    features = np.log2(np.maximum(divided, 2) / 2)
     for depth in range(deepest, 1, -1):
         if _LEAST_REPORTS * leaf_counts[depth] > n_reports:
             continue
-        signal = math.log2(n_reports / variance(int(leaf_counts[depth])))
-        least = min(2, math.floor(signal / 3 + 0.5))
-        if depth <= max(least, math.floor((signal - features[depth]) / 3 + 0.5)):
+        signal = math.log2(n_reports / variance(int(leaf_counts[depth]))) - features[depth]
+        if depth <= math.floor(signal / 3 + 0.5):
             return depth
     return min(1, deepest)
 

@@ -83,7 +83,7 @@ class TestExtremes:
         assert second(self.prune([1.0, 2.0, -3.0, 4.0], 50.0, public)) == [1, 0, 1, 0]
 
     def test_public_rows_carry_leaves_that_reports_cannot(self):
-        # 16 rows a leaf carry depth 2, though their lead is below 2 errors (of 1414 in the reports of a leaf).
+        # 16 rows a leaf carry depth 2, though their lead is below 2 errors, of 1414 in the reports of a leaf.
         public = np.array([[2, 14], [14, 2], [2, 14], [14, 2]])
         found = self.prune([1500.0, 900.0, -900.0, -1500.0], 500.0, public)
         assert found[1].tolist() == [2, 2, 2, 2]
