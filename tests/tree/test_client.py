@@ -164,6 +164,15 @@ def test_the_memory_outlives_the_object(specification, tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_a_link_to_the_memory_is_the_memory(specification, other, tmp_path):
+    path, link = tmp_path / "memory", tmp_path / "link"
+    TreeClient(other, memory=path, lifetime_epsilon=1).randomize([0.3, 0.4], 1)
+    link.symlink_to(path)
+    report = TreeClient(specification, memory=link).randomize([0.3, 0.4], 1)
+    assert TreeClient(specification, memory=path).spent_epsilon == Fraction(3, 4)
+    assert TreeClient(specification, memory=path).randomize([0.3, 0.4], 1) == report
+
+
 def test_a_second_question_costs_its_epsilon(specification, other, make_specification, tmp_path):
     path = tmp_path / "memory"
     first = TreeClient(specification, memory=path, lifetime_epsilon=0.75)
