@@ -48,7 +48,7 @@ class TreeClient:
     Raises
     ------
     ValueError
-        The memory is damaged, or has another ceiling.
+        The memory is damaged, or has another ceiling; later, also if it is gone.
 
     See Also
     --------
@@ -97,6 +97,7 @@ class TreeClient:
         self._lifetime = None if wanted is None else check_positive(wanted, "lifetime_epsilon")
         self._lock = threading.Lock()
         self._own = _Memory(self._lifetime or specification.randomizer.epsilon)
+        self._has_file = False
         self._load()
 
     @property
@@ -156,13 +157,20 @@ class TreeClient:
         if self._path is not None:
             # Before the report is handed out: a report that leaves is a report that was paid for.
             write_atomically(self._path, memory.to_bytes(), mode=OWNER_ONLY)
+            self._has_file = True
         return report
 
     def _load(self) -> "_Memory":
         """Return what is remembered now; another client of this person may have written it."""
-        if self._path is None or not os.path.lexists(self._path):
+        if self._path is None:
             return self._own
+        if not os.path.lexists(self._path):
+            if self._has_file:
+                raise _damaged(self._path)
+            # A new one each time: a report that could not be written down must not be handed out later.
+            return _Memory(self._own.lifetime)
         memory = _Memory.from_bytes(self._path.read_bytes(), self._path)
+        self._has_file = True
         if self._lifetime not in (None, memory.lifetime):
             raise ValueError(
                 f"The client's memory {self._path} has a ceiling of epsilon {show(memory.lifetime)}, which "
@@ -218,8 +226,8 @@ class _Memory:
 
 def _damaged(path: Path) -> ValueError:
     return ValueError(
-        f"The client's memory {path} is damaged, of a newer version, or no such memory. It is not started "
-        "anew, for what this person has spent is in it: restore it from a backup."
+        f"The client's memory {path} is damaged, gone, of a newer version, or no such memory. It is not "
+        "started anew, for what this person has spent is in it: restore it from a backup."
     )
 
 

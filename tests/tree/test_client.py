@@ -222,8 +222,21 @@ def test_bad_ceilings(specification, ceiling):
 def test_what_is_spent_is_written_before_the_report_leaves(specification, tmp_path, monkeypatch):
     client = TreeClient(specification, memory=tmp_path / "memory")
     monkeypatch.setattr(_client, "write_atomically", lambda *_, **__: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    # What could not be written down is forgotten, and not handed out by a later call.
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            client.randomize([0.3, 0.4], 1)
+        assert client.spent_epsilon == 0
+
+
+def test_a_memory_that_is_gone_is_not_started_anew(specification, tmp_path):
+    path = tmp_path / "memory"
+    TreeClient(specification, memory=path).randomize([0.3, 0.4], 1)
+    client = TreeClient(specification, memory=path)
+    path.unlink()
+    with pytest.raises(ValueError, match="gone"):
         client.randomize([0.3, 0.4], 1)
+    assert not path.exists()
 
 
 def _damages():
