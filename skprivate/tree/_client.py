@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..accounting._amounts import from_text, show, to_text
-from ..exceptions import BudgetExceededError
+from ..exceptions import BudgetExceededError, PrivacyLeakError
 from ..utils import check_positive
 from ..utils._files import OWNER_ONLY, locked, write_atomically
 from ._specification import TreeSpecification, check_envelope
@@ -44,9 +44,15 @@ class TreeClient:
     lifetime_epsilon : float or Fraction, default=None
         Ceiling on the sum of epsilon over all specifications, fixed in the file when that is created. None:
         the file's; without a file this specification's epsilon, so that no other question is answered.
+    protect : {"record", "label"}, default="record"
+        What must stay private. "record": a specification that protects the label alone is refused, for its
+        reports tell the leaf, and so the features, exactly. "label": it is answered too; for a person whose
+        features the curator knows.
 
     Raises
     ------
+    PrivacyLeakError
+        The specification protects the label alone, and ``protect`` is "record".
     ValueError
         The memory is damaged, or has another ceiling; later, also if it is gone.
 
@@ -57,12 +63,13 @@ class TreeClient:
 
     Notes
     -----
-    **Privacy.** Relation: the randomizer's, "local" unless the specification protects labels only. The report
-    is a function of the operating system's entropy and of one category, the cell and the label; it is
-    epsilon-private whatever the curator does. There is no seed to pass. What has been spent is written down
-    before the report is handed out: a crash can lose a report, never a charge. The memory file holds reports
-    and amounts, nothing else about the person. Values outside the partition's box count as values on its
-    boundary, silently; a label outside the classes is refused here, on the device.
+    **Privacy.** Relation: "local". The report is a function of the operating system's entropy and of one
+    category, the cell and the label; it is epsilon-private whatever the curator does. With
+    ``protect="label"`` a specification may make it "label": epsilon, and the ceiling, then bound what is told
+    about the label, and nothing bounds what is told about the features. There is no seed to pass. What has
+    been spent is written down before the report is handed out: a crash can lose a report, never a charge. The
+    memory file holds reports and amounts, nothing else about the person. Values outside the partition's box
+    count as values on its boundary, silently; a label outside the classes is refused here, on the device.
 
     References
     ----------
@@ -88,9 +95,11 @@ class TreeClient:
         *,
         memory: str | os.PathLike[str] | None = None,
         lifetime_epsilon: float | Fraction | None = None,
+        protect: str = "record",
     ) -> None:
         if not isinstance(specification, TreeSpecification):
             raise TypeError("specification must be a TreeSpecification: read it with its from_json.")
+        check_protection(specification, protect)
         self.specification = specification
         self._path = None if memory is None else Path(memory).absolute()
         wanted = lifetime_epsilon
@@ -222,6 +231,17 @@ class _Memory:
             return cls(from_text(state["lifetime"]), from_text(state["spent"]), reports)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise _damaged(path) from error
+
+
+def check_protection(specification: TreeSpecification, protect: str) -> None:
+    """Refuse to answer what does not protect as much as the person wants."""
+    if protect not in ("record", "label"):
+        raise ValueError(f"protect must be 'record' or 'label', got {protect!r}.")
+    if protect == "record" and specification.randomizer.relation == "label":
+        raise PrivacyLeakError(
+            "This specification protects the label alone: a report tells the leaf, and so the features, "
+            'exactly. If the curator knows the features already, answer it with protect="label".'
+        )
 
 
 def _damaged(path: Path) -> ValueError:

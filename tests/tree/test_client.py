@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skprivate.exceptions import BudgetExceededError
-from skprivate.tree import TreeClient, _client
+from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
+from skprivate.randomizers import LabelRandomizer
+from skprivate.tree import TreeClient, TreeSpecification, _client
 
 SECRET = 123.456
 
@@ -146,6 +147,18 @@ def test_there_is_no_seed(specification):
         TreeClient(specification, random_state=0)
     with pytest.raises(TypeError, match="TreeSpecification"):
         TreeClient(specification.to_json())
+
+
+def test_features_are_told_with_consent_only(specification, tmp_path):
+    label_only = TreeSpecification(
+        specification.partition, LabelRandomizer(1e-9, specification.partition.n_leaves), (0, 1), ["a", "b"]
+    )
+    with pytest.raises(PrivacyLeakError, match="the label alone"):
+        TreeClient(label_only)
+    with pytest.raises(ValueError, match="protect must be"):
+        TreeClient(label_only, protect="features")
+    TreeClient(label_only, protect="label").randomize([0.3, 0.4], 1)
+    TreeClient(specification, protect="label").randomize([0.3, 0.4], 1)
 
 
 def test_no_copies(specification):

@@ -186,6 +186,15 @@ def test_a_bad_table_gives_no_file_and_shows_no_value(folder, capsys, content, m
     assert sorted(os.listdir(folder)) == before
 
 
+def test_features_are_told_with_consent_only(folder, capsys):
+    os.unlink(folder / "study.state")
+    os.unlink(folder / "spec.json")
+    assert main(plan_arguments("--protect", "label")) == 0
+    assert "protects the label alone" in fails(capsys, "client spec.json rows.csv r.bin")
+    assert not (folder / "r.bin").exists()
+    assert run("client spec.json rows.csv r.bin --protect label") == 0
+
+
 def test_a_bad_row_far_down(folder, capsys, monkeypatch):
     monkeypatch.setattr(_csv_tables, "_ROWS_AT_ONCE", 100)
     with open(folder / "rows.csv", "a") as file:
