@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger, PrivacySpent
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.tree import ReportWriter, TreeCurator, _curator, _report_files
-from skprivate.tree._curator_state import _checksum
+from skprivate.tree._curator_state import _checksum, _pack, _unpack
 
 N_PUBLIC, N_PRIVATE = 60, 400
 
@@ -623,6 +623,10 @@ def _resealed(data, **changes):
     return json.dumps(state | {"checksum": _checksum(state)}).encode()
 
 
+def _replanned(data, **changes):
+    return _resealed(data, tree=json.loads(data)["tree"] | changes)
+
+
 DAMAGES = {
     "empty": lambda data: b"",
     "cut": lambda data: data[:-9],
@@ -646,6 +650,15 @@ DAMAGES = {
     "parameters": lambda data: _resealed(data, tree={"unknown": 1}),
     "another epsilon": lambda data: _resealed(data, tree={"epsilon": -1}),
     "bounds": lambda data: _resealed(data, bounds=[0]),
+    "bounds beyond floats": lambda data: _resealed(data, bounds=[[10**400] * 2, [1, 1]]),
+    "bounds of another box": lambda data: _resealed(data, bounds=[[-9, -9], [9, 9]]),
+    "an impossible history": lambda data: _resealed(data, history={"a": [2**70, 2**70]}, stream=None),
+    "a smaller epsilon": lambda data: _replanned(data, epsilon=1e-3),
+    "less protection": lambda data: _replanned(data, protect="label", mechanism="auto"),
+    "rule": lambda data: _resealed(data, rule="mine"),
+    "negative public counts": lambda data: _resealed(
+        data, public_counts=_pack(-_unpack(json.loads(data)["public_counts"], (-1,)))
+    ),
 }
 
 
