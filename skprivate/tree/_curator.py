@@ -295,7 +295,8 @@ class TreeCurator:
         privacy : PrivacySpent
             What the service declares; it becomes the tree's ``privacy_spent_`` as it is.
         noise_variance : float
-            Variance of the noise in one count, at least 0; independent between counts.
+            Variance of the noise in one count, at least 0, and above 0 where ``privacy`` claims "dp";
+            independent between counts.
 
         Returns
         -------

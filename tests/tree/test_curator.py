@@ -2,6 +2,7 @@
 """A curator counts every report once, and releases the tree that `fit` would make of the same reports."""
 
 import copy
+import dataclasses
 import json
 import os
 import signal
@@ -713,7 +714,7 @@ def test_counts_of_a_service(rows, n_labels, kind):
 def test_a_finished_sum_takes_no_reports(rows, curator, reports, tmp_path):
     path = write(tmp_path / "reports.bin", curator, reports)
     curator.update(reports[:10])
-    finished = curator.from_counts(exact_counts(curator, rows, 2), privacy=SERVICE, noise_variance=0)
+    finished = curator.from_counts(exact_counts(curator, rows, 2), privacy=SERVICE, noise_variance=2)
     for operation in (
         lambda: finished.update(reports),
         lambda: finished.update_file(path),
@@ -726,7 +727,11 @@ def test_a_finished_sum_takes_no_reports(rows, curator, reports, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "bad", [np.zeros((8, 3)), np.zeros(8), np.zeros((8, 2)), np.full((8, 2), np.nan), [["a", "b"]] * 8]
+    "bad",
+    [
+        *(np.zeros((8, 3)), np.zeros(8), np.zeros((8, 2)), np.full((8, 2), np.nan), [["a", "b"]] * 8),
+        *(np.full((8, 2), 1e300), np.full((8, 2), 2**64 - 1, dtype=np.uint64)),
+    ],
 )
 def test_bad_counts(curator, bad):
     with pytest.raises(ValueError, match="counts must be"):
@@ -737,6 +742,8 @@ def test_bad_declarations(curator):
     table = np.ones((curator.specification.partition.n_leaves, 2))
     with pytest.raises(TypeError, match="privacy must be a PrivacySpent"):
         curator.from_counts(table, privacy=1.0, noise_variance=1.0)
-    for variance in (-1, float("inf"), float("nan")):
+    exact = dataclasses.replace(SERVICE, claim="not-private", reasons=("no noise",))
+    assert not curator.from_counts(table, privacy=exact, noise_variance=0).release().privacy_spent_.private
+    for variance in (-1, 0, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="noise_variance"):
             curator.from_counts(table, privacy=SERVICE, noise_variance=variance)
