@@ -40,7 +40,8 @@ class TreeClient:
         What the curator asks.
     memory : str or path-like, default=None
         A file that remembers, over restarts, what was answered and spent; clients of one person share it. It
-        is created at the first answer. None: this object remembers, and cannot be copied or pickled.
+        is created at the first answer. None: this object remembers, cannot be copied or pickled, and draws
+        nothing in a forked process.
     lifetime_epsilon : float or Fraction, default=None
         Ceiling on the sum of epsilon over all specifications, fixed in the file when that is created. None:
         the file's; without a file this specification's epsilon, so that no other question is answered.
@@ -104,7 +105,7 @@ class TreeClient:
         self._path = None if memory is None else Path(memory).absolute()
         wanted = lifetime_epsilon
         self._lifetime = None if wanted is None else check_positive(wanted, "lifetime_epsilon")
-        self._lock = threading.Lock()
+        self._lock, self._process = threading.Lock(), os.getpid()
         self._own = _Memory(self._lifetime or specification.randomizer.epsilon)
         self._has_file = False
         self._load()
@@ -142,9 +143,13 @@ class TreeClient:
             classes; the memory is damaged. Nothing is drawn or charged then, and no message shows a value.
         BudgetExceededError
             The report would pass the ceiling; nothing is drawn or charged.
+        RuntimeError
+            The report was not drawn before a fork, and there is no memory that the processes share.
         """
         if self._path is None:
             with self._lock:
+                if os.getpid() != self._process and self.specification.hash not in self._own.reports:
+                    raise RuntimeError("a fork copied this TreeClient: give it a memory to share.")
                 return self._answer(self._own, x, y)
         with locked(self._path):
             return self._answer(self._load(), x, y)

@@ -168,6 +168,22 @@ def test_no_copies(specification):
             copier(client)
 
 
+@pytest.mark.parametrize("with_file", [True, False])
+def test_a_fork_does_not_answer_again(specification, tmp_path, monkeypatch, with_file):
+    memory = tmp_path / "memory" if with_file else None
+    client = TreeClient(specification, memory=memory)
+    monkeypatch.setattr(_client.os, "getpid", lambda: -1)
+    if with_file:
+        client.randomize([0.3, 0.4], 1)
+    else:
+        with pytest.raises(RuntimeError, match="fork"):
+            client.randomize([0.3, 0.4], 1)
+        monkeypatch.undo()
+        report = client.randomize([0.3, 0.4], 1)
+        monkeypatch.setattr(_client.os, "getpid", lambda: -1)
+        assert client.randomize([0.3, 0.4], 1) == report
+
+
 def test_the_memory_outlives_the_object(specification, tmp_path):
     path = tmp_path / "memory"
     report = TreeClient(specification, memory=path).randomize([0.3, 0.4], 1)
