@@ -85,7 +85,8 @@ class TreeCurator:
     Every file of reports has a random batch id, and reports that come without a file are counted under an id
     that this curator draws at the first of them. A merge of curators that share an id is refused, so that
     nothing is counted twice. Copies of a curator that has counted nothing share none: plan once, copy the
-    state to every worker, merge at the end.
+    state to every worker, merge at the end. A curator is for one thread at a time: two that update one would
+    lose reports.
 
     Examples
     --------
