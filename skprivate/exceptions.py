@@ -12,7 +12,7 @@ class PrivacyLeakWarning(UserWarning):
 
 
 class PrivacyLeakError(ValueError):
-    """In strict mode: a fit would have had to read bounds or classes from private rows."""
+    """A fit in strict mode would have had to read private rows, or a client to tell a person's features."""
 
 
 class BudgetExceededError(ValueError):

@@ -103,8 +103,9 @@ class DPTreeClassifier(BasePrivateTree):
     row moves these by 2 in L1 at most, replacing the ``max_rows_per_group`` rows of a person by so many times
     as much, and exact discrete Laplace noise of scale sensitivity / epsilon is added to each. Everything else
     is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is trusted. Not
-    protected: the number of private rows that count, the public rows, bounds and classes. A seeded fit, or
-    one that reads bounds or classes from private rows, claims "not-private".
+    protected: the number of private rows that count, and in it, with ``max_rows_per_group`` above 1, how many
+    rows of a person count (who knows this of all others can subtract them); the public rows, bounds and
+    classes. A seeded fit, or one that reads bounds or classes from private rows, claims "not-private".
 
     With two classes ``predict_proba`` takes the number of private rows in a leaf from the public ones
     (P_X = Q_X).

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..accounting._amounts import from_text, show, to_text
-from ..exceptions import BudgetExceededError
+from ..exceptions import BudgetExceededError, PrivacyLeakError
 from ..utils import check_positive
 from ..utils._files import OWNER_ONLY, locked, write_atomically
 from ._specification import TreeSpecification, check_envelope
@@ -40,15 +40,22 @@ class TreeClient:
         What the curator asks.
     memory : str or path-like, default=None
         A file that remembers, over restarts, what was answered and spent; clients of one person share it. It
-        is created at the first answer. None: this object remembers, and cannot be copied or pickled.
+        is created at the first answer. None: this object remembers, cannot be copied or pickled, and draws
+        nothing in a forked process.
     lifetime_epsilon : float or Fraction, default=None
         Ceiling on the sum of epsilon over all specifications, fixed in the file when that is created. None:
         the file's; without a file this specification's epsilon, so that no other question is answered.
+    protect : {"record", "label"}, default="record"
+        What must stay private. "record": a specification that protects the label alone is refused, for its
+        reports tell the leaf, and so the features, exactly. "label": it is answered too; for a person whose
+        features the curator knows.
 
     Raises
     ------
+    PrivacyLeakError
+        The specification protects the label alone, and ``protect`` is "record".
     ValueError
-        The memory is damaged, or has another ceiling.
+        The memory is damaged, or has another ceiling; later, also if it is gone.
 
     See Also
     --------
@@ -57,12 +64,13 @@ class TreeClient:
 
     Notes
     -----
-    **Privacy.** Relation: the randomizer's, "local" unless the specification protects labels only. The report
-    is a function of the operating system's entropy and of one category, the cell and the label; it is
-    epsilon-private whatever the curator does. There is no seed to pass. What has been spent is written down
-    before the report is handed out: a crash can lose a report, never a charge. The memory file holds reports
-    and amounts, nothing else about the person. Values outside the partition's box count as values on its
-    boundary, silently; a label outside the classes is refused here, on the device.
+    **Privacy.** Relation: "local". The report is a function of the operating system's entropy and of one
+    category, the cell and the label; it is epsilon-private whatever the curator does. With
+    ``protect="label"`` a specification may make it "label": epsilon, and the ceiling, then bound what is told
+    about the label, and nothing bounds what is told about the features. There is no seed to pass. What has
+    been spent is written down before the report is handed out: a crash can lose a report, never a charge. The
+    memory file holds reports and amounts, nothing else about the person. Values outside the partition's box
+    count as values on its boundary, silently; a label outside the classes is refused here, on the device.
 
     References
     ----------
@@ -88,15 +96,18 @@ class TreeClient:
         *,
         memory: str | os.PathLike[str] | None = None,
         lifetime_epsilon: float | Fraction | None = None,
+        protect: str = "record",
     ) -> None:
         if not isinstance(specification, TreeSpecification):
             raise TypeError("specification must be a TreeSpecification: read it with its from_json.")
+        check_protection(specification, protect)
         self.specification = specification
         self._path = None if memory is None else Path(memory).absolute()
         wanted = lifetime_epsilon
         self._lifetime = None if wanted is None else check_positive(wanted, "lifetime_epsilon")
-        self._lock = threading.Lock()
+        self._lock, self._process = threading.Lock(), os.getpid()
         self._own = _Memory(self._lifetime or specification.randomizer.epsilon)
+        self._has_file = False
         self._load()
 
     @property
@@ -132,9 +143,13 @@ class TreeClient:
             classes; the memory is damaged. Nothing is drawn or charged then, and no message shows a value.
         BudgetExceededError
             The report would pass the ceiling; nothing is drawn or charged.
+        RuntimeError
+            The report was not drawn before a fork, and there is no memory that the processes share.
         """
         if self._path is None:
             with self._lock:
+                if os.getpid() != self._process and self.specification.hash not in self._own.reports:
+                    raise RuntimeError("a fork copied this TreeClient: give it a memory to share.")
                 return self._answer(self._own, x, y)
         with locked(self._path):
             return self._answer(self._load(), x, y)
@@ -156,13 +171,20 @@ class TreeClient:
         if self._path is not None:
             # Before the report is handed out: a report that leaves is a report that was paid for.
             write_atomically(self._path, memory.to_bytes(), mode=OWNER_ONLY)
+            self._has_file = True
         return report
 
     def _load(self) -> "_Memory":
         """Return what is remembered now; another client of this person may have written it."""
-        if self._path is None or not os.path.lexists(self._path):
+        if self._path is None:
             return self._own
+        if not os.path.lexists(self._path):
+            if self._has_file:
+                raise _damaged(self._path)
+            # A new one each time: a report that could not be written down must not be handed out later.
+            return _Memory(self._own.lifetime)
         memory = _Memory.from_bytes(self._path.read_bytes(), self._path)
+        self._has_file = True
         if self._lifetime not in (None, memory.lifetime):
             raise ValueError(
                 f"The client's memory {self._path} has a ceiling of epsilon {show(memory.lifetime)}, which "
@@ -216,10 +238,21 @@ class _Memory:
             raise _damaged(path) from error
 
 
+def check_protection(specification: TreeSpecification, protect: str) -> None:
+    """Refuse to answer what does not protect as much as the person wants."""
+    if protect not in ("record", "label"):
+        raise ValueError(f"protect must be 'record' or 'label', got {protect!r}.")
+    if protect == "record" and specification.randomizer.relation == "label":
+        raise PrivacyLeakError(
+            "This specification protects the label alone: a report tells the leaf, and so the features, "
+            'exactly. If the curator knows the features already, answer it with protect="label".'
+        )
+
+
 def _damaged(path: Path) -> ValueError:
     return ValueError(
-        f"The client's memory {path} is damaged, of a newer version, or no such memory. It is not started "
-        "anew, for what this person has spent is in it: restore it from a backup."
+        f"The client's memory {path} is damaged, gone, of a newer version, or no such memory. It is not "
+        "started anew, for what this person has spent is in it: restore it from a backup."
     )
 
 

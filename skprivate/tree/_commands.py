@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ..utils._files import create_atomically, locked, write_atomically
+from ._client import check_protection
 from ._csv_tables import CsvTable, guess_labels
 from ._report_files import ReportWriter
 from ._specification import TreeSpecification
@@ -91,6 +92,11 @@ def _parser() -> argparse.ArgumentParser:
     client.add_argument("specification", metavar="SPEC.json", type=Path)
     client.add_argument("rows", metavar="ROWS.csv", type=Path, help="with a header; exactly SPEC's columns")
     client.add_argument("reports", metavar="REPORTS.bin", type=Path, help="a new file")
+    client.add_argument(
+        "--protect",
+        default="record",
+        help='"label": answer even if SPEC protects the label alone and tells the features (default: record)',
+    )
     client.set_defaults(run=_run_client)
     curator = commands.add_parser("curator", help="plan a collection, add reports, merge, release the tree")
     _add_curator(curator.add_subparsers(required=True, metavar="plan|add|merge|release|show"))
@@ -170,6 +176,7 @@ def _number_or_auto(kind: type) -> Any:
 
 def _run_client(options: argparse.Namespace) -> None:
     specification = TreeSpecification.from_json(options.specification)
+    check_protection(specification, options.protect)
     randomizer, progress = specification.randomizer, _Progress("rows")
     wanted = (*specification.features, specification.label)
     with CsvTable(options.rows) as table, ReportWriter(options.reports, specification) as writer, progress:

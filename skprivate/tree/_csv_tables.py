@@ -112,9 +112,11 @@ class CsvTable:
         header = next(self._guarded(), None)
         if not header:
             raise self.error(1, "the header with the names of the columns is missing")
-        repeated = [name for name in header if header.count(name) > 1]
-        if repeated:
-            raise self.error(1, f"column {repeated[0]!r} is repeated")
+        # By number: where the header is missing, these are a person's values.
+        first: dict[str, int] = {}
+        for number, name in enumerate(header, start=1):
+            if first.setdefault(name, number) != number:
+                raise self.error(1, f"columns {first[name]} and {number} have the same name")
         return header
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:

@@ -85,7 +85,8 @@ class TreeCurator:
     Every file of reports has a random batch id, and reports that come without a file are counted under an id
     that this curator draws at the first of them. A merge of curators that share an id is refused, so that
     nothing is counted twice. Copies of a curator that has counted nothing share none: plan once, copy the
-    state to every worker, merge at the end.
+    state to every worker, merge at the end. A curator is for one thread at a time: two that update one would
+    lose reports.
 
     Examples
     --------
@@ -295,7 +296,8 @@ class TreeCurator:
         privacy : PrivacySpent
             What the service declares; it becomes the tree's ``privacy_spent_`` as it is.
         noise_variance : float
-            Variance of the noise in one count, at least 0; independent between counts.
+            Variance of the noise in one count, at least 0, and above 0 where ``privacy`` claims "dp";
+            independent between counts.
 
         Returns
         -------

@@ -15,9 +15,11 @@ from sklearn.base import clone
 
 from ..accounting._amounts import from_text, to_text
 from ..randomizers import LocalRandomizer
+from ..utils import check_epsilon
 from ..utils._compat import validate_parameter_constraints
 from ._classifier import LocallyPrivateTreeClassifier
 from ._design import Design
+from ._partition import RULES
 from ._specification import TreeSpecification, check_envelope, parse_json
 
 _FORMAT = "skprivate.curator"
@@ -110,7 +112,7 @@ class CuratorState:
             if state.pop("checksum") != _checksum(state):
                 raise ValueError("its content does not fit its checksum: it was changed or damaged")
             return cls._from_dict(state)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise ValueError(f"this is no state of a curator that can be used: {error}") from error
 
     @classmethod
@@ -134,6 +136,7 @@ class CuratorState:
         if stream is not None and stream not in history:
             raise ValueError("the history does not hold its own stream")
         counts = _unpack(state["counts"], specification.randomizer.counts_shape)
+        _check_agreement(tree, design)
         return cls(tree, design, specification, counts, history, stream)
 
 
@@ -150,8 +153,23 @@ def checked_plan(tree: Any) -> LocallyPrivateTreeClassifier:
     return plan
 
 
+def _check_agreement(tree: LocallyPrivateTreeClassifier, design: Design) -> None:
+    """Refuse a plan that promises other than what the clients run, and a design that no plan has."""
+    randomizer: Any = design.randomizer
+    if (check_epsilon(tree.epsilon), tree.protect == "label") != (
+        randomizer.epsilon_requested,
+        randomizer.relation == "label",
+    ):
+        raise ValueError("the plan and the specification protect differently")
+    box = (design.partition.lower, design.partition.upper)
+    if design.rule not in RULES or not all(map(np.array_equal, design.bounds, box)):
+        raise ValueError("the rule or the bounds are not those of the partition")
+    if (design.public_counts < 0).any():
+        raise ValueError("a number of public rows is negative")
+
+
 def _check_numbers(counted: Any, total: Any) -> tuple[int, int]:
-    if type(counted) is not int or type(total) is not int or not 0 <= counted <= total:
+    if type(counted) is not int or type(total) is not int or not 0 <= counted <= total < 2**62:
         raise ValueError("a number of reports in the history is impossible")
     return counted, total
 

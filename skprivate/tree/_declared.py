@@ -12,6 +12,8 @@ from ..randomizers import LocalRandomizer
 
 FloatArray = NDArray[np.float64]
 
+_LARGEST = 2**53
+
 
 class DeclaredCounts:
     """Noisy numbers of rows by leaf and label, with the noise that their source declares.
@@ -33,6 +35,8 @@ class DeclaredCounts:
             raise TypeError(f"privacy must be a PrivacySpent, not {type(privacy).__name__}.")
         if not 0 <= noise_variance < math.inf:
             raise ValueError("noise_variance must be finite and at least 0.")
+        if privacy.private and noise_variance == 0:
+            raise ValueError('a claim of "dp" needs noise: noise_variance must be positive.')
         self.n_cells, self.n_labels = randomizer.n_cells, randomizer.n_labels
         self.relation: str = privacy.relation
         self.epsilon = privacy.epsilon
@@ -55,8 +59,9 @@ class DeclaredCounts:
                 f"{array.dtype} of shape {array.shape}."
             )
         total = float(array.sum(dtype=np.float64))
-        if not math.isfinite(total) or round(total) < 1:
-            raise ValueError("counts must be finite, with a sum of at least 1.")
+        # False for NaN too. Unsigned integers beyond int64 would come out negative.
+        if not np.abs(array.astype(np.float64)).max() <= _LARGEST or round(total) < 1:
+            raise ValueError("counts must be finite, at most 2^53 in magnitude, with a sum of at least 1.")
         return array.astype(np.int64 if array.dtype.kind in "iu" else np.float64), round(total)
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> NoReturn:

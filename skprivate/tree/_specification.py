@@ -62,7 +62,9 @@ class TreeSpecification:
     -----
     **Privacy**: a specification is made from public data alone. Clients should read in it what they are
     asked, and compare the hash with one that was published at a second place: a curator who gave every
-    client another partition could still learn no more than epsilon allows from one report.
+    client another partition could still learn no more than epsilon allows from one report. That is so where
+    ``randomizer.relation`` is "local"; where it is "label", a report tells the leaf exactly, and a
+    `TreeClient` answers only if its owner agreed to that.
 
     Examples
     --------

@@ -18,12 +18,13 @@ def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0
     Parameters
     ----------
     path : str or path-like
-        Where; a file that is there is replaced.
+        Where; a file that is there is replaced, through a symbolic link too.
     data : bytes
         The whole content.
     mode : int, default=0o666
         Rights, before the process's umask.
     """
+    path = os.path.realpath(path)
     with _unfinished(Path(path), mode) as (file, name):
         file.write(data)
         _flush(file)
@@ -69,11 +70,11 @@ def locked(path: str | os.PathLike[str], *, wait: bool = True) -> Iterator[None]
     Parameters
     ----------
     path : str or path-like
-        The file that is protected; it need not exist.
+        The file that is protected; it need not exist. A symbolic link shares the lock of its file.
     wait : bool, default=True
         Whether to wait for the lock. False: BlockingIOError if it is held.
     """
-    handle = os.open(f"{os.fspath(path)}.lock", os.O_CREAT | os.O_RDWR, OWNER_ONLY)
+    handle = os.open(f"{os.path.realpath(os.fspath(path))}.lock", os.O_CREAT | os.O_RDWR, OWNER_ONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield

@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skprivate.exceptions import BudgetExceededError
-from skprivate.tree import TreeClient, _client
+from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
+from skprivate.randomizers import LabelRandomizer
+from skprivate.tree import TreeClient, TreeSpecification, _client
 
 SECRET = 123.456
 
@@ -148,11 +149,39 @@ def test_there_is_no_seed(specification):
         TreeClient(specification.to_json())
 
 
+def test_features_are_told_with_consent_only(specification, tmp_path):
+    label_only = TreeSpecification(
+        specification.partition, LabelRandomizer(1e-9, specification.partition.n_leaves), (0, 1), ["a", "b"]
+    )
+    with pytest.raises(PrivacyLeakError, match="the label alone"):
+        TreeClient(label_only)
+    with pytest.raises(ValueError, match="protect must be"):
+        TreeClient(label_only, protect="features")
+    TreeClient(label_only, protect="label").randomize([0.3, 0.4], 1)
+    TreeClient(specification, protect="label").randomize([0.3, 0.4], 1)
+
+
 def test_no_copies(specification):
     client = TreeClient(specification)
     for copier in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="answer a second time"):
             copier(client)
+
+
+@pytest.mark.parametrize("with_file", [True, False])
+def test_a_fork_does_not_answer_again(specification, tmp_path, monkeypatch, with_file):
+    memory = tmp_path / "memory" if with_file else None
+    client = TreeClient(specification, memory=memory)
+    monkeypatch.setattr(_client.os, "getpid", lambda: -1)
+    if with_file:
+        client.randomize([0.3, 0.4], 1)
+    else:
+        with pytest.raises(RuntimeError, match="fork"):
+            client.randomize([0.3, 0.4], 1)
+        monkeypatch.undo()
+        report = client.randomize([0.3, 0.4], 1)
+        monkeypatch.setattr(_client.os, "getpid", lambda: -1)
+        assert client.randomize([0.3, 0.4], 1) == report
 
 
 def test_the_memory_outlives_the_object(specification, tmp_path):
@@ -162,6 +191,15 @@ def test_the_memory_outlives_the_object(specification, tmp_path):
     assert again.randomize([0.9, 1.4], 0) == report
     assert again.spent_epsilon == Fraction(1, 4)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_link_to_the_memory_is_the_memory(specification, other, tmp_path):
+    path, link = tmp_path / "memory", tmp_path / "link"
+    TreeClient(other, memory=path, lifetime_epsilon=1).randomize([0.3, 0.4], 1)
+    link.symlink_to(path)
+    report = TreeClient(specification, memory=link).randomize([0.3, 0.4], 1)
+    assert TreeClient(specification, memory=path).spent_epsilon == Fraction(3, 4)
+    assert TreeClient(specification, memory=path).randomize([0.3, 0.4], 1) == report
 
 
 def test_a_second_question_costs_its_epsilon(specification, other, make_specification, tmp_path):
@@ -213,8 +251,21 @@ def test_bad_ceilings(specification, ceiling):
 def test_what_is_spent_is_written_before_the_report_leaves(specification, tmp_path, monkeypatch):
     client = TreeClient(specification, memory=tmp_path / "memory")
     monkeypatch.setattr(_client, "write_atomically", lambda *_, **__: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    # What could not be written down is forgotten, and not handed out by a later call.
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            client.randomize([0.3, 0.4], 1)
+        assert client.spent_epsilon == 0
+
+
+def test_a_memory_that_is_gone_is_not_started_anew(specification, tmp_path):
+    path = tmp_path / "memory"
+    TreeClient(specification, memory=path).randomize([0.3, 0.4], 1)
+    client = TreeClient(specification, memory=path)
+    path.unlink()
+    with pytest.raises(ValueError, match="gone"):
         client.randomize([0.3, 0.4], 1)
+    assert not path.exists()
 
 
 def _damages():

@@ -164,7 +164,9 @@ def test_a_plan_overwrites_nothing(folder, capsys):
         (b"\nsick,a,b\n", "line 1: the header"),
         (b"sick,a\nno,4711.0815\n", "line 1: column 'b' is missing; wanted are b, a, sick"),
         (b"sick,a,b,c\nno,1,2,4711.0815\n", "line 1: column 'c' is unknown"),
-        (b"sick,a,b,a\nno,1,2,4711.0815\n", "line 1: column 'a' is repeated"),
+        (b"sick,a,b,a\nno,1,2,4711.0815\n", "line 1: columns 2 and 4 have the same name"),
+        (b"4711.0815,4711.0815,no\n1,2,no\n", "line 1: columns 1 and 2 have the same name"),
+        (b"no,4711.0815,2\n", "line 1: column 'b' is missing; wanted are b, a, sick"),
         (b"sick;a;b\nno;1;2\n", "line 1: column 'b' is missing"),
         (b"sick,a,b\nno,1,2\nno,4711.0815\n", "line 3: 2 cells, but there are 3 columns"),
         (b"sick,a,b\nno,1,2\nno,4711.0815,2,3\n", "line 3: 4 cells"),
@@ -184,6 +186,15 @@ def test_a_bad_table_gives_no_file_and_shows_no_value(folder, capsys, content, m
     assert error.startswith("error: rows.csv, line ")
     assert match in error
     assert sorted(os.listdir(folder)) == before
+
+
+def test_features_are_told_with_consent_only(folder, capsys):
+    os.unlink(folder / "study.state")
+    os.unlink(folder / "spec.json")
+    assert main(plan_arguments("--protect", "label")) == 0
+    assert "protects the label alone" in fails(capsys, "client spec.json rows.csv r.bin")
+    assert not (folder / "r.bin").exists()
+    assert run("client spec.json rows.csv r.bin --protect label") == 0
 
 
 def test_a_bad_row_far_down(folder, capsys, monkeypatch):

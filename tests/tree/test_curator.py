@@ -2,6 +2,7 @@
 """A curator counts every report once, and releases the tree that `fit` would make of the same reports."""
 
 import copy
+import dataclasses
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger, PrivacySpent
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.tree import ReportWriter, TreeCurator, _curator, _report_files
-from skprivate.tree._curator_state import _checksum
+from skprivate.tree._curator_state import _checksum, _pack, _unpack
 
 N_PUBLIC, N_PRIVATE = 60, 400
 
@@ -623,6 +624,10 @@ def _resealed(data, **changes):
     return json.dumps(state | {"checksum": _checksum(state)}).encode()
 
 
+def _replanned(data, **changes):
+    return _resealed(data, tree=json.loads(data)["tree"] | changes)
+
+
 DAMAGES = {
     "empty": lambda data: b"",
     "cut": lambda data: data[:-9],
@@ -646,6 +651,15 @@ DAMAGES = {
     "parameters": lambda data: _resealed(data, tree={"unknown": 1}),
     "another epsilon": lambda data: _resealed(data, tree={"epsilon": -1}),
     "bounds": lambda data: _resealed(data, bounds=[0]),
+    "bounds beyond floats": lambda data: _resealed(data, bounds=[[10**400] * 2, [1, 1]]),
+    "bounds of another box": lambda data: _resealed(data, bounds=[[-9, -9], [9, 9]]),
+    "an impossible history": lambda data: _resealed(data, history={"a": [2**70, 2**70]}, stream=None),
+    "a smaller epsilon": lambda data: _replanned(data, epsilon=1e-3),
+    "less protection": lambda data: _replanned(data, protect="label", mechanism="auto"),
+    "rule": lambda data: _resealed(data, rule="mine"),
+    "negative public counts": lambda data: _resealed(
+        data, public_counts=_pack(-_unpack(json.loads(data)["public_counts"], (-1,)))
+    ),
 }
 
 
@@ -700,7 +714,7 @@ def test_counts_of_a_service(rows, n_labels, kind):
 def test_a_finished_sum_takes_no_reports(rows, curator, reports, tmp_path):
     path = write(tmp_path / "reports.bin", curator, reports)
     curator.update(reports[:10])
-    finished = curator.from_counts(exact_counts(curator, rows, 2), privacy=SERVICE, noise_variance=0)
+    finished = curator.from_counts(exact_counts(curator, rows, 2), privacy=SERVICE, noise_variance=2)
     for operation in (
         lambda: finished.update(reports),
         lambda: finished.update_file(path),
@@ -713,7 +727,11 @@ def test_a_finished_sum_takes_no_reports(rows, curator, reports, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "bad", [np.zeros((8, 3)), np.zeros(8), np.zeros((8, 2)), np.full((8, 2), np.nan), [["a", "b"]] * 8]
+    "bad",
+    [
+        *(np.zeros((8, 3)), np.zeros(8), np.zeros((8, 2)), np.full((8, 2), np.nan), [["a", "b"]] * 8),
+        *(np.full((8, 2), 1e300), np.full((8, 2), 2**64 - 1, dtype=np.uint64)),
+    ],
 )
 def test_bad_counts(curator, bad):
     with pytest.raises(ValueError, match="counts must be"):
@@ -724,6 +742,8 @@ def test_bad_declarations(curator):
     table = np.ones((curator.specification.partition.n_leaves, 2))
     with pytest.raises(TypeError, match="privacy must be a PrivacySpent"):
         curator.from_counts(table, privacy=1.0, noise_variance=1.0)
-    for variance in (-1, float("inf"), float("nan")):
+    exact = dataclasses.replace(SERVICE, claim="not-private", reasons=("no noise",))
+    assert not curator.from_counts(table, privacy=exact, noise_variance=0).release().privacy_spent_.private
+    for variance in (-1, 0, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="noise_variance"):
             curator.from_counts(table, privacy=SERVICE, noise_variance=variance)

@@ -27,6 +27,17 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["state"]
 
 
+def test_a_link_is_another_name_of_the_file(tmp_path):
+    path, link = tmp_path / "state", tmp_path / "link"
+    path.write_bytes(b"first")
+    link.symlink_to(path)
+    write_atomically(link, b"second")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"second"
+    with locked(path), pytest.raises(BlockingIOError), locked(link, wait=False):
+        pass
+
+
 def test_rights_follow_the_umask(tmp_path):
     before = os.umask(0o027)
     try:
