@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger, PrivacySpent
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.tree import ReportWriter, TreeCurator, _curator, _report_files
-from skprivate.tree._curator_state import _checksum
+from skprivate.tree._specification import digest
 
 N_PUBLIC, N_PRIVATE = 60, 400
 
@@ -620,7 +620,7 @@ def test_a_state_shows_reports_only(curator, rows, reports):
 def _resealed(data, **changes):
     state = json.loads(data) | changes
     del state["checksum"]
-    return json.dumps(state | {"checksum": _checksum(state)}).encode()
+    return json.dumps(state | {"checksum": digest(state)}).encode()
 
 
 DAMAGES = {
