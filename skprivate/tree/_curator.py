@@ -152,7 +152,8 @@ class TreeCurator:
         Raises
         ------
         TypeError, ValueError
-            One of them cannot be a report of this specification; none of them is counted then.
+            One of them cannot be a report of this specification; none of them is counted then. Or the curator
+            was made by `from_counts`.
         """
         state = self._open_state()
         randomizer = state.randomizer
@@ -192,9 +193,12 @@ class TreeCurator:
 
         Raises
         ------
+        OSError
+            The file cannot be read, or the checkpoint not be written.
         ValueError
             The file is cut short, foreign, of a newer version or another specification's, or a report in it
-            is impossible; the message names the file and the byte. What was counted before stays valid.
+            is impossible; the message names the file and the byte. What was counted before stays valid. Or
+            the curator was made by `from_counts`.
         """
         state = self._open_state()
         with ReportReader(path, self.specification) as reader:
@@ -231,8 +235,11 @@ class TreeCurator:
 
         Raises
         ------
+        TypeError
+            The other is no curator.
         ValueError
-            Another specification, or a batch that both have counted in part or in full; nothing changes then.
+            Another specification, a batch that both have counted in part or in full, or a curator that was
+            made by `from_counts`; nothing changes then.
         """
         if not isinstance(other, TreeCurator):
             raise TypeError(f"other must be a TreeCurator, not {type(other).__name__}.")
@@ -255,6 +262,13 @@ class TreeCurator:
         -------
         data : bytes
             To be written to a file by the caller, or by ``update_file(..., checkpoint=...)``.
+
+        Raises
+        ------
+        TypeError
+            A parameter of the tree is of a type that JSON cannot hold.
+        ValueError
+            The curator was made by `from_counts`.
         """
         return self._open_state().to_bytes()
 
