@@ -114,16 +114,31 @@ class TestPrivacy:
             DPTreeClassifier(classes=[0, 1]).fit(X, Y)
 
     def test_noise_is_fresh_and_added_to_every_count(self):
-        runs = [
-            DPTreeClassifier(0.5, max_depth=4, **BINARY).fit(X, Y, is_public=IS_PUBLIC) for _ in range(200)
-        ]
+        trees = (DPTreeClassifier(0.5, max_depth=4, random_state=seed, **BINARY) for seed in range(200))
+        runs = [tree.fit(X, Y, is_public=IS_PUBLIC) for tree in trees]
         counts = np.array([run.report_counts_ for run in runs])
         leaves = runs[0].apply(X[~IS_PUBLIC])
         exact = np.bincount(leaves, 2.0 * Y[~IS_PUBLIC] - 1, minlength=runs[0].n_leaves_)
         variance = runs[0].randomizer_.variance(4000)[0]
-        # 16 means and variances at 6 standard errors (of a Laplace draw): false alarm below 1e-6.
+        # 16 means and variances at 6 standard errors of a Laplace draw. Seeded: sums of squares of such draws
+        # pass 6 standard errors far more often than normal ones.
         assert np.abs(counts.mean(axis=0) - exact).max() < 6 * np.sqrt(variance / 200)
         assert np.abs(counts.var(axis=0) / variance - 1).max() < 6 * np.sqrt(5 / 200)
+
+    def test_unseeded_fits_differ(self):
+        # 16 draws of scale 4 agree twice with a probability below 1e-12.
+        tree = DPTreeClassifier(0.5, max_depth=4, **BINARY)
+        counts = [tree.fit(X, Y, is_public=IS_PUBLIC).report_counts_ for _ in range(2)]
+        assert (counts[0] != counts[1]).any()
+
+    def test_automatic_depth_allows_for_the_noise_of_all_rows_of_a_person(self):
+        depths = [
+            DPTreeClassifier(0.2, max_rows_per_group=10, **BINARY)
+            .fit(X, Y, is_public=IS_PUBLIC, groups=groups)
+            .max_depth_
+            for groups in (None, np.repeat(np.arange(420), 10))
+        ]
+        assert depths[1] < depths[0]
 
     def test_ledger(self, tmp_path):
         ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
@@ -141,10 +156,10 @@ class TestPrivacy:
 
 def test_better_than_local_reports_at_one_epsilon():
     X_test, y_test, _ = make_posterior_drift(5000, 0, random_state=9)
-    means = [
-        np.mean([kind(0.5, **BINARY).fit(X, Y, is_public=IS_PUBLIC).score(X_test, y_test) for _ in range(5)])
-        for kind in (DPTreeClassifier, LocallyPrivateTreeClassifier)
-    ]
+    means = []
+    for kind in (DPTreeClassifier, LocallyPrivateTreeClassifier):
+        trees = (kind(0.5, random_state=seed, **BINARY) for seed in range(5))
+        means.append(np.mean([tree.fit(X, Y, is_public=IS_PUBLIC).score(X_test, y_test) for tree in trees]))
     assert means[0] > means[1] + 0.03
 
 
