@@ -66,6 +66,23 @@ class TestSensitivity:
         assert np.abs(difference).sum() <= NoisyHistogram(1.0, 4, n_labels, cap).sensitivity
 
 
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_the_histogram_says_what_its_counts_tell(n_labels):
+    n_cells = 50_000
+    histogram = NoisyHistogram(1.0, n_cells, n_labels, 1)
+    counts = histogram.simulate(np.full(9, n_labels * 7), 0)
+    estimates, cells = histogram.estimate(counts, 9), histogram.estimate_cells(counts, 9)
+    if n_labels == 2:
+        difference = estimates
+        assert cells is None
+    else:
+        difference = estimates[:, 1] - estimates[:, 2]
+        np.testing.assert_array_equal(cells, counts.sum(axis=1))
+    # Seeded. The variance of 50,000 Laplace draws has a relative standard error of .01; a factor 2 is far.
+    assert histogram.variance(9).shape == (n_cells,)
+    assert histogram.variance(9)[0] == pytest.approx(difference.var(), rel=0.05)
+
+
 def audited_epsilon(draws_first, draws_second, threshold):
     """Lower bound on epsilon, 99.9 % sure, from one event fixed beforehand."""
     hits = [int(np.count_nonzero(draws >= threshold)) for draws in (draws_first, draws_second)]
