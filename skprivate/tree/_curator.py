@@ -146,14 +146,12 @@ class TreeCurator:
         Parameters
         ----------
         reports : bytes-like, ndarray of shape (n, \\*report_shape), or iterable of bytes-like
-            One or several reports, as clients and the randomizer return them. They carry no id: reports that
-            are passed twice count twice.
+            One or several reports, as clients and the randomizer return them; passed twice, they count twice.
 
         Raises
         ------
         TypeError, ValueError
-            One of them cannot be a report of this specification; none of them is counted then. Or the curator
-            was made by `from_counts`.
+            One cannot be a report of this specification, or this is a sum `from_counts`; none is counted.
         """
         state = self._open_state()
         randomizer = state.randomizer
@@ -193,12 +191,10 @@ class TreeCurator:
 
         Raises
         ------
-        OSError
-            The file cannot be read, or the checkpoint not be written.
-        ValueError
-            The file is cut short, foreign, of a newer version or another specification's, or a report in it
-            is impossible; the message names the file and the byte. What was counted before stays valid. Or
-            the curator was made by `from_counts`.
+        OSError, ValueError
+            The file cannot be read, is cut short, foreign, of a newer version or another specification's, or
+            a report in it is impossible; the message names the file and the byte. What was counted before
+            stays valid. Or this is a sum `from_counts`.
         """
         state = self._open_state()
         with ReportReader(path, self.specification) as reader:
@@ -235,11 +231,9 @@ class TreeCurator:
 
         Raises
         ------
-        TypeError
-            The other is no curator.
-        ValueError
-            Another specification, a batch that both have counted in part or in full, or a curator that was
-            made by `from_counts`; nothing changes then.
+        TypeError, ValueError
+            No curator, another specification, a batch that both have counted in part or in full, or a sum
+            `from_counts`; nothing changes then.
         """
         if not isinstance(other, TreeCurator):
             raise TypeError(f"other must be a TreeCurator, not {type(other).__name__}.")
@@ -265,10 +259,8 @@ class TreeCurator:
 
         Raises
         ------
-        TypeError
-            A parameter of the tree is of a type that JSON cannot hold.
-        ValueError
-            The curator was made by `from_counts`.
+        TypeError, ValueError
+            A parameter of the tree is of a type that JSON cannot hold, or this is a sum `from_counts`.
         """
         return self._open_state().to_bytes()
 
