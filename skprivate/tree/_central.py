@@ -18,7 +18,9 @@ class DPTreeClassifier(BasePrivateTree):
     Parameters
     ----------
     epsilon : float or Fraction, default=1.0
-        Privacy loss of the release, > 0 and finite.
+        Greatest privacy loss of the release, > 0 and finite. The scale of the noise is a whole number, so
+        ``privacy_spent_.epsilon`` may be less; beyond 2 (times ``max_rows_per_group`` with ``groups``)
+        nothing more is gained.
     max_depth : int or "auto", default="auto"
         Depth of the tree, from 1 to 30, without public rows to 16. "auto": as deep as the noise allows, to
         12.
@@ -101,10 +103,10 @@ class DPTreeClassifier(BasePrivateTree):
     **Privacy.** Relation: replace-one. With two classes the signed count of every leaf is released, rows of
     the second class minus rows of the first, with more classes the count of every leaf and label. Replacing a
     row moves these by 2 in L1 at most, replacing the ``max_rows_per_group`` rows of a person by so many times
-    as much, and exact discrete Laplace noise of scale sensitivity / epsilon is added to each. Everything else
-    is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is trusted. Not
-    protected: the number of private rows that count, the public rows, bounds and classes. A seeded fit, or
-    one that reads bounds or classes from private rows, claims "not-private".
+    as much, and exact discrete Laplace noise of scale ceil(sensitivity / epsilon) is added to each.
+    Everything else is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is
+    trusted. Not protected: the number of private rows that count, the public rows, bounds and classes. A
+    seeded fit, or one that reads bounds or classes from private rows, claims "not-private".
 
     With two classes ``predict_proba`` takes the number of private rows in a leaf from the public ones
     (P_X = Q_X).
