@@ -87,6 +87,16 @@ class TestSeveralClasses:
         assert tree.max_depth_ == depth(16, n_features)
         assert depth(2, n_features) != tree.max_depth_ != depth(16, 2)
 
+    @pytest.mark.parametrize("kind", [LocallyPrivateTreeClassifier, DPTreeClassifier])
+    def test_classes_are_used_in_sorted_order(self, kind):
+        trees = [
+            kind(1.0, bounds=(0, 1), classes=classes, random_state=0).fit(X, BANDS, is_public=IS_PUBLIC)
+            for classes in ([0, 1, 2, 3], [2, 0, 3, 1])
+        ]
+        assert trees[1].classes_.tolist() == [0, 1, 2, 3]
+        np.testing.assert_array_equal(trees[0].report_counts_, trees[1].report_counts_)
+        np.testing.assert_array_equal(trees[0].leaf_proba_, trees[1].leaf_proba_)
+
     def test_names_of_any_length(self):
         names = np.array(["a", "bb", "ccc", "dddd"])
         tree = LocallyPrivateTreeClassifier(8.0, bounds=(0, 1), classes=names, random_state=0)
