@@ -115,6 +115,8 @@ class TestPrivacy:
         assert (spent.epsilon, spent.relation, spent.deployment) == (Fraction(1, 2), "replace-one", "curator")
         assert (spent.sensitivity, spent.noise_scale, spent.private) == (2, 4, True)
         assert spent.unprotected["private rows"] == 4000
+        assert spent.public_inputs == ("public rows with their labels", "bounds", "classes")
+        assert DPTreeClassifier(**BINARY).fit(X, Y).privacy_spent_.public_inputs == ("bounds", "classes")
 
     def test_groups_multiply_the_sensitivity(self):
         groups = np.repeat(np.arange(1050), 4)
