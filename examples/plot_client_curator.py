@@ -16,10 +16,10 @@ import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
+from skprivate.inspection import PartitionDisplay
 from skprivate.tree import ReportWriter, TreeClient, TreeCurator, TreeSpecification
 
 folder = Path(tempfile.mkdtemp())
@@ -87,10 +87,6 @@ axes[0].axhline(fitted.score(X_test, y_test), color="grey", linestyle=":", label
 axes[0].set(xlabel="reports", ylabel="accuracy", title="Epsilon 2, two bytes a person")
 axes[0].set_xticks(range(0, 20_001, 5000))
 axes[0].legend(fontsize=8)
-ticks = (np.arange(200) + 0.5) / 200
-grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
-shades = tree.predict_proba(grid)[:, 1].reshape(200, 200)
-picture = axes[1].imshow(shades, origin="lower", extent=(0, 1, 0, 1), cmap="RdBu_r", vmin=0, vmax=1)
+PartitionDisplay.from_estimator(tree, ax=axes[1])
 axes[1].set(title="The tree after ten days", xlabel="$x_1$", ylabel="$x_2$")
-figure.colorbar(picture, ax=axes[1], label="estimated P(y = 1)")
 plt.show()

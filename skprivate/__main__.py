@@ -22,6 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from . import DPTreeClassifier, LocallyPrivateTreeClassifier, config_context
 from .datasets import make_posterior_drift
+from .inspection import PartitionDisplay
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 REPETITIONS = 5
@@ -148,18 +149,9 @@ def _draw_picture(problems: list[Problem], tree: LocallyPrivateTreeClassifier, p
         axis.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
         axis.minorticks_off()
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(METHODS) + 1)
-    _draw_tree(axes[3], tree)
-    figure.colorbar(axes[3].collections[0], ax=axes[3], label="estimated P(y = 1)")
+    PartitionDisplay.from_estimator(tree, ax=axes[3], edgecolor="face")
+    axes[3].set(title="What was learnt at epsilon 1", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
     figure.savefig(path, dpi=110)
-
-
-def _draw_tree(axis: Any, tree: LocallyPrivateTreeClassifier) -> None:
-    ticks = (np.arange(256) + 0.5) / 256
-    grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
-    shades = tree.predict_proba(grid)[:, 1].reshape(256, 256)
-    edges = np.linspace(0, 1, 257)
-    axis.pcolormesh(edges, edges, shades, cmap="RdBu_r", vmin=0, vmax=1, rasterized=True)
-    axis.set(title="What was learnt at epsilon 1", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
 
 
 def main(arguments: list[str] | None = None) -> None:

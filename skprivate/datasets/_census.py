@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Bunch
 
+from ._bunch import pack
 from ._files import locate
 
 # As published, and without the empty line at its end.
@@ -94,14 +94,16 @@ def fetch_census(*, data_home: Any = None, return_X_y: bool = False, as_frame: b
     path = locate("census", "adult.data", _SHA256, data_home=data_home, source=_SOURCE)
     with open(path, encoding="utf-8", newline="") as file:
         data, target, is_public = _parse(file)
-    names = _feature_names()
-    if as_frame:
-        import pandas as pd
-
-        data, target = pd.DataFrame(data, columns=names), pd.Series(target, name="income above 50K")
-    if return_X_y:
-        return data, target, is_public
-    return Bunch(data=data, target=target, is_public=is_public, feature_names=names, DESCR=_DESCRIPTION)
+    return pack(
+        data,
+        target,
+        is_public,
+        feature_names=_feature_names(),
+        target_name="income above 50K",
+        description=_DESCRIPTION,
+        return_X_y=return_X_y,
+        as_frame=as_frame,
+    )
 
 
 def _feature_names() -> list[str]:

@@ -4,8 +4,8 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import Bunch
 
+from ._bunch import pack
 from ._files import locate
 
 _SHA256 = "86f39d1591d4d47bb6370d2b6c944e4f8eb4702eba43b4ebdc07535abd350701"
@@ -71,13 +71,13 @@ def fetch_diabetes_outcome(
         first = np.sort(np.unique(table, axis=0, return_index=True)[1])
         table, is_public = table[first], is_public[first]
     data, target = table[:, :-1], table[:, -1].astype(np.int64)
-    if as_frame:
-        import pandas as pd
-
-        data = pd.DataFrame(data, columns=columns[:-1])
-        target = pd.Series(target, name=columns[-1])
-    if return_X_y:
-        return data, target, is_public
-    return Bunch(
-        data=data, target=target, is_public=is_public, feature_names=columns[:-1], DESCR=_DESCRIPTION
+    return pack(
+        data,
+        target,
+        is_public,
+        feature_names=columns[:-1],
+        target_name=columns[-1],
+        description=_DESCRIPTION,
+        return_X_y=return_X_y,
+        as_frame=as_frame,
     )

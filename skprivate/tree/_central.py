@@ -18,7 +18,9 @@ class DPTreeClassifier(BasePrivateTree):
     Parameters
     ----------
     epsilon : float or Fraction, default=1.0
-        Privacy loss of the release, > 0 and finite.
+        Greatest privacy loss of the release, > 0 and finite. The scale of the noise is a whole number, so
+        ``privacy_spent_.epsilon`` may be less; beyond 2 (times ``max_rows_per_group`` with ``groups``)
+        nothing more is gained.
     max_depth : int or "auto", default="auto"
         Depth of the tree, from 1 to 30, without public rows to 16. "auto": as deep as the noise allows, to
         12.

@@ -30,10 +30,10 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         public labels are from the released reports; 0 uses public rows for the partition only.
     mechanism : {"auto", "hadamard", "krr", "subset", "unary", "signed-laplace", "laplace"}, default="auto"
         How a report is randomised. "hadamard": block-Hadamard response, two bytes. "krr": k-ary randomised
-        response on (leaf, label), two bytes. "subset", "unary": one bit per (leaf, label). "signed-laplace":
-        a noisy signed one-hot vector, two classes only. "laplace": the paper's two noisy one-hot vectors, two
-        classes only. "auto": of the first four, the cheapest to send whose exact variance is within 1.05 of
-        the least.
+        response on (leaf, label), two bytes; both four bytes beyond 2^16 (leaf, label). "subset", "unary":
+        one bit per (leaf, label). "signed-laplace": a noisy signed one-hot vector, two classes only.
+        "laplace": the paper's two noisy one-hot vectors, two classes only. "auto": of the first four, the
+        cheapest to send whose exact variance is within 1.05 of the least.
     rule : {"max-edge", "cart", "random"}, default="max-edge"
         "max-edge" halves the longest edge of a cell that separates the public labels best; "cart" takes the
         feature and the threshold that do, among at most 255 thresholds a feature; "random" halves a longest

@@ -2,7 +2,6 @@
 """One person's device: it answers a specification once, and its owner's epsilon has a ceiling."""
 
 import base64
-import hashlib
 import json
 import math
 import os
@@ -20,7 +19,7 @@ from ..accounting._amounts import from_text, show, to_text
 from ..exceptions import BudgetExceededError, PrivacyLeakError
 from ..utils import check_positive
 from ..utils._files import OWNER_ONLY, locked, write_atomically
-from ._specification import TreeSpecification, check_envelope
+from ._specification import TreeSpecification, check_envelope, digest, parse_json
 
 _FORMAT = "skprivate.client"
 _VERSION = 1
@@ -50,12 +49,24 @@ class TreeClient:
         reports tell the leaf, and so the features, exactly. "label": it is answered too; for a person whose
         features the curator knows.
 
+    Attributes
+    ----------
+    specification : TreeSpecification
+        What the curator asks.
+    lifetime_epsilon : Fraction
+        Ceiling on the sum of epsilon over all specifications.
+    spent_epsilon : Fraction
+        Sum of epsilon over the specifications answered so far.
+
     Raises
     ------
     PrivacyLeakError
         The specification protects the label alone, and ``protect`` is "record".
+    TypeError
+        The specification is none.
     ValueError
-        The memory is damaged, or has another ceiling; later, also if it is gone.
+        The memory is damaged, or has another ceiling; later, also if it is gone; or the ceiling is not
+        positive and finite.
 
     See Also
     --------
@@ -222,19 +233,19 @@ class _Memory:
             "spent": to_text(self.spent),
             "reports": {key: base64.b64encode(report).decode() for key, report in self.reports.items()},
         }
-        return json.dumps(content | {"checksum": _checksum(content)}).encode("ascii")
+        return json.dumps(content | {"checksum": digest(content)}).encode("ascii")
 
     @classmethod
     def from_bytes(cls, data: bytes, path: Path) -> "_Memory":
         try:
-            state = json.loads(data)
+            state = parse_json(data.decode("ascii"))
             check_envelope(state, _FORMAT, _VERSION, _FIELDS)
-            if state.pop("checksum") != _checksum(state):
+            if state.pop("checksum") != digest(state):
                 raise ValueError("its content does not fit its checksum")
             texts = state["reports"].items()
             reports = {key: base64.b64decode(text, validate=True) for key, text in texts}
             return cls(from_text(state["lifetime"]), from_text(state["spent"]), reports)
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             raise _damaged(path) from error
 
 
@@ -254,10 +265,6 @@ def _damaged(path: Path) -> ValueError:
         f"The client's memory {path} is damaged, gone, of a newer version, or no such memory. It is not "
         "started anew, for what this person has spent is in it: restore it from a backup."
     )
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
 
 
 def _category(specification: TreeSpecification, x: Any, y: Any) -> int:

@@ -147,13 +147,12 @@ class TreeCurator:
         Parameters
         ----------
         reports : bytes-like, ndarray of shape (n, \\*report_shape), or iterable of bytes-like
-            One or several reports, as clients and the randomizer return them. They carry no id: reports that
-            are passed twice count twice.
+            One or several reports, as clients and the randomizer return them; passed twice, they count twice.
 
         Raises
         ------
         TypeError, ValueError
-            One of them cannot be a report of this specification; none of them is counted then.
+            One cannot be a report of this specification, or this is a sum `from_counts`; none is counted.
         """
         state = self._open_state()
         randomizer = state.randomizer
@@ -193,9 +192,10 @@ class TreeCurator:
 
         Raises
         ------
-        ValueError
-            The file is cut short, foreign, of a newer version or another specification's, or a report in it
-            is impossible; the message names the file and the byte. What was counted before stays valid.
+        OSError, ValueError
+            The file cannot be read, is cut short, foreign, of a newer version or another specification's, or
+            a report in it is impossible; the message names the file and the byte. What was counted before
+            stays valid. Or this is a sum `from_counts`.
         """
         state = self._open_state()
         with ReportReader(path, self.specification) as reader:
@@ -232,8 +232,9 @@ class TreeCurator:
 
         Raises
         ------
-        ValueError
-            Another specification, or a batch that both have counted in part or in full; nothing changes then.
+        TypeError, ValueError
+            No curator, another specification, a batch that both have counted in part or in full, or a sum
+            `from_counts`; nothing changes then.
         """
         if not isinstance(other, TreeCurator):
             raise TypeError(f"other must be a TreeCurator, not {type(other).__name__}.")
@@ -256,6 +257,11 @@ class TreeCurator:
         -------
         data : bytes
             To be written to a file by the caller, or by ``update_file(..., checkpoint=...)``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A parameter of the tree is of a type that JSON cannot hold, or this is a sum `from_counts`.
         """
         return self._open_state().to_bytes()
 

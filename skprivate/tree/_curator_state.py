@@ -2,7 +2,6 @@
 """What a curator holds, and its JSON: public inputs, counts, and the history of batches; no pickle."""
 
 import base64
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from ..utils._compat import validate_parameter_constraints
 from ._classifier import LocallyPrivateTreeClassifier
 from ._design import Design
 from ._partition import RULES
-from ._specification import TreeSpecification, check_envelope, parse_json
+from ._specification import TreeSpecification, check_envelope, digest, parse_json
 
 _FORMAT = "skprivate.curator"
 _VERSION = 1
@@ -101,7 +100,7 @@ class CuratorState:
             "history": {batch: list(numbers) for batch, numbers in self.history.items()},
             "stream": self.stream,
         }
-        return json.dumps(content | {"checksum": _checksum(content)}).encode("ascii")
+        return json.dumps(content | {"checksum": digest(content)}).encode("ascii")
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -109,7 +108,7 @@ class CuratorState:
         try:
             state = parse_json(bytes(data).decode("ascii"))
             check_envelope(state, _FORMAT, _VERSION, _FIELDS)
-            if state.pop("checksum") != _checksum(state):
+            if state.pop("checksum") != digest(state):
                 raise ValueError("its content does not fit its checksum: it was changed or damaged")
             return cls._from_dict(state)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -172,10 +171,6 @@ def _check_numbers(counted: Any, total: Any) -> tuple[int, int]:
     if type(counted) is not int or type(total) is not int or not 0 <= counted <= total < 2**62:
         raise ValueError("a number of reports in the history is impossible")
     return counted, total
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
 
 
 def _pack(array: NDArray[np.int64]) -> str:

@@ -13,6 +13,8 @@ from ._pruning import leaf_ancestors, paper_prune, prune_leaves
 
 FloatArray = NDArray[np.float64]
 
+_LEAST_VARIANCE = 1e-100
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -90,6 +92,7 @@ def check_pruning(prune: Any, n_labels: int) -> None:
 
 
 def variance_per_row(mechanism: ReleaseMechanism, n_rows: int) -> float:
-    """Variance, a private row, of the difference of two labels' estimates in a leaf."""
+    """Variance, a private row, of the difference of two labels' estimates in a leaf; above 0."""
     n_rows = max(n_rows, 1)
-    return float(mechanism.variance(n_rows)[0]) / n_rows
+    # Counts that are declared exact have none, and the choice of a depth divides by it.
+    return max(float(mechanism.variance(n_rows)[0]) / n_rows, _LEAST_VARIANCE)

@@ -6,6 +6,7 @@ Everything here is a function of released or public quantities, so nothing priva
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ DEEPEST = 12
 _LEAST_REPORTS = 16
 #: Least variance of public labels around private ones that is believed, in units of one row's own variance.
 LEAST_DRIFT = 0.003
+# Most that private labels are believed to be clearer than public ones.
+_STEEPEST = 10.0
 # Standard errors that the drift is believed to lie above its estimate: trusting wrong public rows costs more
 # than mistrusting right ones.
 _CAUTION = 0.5
@@ -105,23 +108,104 @@ def leaf_shares(
     return moved / moved.sum()
 
 
+@dataclass(frozen=True)
+class _Contrasts:
+    """Private and public label contrasts on one scale: votes, and public counts as if there were n of them.
+
+    Squares are of differences from a leaf's mean, times 2 / (M - 1): an average over the pairs of M labels.
+    """
+
+    private: FloatArray
+    public: FloatArray
+    #: Expected squares of noise and sampling, a leaf.
+    private_error: FloatArray
+    public_error: FloatArray
+    #: What a drift of 1 adds to the sum of squares.
+    unit: float
+
+    @classmethod
+    def of(
+        cls,
+        votes: FloatArray,
+        n_reports: int,
+        public_counts: Counts,
+        variance: float | FloatArray,
+        cells: FloatArray | None,
+    ) -> "_Contrasts":
+        n_labels = votes.shape[1]
+        sampled = 2 / n_labels
+        shares = leaf_shares(public_counts, n_reports, cells, variance)
+        public_rows = public_counts.sum() * leaf_shares(public_counts)
+        ratio = n_reports * shares / public_rows
+        scale = math.sqrt(2 / (n_labels - 1))
+        return cls(
+            private=scale * (votes - votes.mean(axis=1, keepdims=True)),
+            public=scale * ratio[:, np.newaxis] * (public_counts - public_counts.mean(axis=1, keepdims=True)),
+            private_error=n_reports * (variance + sampled * shares),
+            public_error=sampled * ratio**2 * public_rows,
+            unit=sampled * float(np.sum((n_reports * shares) ** 2)),
+        )
+
+
+def estimate_slope(
+    votes: FloatArray,
+    n_reports: int,
+    public_counts: Counts,
+    variance: float | FloatArray,
+    cells: FloatArray | None = None,
+) -> float:
+    """Return how many times as clear as public labels private ones are, 0 to 10, by moments.
+
+    The regression of private on public contrasts, without the public sampling error, drawn towards 1 as far
+    as the noise of the reports demands (a prior of variance 1). Labels of the same rule that are noisier, or
+    cleaner, than the private ones are worth more than their distance tells.
+
+    Parameters
+    ----------
+    votes, n_reports, public_counts, variance, cells
+        As in `choose_weight`; there is at least one public row.
+
+    Returns
+    -------
+    slope : float
+        1 where there is nothing to judge by.
+    """
+    if n_reports == 0:
+        return 1.0
+    contrasts = _Contrasts.of(votes, n_reports, public_counts, variance, cells)
+    signal = float(np.sum(contrasts.public**2) - np.sum(contrasts.public_error))
+    if signal <= 0:
+        return 1.0
+    product = float(np.sum(contrasts.private * contrasts.public))
+    # Variance of the product: noise of one side times the square of the other.
+    private_signal = max(float(np.sum(contrasts.private**2) - np.sum(contrasts.private_error)), 0.0)
+    noise = float(np.mean(contrasts.private_error) * np.sum(contrasts.public**2))
+    noise += float(np.mean(contrasts.public_error)) * private_signal
+    slope = (signal * product + noise) / (signal**2 + noise)
+    return float(np.clip(slope, 0.0, _STEEPEST))
+
+
 def estimate_drift(
     votes: FloatArray,
     n_reports: int,
     public_counts: Counts,
     variance: float | FloatArray,
     cells: FloatArray | None = None,
+    *,
+    slope: float = 1.0,
     caution: float = _CAUTION,
 ) -> float:
-    """Return how far public labels lie from private ones: a mean square, 0.003 to 1, by moments.
+    """Return how far public labels, times a slope, lie from private ones: a mean square, 0.003 to 1.
 
-    What private and public sums differ by, minus what noise and sampling explain, plus half a standard error,
-    in units of the variance of a single row's label.
+    By moments: what the sums differ by, minus what noise and sampling explain, plus half a standard error, in
+    units of the variance of a single row's label.
 
     Parameters
     ----------
     votes, n_reports, public_counts, variance, cells
         As in `choose_weight`; there is at least one public row.
+    slope : float, default=1.0
+        As from `estimate_slope`.
     caution : float, default=0.5
         Standard errors that are added.
 
@@ -131,18 +215,11 @@ def estimate_drift(
     """
     if n_reports == 0:
         return LEAST_DRIFT
-    n_labels = votes.shape[1]
-    sampled = 2 / n_labels
-    shares = leaf_shares(public_counts, n_reports, cells, variance)
-    ratio = n_reports / public_counts.sum() * shares / leaf_shares(public_counts)
-    difference = votes - ratio[:, np.newaxis] * public_counts
-    difference -= difference.mean(axis=1, keepdims=True)
-    distance = 2 / (n_labels - 1) * np.sum(difference**2)
-    public_rows = public_counts.sum() * leaf_shares(public_counts)
-    explained = n_reports * variance + sampled * (n_reports * shares + ratio**2 * public_rows)
+    contrasts = _Contrasts.of(votes, n_reports, public_counts, variance, cells)
+    distance = float(np.sum((contrasts.private - slope * contrasts.public) ** 2))
+    explained = contrasts.private_error + slope**2 * contrasts.public_error
     error = math.sqrt(2 * np.sum(explained**2))
-    scale = sampled * np.sum((n_reports * shares) ** 2)
-    drift = (distance - np.sum(explained) + caution * error) / scale
+    drift = (distance - np.sum(explained) + caution * error) / contrasts.unit
     return float(np.clip(drift, LEAST_DRIFT, 1.0))
 
 
@@ -155,9 +232,9 @@ def choose_weight(
 ) -> FloatArray:
     """Return the weight of a public row against a private one, per leaf.
 
-    The drift between public and private labels is estimated from the same reports; a leaf's public sum then
-    has a variance that grows with it, and the weight is the ratio of the precisions. Misleading public rows
-    lose their weight.
+    Slope and drift between public and private labels are estimated from the same reports; a leaf's public
+    sum then has a variance that grows with the drift, and the weight is the ratio of the precisions, times
+    the slope. Misleading public rows lose their weight.
 
     Parameters
     ----------
@@ -181,10 +258,15 @@ def choose_weight(
     """
     if public_counts.sum() == 0:
         return np.zeros(len(votes))
-    drift = estimate_drift(votes, n_reports, public_counts, variance, cells)
+    known = votes, n_reports, public_counts, variance, cells
+    slope = estimate_slope(*known)
+    drift = estimate_drift(*known, slope=slope)
     shares = leaf_shares(public_counts, n_reports, cells, variance)
     sampled = 2 / votes.shape[1]
-    weight: FloatArray = (1.0 + variance / (sampled * shares)) / (1.0 + drift * public_counts.sum(axis=1))
+    precision = 1.0 + variance / (sampled * shares)
+    # A leaf without public rows has no use for a weight; a slope of 0 leaves none to the others.
+    spread = slope**2 + drift * np.maximum(public_counts.sum(axis=1), 1)
+    weight: FloatArray = slope * precision / spread
     return weight
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Leaf counts of a trusted curator, released with exact discrete Laplace noise."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -8,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..noise import DiscreteLaplaceMechanism
+from ..noise._validation import MAX_SCALE
+from ..utils import check_epsilon
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -32,7 +35,8 @@ class NoisyHistogram:
     **Privacy.** Relation: replace-one. Replacing a row takes 1 from one count and adds 1 to another, or moves
     two signed counts by 1 each, or one signed count by 2 when only the label differs: the counts move by at
     most 2 in L1, and by ``2 * rows_per_unit`` when a unit's rows are replaced, which is attained. The noise
-    is exact discrete Laplace noise of scale ``ceil(sensitivity / epsilon)``.
+    is exact discrete Laplace noise of scale ``sensitivity / epsilon`` on the integers, rounded up where that
+    has more binary digits than the sampler takes.
     """
 
     name = "histogram"
@@ -40,7 +44,9 @@ class NoisyHistogram:
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int, rows_per_unit: int) -> None:
         self.n_cells, self.n_labels = n_cells, n_labels
-        self._mechanism = DiscreteLaplaceMechanism(epsilon, 2 * rows_per_unit)
+        sensitivity = 2 * rows_per_unit
+        scale = _scale(check_epsilon(epsilon), sensitivity)
+        self._mechanism = DiscreteLaplaceMechanism.from_scale(scale, sensitivity)
         self.epsilon = self._mechanism.epsilon
         self.sensitivity = self._mechanism.sensitivity
         self.noise_scale = self._mechanism.scale
@@ -69,3 +75,16 @@ class NoisyHistogram:
         """Return the variance of the difference of two labels' estimates in every leaf, whatever the rows."""
         noises = 1 if self.n_labels == 2 else 2
         return np.full(self.n_cells, noises * self._mechanism.variance)
+
+
+def _scale(epsilon: Fraction, sensitivity: int) -> Fraction:
+    """Return the least scale that the sampler takes and that spends no more than epsilon, nearly."""
+    exact = sensitivity / epsilon
+    if exact > MAX_SCALE:
+        raise ValueError("epsilon is too small for the sensitivity: the scale of the noise passes 2^52.")
+    if exact.numerator <= MAX_SCALE and exact.denominator <= MAX_SCALE:
+        return exact
+    # Up to a fraction with about 50 binary digits above, and no more than 52 below.
+    digits = exact.numerator.bit_length() - exact.denominator.bit_length()
+    steps = 2 ** min(max(50 - digits, 0), 52)
+    return Fraction(math.ceil(exact * steps), steps)

@@ -9,7 +9,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ._estimation import LEAST_DRIFT, Counts, choose_depth, choose_weight, estimate_drift, leaf_probabilities
+from ._estimation import (
+    LEAST_DRIFT,
+    Counts,
+    choose_depth,
+    choose_weight,
+    estimate_drift,
+    estimate_slope,
+    leaf_probabilities,
+)
 from ._partition import Partition
 
 FloatArray = NDArray[np.float64]
@@ -19,6 +27,8 @@ IntArray = NDArray[np.int64]
 # noise supports: an ancestor mixes leaves of both majorities, so it must be clearly better to be asked.
 _SUPPORTED_LEAD = 0.2
 _DEEPER_LEAD = 2.0
+# Below it public labels say nothing, and have no weight either.
+_LEAST_SLOPE = 1e-3
 # Standard errors of the drift of public labels that show them to be wrong.
 _SHOWN = 2.0
 
@@ -146,7 +156,12 @@ def _lead(
 ) -> FloatArray:
     """Lead of the first over the second class in every node, in standard errors."""
     per_node = public.sum(axis=1)
-    drift = estimate_drift(votes, n_reports, public, variance, told) if per_node.sum() else 0.0
+    drift = 0.0
+    if per_node.sum():
+        known = votes, n_reports, public, variance, told
+        slope = max(estimate_slope(*known), _LEAST_SLOPE)
+        # Of the public labels themselves: what is left of the private ones, by the slope.
+        drift = estimate_drift(*known, slope=slope) / slope**2
     ordered = np.sort(votes + weight[:, np.newaxis] * public, axis=1)
     # A row adds at most 1 to the variance of the difference of two classes.
     private_part = n_reports * variance + rows

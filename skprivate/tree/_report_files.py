@@ -45,6 +45,8 @@ class ReportWriter:
 
     Attributes
     ----------
+    specification : TreeSpecification
+        What the reports answer.
     n_reports : int
         Number of reports written so far.
 

@@ -108,6 +108,6 @@ def warn_of_unknown_labels(public_labels: NDArray[Any], classes: NDArray[Any]) -
         )
 
 
-# Frames to the user's call of fit: warn_of_unknown_labels, _split_rows, fit, scikit-learn's context,
+# Frames to the user's call of fit: warn_of_unknown_labels, _part_rows, fit, scikit-learn's context,
 # without_private_text, fit_context.
 _USER_FRAME = 7

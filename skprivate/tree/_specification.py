@@ -53,6 +53,11 @@ class TreeSpecification:
     hash : str
         64 hexadecimal digits over everything; two specifications of one hash are the same question.
 
+    Raises
+    ------
+    ValueError
+        Parts that do not fit together, or names or classes that are empty, repeated or of another type.
+
     See Also
     --------
     TreeClient : Answers a specification, once.
@@ -107,7 +112,7 @@ class TreeSpecification:
     @cached_property
     def hash(self) -> str:
         """SHA-256 over the canonical JSON of everything else, in hexadecimal digits."""
-        return hashlib.sha256(_canonical(self._content())).hexdigest()
+        return digest(self._content())
 
     def to_json(self) -> str:
         """Return the canonical JSON text; `from_json` restores it.
@@ -156,7 +161,7 @@ class TreeSpecification:
         """Restore a specification from `to_dict`; ValueError for anything that is not such a dictionary."""
         check_envelope(state, FORMAT, VERSION, (*_FIELDS, "hash"))
         content = {name: value for name, value in state.items() if name != "hash"}
-        if hashlib.sha256(_canonical(content)).hexdigest() != state["hash"]:
+        if digest(content) != state["hash"]:
             raise ValueError("its content does not fit its hash: it was changed or damaged")
         partition = Partition.from_dict(state["partition"])
         classes, features = _check_list(state, "classes"), _check_list(state, "features")
@@ -267,6 +272,11 @@ def parse_json(text: str) -> Any:
         return json.loads(text, parse_constant=refuse)
     except (json.JSONDecodeError, RecursionError):
         raise ValueError("it is not JSON, or only a part of it") from None
+
+
+def digest(content: dict[str, Any]) -> str:
+    """Return the SHA-256 of the canonical JSON, in hexadecimal digits."""
+    return hashlib.sha256(_canonical(content)).hexdigest()
 
 
 def _read(path: Path) -> str:

@@ -13,7 +13,6 @@ from scipy import stats
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier, PrivacyLedger, config_context
 from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
-from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.tree._histogram import NoisyHistogram
 
 X, Y, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)
@@ -66,6 +65,23 @@ class TestSensitivity:
         assert np.abs(difference).sum() <= NoisyHistogram(1.0, 4, n_labels, cap).sensitivity
 
 
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_the_histogram_says_what_its_counts_tell(n_labels):
+    n_cells = 50_000
+    histogram = NoisyHistogram(1.0, n_cells, n_labels, 1)
+    counts = histogram.simulate(np.full(9, n_labels * 7), 0)
+    estimates, cells = histogram.estimate(counts, 9), histogram.estimate_cells(counts, 9)
+    if n_labels == 2:
+        difference = estimates
+        assert cells is None
+    else:
+        difference = estimates[:, 1] - estimates[:, 2]
+        np.testing.assert_array_equal(cells, counts.sum(axis=1))
+    # Seeded. The variance of 50,000 Laplace draws has a relative standard error of .01; a factor 2 is far.
+    assert histogram.variance(9).shape == (n_cells,)
+    assert histogram.variance(9)[0] == pytest.approx(difference.var(), rel=0.05)
+
+
 def audited_epsilon(draws_first, draws_second, threshold):
     """Lower bound on epsilon, 99.9 % sure, from one event fixed beforehand."""
     hits = [int(np.count_nonzero(draws >= threshold)) for draws in (draws_first, draws_second)]
@@ -78,18 +94,32 @@ def audited_epsilon(draws_first, draws_second, threshold):
 def test_audit_catches_half_the_noise():
     # One row flips its label in a leaf of its own: the signed count moves by 2.
     n = 100_000
-    honest = DiscreteLaplaceMechanism(1.5, 2)
-    planted = DiscreteLaplaceMechanism(3.0, 2)
     bounds = []
-    for mechanism in (honest, planted):
-        first = mechanism.randomize(np.full(n, 1), np.random.default_rng(0))
-        second = mechanism.randomize(np.full(n, -1), np.random.default_rng(1))
+    for epsilon in (1.5, 3.0):
+        mechanism = NoisyHistogram(epsilon, n, 2, 1)
+        alone = np.arange(n)
+        first = mechanism.simulate(2 * alone + 1, np.random.default_rng(0))
+        second = mechanism.simulate(2 * alone, np.random.default_rng(1))
         bounds.append(audited_epsilon(first, second, 1))
-    assert bounds[0] <= 1.5 < bounds[1]
-    # And this is the mechanism that the estimator uses.
-    tree = DPTreeClassifier(1.5, **BINARY).fit(X, Y, is_public=IS_PUBLIC)
-    assert tree.privacy_spent_.noise_scale == honest.scale == 2
-    assert tree.privacy_spent_.epsilon == honest.epsilon == 1
+    assert 1.3 < bounds[0] <= 1.5 < bounds[1]
+
+
+@pytest.mark.parametrize(
+    "epsilon", [1e-9, 0.1, 0.3, 1.5, 2, 8.0, 50, 700.0, 1e5, Fraction(1, 3), Fraction(10**17, 7)]
+)
+@pytest.mark.parametrize("rows_per_unit", [1, 3])
+def test_spends_what_was_asked_and_no_more(epsilon, rows_per_unit):
+    histogram = NoisyHistogram(epsilon, 4, 2, rows_per_unit)
+    assert histogram.epsilon <= Fraction(epsilon)
+    assert histogram.epsilon == Fraction(histogram.sensitivity) / histogram.noise_scale
+    if epsilon < 1e4:
+        assert histogram.epsilon > Fraction(epsilon) * (1 - Fraction(1, 2**40))
+    assert histogram.simulate([0, 3, 7], 0).shape == (4,)
+
+
+def test_noise_shrinks_with_epsilon():
+    variances = [NoisyHistogram(epsilon, 1, 2, 1).variance(1)[0] for epsilon in (1, 1.5, 2, 3, 8)]
+    np.testing.assert_allclose(variances, [0.5 / np.sinh(epsilon / 4) ** 2 for epsilon in (1, 1.5, 2, 3, 8)])
 
 
 class TestPrivacy:
@@ -98,6 +128,8 @@ class TestPrivacy:
         assert (spent.epsilon, spent.relation, spent.deployment) == (Fraction(1, 2), "replace-one", "curator")
         assert (spent.sensitivity, spent.noise_scale, spent.private) == (2, 4, True)
         assert spent.unprotected["private rows"] == 4000
+        assert spent.public_inputs == ("public rows with their labels", "bounds", "classes")
+        assert DPTreeClassifier(**BINARY).fit(X, Y).privacy_spent_.public_inputs == ("bounds", "classes")
 
     def test_groups_multiply_the_sensitivity(self):
         groups = np.repeat(np.arange(1050), 4)
@@ -126,16 +158,31 @@ class TestPrivacy:
             DPTreeClassifier(classes=[0, 1]).fit(X, Y)
 
     def test_noise_is_fresh_and_added_to_every_count(self):
-        runs = [
-            DPTreeClassifier(0.5, max_depth=4, **BINARY).fit(X, Y, is_public=IS_PUBLIC) for _ in range(200)
-        ]
+        trees = (DPTreeClassifier(0.5, max_depth=4, random_state=seed, **BINARY) for seed in range(200))
+        runs = [tree.fit(X, Y, is_public=IS_PUBLIC) for tree in trees]
         counts = np.array([run.report_counts_ for run in runs])
         leaves = runs[0].apply(X[~IS_PUBLIC])
         exact = np.bincount(leaves, 2.0 * Y[~IS_PUBLIC] - 1, minlength=runs[0].n_leaves_)
         variance = runs[0].randomizer_.variance(4000)[0]
-        # 16 means and variances at 6 standard errors (of a Laplace draw): false alarm below 1e-6.
+        # 16 means and variances at 6 standard errors of a Laplace draw. Seeded: sums of squares of such draws
+        # pass 6 standard errors far more often than normal ones.
         assert np.abs(counts.mean(axis=0) - exact).max() < 6 * np.sqrt(variance / 200)
         assert np.abs(counts.var(axis=0) / variance - 1).max() < 6 * np.sqrt(5 / 200)
+
+    def test_unseeded_fits_differ(self):
+        # 16 draws of scale 4 agree twice with a probability below 1e-12.
+        tree = DPTreeClassifier(0.5, max_depth=4, **BINARY)
+        counts = [tree.fit(X, Y, is_public=IS_PUBLIC).report_counts_ for _ in range(2)]
+        assert (counts[0] != counts[1]).any()
+
+    def test_automatic_depth_allows_for_the_noise_of_all_rows_of_a_person(self):
+        depths = [
+            DPTreeClassifier(0.2, max_rows_per_group=10, **BINARY)
+            .fit(X, Y, is_public=IS_PUBLIC, groups=groups)
+            .max_depth_
+            for groups in (None, np.repeat(np.arange(420), 10))
+        ]
+        assert depths[1] < depths[0]
 
     def test_ledger(self, tmp_path):
         ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
@@ -153,10 +200,10 @@ class TestPrivacy:
 
 def test_better_than_local_reports_at_one_epsilon():
     X_test, y_test, _ = make_posterior_drift(5000, 0, random_state=9)
-    means = [
-        np.mean([kind(0.5, **BINARY).fit(X, Y, is_public=IS_PUBLIC).score(X_test, y_test) for _ in range(5)])
-        for kind in (DPTreeClassifier, LocallyPrivateTreeClassifier)
-    ]
+    means = []
+    for kind in (DPTreeClassifier, LocallyPrivateTreeClassifier):
+        trees = (kind(0.5, random_state=seed, **BINARY) for seed in range(5))
+        means.append(np.mean([tree.fit(X, Y, is_public=IS_PUBLIC).score(X_test, y_test) for tree in trees]))
     assert means[0] > means[1] + 0.03
 
 

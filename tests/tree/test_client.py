@@ -19,6 +19,7 @@ import pytest
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
 from skprivate.randomizers import LabelRandomizer
 from skprivate.tree import TreeClient, TreeSpecification, _client
+from skprivate.tree._specification import digest
 
 SECRET = 123.456
 
@@ -283,7 +284,7 @@ def _damages():
         def damage(data):
             state = json.loads(data) | changes
             del state["checksum"]
-            return json.dumps(state | {"checksum": _client._checksum(state)}).encode()
+            return json.dumps(state | {"checksum": digest(state)}).encode()
 
         return damage
 
@@ -316,7 +317,7 @@ def test_a_remembered_report_of_another_size_is_damage(specification, tmp_path):
     state = json.loads(path.read_bytes())
     state["reports"][specification.hash] = base64.b64encode(b"abc").decode()
     del state["checksum"]
-    path.write_text(json.dumps(state | {"checksum": _client._checksum(state)}))
+    path.write_text(json.dumps(state | {"checksum": digest(state)}))
     with pytest.raises(ValueError, match="damaged"):
         TreeClient(specification, memory=path)
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger, PrivacySpent
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.tree import ReportWriter, TreeCurator, _curator, _report_files
-from skprivate.tree._curator_state import _checksum, _pack, _unpack
+from skprivate.tree._curator_state import _pack, _unpack
+from skprivate.tree._specification import digest
 
 N_PUBLIC, N_PRIVATE = 60, 400
 
@@ -621,7 +622,7 @@ def test_a_state_shows_reports_only(curator, rows, reports):
 def _resealed(data, **changes):
     state = json.loads(data) | changes
     del state["checksum"]
-    return json.dumps(state | {"checksum": _checksum(state)}).encode()
+    return json.dumps(state | {"checksum": digest(state)}).encode()
 
 
 def _replanned(data, **changes):
@@ -709,6 +710,27 @@ def test_counts_of_a_service(rows, n_labels, kind):
     assert tree.mechanism_ == "declared"
     assert curator.n_reports == 0
     assert tree.repruned(public_weight=1.0).predict([[0.5, 0.5]]).shape == (1,)
+
+
+def test_counts_of_a_service_may_be_fractions(rows):
+    curator = make_curator(rows)
+    table = exact_counts(curator, rows, 2) + 0.25
+    tree = curator.from_counts(table, privacy=SERVICE, noise_variance=1.0).release()
+    np.testing.assert_array_equal(tree.report_counts_, table)
+
+
+@pytest.mark.parametrize("prune", [False, True, "paper"])
+def test_exact_counts_of_a_service(rows, prune):
+    curator = make_curator(rows, plan("krr", public_weight=0.0, prune=prune))
+    table = exact_counts(curator, rows, 2)
+    tree = curator.from_counts(table, privacy=SERVICE, noise_variance=0).release()
+    assert tree.leaf_proba_.min() >= 0
+    if prune is not True:
+        return
+    # Nothing is noisy, so a leaf with a clear majority is judged by itself.
+    clear = np.abs(table[:, 1] - table[:, 0]) > 10
+    assert clear.any()
+    np.testing.assert_array_equal(tree.leaf_proba_.argmax(axis=1)[clear], table.argmax(axis=1)[clear])
 
 
 def test_a_finished_sum_takes_no_reports(rows, curator, reports, tmp_path):

@@ -7,7 +7,10 @@ import pytest
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier, PrivacyLedger, config_context
 from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import PrivacyLeakError
+from skprivate.randomizers import KRRRandomizer
 from skprivate.randomizers._make import MECHANISMS
+from skprivate.tree._estimation import choose_depth
+from skprivate.tree._pruning import paper_depth
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(6000, 2))
@@ -62,9 +65,41 @@ class TestSeveralClasses:
         assert trees[0].classes_.tolist() == [0, 1, 2, 3]
         np.testing.assert_array_equal(trees[0].report_counts_, trees[1].report_counts_)
 
+    @pytest.mark.parametrize("rule", ["max-edge", "cart"])
+    def test_automatic_depth_allows_for_the_classes_and_the_features(self, rule):
+        X8 = np.random.default_rng(2).uniform(size=(6000, 8))
+        labels = np.random.default_rng(3).integers(16, size=6000)
+        options = {"mechanism": "krr", "rule": rule, "bounds": (0, 1), "classes": range(16)}
+        deep, tree = (
+            LocallyPrivateTreeClassifier(6.0, max_depth=depth, **options).fit(X8, labels, is_public=IS_PUBLIC)
+            for depth in (12, "auto")
+        )
+
+        def depth(n_labels, n_features):
+            return choose_depth(
+                5800,
+                deep.partition_.leaf_counts_by_depth(),
+                lambda n_leaves: KRRRandomizer(6.0, n_leaves, n_labels).variance(1)[0],
+                n_features,
+            )
+
+        n_features = 8 if rule == "max-edge" else deep.partition_.feature_counts_by_depth()
+        assert tree.max_depth_ == depth(16, n_features)
+        assert depth(2, n_features) != tree.max_depth_ != depth(16, 2)
+
+    @pytest.mark.parametrize("kind", [LocallyPrivateTreeClassifier, DPTreeClassifier])
+    def test_classes_are_used_in_sorted_order(self, kind):
+        trees = [
+            kind(1.0, bounds=(0, 1), classes=classes, random_state=0).fit(X, BANDS, is_public=IS_PUBLIC)
+            for classes in ([0, 1, 2, 3], [2, 0, 3, 1])
+        ]
+        assert trees[1].classes_.tolist() == [0, 1, 2, 3]
+        np.testing.assert_array_equal(trees[0].report_counts_, trees[1].report_counts_)
+        np.testing.assert_array_equal(trees[0].leaf_proba_, trees[1].leaf_proba_)
+
     def test_names_of_any_length(self):
         names = np.array(["a", "bb", "ccc", "dddd"])
-        tree = LocallyPrivateTreeClassifier(8.0, bounds=(0, 1), classes=names)
+        tree = LocallyPrivateTreeClassifier(8.0, bounds=(0, 1), classes=names, random_state=0)
         tree.fit(X, names[BANDS], is_public=IS_PUBLIC)
         assert set(tree.predict(X)) <= set(names)
         assert tree.score(X, names[BANDS]) > 0.9
@@ -77,9 +112,8 @@ class TestLabelsAlone:
         means = {}
         for protect in ("record", "label"):
             tree = LocallyPrivateTreeClassifier(0.5, protect=protect, bounds=(0, 1), classes=[0, 1])
-            means[protect] = np.mean(
-                [tree.fit(X2, y2, is_public=public).score(X_test, y_test) for _ in range(8)]
-            )
+            fits = (tree.set_params(random_state=seed).fit(X2, y2, is_public=public) for seed in range(8))
+            means[protect] = np.mean([fit.score(X_test, y_test) for fit in fits])
         # .73 against .67, each mean to .006.
         assert means["label"] > means["record"] + 0.02
 
@@ -121,6 +155,16 @@ class TestRepruned:
         assert tree.prune is False
         assert free.privacy_spent_ == tree.privacy_spent_
 
+    def test_false_and_zero_are_values(self):
+        options = {**FOUR, "random_state": 0, "max_depth": 5}
+        pruned = DPTreeClassifier(1.0, prune=True, public_weight=3.0, **options)
+        pruned.fit(X, BANDS, is_public=IS_PUBLIC)
+        plain = DPTreeClassifier(1.0, public_weight=0.0, **options).fit(X, BANDS, is_public=IS_PUBLIC)
+        assert (pruned.leaf_proba_ != plain.leaf_proba_).any()
+        free = pruned.repruned(prune=False, public_weight=0)
+        np.testing.assert_array_equal(free.leaf_proba_, plain.leaf_proba_)
+        np.testing.assert_array_equal(free.public_weight_, 0)
+
     def test_costs_nothing_and_needs_no_data(self, tmp_path):
         ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
         tree = DPTreeClassifier(1.0, ledger=ledger, **FOUR).fit(X, BANDS, is_public=IS_PUBLIC)
@@ -136,7 +180,7 @@ class TestRepruned:
 
     def test_the_paper_prunes_two_classes_only(self):
         two = {"bounds": (0, 1), "classes": [0, 1]}
-        tree = LocallyPrivateTreeClassifier(1.0, max_depth=5, **two)
+        tree = LocallyPrivateTreeClassifier(1.0, max_depth=5, random_state=0, **two)
         tree.fit(X, BANDS % 2, is_public=IS_PUBLIC)
         assert tree.repruned(prune="paper").leaf_depth_.min() < 5
         for kind in (LocallyPrivateTreeClassifier, DPTreeClassifier):
@@ -144,6 +188,17 @@ class TestRepruned:
                 kind(1.0, prune="paper", **FOUR).fit(X, BANDS, is_public=IS_PUBLIC)
             with pytest.raises(ValueError, match="Only binary"):
                 kind(1.0, **FOUR).fit(X, BANDS, is_public=IS_PUBLIC).repruned(prune="paper")
+
+    def test_the_paper_has_a_depth_of_its_own(self):
+        two = {"bounds": (0, 1), "classes": [0, 1], "max_depth": "auto"}
+        for epsilon in (0.5, 4.0):
+            paper, plain = (
+                LocallyPrivateTreeClassifier(epsilon, prune=prune, **two).fit(
+                    X, BANDS % 2, is_public=IS_PUBLIC
+                )
+                for prune in ("paper", False)
+            )
+            assert paper.max_depth_ == paper_depth(5800, 200, 2, epsilon) != plain.max_depth_
 
     @pytest.mark.parametrize("wrong", [{"prune": "hard"}, {"public_weight": -1.0}, {"prune": 0.5}])
     def test_bad_input(self, wrong):
