@@ -101,8 +101,8 @@ class DPTreeClassifier(BasePrivateTree):
     **Privacy.** Relation: replace-one. With two classes the signed count of every leaf is released, rows of
     the second class minus rows of the first, with more classes the count of every leaf and label. Replacing a
     row moves these by 2 in L1 at most, replacing the ``max_rows_per_group`` rows of a person by so many times
-    as much, and exact discrete Laplace noise of scale sensitivity / epsilon is added to each. Everything else
-    is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is trusted. Not
+    as much, and exact discrete Laplace noise of scale sensitivity / epsilon, at least 1/256, is added to each.
+    Everything else is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is trusted. Not
     protected: the number of private rows that count, the public rows, bounds and classes. A seeded fit, or
     one that reads bounds or classes from private rows, claims "not-private".
 

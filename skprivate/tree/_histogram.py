@@ -2,6 +2,7 @@
 """Leaf counts of a trusted curator, released with exact discrete Laplace noise."""
 
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,23 @@ from ..noise import DiscreteLaplaceMechanism
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+
+# Numerator and denominator of a scale that the sampler takes.
+_LARGEST_TERM = 2**52
+_GRID_BITS = 50
+# Below it the variance is too small for a float, and an epsilon above 512 is no promise.
+_LEAST_SCALE = Fraction(1, 256)
+
+
+def _mechanism_without_waste(epsilon: float | Fraction, sensitivity: int) -> DiscreteLaplaceMechanism:
+    """Return the mechanism of a rational scale: a whole one would waste epsilon, and never pass epsilon 2."""
+    coarse = DiscreteLaplaceMechanism(epsilon, sensitivity)  # checks epsilon
+    scale = max(sensitivity / coarse.epsilon_requested, _LEAST_SCALE)
+    if max(scale.numerator, scale.denominator) > _LARGEST_TERM:
+        grid = 1 << max(_GRID_BITS - int(coarse.scale).bit_length(), 0)
+        scale = Fraction(ceil(scale * grid), grid)
+    return DiscreteLaplaceMechanism.from_scale(scale, sensitivity)
 
 
 class NoisyHistogram:
@@ -32,7 +50,9 @@ class NoisyHistogram:
     **Privacy.** Relation: replace-one. Replacing a row takes 1 from one count and adds 1 to another, or moves
     two signed counts by 1 each, or one signed count by 2 when only the label differs: the counts move by at
     most 2 in L1, and by ``2 * rows_per_unit`` when a unit's rows are replaced, which is attained. The noise
-    is exact discrete Laplace noise of scale ``ceil(sensitivity / epsilon)``.
+    is exact discrete Laplace noise of scale ``sensitivity / epsilon``, a ratio of integers: where that takes
+    more than 52 bits (epsilon = 0.1, say, is a binary fraction), it is rounded up in the last of about 50. It
+    is at least 1/256, where noise is 0 but for once in 10^111 draws.
     """
 
     name = "histogram"
@@ -40,7 +60,7 @@ class NoisyHistogram:
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int, rows_per_unit: int) -> None:
         self.n_cells, self.n_labels = n_cells, n_labels
-        self._mechanism = DiscreteLaplaceMechanism(epsilon, 2 * rows_per_unit)
+        self._mechanism = _mechanism_without_waste(epsilon, 2 * rows_per_unit)
         self.epsilon = self._mechanism.epsilon
         self.sensitivity = self._mechanism.sensitivity
         self.noise_scale = self._mechanism.scale

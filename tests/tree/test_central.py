@@ -78,8 +78,8 @@ def audited_epsilon(draws_first, draws_second, threshold):
 def test_audit_catches_half_the_noise():
     # One row flips its label in a leaf of its own: the signed count moves by 2.
     n = 100_000
-    honest = DiscreteLaplaceMechanism(1.5, 2)
-    planted = DiscreteLaplaceMechanism(3.0, 2)
+    honest = DiscreteLaplaceMechanism.from_scale(Fraction(4, 3), 2)
+    planted = DiscreteLaplaceMechanism.from_scale(Fraction(2, 3), 2)
     bounds = []
     for mechanism in (honest, planted):
         first = mechanism.randomize(np.full(n, 1), np.random.default_rng(0))
@@ -88,8 +88,35 @@ def test_audit_catches_half_the_noise():
     assert bounds[0] <= 1.5 < bounds[1]
     # And this is the mechanism that the estimator uses.
     tree = DPTreeClassifier(1.5, **BINARY).fit(X, Y, is_public=IS_PUBLIC)
-    assert tree.privacy_spent_.noise_scale == honest.scale == 2
-    assert tree.privacy_spent_.epsilon == honest.epsilon == 1
+    assert tree.privacy_spent_.noise_scale == honest.scale == Fraction(4, 3)
+    assert tree.privacy_spent_.epsilon == honest.epsilon == Fraction(3, 2)
+
+
+class TestScale:
+    @pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 0.1, 0.7, Fraction(1, 3), 1.5, 1.9, 3, 8, 20.0, 500.0])
+    @pytest.mark.parametrize("rows_per_unit", [1, 3])
+    def test_spends_what_is_asked_for_and_never_more(self, epsilon, rows_per_unit):
+        histogram = NoisyHistogram(epsilon, 2, 2, rows_per_unit)
+        assert 0 <= Fraction(epsilon) - histogram.epsilon <= Fraction(epsilon) / 2**30
+        assert histogram.epsilon == Fraction(histogram.sensitivity) / histogram.noise_scale
+
+    @pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 0.1, 8.0, 1e6, 1e200])
+    def test_noise_of_that_scale_can_be_drawn(self, epsilon):
+        histogram = NoisyHistogram(epsilon, 1000, 2, 1)
+        noise = histogram.simulate(np.empty(0, dtype=np.int64), np.random.default_rng(0))
+        # Mean square of 1000 draws: 20 standard errors of a Laplace variable's, which are .07 of the mean.
+        assert np.mean(noise.astype(float) ** 2) == pytest.approx(histogram.variance(0)[0], rel=1.4, abs=0.25)
+
+    def test_too_small(self):
+        with pytest.raises(ValueError, match="epsilon is too small"):
+            NoisyHistogram(1e-300, 2, 2, 1)
+
+    @pytest.mark.parametrize("epsilon", [8.0, 20.0, 500.0, 1e6])
+    @pytest.mark.parametrize("rule", ["max-edge", "cart", "random"])
+    def test_vanishing_noise_leaves_finite_numbers(self, epsilon, rule):
+        for prune in (False, True, "paper"):
+            tree = DPTreeClassifier(epsilon, rule=rule, prune=prune, **BINARY).fit(X, Y, is_public=IS_PUBLIC)
+            assert np.isfinite(tree.leaf_proba_).all()
 
 
 class TestPrivacy:
