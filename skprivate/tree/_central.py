@@ -33,8 +33,8 @@ class DPTreeClassifier(BasePrivateTree):
         Impurity of public labels that "max-edge" and "cart" minimise. No effect without public rows.
     prune : bool or "paper", default=False
         True: every leaf takes the estimate of the ancestor whose counts and public rows decide most clearly,
-        on the same release. "paper": Algorithm 2 of the paper as printed, for comparison only: it is near
-        chance at a small epsilon. `repruned` changes it after the fact.
+        on the same release. "paper": Algorithm 2 of the paper as printed, for comparison, two classes only:
+        it is near chance at a small epsilon. `repruned` changes it after the fact.
     min_samples_leaf : int, default=0
         Least number of public rows in a leaf, with "cart" at least 1. No effect without public rows.
     bounds : pair or dict, default=None
@@ -101,10 +101,10 @@ class DPTreeClassifier(BasePrivateTree):
     **Privacy.** Relation: replace-one. With two classes the signed count of every leaf is released, rows of
     the second class minus rows of the first, with more classes the count of every leaf and label. Replacing a
     row moves these by 2 in L1 at most, replacing the ``max_rows_per_group`` rows of a person by so many times
-    as much, and exact discrete Laplace noise of scale sensitivity / epsilon, at least 1/256, is added to each.
-    Everything else is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is trusted. Not
-    protected: the number of private rows that count, the public rows, bounds and classes. A seeded fit, or
-    one that reads bounds or classes from private rows, claims "not-private".
+    as much, and exact discrete Laplace noise of scale sensitivity / epsilon (1/256 at least) is added to
+    each. Everything else is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is
+    trusted. Not protected: the number of private rows that count, the public rows, bounds and classes. A
+    seeded fit, or one that reads bounds or classes from private rows, claims "not-private".
 
     With two classes ``predict_proba`` takes the number of private rows in a leaf from the public ones
     (P_X = Q_X).
