@@ -35,8 +35,8 @@ class DPTreeClassifier(BasePrivateTree):
         Impurity of public labels that "max-edge" and "cart" minimise. No effect without public rows.
     prune : bool or "paper", default=False
         True: every leaf takes the estimate of the ancestor whose counts and public rows decide most clearly,
-        on the same release. "paper": Algorithm 2 of the paper as printed, for comparison only: it is near
-        chance at a small epsilon. `repruned` changes it after the fact.
+        on the same release. "paper": Algorithm 2 of the paper as printed, for comparison, two classes only:
+        it is near chance at a small epsilon. `repruned` changes it after the fact.
     min_samples_leaf : int, default=0
         Least number of public rows in a leaf, with "cart" at least 1. No effect without public rows.
     bounds : pair or dict, default=None

@@ -42,8 +42,8 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         Impurity of public labels that "max-edge" and "cart" minimise. No effect without public rows.
     prune : bool or "paper", default=False
         True: every leaf takes the estimate of the ancestor whose reports and public rows decide most clearly,
-        on the same reports. "paper": Algorithm 2 of the paper as printed, for comparison only: it is near
-        chance at a small epsilon. `repruned` changes it after the fact.
+        on the same reports. "paper": Algorithm 2 of the paper as printed, for comparison, two classes only:
+        it is near chance at a small epsilon. `repruned` changes it after the fact.
     protect : {"record", "label"}, default="record"
         "record": a report hides leaf and label. "label": the curator knows the features, and a report hides
         the label alone, by randomised response: far less noise. "mechanism" must be "auto" or "krr" then.

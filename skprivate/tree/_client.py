@@ -39,8 +39,8 @@ class TreeClient:
         What the curator asks.
     memory : str or path-like, default=None
         A file that remembers, over restarts, what was answered and spent; clients of one person share it. It
-        is created at the first answer. None: this object remembers, cannot be copied or pickled, and draws
-        nothing in a forked process.
+        is created at the first answer. None: this object remembers, and draws nothing in a forked process. A
+        client cannot be copied or pickled.
     lifetime_epsilon : float or Fraction, default=None
         Ceiling on the sum of epsilon over all specifications, fixed in the file when that is created. None:
         the file's; without a file this specification's epsilon, so that no other question is answered.

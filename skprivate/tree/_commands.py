@@ -11,6 +11,7 @@ import contextlib
 import io
 import json
 import math
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -162,9 +163,10 @@ _TREE_OPTIONS = (
 
 def _amount(text: str) -> Fraction:
     # Not by way of a float: 0.1 is 1/10 here. Fraction would take its time over 1e999999999.
-    if not math.isfinite(float(text)):
-        raise ValueError
-    return Fraction(text)
+    with contextlib.suppress(ValueError, ZeroDivisionError):
+        if re.fullmatch("[0-9]{1,20}/[0-9]{1,20}", text) or math.isfinite(float(text)):
+            return Fraction(text)
+    raise argparse.ArgumentTypeError(f"not a number such as 2, 0.1 or 1/3: {text!r}")
 
 
 def _number_or_auto(kind: type) -> Any:

@@ -106,7 +106,9 @@ class CuratorState:
     def from_bytes(cls, data: bytes) -> Self:
         """Restore a state, and believe nothing in it."""
         try:
-            state = parse_json(bytes(data).decode("ascii"))
+            if not (text := bytes(data)).isascii():
+                raise ValueError("it is not text")
+            state = parse_json(text.decode("ascii"))
             check_envelope(state, _FORMAT, _VERSION, _FIELDS)
             if state.pop("checksum") != digest(state):
                 raise ValueError("its content does not fit its checksum: it was changed or damaged")

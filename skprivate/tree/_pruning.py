@@ -110,20 +110,27 @@ def prune_leaves(
         by_public = choose_depth(n_public, leaf_counts, lambda count: 1 / count, n_features)
         supported = max(supported, by_public)
     chosen, best = np.full(n_leaves, -1), np.full(n_leaves, -1.0)
-    judged = np.zeros(n_leaves, dtype=bool)
     probabilities = np.empty(votes.shape)
-    for depth in range(len(ancestors) - 1, -1, -1):
-        node = ancestors[depth]
-        told = None if told_cells is None else _add(node, told_cells)
-        sums = _add(node, votes), n_reports, _add(node, public_counts), _add(node, each), told
-        weights = choose_weight(*sums) if weight is None else np.full(leaf_counts[depth], float(weight))
-        rows = _add(node, cells)
-        lead = _lead(*sums, rows, weights)[node]
-        enough = lead >= (_SUPPORTED_LEAD if depth <= supported else _DEEPER_LEAD)
-        taken = ~judged & (enough | ((depth <= supported) & (lead > best)))
-        chosen[taken], best[taken] = depth, lead[taken]
-        probabilities[taken] = leaf_probabilities(sums[0], rows, sums[2], weights)[node[taken]]
-        judged |= enough
+
+    def judge(depths: range, least: float | FloatArray) -> None:
+        """Let the first node on the way up judge that leads enough, or else the one that leads most."""
+        open_leaves = np.ones(n_leaves, dtype=bool)
+        for depth in depths:
+            node = ancestors[depth]
+            told = None if told_cells is None else _add(node, told_cells)
+            sums = _add(node, votes), n_reports, _add(node, public_counts), _add(node, each), told
+            weights = choose_weight(*sums) if weight is None else np.full(leaf_counts[depth], float(weight))
+            rows = _add(node, cells)
+            lead = _lead(*sums, rows, weights)[node]
+            enough = open_leaves & (lead >= least)
+            taken = enough | (open_leaves & (lead > best))
+            chosen[taken], best[taken] = depth, lead[taken]
+            probabilities[taken] = leaf_probabilities(sums[0], rows, sums[2], weights)[node[taken]]
+            open_leaves &= ~enough
+
+    judge(range(supported, -1, -1), _SUPPORTED_LEAD)
+    # Below, a node has to lead clearly, or by more than what judges so far.
+    judge(range(len(ancestors) - 1, supported, -1), np.minimum(_DEEPER_LEAD, np.nextafter(best, np.inf)))
     return probabilities, chosen
 
 

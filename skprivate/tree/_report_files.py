@@ -97,6 +97,8 @@ class ReportWriter:
         TypeError, ValueError
             One of them cannot be a report of this specification; none is written then.
         """
+        if not hasattr(self, "_file"):
+            raise RuntimeError("reports are written in a `with` block of the writer: there is no file yet.")
         array = reports if isinstance(reports, np.ndarray) else self.specification.unpack(reports)
         # A gateway refuses a bad report when it comes in; in the file it would hold up all that follow.
         self.specification.randomizer.aggregate(array)

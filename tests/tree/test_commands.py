@@ -118,14 +118,15 @@ def test_the_plan_is_that_of_the_estimator(tmp_path, monkeypatch):
     assert (parameters["min_samples_leaf"], parameters["bounds"]) == (2, {"a": [0, 2], "b": [0, 1]})
 
 
-def test_epsilon_is_taken_exactly(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("text", "ratio"), [("0.1", (1, 10)), ("1/3", (1, 3))])
+def test_epsilon_is_taken_exactly(tmp_path, monkeypatch, text, ratio):
     monkeypatch.chdir(tmp_path)
     write_rows(tmp_path / "public.csv", 60)
     arguments = plan_arguments()
-    arguments[arguments.index("--epsilon") + 1] = "0.1"
+    arguments[arguments.index("--epsilon") + 1] = text
     assert main(arguments) == 0
     epsilon = TreeSpecification.from_json(tmp_path / "spec.json").randomizer.epsilon
-    assert (epsilon.numerator, epsilon.denominator) == (1, 10)
+    assert (epsilon.numerator, epsilon.denominator) == ratio
 
 
 def test_merging_states(folder, capsys):
@@ -305,6 +306,8 @@ def test_bad_plans(folder, capsys, more, match):
         "curator add study.state",
         "curator plan s p --epsilon x --clients 1",
         "curator plan s p --epsilon nan --clients 1",
+        "curator plan s p --epsilon 1/0 --clients 1",
+        "curator plan s p --epsilon 1e999999999 --clients 1",
         "curator plan s p --epsilon 1 --clients x",
         "curator plan s p --epsilon 1 --clients 1 --bounds {",
         "curator plan s p --epsilon 1 --clients 1 --max-depth deep",
@@ -317,6 +320,7 @@ def test_bad_command_lines_are_one_line(capsys, line):
     err = capsys.readouterr().err
     assert err.startswith("error: ")
     assert err.count("\n") == 1
+    assert "_amount" not in err
 
 
 def test_files_that_are_missing_or_foreign(folder, capsys):
@@ -326,6 +330,9 @@ def test_files_that_are_missing_or_foreign(folder, capsys):
     assert "no specification" in fails(capsys, "client rows.csv rows.csv x.bin")
     assert "none: No such file" in fails(capsys, "curator add none r.bin")
     assert "rows.csv: this is no state of a curator" in fails(capsys, "curator add rows.csv r.bin")
+    # What a file of reports begins with is no text.
+    why = fails(capsys, "curator show r.bin")
+    assert "r.bin: this is no state of a curator that can be used: it is not text" in why
     assert "rows.csv, byte 0: this is no file of reports" in fails(capsys, "curator add study.state rows.csv")
     assert not (folder / "none.lock").exists()
 

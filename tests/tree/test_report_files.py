@@ -87,6 +87,12 @@ def test_a_file_appears_complete_or_not_at_all(make_specification, reports, tmp_
     assert path.read_bytes() == before
 
 
+def test_a_writer_outside_its_block_says_so(make_specification, reports, tmp_path):
+    writer = ReportWriter(tmp_path / "reports.bin", make_specification("hadamard"))
+    with pytest.raises(RuntimeError, match="`with` block"):
+        writer.write(reports)
+
+
 def test_bad_reports_are_refused_by_the_writer(make_specification, reports, tmp_path):
     specification, path = make_specification("subset"), tmp_path / "reports.bin"
     good = specification.randomizer.randomize(np.arange(4), random_state=0)
