@@ -27,6 +27,9 @@ IntArray = NDArray[np.int64]
 # noise supports: an ancestor mixes leaves of both majorities, so it must be clearly better to be asked.
 _SUPPORTED_LEAD = 0.2
 _DEEPER_LEAD = 2.0
+# Below the supported depth, standard errors by which the lead must pass the one that judges so far. Of two
+# labels noise alone makes one lead by .8; the first of several leads the second by less.
+_CLEARLY_MORE = 0.5
 # Below it public labels say nothing, and have no weight either.
 _LEAST_SLOPE = 1e-3
 # Standard errors of the drift of public labels that show them to be wrong.
@@ -72,10 +75,10 @@ def prune_leaves(
 ) -> tuple[FloatArray, IntArray]:
     """Return the class probabilities of every leaf after pruning, and the depth they come from.
 
-    From the leaf upwards, the first node whose leading class leads the second by enough standard errors
-    judges; without one, the node with the largest lead in standard errors among those no deeper than the
-    noise supports. The variance of a node's votes is that of all its leaves, and of a public row's, with the
-    drift of public labels at that depth.
+    Up from the depth that the noise supports, the first node whose leading class leads the second by enough
+    standard errors judges, or else the one that leads most; below that depth a node judges that leads
+    clearly, or by more than the one found so far. The variance of a node's votes is that of all its leaves,
+    and of a public row's, with the drift of public labels at that depth.
 
     Parameters
     ----------
@@ -123,14 +126,14 @@ def prune_leaves(
             rows = _add(node, cells)
             lead = _lead(*sums, rows, weights)[node]
             enough = open_leaves & (lead >= least)
-            taken = enough | (open_leaves & (lead > best))
+            taken = enough | (open_leaves & (lead > best)) if depth <= supported else enough
             chosen[taken], best[taken] = depth, lead[taken]
             probabilities[taken] = leaf_probabilities(sums[0], rows, sums[2], weights)[node[taken]]
             open_leaves &= ~enough
 
     judge(range(supported, -1, -1), _SUPPORTED_LEAD)
-    # Below, a node has to lead clearly, or by more than what judges so far.
-    judge(range(len(ancestors) - 1, supported, -1), np.minimum(_DEEPER_LEAD, np.nextafter(best, np.inf)))
+    more = _CLEARLY_MORE if votes.shape[1] == 2 else 0.0
+    judge(range(len(ancestors) - 1, supported, -1), np.minimum(_DEEPER_LEAD, best + more))
     return probabilities, chosen
 
 

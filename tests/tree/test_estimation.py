@@ -12,6 +12,7 @@ from skprivate.tree._estimation import (
     choose_depth,
     choose_weight,
     estimate_drift,
+    estimate_slope,
     leaf_probabilities,
     leaf_shares,
 )
@@ -29,11 +30,19 @@ def binary_weight(signed, n, public, v):
     per_leaf, wanted = public.sum(axis=1), public[:, 1] - public[:, 0]
     share = (per_leaf + 1) / (per_leaf.sum() + len(per_leaf))
     ratio = n / per_leaf.sum()
-    explained = n * v + n * share + ratio**2 * per_leaf.sum() * share
-    excess = np.sum((signed - ratio * wanted) ** 2) - explained.sum()
+    own, theirs = n * v + n * share, ratio**2 * per_leaf.sum() * share
+    wanted = ratio * wanted
+    signal = np.sum(wanted**2) - theirs.sum()
+    slope = 1.0
+    if signal > 0:
+        noise = own.mean() * np.sum(wanted**2)
+        noise += theirs.mean() * max(np.sum(signed**2) - own.sum(), 0)
+        slope = np.clip((signal * np.sum(signed * wanted) + noise) / (signal**2 + noise), 0, 10)
+    explained = own + slope**2 * theirs
+    excess = np.sum((signed - slope * wanted) ** 2) - explained.sum()
     excess += 0.5 * np.sqrt(2 * np.sum(explained**2))
     drift = np.clip(excess / np.sum((n * share) ** 2), 0.003, 1)
-    return (1 + v / share) / (1 + drift * per_leaf)
+    return slope * (1 + v / share) / (slope**2 + drift * per_leaf)
 
 
 class TestDepth:
@@ -83,25 +92,30 @@ class TestByHand:
         assert shares.sum() == pytest.approx(1)
 
     @pytest.mark.parametrize(
-        ("signed", "n", "variance", "drift"),
-        [
-            # (signed - n/12 (-4, 2))^2 summed - 2 n v - n - (n/12)^2 12, plus half the standard error of
-            # what was taken off, over the sum of (n share)^2.
-            (
-                [30.0, -10.0],
-                120,
-                0.5,
-                (70**2 + 30**2 - 1440 + 0.5 * np.sqrt(2 * np.sum((60 + 1320 * SHARES) ** 2)))
-                / (120**2 * np.sum(SHARES**2)),
-            ),
-            ([-40.0, 20.0], 120, 0.5, 0.003),
-            ([120.0, -120.0], 120, 0.5, 1.0),
-        ],
+        ("signed", "product", "private_signal"),
+        # Products with (-40, 20); squares less 2 n v + n = 240, at least 0.
+        [([30.0, -10.0], -1400, 760), ([-40.0, 20.0], 2000, 1760), ([120.0, -120.0], -7200, 28560)],
     )
-    def test_weight(self, signed, n, variance, drift):
-        weight = choose_weight(votes_of(signed), n, PUBLIC, variance)
-        np.testing.assert_allclose(weight, (1 + variance / SHARES) / (1 + drift * np.array([8, 4])))
-        np.testing.assert_allclose(weight, binary_weight(np.array(signed), n, PUBLIC, variance))
+    def test_weight(self, signed, product, private_signal):
+        # The public signal is 40^2 + 20^2 - 1200, the errors are 120 a leaf, and 600.
+        noise = 120 * 2000 + 600 * private_signal
+        slope = max((800 * product + noise) / (800**2 + noise), 0)
+        signed = np.array(signed)
+        assert estimate_slope(votes_of(signed), 120, PUBLIC, 0.5) == pytest.approx(slope)
+        weight = choose_weight(votes_of(signed), 120, PUBLIC, 0.5)
+        np.testing.assert_allclose(weight, binary_weight(signed, 120, PUBLIC, 0.5))
+        if product == 2000:
+            by_hand = slope * (1 + 0.5 / SHARES) / (slope**2 + 0.003 * np.array([8, 4]))
+            np.testing.assert_allclose(weight, by_hand)
+
+    @pytest.mark.parametrize(("clearer", "tolerance"), [(0.5, 0.05), (1.0, 0.05), (3.0, 0.15)])
+    def test_the_slope_is_found(self, clearer, tolerance):
+        # 64 leaves, contrasts of +-.3 of public labels, reports without noise.
+        rng = np.random.default_rng(0)
+        contrast = 0.3 * rng.choice([-1, 1], size=64)
+        public = np.stack([1000 * (1 - contrast), 1000 * (1 + contrast)], axis=1)
+        found = estimate_slope(votes_of(clearer * contrast * 1e6 / 64), 1_000_000, public, 1e-6)
+        assert found == pytest.approx(clearer, abs=tolerance)
 
     def test_no_public_rows_have_no_weight(self):
         assert choose_weight(np.ones((2, 2)), 10, np.zeros((2, 2), dtype=int), 1.0).tolist() == [0, 0]

@@ -66,12 +66,15 @@ class TestExtremes:
         assert found[1].tolist() == [0, 0, 0, 0]
 
     def test_below_the_depth_that_noise_supports_a_leaf_must_be_sure(self):
-        # 4 v / 4000 at the leaves: depth 1 is supported where depth 2 is not, and 60 is .7 errors only.
+        # 4 v / 4000 at the leaves: depth 1 is supported where depth 2 is not.
         loud = 500.0
         error = np.sqrt(4000 * loud + 1000)
         found = self.prune(np.array([3.0, -1.0, 0.1, -1.0]) * error, loud)
+        # Depth 1 leads by 1.4 and by .6 errors: a leaf needs 1.9, and 1.1.
         assert found[1].tolist() == [2, 1, 1, 1]
         assert second(found) == [1, 1, 0, 0]
+        found = self.prune(np.array([3.0, -1.0, 1.0, -1.6]) * error, loud)
+        assert found[1].tolist() == [2, 1, 2, 2]
 
     def test_misleading_public_rows_do_not_win(self):
         public = np.array([[300, 0], [0, 300], [300, 0], [0, 300]])
