@@ -118,8 +118,8 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
     ``protect="label"`` the relation is label: two private rows with the same features and different labels
     are hard to tell apart, and the features themselves are NOT protected, so bounds may be read from them.
 
-    A fit with the Laplace mechanisms draws the sum of all clients' noises at once (`skprivate.noise.laplace_sum`,
-    within a total variation of 2^-201 a leaf); clients draw exactly.
+    A fit with the Laplace mechanisms draws the sum of all clients' noises at once, within a total variation
+    of 2^-201 a leaf (`skprivate.noise.laplace_sum`); clients draw exactly.
 
     With two classes, "hadamard" and "signed-laplace" tell the difference of two labels and not the number of
     rows in a leaf; ``predict_proba`` takes it from the public rows then (P_X = Q_X), and ``predict`` depends
