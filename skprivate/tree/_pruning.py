@@ -23,13 +23,13 @@ from ._partition import Partition
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Standard errors of the lead at which a leaf is judged by a node. Low where the tree is no deeper than the
-# noise supports: an ancestor mixes leaves of both majorities, so it must be clearly better to be asked.
-_SUPPORTED_LEAD = 0.2
+# Standard errors of the lead at which a leaf is judged by a node no deeper than the noise supports. Low, since
+# an ancestor mixes leaves of different majorities; lower with several labels, since it mixes more of them.
+_SUPPORTED_LEAD = {"two labels": 0.2, "more": 0.05}
+# The same below that depth: a clear lead, or so much more than the node that judges so far. Of two labels noise
+# alone makes one lead by .8 errors; the first of several leads the second by less.
 _DEEPER_LEAD = 2.0
-# Below the supported depth, standard errors by which the lead must pass the one that judges so far. Of two
-# labels noise alone makes one lead by .8; the first of several leads the second by less.
-_CLEARLY_MORE = 0.5
+_CLEARLY_MORE = {"two labels": 0.5, "more": 0.0}
 # Below it public labels say nothing, and have no weight either.
 _LEAST_SLOPE = 1e-3
 # Standard errors of the drift of public labels that show them to be wrong.
@@ -131,9 +131,9 @@ def prune_leaves(
             probabilities[taken] = leaf_probabilities(sums[0], rows, sums[2], weights)[node[taken]]
             open_leaves &= ~enough
 
-    judge(range(supported, -1, -1), _SUPPORTED_LEAD)
-    more = _CLEARLY_MORE if votes.shape[1] == 2 else 0.0
-    judge(range(len(ancestors) - 1, supported, -1), np.minimum(_DEEPER_LEAD, best + more))
+    case = "two labels" if votes.shape[1] == 2 else "more"
+    judge(range(supported, -1, -1), _SUPPORTED_LEAD[case])
+    judge(range(len(ancestors) - 1, supported, -1), np.minimum(_DEEPER_LEAD, best + _CLEARLY_MORE[case]))
     return probabilities, chosen
 
 
