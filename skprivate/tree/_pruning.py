@@ -23,11 +23,11 @@ from ._partition import Partition
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Standard errors of the lead at which a leaf is judged by a node no deeper than the noise supports. Low, since
-# an ancestor mixes leaves of different majorities; lower with several labels, since it mixes more of them.
+# Standard errors of the lead at which a leaf is judged by a node no deeper than the noise supports. Low,
+# since an ancestor mixes leaves of different majorities; lower with several labels, which it mixes more.
 _SUPPORTED_LEAD = {"two labels": 0.2, "more": 0.05}
-# The same below that depth: a clear lead, or so much more than the node that judges so far. Of two labels noise
-# alone makes one lead by .8 errors; the first of several leads the second by less.
+# Below that depth: a clear lead, or so much more than the node that judges so far. Of two labels noise alone
+# makes one lead by .8 errors; the first of several leads the second by less.
 _DEEPER_LEAD = 2.0
 _CLEARLY_MORE = {"two labels": 0.5, "more": 0.0}
 # Below it public labels say nothing, and have no weight either.
