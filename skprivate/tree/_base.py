@@ -272,10 +272,6 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         }
         if "bounds" not in protected:
             facts["features"] = "ALL features of the private rows: only their labels are protected"
-        if grouped and self.max_rows_per_group > 1:
-            facts["number of rows of a person"] = (
-                f"what counts of it, 1 to {self.max_rows_per_group}, is a term of the number of private rows"
-            )
         if grouped and design.n_public:
             facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
         return facts

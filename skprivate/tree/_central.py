@@ -78,7 +78,7 @@ class DPTreeClassifier(BasePrivateTree):
         Noisy signed counts of the leaves for two classes, noisy counts by label for more: all that was
         released about private rows.
     n_reports_ : int
-        Number of private rows that were counted.
+        Number of private rows; with ``groups`` that of persons, times ``max_rows_per_group``.
     public_counts_ : ndarray of int64 of shape (n_leaves, n_classes)
         Public rows by leaf and label.
     public_weight_ : ndarray of shape (n_leaves,)
@@ -105,9 +105,10 @@ class DPTreeClassifier(BasePrivateTree):
     row moves these by 2 in L1 at most, replacing the ``max_rows_per_group`` rows of a person by so many times
     as much, and exact discrete Laplace noise of scale sensitivity / epsilon is added to each. Everything else
     is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is trusted. Not
-    protected: the number of private rows that count, and in it, with ``max_rows_per_group`` above 1, how many
-    rows of a person count (who knows this of all others can subtract them); the public rows, bounds and
-    classes. A seeded fit, or one that reads bounds or classes from private rows, claims "not-private".
+    protected: the number of private rows, or with ``groups`` the number of persons, the public rows, bounds
+    and classes. How many rows a person has shows nowhere: depth, weights and probabilities take
+    ``max_rows_per_group`` rows for each. A seeded fit, or one that reads bounds or classes from private rows,
+    claims "not-private".
 
     With two classes ``predict_proba`` takes the number of private rows in a leaf from the public ones
     (P_X = Q_X).
