@@ -105,13 +105,7 @@ def prune_leaves(
     n_leaves = len(votes)
     leaf_counts = ancestors.max(axis=1).astype(np.int64) + 1
     each = np.broadcast_to(np.asarray(variance, dtype=np.float64), n_leaves)
-    supported = choose_depth(
-        n_reports, leaf_counts, lambda count: float(each.mean()) * n_leaves / count, n_features
-    )
-    if not _mislead(ancestors[supported], votes, n_reports, public_counts, each):
-        n_public = int(public_counts.sum())
-        by_public = choose_depth(n_public, leaf_counts, lambda count: 1 / count, n_features)
-        supported = max(supported, by_public)
+    supported = _supported_depth(ancestors, leaf_counts, votes, n_reports, public_counts, each, n_features)
     chosen, best = np.full(n_leaves, -1), np.full(n_leaves, -1.0)
     probabilities = np.empty(votes.shape)
 
@@ -135,6 +129,25 @@ def prune_leaves(
     judge(range(supported, -1, -1), _SUPPORTED_LEAD[case])
     judge(range(len(ancestors) - 1, supported, -1), np.minimum(_DEEPER_LEAD, best + _CLEARLY_MORE[case]))
     return probabilities, chosen
+
+
+def _supported_depth(
+    ancestors: NDArray[np.int32],
+    leaf_counts: IntArray,
+    votes: FloatArray,
+    n_reports: int,
+    public_counts: Counts,
+    variance: FloatArray,
+    n_features: int | IntArray,
+) -> int:
+    """The depth that the reports support, or public rows, unless the reports show these to be wrong."""
+    total = float(variance.sum())
+    # A node has the noise of all its leaves.
+    supported = choose_depth(n_reports, leaf_counts, lambda count: total / count, n_features)
+    if _mislead(ancestors[supported], votes, n_reports, public_counts, variance):
+        return supported
+    n_public = int(public_counts.sum())
+    return max(supported, choose_depth(n_public, leaf_counts, lambda count: 1 / count, n_features))
 
 
 def _add(node: NDArray[np.int32], values: Counts) -> FloatArray:
