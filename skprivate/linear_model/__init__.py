@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Private log-location-scale (accelerated failure time) regression."""
