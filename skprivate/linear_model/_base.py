@@ -349,7 +349,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
 
     def _bootstrap(self) -> ScaledFit:
         return bootstrap_moments(
-            self.release_, self._scaled_fit, self.family_, self.regularization, self._scaled_scale_bounds()
+            self.release_, self.family_, self.regularization, self._scaled_scale_bounds(), method=self.method
         )
 
     @property
