@@ -29,6 +29,7 @@ from skprivate.exceptions import (
     PrivacyLeakError,
     PrivacyLeakWarning,
 )
+from skprivate.linear_model._noise_plan import Budget
 from skprivate.linear_model._release import MomentPlan
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (-3.0, 3.0)}
@@ -185,9 +186,8 @@ class TestClaims:
     def test_groups_cost_more_and_hide_the_number_of_rows_of_each(self):
         X, y = make(5000)
         groups = np.arange(5000) // 5
-        fit = DPSEVRegressor(epsilon=8.0, max_rows_per_group=3, random_state=0, **BOX).fit(
-            X, y, groups=groups
-        )
+        options = {"epsilon": 8.0, "random_state": 0, **BOX}
+        fit = DPSEVRegressor(max_rows_per_group=3, **options).fit(X, y, groups=groups)
         spent = fit.privacy_spent_
         assert (spent.unit, spent.max_rows_per_unit) == ("group", 3)
         assert spent.unprotected["groups"] == 1000
@@ -239,9 +239,8 @@ class TestClaims:
             (plan, gram), (_, other) = seen
             moved = np.abs(gram - other)[plan.rows, plan.columns] / plan.noise.scales
             loss = float(moved.sum() if not options else (moved**2).sum() / 2)
-            budget = float(
-                _base.Budget.of(0.7, options.get("delta", 0), options.get("mechanism", "laplace")).amount
-            )
+            mechanism = options.get("mechanism", "laplace")
+            budget = float(Budget.of(0.7, options.get("delta", 0), mechanism).amount)
             assert loss <= budget
             reached = max(reached, loss / budget)
         assert reached > 0.6
@@ -251,7 +250,7 @@ class TestClaims:
 class TestSearch:
     def test_pipeline_and_grid_search_over_epsilon(self, tmp_path):
         X, y = make(3000)
-        ledger = PrivacyLedger(tmp_path / "fits.ledger", epsilon=1000)
+        ledger = PrivacyLedger(tmp_path / "fits.ledger", epsilon=1000, delta=0.01)
         pipe = make_pipeline(
             BoundsScaler((-1.0, 1.0)), DPSEVRegressor(bounds_X=(0, 1), bounds_y=(-3, 3), ledger=ledger)
         )
