@@ -20,6 +20,7 @@ from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Pair = tuple[FloatArray, FloatArray]
 
 # The grid: magnitudes from 2^-100 to 2^100, some 1e-30 to 1e30. A constant, so that no data choose it.
 _OCTAVES = 100
@@ -190,9 +191,7 @@ def threshold(scale: int | Fraction, n_features: int) -> float:
     return float(scale) * math.log(_BINS * n_features / _FALSE_ALARM)
 
 
-def read_bounds(
-    noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float
-) -> tuple[FloatArray, FloatArray]:
+def read_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float) -> Pair:
     """Return the bounds of every column from what was released; warns where they are useless."""
     pairs = [_column_bounds(*column, coverage) for column in zip(noisy, stands_out, strict=True)]
     lower, upper = np.array(pairs).T
