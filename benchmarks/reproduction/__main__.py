@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Print the published figures beside those of the methods as printed: ``python -m benchmarks.reproduction``."""
+"""Print published figures beside those of the methods as printed: ``python -m benchmarks.reproduction``."""
 
 from ..bench_paper_lls import run
 
