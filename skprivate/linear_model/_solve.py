@@ -82,8 +82,11 @@ def solve_moments(
     (array([0.4]), 0.1, 0.05)
     """
     moments, coef = _least_squares(release, regularization)
+    residual = moments.residual(coef)
+    if regularization == "floor":
+        residual = residual + _flattered(release, moments, coef)
     low, high = scale_bounds
-    scale = np.sqrt(np.clip(moments.residual(coef) / family.variance, low**2, high**2))
+    scale = np.sqrt(np.clip(residual / family.variance, low**2, high**2))
     return ScaledFit(moments.line_at_zero(coef) - family.mean * scale, coef, scale)
 
 
@@ -161,6 +164,8 @@ def unscale(fit: ScaledFit, grid: MomentGrid) -> tuple[FloatArray, Any, Any]:
 
 # Below the square of the finest step of the grid; keeps reciprocals finite.
 _SMALLEST = 2.0**-64
+# Slopes beyond it have no meaning; keeps squares finite.
+_LARGEST = 2.0**64
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,6 +231,22 @@ def _regularized(values: FloatArray, noise_std: FloatArray, n: FloatArray, rule:
     if rule == "zhang":
         return np.maximum(values + 4.0 * np.mean(np.diagonal(noise_std)) / n, 0.0)
     return values
+
+
+def _flattered(release: MomentRelease, moments: _CentredMoments, coef: FloatArray) -> FloatArray:
+    """What the mean square lacks, on average, since the line follows the noise.
+
+    The normal equations C b = c hold up to the noise e of c and E of C, so the slopes are off by
+    C^-1 (e - E b), and the minimum of the noisy sum of squares lies below its value at the true slopes by
+    (e - E b)' C^-1 (e - E b).
+    """
+    n = np.maximum(release.matrix[..., 0, 0], 1.0)[..., np.newaxis]
+    squares = np.clip(coef, -_LARGEST, _LARGEST) ** 2
+    variances = release.noise_std[2:, 1] ** 2 + squares @ release.noise_std[2:, 2:] ** 2
+    values, vectors = np.linalg.eigh(moments.features)
+    raised = np.maximum(_regularized(values, release.noise_std[2:, 2:], n, "floor"), _SMALLEST)
+    along = np.einsum("...jk,...j->...k", vectors**2, variances / n / n)
+    return _dot(along, 1.0 / raised)
 
 
 def _off_diagonal(noise_std: FloatArray) -> float:
