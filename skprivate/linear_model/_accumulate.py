@@ -15,8 +15,8 @@ FloatArray = NDArray[np.float64]
 
 # A float64 holds every integer up to this.
 EXACT = 2**53
-# Rows of a block: it stays in the second-level cache, and beside it a call costs little.
-BLOCK_ROWS = 2048
+# Values of a block, 512 kB: it stays in the second-level cache, and beside it a call costs little.
+BLOCK_VALUES = 2**16
 # Up to this width a general product of a small block is faster than the symmetric one, for its set-up is.
 SMALL_WIDTH = 52
 # Multiplications up to which OpenBLAS has kernels for small products.
@@ -110,7 +110,8 @@ def check_room(n_rows: int, exponent: int, largest: int = 1) -> None:
 
 
 def _best_rows(size: int) -> int:
-    return min(BLOCK_ROWS, SMALL_PRODUCT // size**2) if size <= SMALL_WIDTH else BLOCK_ROWS // 2
+    rows = max(BLOCK_VALUES // size, 1)
+    return min(rows, SMALL_PRODUCT // size**2) if size <= SMALL_WIDTH else rows
 
 
 def _packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArray], bool]:

@@ -122,16 +122,51 @@ def pack_cube(
     return finite
 
 
+cdef inline double size_of(double value, bint squares) noexcept nogil:
+    return value * value if squares else fabs(value)
+
+
 cdef inline double norm(const double* row, Py_ssize_t d, bint squares) noexcept nogil:
-    """Sum of magnitudes or of squares."""
-    cdef double s0 = 0, s1 = 0
-    cdef Py_ssize_t j
-    for j in range(0, d - 1, 2):
-        s0 += row[j] * row[j] if squares else fabs(row[j])
-        s1 += row[j + 1] * row[j + 1] if squares else fabs(row[j + 1])
-    if d % 2:
-        s0 += row[d - 1] * row[d - 1] if squares else fabs(row[d - 1])
-    return s0 + s1
+    """Sum of magnitudes or of squares, in the same order for every row of a table."""
+    cdef Py_ssize_t j, whole = d - d % LANES
+    cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
+    for j in range(0, whole, 4):  # LANES
+        s0 += size_of(row[j], squares)
+        s1 += size_of(row[j + 1], squares)
+        s2 += size_of(row[j + 2], squares)
+        s3 += size_of(row[j + 3], squares)
+    for j in range(whole, d):
+        s0 += size_of(row[j], squares)
+    return (s0 + s1) + (s2 + s3)
+
+
+cdef inline void scale_row(
+    const real_t* x, Py_ssize_t d, const double* center, const double* scale, double* out, double* sums
+) noexcept nogil:
+    """Centre and scale the features of one row; add the centred ones to `sums`."""
+    cdef Py_ssize_t j, whole = d - d % LANES
+    cdef double u0, u1, u2, u3
+    for j in range(0, whole, 4):  # LANES
+        u0 = x[j] - center[j]
+        u1 = x[j + 1] - center[j + 1]
+        u2 = x[j + 2] - center[j + 2]
+        u3 = x[j + 3] - center[j + 3]
+        sums[0] += u0
+        sums[1] += u1
+        sums[2] += u2
+        sums[3] += u3
+        u0 = clipped(u0 * scale[j], FAR)
+        u1 = clipped(u1 * scale[j + 1], FAR)
+        u2 = clipped(u2 * scale[j + 2], FAR)
+        u3 = clipped(u3 * scale[j + 3], FAR)
+        out[j] = u0
+        out[j + 1] = u1
+        out[j + 2] = u2
+        out[j + 3] = u3
+    for j in range(whole, d):
+        u0 = x[j] - center[j]
+        sums[0] += u0
+        out[j] = clipped(u0 * scale[j], FAR)
 
 
 cdef inline void into_ball(double* row, Py_ssize_t d, double bound, bint squares) noexcept nogil:
@@ -139,12 +174,13 @@ cdef inline void into_ball(double* row, Py_ssize_t d, double bound, bint squares
 
     `norm` decides that in floating point without error: the integers are below 2^27, so a sum of their squares
     is exact up to 2^53, which is at least bound^2; and a sum that has passed 2^53 never falls below it again,
-    since rounding is monotone. Each round of the loop moves every value that is not 0 toward 0 by 1.
+    since rounding is monotone. Each round of the last loop moves every value that is not 0 toward 0 by 1.
     """
     cdef Py_ssize_t j
     cdef double length = norm(row, d, squares), limit = bound * bound if squares else bound
-    length = sqrt(length) if squares else length
-    cdef double factor = bound / length if length > 1 else bound
+    cdef double factor = bound
+    if length > 1:
+        factor = bound / (sqrt(length) if squares else length)
     for j in range(d):
         row[j] = on_grid(row[j] * factor, bound)
     while norm(row, d, squares) > limit:
@@ -168,17 +204,17 @@ def pack_ball(
     `scale` is 1 / radius; `order` is 1 (sum of magnitudes at most bound) or 2 (of squares, bound^2).
     """
     cdef:
-        Py_ssize_t n = X.shape[0], d = X.shape[1], i, j
+        Py_ssize_t n = X.shape[0], d = X.shape[1], i
         double offset, total = 0
         double* row
+        double[LANES] sums
         bint finite
     with nogil:
+        for i in range(LANES):
+            sums[i] = 0
         for i in range(n):
             row = &out[i, 0]
-            for j in range(d):
-                offset = X[i, j] - center[j]
-                total += offset
-                row[j] = clipped(offset * scale[j], FAR)
+            scale_row(&X[i, 0], d, &center[0], &scale[0], row, sums)
             if order == 1:
                 into_ball(row, d, bound, False)
             else:
@@ -187,5 +223,7 @@ def pack_ball(
             total += offset
             row[d] = on_grid(offset * y_scale, bound)
             row[d + 1] = bound
+        for i in range(LANES):
+            total += sums[i]
         finite = total - total == 0 or (all_finite(&X[0, 0], n * d) and all_finite(&y[0], n))
     return finite
