@@ -189,8 +189,8 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         """Validate the rows; the target goes to the scale of the model."""
         structured = is_structured(y)
         log_target = structured or family_of(self.distribution)[1]
-        # The kernel finds what is not finite while it reads; only bounds read from rows need it before.
-        finite = self.bounds_X is None and self.x_norm is None
+        # The kernel finds what is not finite while it reads; here, where not every row reaches it.
+        finite = groups is not None or (self.bounds_X is None and self.x_norm is None)
         if structured:
             X = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite)
             check_consistent_length(X, y)
