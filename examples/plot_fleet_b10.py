@@ -4,8 +4,8 @@ B10 life of a fleet that is still running
 =========================================
 
 A maker of pumps wants to know by when a tenth of them fail, how that depends on their load, and a bound that
-holds. Its data are a table of 200,000 machines of its customers, of which 5 % have failed so far. The machines
-are simulated, and their B10 life is known here.
+holds. Its data are a table of 200,000 machines of its customers, of which 5 % have failed so far. The
+machines are simulated, so that their B10 life is known here.
 """
 
 # %%

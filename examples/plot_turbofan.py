@@ -83,8 +83,8 @@ plt.show()
 # %%
 # Single engines
 # --------------
-# One release at epsilon 5, with the lifetimes that 10 % and 90 % of such engines fail before. The grey band is
-# the 90 % interval of the predicted median: it knows of the few engines and of the noise.
+# One release at epsilon 5, with the lifetimes before which 10 % and 90 % of such engines fail. The grey band
+# is the 90 % interval of the predicted median: it knows of the few engines and of the noise.
 model = DPLogLocationScaleRegressor("weibull", epsilon=5.0, **public).fit(X, y)
 quantiles, interval = model.predict_quantile(X_test, [0.1, 0.5, 0.9], return_interval=True)
 order = np.argsort(quantiles[:, 1])
