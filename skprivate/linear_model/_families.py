@@ -2,7 +2,7 @@
 """The laws of the error: smallest extreme value, logistic and normal, in location-scale form."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,11 @@ class Family(ABC):
     """
 
     name: str
-    mean: float
-    variance: float
-    curvature: float
-    skewness: float
-    kurtosis: float
+    mean: float = field(repr=False)
+    variance: float = field(repr=False)
+    curvature: float = field(repr=False)
+    skewness: float = field(repr=False)
+    kurtosis: float = field(repr=False)
 
     @abstractmethod
     def quantile(self, p: ArrayLike) -> FloatArray:
@@ -136,7 +136,7 @@ SEV: Family = _SmallestExtremeValue(
     mean=-float(np.euler_gamma),
     variance=np.pi**2 / 6,
     curvature=1.0,
-    skewness=-12.0 * np.sqrt(6.0) * float(special.zeta(3.0)) / np.pi**3,
+    skewness=float(-12.0 * np.sqrt(6.0) * special.zeta(3.0) / np.pi**3),
     kurtosis=5.4,
 )
 LOGISTIC: Family = _Logistic(
