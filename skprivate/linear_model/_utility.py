@@ -10,8 +10,8 @@ from ._solve import ScaledFit
 
 FloatArray = NDArray[np.float64]
 
-# Standard errors by which slopes have to be better than none. Of 920 simulated fits that lost to a constant it
-# finds 98 %, and it suspects 5 % of 1,045 that kept four fifths of what can be explained.
+# Standard errors by which slopes have to be better than none. Of 920 simulated fits that lost to a constant
+# this finds 98 %; of 1,045 that kept four fifths of what can be explained it suspects 5 %.
 _CLEARLY = 0.5
 # Slopes in scaled units beyond it have no meaning; keeps their squares finite.
 _LARGEST = 2.0**64
