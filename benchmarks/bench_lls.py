@@ -69,17 +69,18 @@ def y_bound(d: int) -> float:
 def paper_fit(sample: Sample, epsilon: float, seed: int, delta: float) -> tuple[FloatArray, float]:
     """Fit with noise of scale delta / epsilon on the coefficients of the polynomial, and no regulariser.
 
-    Features are scaled to [-1, 1] / sqrt(d) by public bounds. The noise is NumPy's.
+    Features are scaled to [0, 1 / sqrt(d)], as the paper does, but by public bounds. The noise is NumPy's.
     """
     d, bound = sample.d, y_bound(sample.d)
     y = np.clip(sample.y / bound, -1, 1)
-    z = np.column_stack([np.ones(len(y)), y, np.clip(sample.X / 4, -1, 1) / np.sqrt(d)])
+    z = np.column_stack([np.ones(len(y)), y, (np.clip(sample.X / 4, -1, 1) + 1) / 2 / np.sqrt(d)])
     scale = delta / epsilon * (1 + np.eye(d + 2))
     noise = np.triu(np.random.default_rng(10_000 + seed).laplace(size=scale.shape)) * scale
     noise[0, 0] = 0.0
     noisy = MomentRelease(z.T @ z + noise + np.triu(noise, 1).T, np.zeros_like(scale), "laplace")
     fit = solve_moments(noisy, SEV, "none", (1e-3, 2.0))
-    return fit.coef * bound / 4 / np.sqrt(d), (fit.intercept + SEV.mean * fit.scale) * bound
+    line = fit.intercept + SEV.mean * fit.scale + fit.coef.sum() / 2 / np.sqrt(d)
+    return fit.coef * bound / 8 / np.sqrt(d), line * bound
 
 
 def our_fit(sample: Sample, epsilon: float, seed: int, **options: Any) -> tuple[FloatArray, float]:
