@@ -105,7 +105,7 @@ def test_the_ball_keeps_directions_and_what_lies_inside(d, order):
 
 
 def test_a_row_that_floating_point_leaves_outside_is_shortened():
-    """The root of 1 + 2^-52 is 1 in floating point, so this row is not shrunk; its integers are 1 too long."""
+    """The root of 1 + 2^-52 is 1 in floating point, so this row is not shrunk: 1 too long in integers."""
     d, bound = 3, 2.0**26
     X, y = np.tile([1.0, 2.0**-26, 0.0], (6, 1)), np.zeros(6)
     X[1::2] *= -1
