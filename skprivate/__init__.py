@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from .accounting import PrivacyLedger as PrivacyLedger
     from .accounting import PrivacySpent as PrivacySpent
     from .base import privacy_report as privacy_report
+    from .linear_model import DPLogisticLLSRegressor as DPLogisticLLSRegressor
+    from .linear_model import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor
+    from .linear_model import DPNormalLLSRegressor as DPNormalLLSRegressor
+    from .linear_model import DPSEVRegressor as DPSEVRegressor
     from .model_selection import PublicPrivateSplit as PublicPrivateSplit
     from .preprocessing import BoundsScaler as BoundsScaler
     from .tree import DPTreeClassifier as DPTreeClassifier
@@ -22,6 +26,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "BoundsScaler": ".preprocessing",
+    "DPLogLocationScaleRegressor": ".linear_model",
+    "DPLogisticLLSRegressor": ".linear_model",
+    "DPNormalLLSRegressor": ".linear_model",
+    "DPSEVRegressor": ".linear_model",
     "DPTreeClassifier": ".tree",
     "LedgerEntry": ".accounting",
     "LocallyPrivateTreeClassifier": ".tree",
@@ -36,6 +44,10 @@ __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
 __all__ = [
     "BoundsScaler",
+    "DPLogLocationScaleRegressor",
+    "DPLogisticLLSRegressor",
+    "DPNormalLLSRegressor",
+    "DPSEVRegressor",
     "DPTreeClassifier",
     "LedgerEntry",
     "LocallyPrivateTreeClassifier",

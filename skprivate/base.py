@@ -140,14 +140,14 @@ class PrivateEstimatorMixin:
             copy._pickled_strict = True
         return copy
 
+    #: What to do about a leak, as the message says it.
+    _remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
+
     def _announce_leaks(self, leaks: list[str]) -> None:
         """Warn once about everything that was read from private rows; an error in strict mode."""
         if not leaks:
             return
-        message = (
-            f"{type(self).__name__} is not private: {'; '.join(leaks)}. "
-            "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
-        )
+        message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self._remedy}"
         if self._is_strict():
             raise PrivacyLeakError(message)
         warnings.warn(message, PrivacyLeakWarning, stacklevel=_USER_FRAME)

@@ -4,11 +4,15 @@
 Every exception takes one message and survives pickling, so that it reaches the user from a worker process.
 """
 
-__all__ = ["BudgetExceededError", "LedgerError", "PrivacyLeakError", "PrivacyLeakWarning"]
+__all__ = ["BudgetExceededError", "LedgerError", "PrivacyLeakError", "PrivacyLeakWarning", "UtilityWarning"]
 
 
 class PrivacyLeakWarning(UserWarning):
     """A fit read bounds or classes from private rows: its result is recorded as not private."""
+
+
+class UtilityWarning(UserWarning):
+    """The noise of a private release hides what was to be learnt; decided from released values alone."""
 
 
 class PrivacyLeakError(ValueError):

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, zcdp_to_epsilon
 from ..utils import check_epsilon, check_probability
 
-# Only the ratio of sensitivity and noise matters for rho; this many steps make rounding invisible.
-_FINE = 2**80
+# Only the ratio of noise and sensitivity matters for rho: a large sensitivity makes rounding invisible, and
+# for a tiny epsilon a smaller one leaves room for the noise.
+_SENSITIVITIES = {Fraction(1, 2**10): 2**80, Fraction(0): 2**40}
 
 
 @dataclass(frozen=True)
@@ -42,16 +43,16 @@ class Budget:
         Raises
         ------
         ValueError
-            epsilon is not positive; delta is outside [0, 1), is 0 with Gaussian noise, or is not with Laplace.
+            epsilon is not positive; delta is outside [0, 1), or is 0 with Gaussian noise.
         """
         request, probability = check_epsilon(epsilon), check_probability(delta, "delta")
         if mechanism == "laplace":
-            if probability:
-                raise ValueError("delta must be 0 with mechanism='laplace', which needs none.")
-            return cls(mechanism, request, request, probability)
+            # Not needed, so not spent; a search over mechanisms may pass one to both.
+            return cls(mechanism, request, request, Fraction(0))
         if not probability:
             raise ValueError("mechanism='gaussian' needs a delta above 0, such as 1e-6.")
-        rho = DiscreteGaussianMechanism(epsilon=request, delta=probability, squared_sensitivity=_FINE).rho
+        fine = next(size for least, size in _SENSITIVITIES.items() if request > least)
+        rho = DiscreteGaussianMechanism(epsilon=request, delta=probability, squared_sensitivity=fine).rho
         return cls(mechanism, rho, zcdp_to_epsilon(rho, probability), probability)
 
     @property

@@ -73,8 +73,8 @@ def squared_l2_moments(weights: MomentWeights, relation: str) -> Fraction:
     Notes
     -----
     |v v' - w w'|_F^2 = |v|^4 + |w|^4 - 2 (v . w)^2 <= 2 R^4 where R^2 = 1 + a^2 + max |m x'|^2 bounds |v|^2;
-    R^4 if one row is absent. Attained where two longest rows can be orthogonal: always in a ball if
-    a^2 + m^2 >= 1, in the cube for suitable d, a, m (d even, a = 1, say).
+    R^4 if one row is absent. Attained where two longest rows can be orthogonal: in a ball of two dimensions
+    or more if a^2 <= 1 + m^2, in the cube for suitable d, a, m (d even, a = m = 1, say).
     """
     fourth_power = weights.squared_l2**2
     return fourth_power if relation == "add-remove" else 2 * fourth_power

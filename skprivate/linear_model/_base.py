@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every private log-location-scale regressor shares: public bounds, one budget, free post-processing."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, isqrt
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..accounting import PrivacySpent
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context
+from ..exceptions import UtilityWarning
+from ..noise import check_entropy
+from ..utils import check_bounds, number_groups, select_rows
+from ..utils._compat import Interval, StrOptions
+from ._accumulate import exact_gram
+from ._families import Family, family_of
+from ._grid import MANY_ROWS, MomentGrid
+from ._intervals import bootstrap_moments
+from ._noise_plan import Budget
+from ._predictions import LogLocationScalePredictions
+from ._release import MomentRelease, Neighbours, make_grid, plan_moments
+from ._solve import SOLVERS, ScaledFit, unscale
+from ._targets import is_structured, read_target
+from ._utility import constant_wins
+from ._weights import moment_weights
+
+FloatArray = NDArray[np.float64]
+
+LLS_CONSTRAINTS: dict[str, list[Any]] = {
+    **SHARED_CONSTRAINTS,
+    "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
+    "mechanism": [StrOptions({"laplace", "gaussian"})],
+    "bounds_X": ["array-like", Mapping, None],
+    "bounds_y": ["array-like", None],
+    "x_norm": [Interval(Real, 0, None, closed="neither"), None],
+    "method": [StrOptions({"moments", "taylor"})],
+    "regularization": [StrOptions({"floor", "trim", "zhang", "none"})],
+    "scale_bounds": ["array-like", None],
+    "relation": [StrOptions({"replace-one", "add-remove"})],
+    "n_newton": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
+    "weight_clip": [Interval(Real, 0, None, closed="neither")],
+}
+# Of the half-width of the target: where nothing is declared, scale_ ends between these.
+_SCALE_RANGE = (1e-3, 2.0)
+_LEVEL = 0.9
+_NAMES = {"laplace": "Laplace", "gaussian": "Gaussian"}
+# Frames between warnings.warn and the user's call of fit: see `base`.
+_USER_FRAME = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The private rows, on the scale of the model, and whose they are."""
+
+    X: FloatArray
+    y: FloatArray
+    event: NDArray[np.bool_] | None
+    groups: NDArray[np.intp] | None
+
+    def take(self, rows: NDArray[np.intp]) -> "Rows":
+        """Keep some rows."""
+        return Rows(self.X[rows], self.y[rows], None if self.event is None else self.event[rows], None)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Everything public about one fit."""
+
+    family: Family
+    log_target: bool
+    bounds: tuple[FloatArray, FloatArray]
+    bounds_y: tuple[float, float]  # in the units passed to fit
+    neighbours: Neighbours
+    budget: Budget
+    n_units: int | None  # None: protected
+    leaks: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> tuple[float, float]:
+        """Bounds of the target on the scale of the model."""
+        low, high = self.bounds_y
+        return (float(np.log(low)), float(np.log(high))) if self.log_target else (low, high)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that the grid must bear."""
+        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
+
+
+class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, RegressorMixin, BaseEstimator):
+    """Base of the private log-location-scale regressors.
+
+    The life of a fit: rows are read, everything public is settled (`_settle`), exact integers are made, the
+    cost is charged, the noise is drawn, and the rest is post-processing (`_adopt`).
+    """
+
+    distribution: str
+    epsilon: Any
+    delta: Any
+    mechanism: str
+    bounds_X: Any
+    bounds_y: Any
+    x_norm: Any
+    method: str
+    regularization: str
+    scale_bounds: Any
+    relation: str
+    n_newton: Any
+    weight_clip: float
+    max_rows_per_group: int
+    random_state: Any
+
+    _remedy = (
+        "Declare them from public knowledge (bounds_X=..., bounds_y=...), or pay for them: estimate_bounds."
+    )
+
+    # Asked for by default: the groups are what the guarantee is about.
+    __metadata_request__fit = {"groups": True}
+
+    @fit_context
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Release noisy moments of the rows once, and read the model off them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers.
+        y : array-like of shape (n_samples,)
+            Numbers: times > 0 for "weibull", "loglogistic" and "lognormal". Or a structured array of two
+            fields, (event, time), as in scikit-survival: event is True where the time was observed, False
+            where it is censored; always times > 0.
+        groups : array-like of shape (n_samples,), default=None
+            Person (or machine) of every row; of each ``max_rows_per_group`` rows count, drawn at random.
+            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` tells.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        TypeError, ValueError
+            Unusable rows, targets, groups or parameters; nothing is charged then.
+        PrivacyLeakError
+            In strict mode, where bounds would be read from private rows.
+        BudgetExceededError, LedgerError
+            The ledger refused; nothing is charged, and a previous fit is as it was.
+
+        Warns
+        -----
+        PrivacyLeakWarning
+            Bounds were read from private rows.
+        UtilityWarning
+            By the released values, the noise hides what the features tell.
+        """
+        budget = Budget.of(self.epsilon, self.delta, self.mechanism)
+        leaks = self._find_leaks()
+        rows, log_target = self._read(X, y, groups)
+        self._announce_leaks(leaks)
+        task = self._settle(rows, log_target, budget, leaks)
+        entropy = check_entropy(self.random_state)
+        if rows.groups is not None:
+            rows = rows.take(select_rows(rows.groups, self.max_rows_per_group, entropy.random_bytes))
+        release = self._release_moments if rows.event is None else self._release_rounds
+        release(rows, task, entropy)
+        self._warn_if_useless()
+        return self
+
+    def _find_leaks(self) -> list[str]:
+        """What would have to be read from private rows; found before any of them is looked at."""
+        leaks = []
+        if self.bounds_X is None and self.x_norm is None:
+            leaks.append("the bounds of X were read from private rows")
+        if self.bounds_y is None:
+            leaks.append("the bounds of y were read from private rows")
+        return leaks
+
+    def _read(self, X: Any, y: Any, groups: Any) -> tuple[Rows, bool]:
+        """Validate the rows; the target goes to the scale of the model."""
+        structured = is_structured(y)
+        log_target = structured or family_of(self.distribution)[1]
+        # The kernel finds what is not finite while it reads; here, where not every row reaches it.
+        finite = groups is not None or (self.bounds_X is None and self.x_norm is None)
+        if structured:
+            X = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite)
+            check_consistent_length(X, y)
+        else:
+            X, y = validate_data(
+                self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_all_finite=finite
+            )
+        target = read_target(y, log_target)
+        codes = number_groups(groups, np.ones(len(X), dtype=bool))
+        return Rows(X, target.time_on_model_scale, target.event, codes), log_target
+
+    def _settle(self, rows: Rows, log_target: bool, budget: Budget, leaks: list[str]) -> Task:
+        """Resolve everything public."""
+        if rows.event is not None and self.method == "taylor":
+            raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
+        grouped = rows.groups is not None
+        neighbours = self._neighbours(rows.X.shape[1], grouped)
+        n_units = None
+        if self.relation == "replace-one":
+            n_units = int(rows.groups.max()) + 1 if rows.groups is not None else len(rows.X)
+        return Task(
+            family_of(self.distribution)[0],
+            log_target,
+            self._bounds_of_X(rows.X),
+            self._bounds_of_y(rows.y, log_target),
+            neighbours,
+            budget,
+            n_units,
+            tuple(leaks),
+        )
+
+    def _neighbours(self, n_features: int, grouped: bool, max_weight: Fraction | None = None) -> Neighbours:
+        order = None if self.x_norm is None else 1 if self.mechanism == "laplace" else 2
+        return Neighbours(
+            weights=moment_weights(n_features, self.mechanism, order),
+            relation=self.relation,
+            rows_per_unit=self.max_rows_per_group if grouped else 1,
+            grouped=grouped,
+            max_weight=max_weight,
+        )
+
+    def _bounds_of_X(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.bounds_X is None and self.x_norm is not None:
+            return check_bounds((-self.x_norm, self.x_norm), X.shape[1])
+        lower, upper = self._resolve_bounds(self.bounds_X, X, None)
+        return lower, np.where(upper > lower, upper, lower + np.maximum(1.0, np.abs(lower)))
+
+    def _bounds_of_y(self, y: FloatArray, log_target: bool) -> tuple[float, float]:
+        """Bounds in the units passed to fit."""
+        if self.bounds_y is not None:
+            return check_target_bounds(self.bounds_y, log_target)
+        low, high = float(y.min()), float(y.max())
+        high = high if high > low else low + max(1.0, abs(low))
+        return (float(np.exp(low)), float(np.exp(high))) if log_target else (low, high)
+
+    def _release_moments(self, rows: Rows, task: Task, entropy: Any) -> None:
+        """Release the moments of fully observed targets."""
+        grid = self._grid(task)
+        plan = plan_moments(grid, task.neighbours, task.budget)
+        gram = exact_gram(grid, rows.X, rows.y)
+        mechanism = f"discrete {_NAMES[task.budget.mechanism]} noise on moments"
+        spent = self._describe_spending(task, grid, entropy.source, mechanism)
+        self._charge(spent)
+        self._adopt(plan.release(gram, entropy), grid, task, spent)
+
+    def _release_rounds(self, rows: Rows, task: Task, entropy: Any) -> None:
+        """Release a histogram and the rounds around it, for censored targets."""
+        raise NotImplementedError
+
+    def _grid(self, task: Task) -> MomentGrid:
+        lower, upper = task.bounds
+        return make_grid(
+            lower,
+            upper,
+            task.target,
+            self.x_norm,
+            n_rows=task.n_rows,
+            neighbours=task.neighbours,
+            budget=task.budget,
+        )
+
+    def _adopt(self, release: MomentRelease, grid: MomentGrid, task: Task, spent: PrivacySpent) -> None:
+        """Take over a release and post-process it."""
+        self.family_, self.log_target_ = task.family, task.log_target
+        self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
+        self.release_, self.grid_ = release, grid
+        self.privacy_spent_ = spent
+        self._replicates: FloatArray | None = None
+        self._scaled_fit = self._solve(release)
+        self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, grid)
+
+    def _solve(self, release: MomentRelease) -> ScaledFit:
+        return SOLVERS[self.method](release, self.family_, self.regularization, self._scaled_scale_bounds())
+
+    def _scaled_scale_bounds(self) -> tuple[float, float]:
+        if self.scale_bounds is None:
+            return _SCALE_RANGE
+        low, high = check_scale_bounds(self.scale_bounds)
+        return low / self.grid_.y_half, high / self.grid_.y_half
+
+    def _warn_if_useless(self) -> None:
+        reason = constant_wins(self.release_, self._scaled_fit)
+        if reason:
+            warnings.warn(f"{type(self).__name__}: {reason}", UtilityWarning, stacklevel=_USER_FRAME)
+
+    def _describe_spending(self, task: Task, grid: MomentGrid, source: Any, mechanism: str) -> PrivacySpent:
+        """Return the statement on one fit."""
+        grouped = task.neighbours.grouped
+        seeded = (
+            ["random_state is seeded: who knows the seed can undo the noise"] if source == "seeded" else []
+        )
+        reasons = (*task.leaks, *seeded)
+        declared = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
+        sensitivity, scale = _on_grid(task, grid)
+        return PrivacySpent(
+            mechanism=mechanism,
+            epsilon=task.budget.epsilon,
+            delta=task.budget.delta,
+            rho=task.budget.rho,
+            relation=self.relation,  # type: ignore[arg-type]
+            unit="group" if grouped else "row",
+            max_rows_per_unit=task.neighbours.rows_per_unit,
+            sensitivity=sensitivity,
+            noise_scale=scale,
+            noise_source=source,
+            deployment="curator",
+            public_inputs=tuple(name for name in declared if getattr(self, name) is not None),
+            unprotected=self._unprotected(task),
+            claim="not-private" if reasons else "dp",
+            reasons=reasons,
+        )
+
+    def _unprotected(self, task: Task) -> dict[str, Any]:
+        facts: dict[str, Any] = {}
+        if task.n_units is not None:
+            facts["groups" if task.neighbours.grouped else "rows"] = task.n_units
+        for name, leak in (("bounds_X", "bounds of X"), ("bounds_y", "bounds of y")):
+            read = any(leak in text for text in task.leaks)
+            facts[name] = "READ FROM PRIVATE ROWS" if read else "declared"
+        return facts
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # At the default epsilon, scikit-learn's 200 rows with 10 features are not enough.
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    @property
+    def replicates_(self) -> FloatArray:  # type: ignore[override]
+        """Parametric bootstrap of the release, made when first needed."""
+        check_is_fitted(self)
+        if self._replicates is None:
+            coef, intercept, scale = unscale(self._bootstrap(), self.grid_)
+            self._replicates = np.column_stack([intercept, scale, coef])
+        return self._replicates
+
+    def _bootstrap(self) -> ScaledFit:
+        return bootstrap_moments(
+            self.release_, self._scaled_fit, self.family_, self.regularization, self._scaled_scale_bounds()
+        )
+
+    @property
+    def coef_interval_(self) -> FloatArray:
+        """Confidence interval of every slope, of shape (n_features, 2)."""
+        return _pivotal(self.coef_, self.replicates_[:, 2:])
+
+    @property
+    def scale_interval_(self) -> FloatArray:
+        """Confidence interval of the scale, of shape (2,)."""
+        return np.exp(_pivotal(np.log(self.scale_), np.log(self.replicates_[:, 1])))
+
+
+def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:
+    """Return declared bounds of the target as two floats."""
+    lower, upper = check_bounds(bounds, 1, name="bounds_y")
+    if log_target and lower[0] <= 0:
+        raise ValueError("bounds_y must be above 0: the target is a time, modelled by its logarithm.")
+    return float(lower[0]), float(upper[0])
+
+
+def check_scale_bounds(bounds: Any) -> tuple[float, float]:
+    """Return declared bounds of the scale as two floats above 0."""
+    lower, upper = check_bounds(bounds, 1, name="scale_bounds")
+    if lower[0] <= 0:
+        raise ValueError("scale_bounds must be above 0.")
+    return float(lower[0]), float(upper[0])
+
+
+def _on_grid(task: Task, grid: MomentGrid) -> tuple[Fraction | int, Fraction | int]:
+    """Sensitivity and noise on the grid, for a moment of weight 1."""
+    unit = 4**grid.exponent
+    if task.budget.mechanism == "laplace":
+        sensitivity = task.neighbours.l1 * unit
+        return sensitivity, sensitivity / task.budget.amount
+    squared = task.neighbours.squared_l2 * unit**2
+    return isqrt(ceil(squared) - 1) + 1, isqrt(ceil(squared / (2 * task.budget.amount)) - 1) + 1
+
+
+def _pivotal(estimate: Any, replicates: FloatArray) -> FloatArray:
+    """Reflect the spread of the replicates at the estimate: bounds along the last axis."""
+    tails = 0.5 + 0.5 * _LEVEL * np.array([1.0, -1.0])
+    return np.moveaxis(2.0 * estimate - np.quantile(replicates, tails, axis=0), 0, -1)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Targets: numbers, or times of which some are censored, on the scale of the model."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+_FORM = "y must have two fields, the event (True or False) and then the time"
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What `read_target` found.
+
+    Attributes
+    ----------
+    time_on_model_scale : ndarray of shape (n_samples,)
+        Log time where the model is about log time, else the values as passed.
+    event : ndarray of bool of shape (n_samples,), or None
+        Whether the time is that of the event, not of censoring; None for a numeric target.
+    """
+
+    time_on_model_scale: FloatArray
+    event: NDArray[np.bool_] | None = None
+
+    @property
+    def structured(self) -> bool:
+        """Whether the target told events from censored times."""
+        return self.event is not None
+
+
+def is_structured(y: Any) -> bool:
+    """Tell whether a target has fields: a structured or record array, a data frame of several columns."""
+    if _is_frame(y):
+        return bool(y.shape[1] > 1)
+    return getattr(getattr(y, "dtype", None), "names", None) is not None
+
+
+def read_target(y: Any, log_target: bool) -> Target:
+    """Read a target in any of its forms.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Finite numbers, already validated; or a structured array, a record array or a data frame with two
+        fields, the first boolean (True: the event happened at the time), the second a number, in this order
+        as in scikit-survival. Names do not matter.
+    log_target : bool
+        Whether the model is about log time. The times of a structured target are always put on log scale.
+
+    Returns
+    -------
+    target : Target
+
+    Raises
+    ------
+    TypeError
+        The event is not boolean (0 and 1 are refused: fields may be in the wrong order), or the time is not
+        a number.
+    ValueError
+        Not two fields; not one-dimensional; a time is missing, infinite or not above 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.linear_model._targets import read_target
+    >>> y = np.array([(True, 1.0), (False, np.e)], dtype=[("event", bool), ("time", float)])
+    >>> target = read_target(y, log_target=True)
+    >>> target.time_on_model_scale, target.event
+    (array([0., 1.]), array([ True, False]))
+    """
+    if not is_structured(y):
+        values = np.asarray(y, dtype=np.float64)
+        return Target(_log_times(values) if log_target else values)
+    event, times = _fields(y)
+    event = _check_event(event)
+    return Target(_log_times(_check_times(times)), event)
+
+
+def _is_frame(y: Any) -> bool:
+    return hasattr(y, "columns") and hasattr(y, "shape") and len(y.shape) == 2
+
+
+def _fields(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The two fields as arrays."""
+    if isinstance(y, np.ma.MaskedArray):
+        raise TypeError("y must not be a masked array: a hidden time is neither an event nor censored.")
+    names = list(y.columns) if _is_frame(y) else list(y.dtype.names)
+    if len(names) != 2:
+        raise ValueError(f"{_FORM}; it has {len(names)}.")
+    event, times = (np.asarray(y[name]) for name in names)
+    if event.ndim != 1 or times.ndim != 1:
+        raise ValueError("y must be one-dimensional, one event and one time per row.")
+    return event, times
+
+
+def _check_event(event: NDArray[Any]) -> NDArray[np.bool_]:
+    if event.dtype == object and all(isinstance(value, bool | np.bool_) for value in event):
+        event = event.astype(bool)
+    if event.dtype != bool:
+        raise TypeError(
+            f"{_FORM}; the event is of type {event.dtype}, not boolean. Numbers that mean it: "
+            "y['event'].astype(bool), and the event comes first."
+        )
+    return event
+
+
+def _check_times(times: NDArray[Any]) -> FloatArray:
+    if times.dtype.kind not in "iuf":
+        raise TypeError(f"{_FORM}; the time is of type {times.dtype}, not a number.")
+    with np.errstate(over="ignore"):
+        values = times.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("Input y contains NaN or infinity: every time must be a finite number.")
+    return values
+
+
+def _log_times(times: FloatArray) -> FloatArray:
+    if not (times > 0).all():
+        raise ValueError(
+            "y holds times that are not above 0; the model is about log time. Distributions 'sev', "
+            "'logistic' and 'normal' take numbers of any sign."
+        )
+    return np.log(times)

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bounds of columns that nobody knows: read from private rows through a noisy histogram, and paid for."""
+
+import math
+import warnings
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from ..accounting import PrivacyLedger, PrivacySpent
+from ..base import SHARED_CONSTRAINTS, without_private_text
+from ..noise import DiscreteLaplaceMechanism, check_entropy
+from ..noise._quantise import grid_exponent
+from ..utils import check_epsilon, number_groups, select_rows
+from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Pair = tuple[FloatArray, FloatArray]
+
+# The grid: magnitudes from 2^-100 to 2^100, some 1e-30 to 1e30. A constant, so that no data choose it.
+_OCTAVES = 100
+# Bins of one column, in the order of the numbers: negative octaves, zero, positive octaves.
+_ZERO = 2 * _OCTAVES
+_BINS = 4 * _OCTAVES + 1
+# Upper end of bin j where j >= _ZERO; the negative octaves mirror it.
+_ENDS = np.concatenate([[0.0], np.ldexp(1.0, np.arange(1 - _OCTAVES, _OCTAVES + 1))])
+# Bound on the probability that noise lets any empty bin of any column stand out.
+_FALSE_ALARM = 1e-6
+# log2 of the steps that make one row: 2^40 rows still fit 64 bits.
+_FINEST = 20
+
+_CONSTRAINTS: dict[str, list[Any]] = {
+    **SHARED_CONSTRAINTS,
+    "coverage": [Interval(Real, 0, 1, closed="right")],
+    "relation": [StrOptions({"replace-one", "add-remove"})],
+    "return_spent": ["boolean"],
+}
+
+
+@without_private_text
+def estimate_bounds(
+    X: Any,
+    epsilon: Any,
+    ledger: PrivacyLedger | None = None,
+    *,
+    coverage: float = 0.999,
+    relation: str = "replace-one",
+    groups: Any = None,
+    max_rows_per_group: int = 1,
+    random_state: Any = None,
+    return_spent: bool = False,
+) -> Any:
+    """Estimate bounds of every column under differential privacy, for those that public knowledge lacks.
+
+    Every number goes to a bin of a fixed grid: its sign and the power of two at or above its magnitude, or
+    zero. Noise is added to the counts, and the bounds of a column reach over the bins that stand out of the
+    noise: they are powers of two, or zero. Bounds from public knowledge are free and often tighter; what
+    lies outside is clipped by the estimators either way.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features) or (n_samples,)
+        Finite numbers; one dimension for a target.
+    epsilon : float or Fraction
+        Greatest privacy loss, > 0 and finite, for all columns together: each gets an equal part.
+    ledger : PrivacyLedger, default=None
+        Charged before any noise is drawn.
+    coverage : float, default=0.999
+        Share of the rows in the bins that stand out which the bounds must hold, in (0, 1]: at most half of
+        the rest is left out at either end. Rare outliers go, as do bins with too few rows to stand out.
+    relation : {"replace-one", "add-remove"}, default="replace-one"
+        Which data sets count as neighbours. With "add-remove" the noise is half as large.
+    groups : array-like of shape (n_samples,), default=None
+        The person of every row, where the person is to be protected; None: the unit is the row.
+    max_rows_per_group : int, default=1
+        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+    random_state : None, int, RandomState or Generator, default=None
+        None: entropy of the operating system. Anything else makes the result reproducible, and not private.
+    return_spent : bool, default=False
+        Return what was spent, too.
+
+    Returns
+    -------
+    bounds : tuple (lower, upper)
+        Two ndarrays of shape (n_features,), or two floats for a one-dimensional X; ``lower < upper``. To be
+        passed on as ``bounds``, ``bounds_X`` or ``bounds_y``.
+    spent : PrivacySpent
+        With ``return_spent=True``.
+
+    Warns
+    -----
+    UserWarning
+        In some column nothing stands out of the noise: its bounds are the widest of the grid, -2^100 and
+        2^100, and of little use. Told from released counts alone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        X has other values than finite numbers, or a parameter is out of range.
+    BudgetExceededError
+        The ledger has too little left; nothing was released.
+
+    See Also
+    --------
+    BoundsScaler : Scales by bounds, learning nothing.
+
+    Notes
+    -----
+    **Privacy.** Released are the noisy counts of all bins of all d columns; the bounds are computed from
+    these. A row is in one bin of every column, so replacing it takes 1 from one count and adds 1 to another,
+    or changes nothing: at most 2 d in L1, attained by a row that changes its bin in every column. Adding or
+    removing it changes d counts by 1. When all rows of a person are replaced, at most ``max_rows_per_group``
+    go and as many come, so both figures are multiplied by that. Exact discrete Laplace noise of scale
+    sensitivity / epsilon is added to every count. The grid is a constant, and the number of rows plays no
+    part. Whoever calls this sees the rows and is trusted. A seeded call claims "not-private".
+
+    A bin stands out when its noisy count is at least t log(401 d / 1e-6), t being the scale of the noise in
+    rows: since noise reaches m with probability below exp(-m / t), the probability that any of the 401 d bins
+    stands out without rows is below one in a million. With d = 10 and epsilon = 1, that takes some 440 rows
+    in a bin.
+
+    A column of which only zeros stand out gets the bounds 0 and 1, those of a rare flag.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.preprocessing import estimate_bounds
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=20000), rng.uniform(20, 100, size=20000)])
+    >>> lower, upper = estimate_bounds(X, epsilon=1.0)
+    >>> lower, upper
+    (array([-4., 16.]), array([  4., 128.]))
+    >>> bounds_y, spent = estimate_bounds(rng.exponential(1000, size=20000), 0.5, return_spent=True)
+    >>> bounds_y[1], spent.epsilon
+    (8192.0, Fraction(1, 2))
+    """
+    parameters = {"epsilon": epsilon, "ledger": ledger, "coverage": coverage, "relation": relation}
+    parameters |= {"max_rows_per_group": max_rows_per_group, "random_state": random_state}
+    parameters["return_spent"] = return_spent
+    validate_parameter_constraints(_CONSTRAINTS, parameters, "estimate_bounds")
+    array = check_array(X, dtype=np.float64, ensure_2d=False, ensure_min_features=1, input_name="X")
+    table = array.reshape(len(array), -1)
+    codes = number_groups(groups, np.ones(len(table), dtype=bool))
+    entropy = check_entropy(random_state)
+    if codes is not None:
+        table = table[select_rows(codes, max_rows_per_group, entropy.random_bytes)]
+    counts = count_bins(table)
+    rows_per_unit = 1 if codes is None else max_rows_per_group
+    exponent, mechanism = plan_noise(table.shape[1], check_epsilon(epsilon), relation, rows_per_unit)
+    spent = _statement(mechanism, relation, rows_per_unit, codes is not None, entropy.source)
+    if ledger is not None:
+        ledger.charge(spent, estimator="estimate_bounds")
+    noisy = mechanism.randomize(counts << exponent, entropy)
+    lower, upper = read_bounds(noisy, noisy >= threshold(mechanism.scale, len(noisy)), coverage)
+    bounds = (lower, upper) if array.ndim > 1 else (float(lower[0]), float(upper[0]))
+    return (bounds, spent) if return_spent else bounds
+
+
+def count_bins(table: FloatArray) -> IntArray:
+    """Return the exact counts of every column's bins, of shape (n_features, n_bins)."""
+    counts = [np.bincount(_bins(column), minlength=_BINS) for column in table.T]
+    return np.array(counts, dtype=np.int64)
+
+
+def _bins(column: FloatArray) -> IntArray:
+    """Return the bin of every number: a magnitude in (2^(e-1), 2^e] has the octave e."""
+    fraction, octave = np.frexp(np.abs(column))
+    # frexp puts 2^e at the bottom of the next octave.
+    octave = np.clip(octave - (fraction == 0.5), -_OCTAVES, _OCTAVES)
+    octave[column == 0.0] = -_OCTAVES
+    return _ZERO + np.sign(column).astype(np.int64) * (octave + _OCTAVES)
+
+
+def plan_noise(
+    n_features: int, epsilon: Fraction, relation: str, rows_per_unit: int
+) -> tuple[int, DiscreteLaplaceMechanism]:
+    """Return the number of binary digits below one row, and the noise of a count in these units."""
+    moved = 2 if relation == "replace-one" else 1
+    sensitivity = moved * n_features * rows_per_unit
+    exponent = min(grid_exponent(sensitivity, epsilon), _FINEST)
+    return exponent, DiscreteLaplaceMechanism(epsilon, sensitivity << exponent)
+
+
+def threshold(scale: int | Fraction, n_features: int) -> float:
+    """Return the noisy count that no empty bin reaches, but for the stated probability."""
+    return float(scale) * math.log(_BINS * n_features / _FALSE_ALARM)
+
+
+def read_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float) -> Pair:
+    """Return the bounds of every column from what was released; warns where they are useless."""
+    pairs = [_column_bounds(*column, coverage) for column in zip(noisy, stands_out, strict=True)]
+    lower, upper = np.array(pairs).T
+    useless = np.flatnonzero(~stands_out.any(axis=1)).tolist()
+    if useless:
+        warnings.warn(
+            f"No value stands out of the noise in column {', '.join(map(str, useless))}: the widest bounds "
+            f"were taken, 2^{_OCTAVES} either way. It takes a larger epsilon, more rows or public knowledge.",
+            UserWarning,
+            stacklevel=_USER_FRAME,
+        )
+    return lower, upper
+
+
+# Frames to the user's call: read_bounds, estimate_bounds, without_private_text.
+_USER_FRAME = 4
+
+
+def _column_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float) -> tuple[float, float]:
+    kept = np.flatnonzero(stands_out)
+    if not len(kept):
+        return -float(_ENDS[-1]), float(_ENDS[-1])
+    counts = noisy[kept].astype(np.float64)
+    # Less than half of the counts goes at either end, so at least one bin stays.
+    spare = (1.0 - coverage) / 2 * counts.sum()
+    first = kept[np.cumsum(counts) > spare][0]
+    last = kept[np.cumsum(counts[::-1])[::-1] > spare][-1]
+    return (0.0, 1.0) if first == last == _ZERO else (_low_end(first), _high_end(last))
+
+
+def _high_end(position: int) -> float:
+    octave = position - _ZERO
+    return float(_ENDS[octave]) if octave >= 0 else -float(_ENDS[-octave]) / 2
+
+
+def _low_end(position: int) -> float:
+    # The same grid seen from the other side; adding 0.0 turns -0.0 into 0.0.
+    return 0.0 - _high_end(2 * _ZERO - position)
+
+
+def _statement(
+    mechanism: DiscreteLaplaceMechanism, relation: Any, rows_per_unit: int, grouped: bool, source: Any
+) -> PrivacySpent:
+    reasons = ("random_state is seeded: who knows the seed can undo the noise",) if source == "seeded" else ()
+    return PrivacySpent(
+        mechanism="discrete Laplace noise on a histogram of every column, by sign and power of two",
+        epsilon=mechanism.epsilon,
+        relation=relation,
+        unit="group" if grouped else "row",
+        max_rows_per_unit=rows_per_unit,
+        sensitivity=mechanism.sensitivity,
+        noise_scale=mechanism.scale,
+        noise_source=source,
+        deployment="curator",
+        claim="not-private" if reasons else "dp",
+        reasons=reasons,
+    )

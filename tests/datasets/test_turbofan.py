@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The loader: finds its files, keeps the right engines and cycles, and scales by public rows only."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from skprivate.datasets import _turbofan, fetch_turbofan
+
+DATA = os.environ.get("SKPRIVATE_DATA")
+needs_data = pytest.mark.skipif(
+    not (DATA and Path(DATA, "turbofan").is_dir()), reason="SKPRIVATE_DATA names no folder with the files"
+)
+LIFETIMES = {"train": [4, 6, 3, 5], "test": [5, 2, 4, 7, 5]}
+REMAINING = [10, 20, 30, 40, 50]
+
+
+def make_tables():
+    """Engines, cycles, settings and sensors; sensor 1 is constant, as some are."""
+    rng = np.random.default_rng(0)
+    tables = {}
+    for part, lengths in LIFETIMES.items():
+        ids = np.repeat(np.arange(1, len(lengths) + 1), lengths)
+        cycles = np.concatenate([np.arange(1, length + 1) for length in lengths])
+        rest = rng.normal(size=(len(ids), 24)).round(4)
+        rest[:, 3] = 518.67
+        tables[part] = np.column_stack([ids, cycles, rest])
+    return tables
+
+
+def write(home, tables, monkeypatch):
+    (home / "turbofan").mkdir(exist_ok=True)
+    contents = {f"{part}_FD001.txt": table for part, table in tables.items()}
+    contents["RUL_FD001.txt"] = np.array(REMAINING)[:, None]
+    hashes = {}
+    for name in _turbofan._SHA256:
+        path = home / "turbofan" / name
+        np.savetxt(path, contents[name], fmt="%g", newline="  \n")
+        hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    monkeypatch.setattr(_turbofan, "_SHA256", hashes)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A folder with four training engines and five test engines."""
+    write(tmp_path, make_tables(), monkeypatch)
+    return tmp_path
+
+
+def fetch(home, **options):
+    return fetch_turbofan(
+        data_home=home, **({"n_components": 2, "n_cycles": 4, "sensors": (4, 17)} | options)
+    )
+
+
+def test_a_missing_file_says_where_to_get_it_and_where_to_put_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"NASA.*SKPRIVATE_DATA") as caught:
+        fetch_turbofan(data_home=tmp_path)
+    assert str(tmp_path / "turbofan" / "train_FD001.txt") in str(caught.value)
+
+
+def test_another_content_is_refused(home, monkeypatch):
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match=r"SHA-256.*963b5"):
+        fetch_turbofan(data_home=home)
+
+
+def test_engines_with_enough_cycles_and_their_lifetimes(home):
+    bunch = fetch(home)
+    assert bunch.target.tolist() == [4, 6, 5]
+    # The last cycle seen and what remained then, by the engine's number.
+    assert bunch.test_target.tolist() == [5 + 10, 4 + 30, 7 + 40, 5 + 50]
+    assert bunch.bounds_y == (4.0, 400.0)
+    assert bunch.feature_names == ["PC1", "PC2"]
+    assert "4 cycles" in bunch.DESCR
+    assert "sensors 4, 17" in bunch.DESCR
+
+
+def test_scores_are_projections_on_the_public_components(home):
+    tables, bunch = make_tables(), fetch(home)
+
+    def measurements(part):
+        table = tables[part]
+        engines = [table[table[:, 0] == u] for u in np.unique(table[:, 0])]
+        return np.array([e[:4, [8, 21]] for e in engines if len(e) >= 4])
+
+    public, private = measurements("test"), measurements("train")
+    centre, spread = public.mean(axis=(0, 1)), public.std(axis=(0, 1))
+    public, private = (((x - centre) / spread).reshape(len(x), -1) for x in (public, private))
+    mean = public.mean(axis=0)
+    vectors = np.linalg.eigh(np.cov(public.T))[1][:, ::-1][:, :2]
+    vectors *= [np.sign(v[np.abs(v).argmax()]) for v in vectors.T]
+    np.testing.assert_allclose(bunch.data, (private - mean) @ vectors, atol=1e-9)
+    np.testing.assert_allclose(bunch.test_data, (public - mean) @ vectors, atol=1e-9)
+    np.testing.assert_allclose(bunch.bounds_X[1], 3 * bunch.test_data.std(axis=0))
+    np.testing.assert_array_equal(bunch.bounds_X[0], -bunch.bounds_X[1])
+
+
+def test_the_private_engines_move_nothing_public(home, monkeypatch):
+    before = fetch(home)
+    tables = make_tables()
+    tables["train"] = tables["train"][tables["train"][:, 0] != 2]
+    tables["train"][:, 2:] *= 7.0
+    write(home, tables, monkeypatch)
+    after = fetch(home)
+    assert after.data.shape == (2, 2)
+    np.testing.assert_array_equal(after.test_data, before.test_data)
+    np.testing.assert_array_equal(after.bounds_X, before.bounds_X)
+    assert after.bounds_y == before.bounds_y
+
+
+def test_a_constant_sensor_does_no_harm(home):
+    assert np.isfinite(fetch(home, sensors=(1, 4)).data).all()
+
+
+def test_frames_and_pairs_hold_the_same(home):
+    bunch, frames = fetch(home), fetch(home, as_frame=True)
+    pd.testing.assert_frame_equal(frames.data, pd.DataFrame(bunch.data, columns=["PC1", "PC2"]))
+    pd.testing.assert_series_equal(frames.test_target, pd.Series(bunch.test_target, name="lifetime"))
+    X, y = fetch(home, return_X_y=True)
+    np.testing.assert_array_equal(X, bunch.data)
+    np.testing.assert_array_equal(y, bunch.target)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_components": 0}, "n_components"),
+        ({"n_components": 4}, "n_components must be below"),
+        ({"n_components": 3, "n_cycles": 1}, "n_components must be below"),
+        ({"n_cycles": 0}, "n_cycles"),
+        ({"n_cycles": 500}, "n_components must be below"),
+        ({"sensors": ()}, "sensors"),
+        ({"sensors": (4, 22)}, "sensors"),
+        ({"sensors": (4, 4)}, "sensors"),
+    ],
+)
+def test_bad_parameters(home, change, message):
+    with pytest.raises(ValueError, match=message):
+        fetch(home, **change)
+
+
+@needs_data
+def test_the_published_files():
+    data = fetch_turbofan()
+    assert data.data.shape == (94, 3)
+    assert data.test_data.shape == (37, 3)
+    assert (data.target.min(), data.target.max()) == (150, 362)
+    assert (data.test_target.min(), data.test_target.max()) == (166, 341)
+    assert (np.abs(data.data) <= data.bounds_X[1]).all()
+    np.testing.assert_allclose(data.bounds_X[1] / 3, [11.54, 4.46, 3.35], atol=0.01)
+    model = LinearRegression().fit(data.data, np.log(data.target))
+    errors = np.abs(np.exp(model.predict(data.test_data)) / data.test_target - 1)
+    assert np.median(errors) == pytest.approx(0.0517, abs=5e-4)

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a user sees of the regressors on fully observed targets: estimates, claims, costs and refusals."""
+
+import os
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from skprivate import (
+    BoundsScaler,
+    DPLogisticLLSRegressor,
+    DPLogLocationScaleRegressor,
+    DPNormalLLSRegressor,
+    DPSEVRegressor,
+    PrivacyLedger,
+    config_context,
+    privacy_report,
+)
+from skprivate.exceptions import (
+    BudgetExceededError,
+    PrivacyLeakError,
+    PrivacyLeakWarning,
+)
+from skprivate.linear_model._noise_plan import Budget
+from skprivate.linear_model._release import MomentPlan
+
+BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (-3.0, 3.0)}
+GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
+SLOPES = np.array([0.8, -0.5])
+
+
+def errors(family, n, rng):
+    if family == "sev":
+        return np.log(rng.exponential(size=n))
+    return rng.logistic(size=n) if family == "logistic" else rng.normal(size=n)
+
+
+def make(n=20_000, family="sev", seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, 2))
+    return X, 0.3 + X @ SLOPES + 0.25 * errors(family, n, rng)
+
+
+class TestEstimates:
+    @pytest.mark.parametrize("options", [{}, GAUSSIAN, {"relation": "add-remove"}])
+    @pytest.mark.parametrize(
+        ("kind", "family"),
+        [(DPSEVRegressor, "sev"), (DPLogisticLLSRegressor, "logistic"), (DPNormalLLSRegressor, "normal")],
+    )
+    def test_finds_the_model(self, kind, family, options):
+        X, y = make(50_000, family)
+        with config_context(strict=True):
+            fit = kind(epsilon=4.0, **BOX, **options).fit(X, y)
+        # The noise of a slope is about .01 at most here: 12 standard deviations.
+        assert np.abs(fit.coef_ - SLOPES).max() < 0.12
+        assert abs(fit.intercept_ - 0.3) < 0.1
+        assert abs(fit.scale_ - 0.25) < 0.1
+
+    @pytest.mark.parametrize(
+        "options", [{}, {"x_norm": 2.0}, {"relation": "add-remove"}, {"method": "taylor"}]
+    )
+    def test_without_noise_it_is_least_squares(self, options):
+        X, y = make()
+        plain = LinearRegression().fit(X, y)
+        fit = DPNormalLLSRegressor(epsilon=1e12, bounds_X=(-2, 2), bounds_y=(-4, 4), **options).fit(X, y)
+        # Rounding toward zero on the coarsest of these grids, 2^-14.
+        np.testing.assert_allclose(fit.coef_, plain.coef_, atol=3e-4)
+        assert abs(fit.intercept_ - plain.intercept_) < 3e-4
+
+    def test_one_seed_gives_every_family_the_same_slopes(self):
+        X, y = make()
+        first = DPSEVRegressor(random_state=5, **BOX).fit(X, y)
+        second = DPLogisticLLSRegressor(random_state=5, **BOX).fit(X, y)
+        assert (first.coef_ == second.coef_).all()
+        assert first.scale_ != second.scale_
+
+    @pytest.mark.parametrize(
+        ("life", "log"), [("weibull", "sev"), ("loglogistic", "logistic"), ("lognormal", "normal")]
+    )
+    def test_life_distributions_model_the_logarithm(self, life, log):
+        X, y = make()
+        times = DPLogLocationScaleRegressor(
+            life, bounds_X=(-1, 1), bounds_y=(np.exp(-3), np.exp(3)), random_state=0
+        ).fit(X, np.exp(y))
+        logs = DPLogLocationScaleRegressor(log, random_state=0, **BOX).fit(X, y)
+        np.testing.assert_allclose(times.coef_, logs.coef_, atol=1e-5)
+        np.testing.assert_allclose(times.predict(X[:9]), np.exp(logs.predict(X[:9])), rtol=1e-4)
+
+    def test_frames_give_what_arrays_give(self):
+        X, y = make(2000)
+        frame = pd.DataFrame(X, columns=["load", "heat"])
+        bounds = {"heat": (-1.0, 1.0), "load": (-1.0, 1.0)}
+        first = DPSEVRegressor(bounds_X=bounds, bounds_y=(-3, 3), random_state=1).fit(frame, pd.Series(y))
+        second = DPSEVRegressor(random_state=1, **BOX).fit(X, y)
+        assert (first.coef_ == second.coef_).all()
+        assert first.feature_names_in_.tolist() == ["load", "heat"]
+
+    def test_the_order_of_the_rows_does_not_matter(self):
+        X, y = make(5000)
+        order = np.random.default_rng(1).permutation(len(X))
+        first = DPSEVRegressor(random_state=1, **BOX).fit(X, y)
+        second = DPSEVRegressor(random_state=1, **BOX).fit(X[order], y[order])
+        assert first.coef_.tobytes() == second.coef_.tobytes()
+
+    def test_scale_ends_between_its_bounds(self):
+        X, y = make(5000)
+        fit = DPSEVRegressor(epsilon=1e6, scale_bounds=(0.5, 0.7), **BOX).fit(X, y)
+        assert fit.scale_ == pytest.approx(0.5)
+
+    def test_values_outside_the_bounds_are_clipped_silently(self):
+        X, y = make(5000)
+        X[0], y[0] = 1e300, -1e300
+        fit = DPSEVRegressor(random_state=1, **BOX).fit(X, y)
+        X[0], y[0] = 1.0, -3.0
+        assert (DPSEVRegressor(random_state=1, **BOX).fit(X, y).coef_ == fit.coef_).all()
+
+    def test_intervals_hold_the_estimates(self):
+        X, y = make(50_000)
+        fit = DPSEVRegressor(epsilon=2.0, **BOX).fit(X, y)
+        assert fit.coef_interval_.shape == (2, 2)
+        assert (fit.coef_interval_[:, 0] < fit.coef_).all()
+        assert (fit.coef_ < fit.coef_interval_[:, 1]).all()
+        assert 0 < fit.scale_interval_[0] < fit.scale_ < fit.scale_interval_[1]
+        assert np.abs(fit.coef_interval_[:, 0] - fit.coef_).max() < 0.1
+
+
+class TestClaims:
+    def test_a_private_fit(self):
+        X, y = make(5000)
+        spent = DPSEVRegressor(epsilon=Fraction(1, 3), **BOX).fit(X, y).privacy_spent_
+        assert spent.private
+        assert spent.epsilon == Fraction(1, 3)
+        assert (spent.relation, spent.unit, spent.delta) == ("replace-one", "row", 0)
+        assert spent.unprotected["rows"] == 5000
+        assert spent.public_inputs == ("bounds_X", "bounds_y")
+
+    def test_gaussian_keeps_rho(self):
+        X, y = make(5000)
+        spent = DPSEVRegressor(epsilon=1.0, **BOX, **GAUSSIAN).fit(X, y).privacy_spent_
+        assert 0.99 < spent.epsilon <= 1
+        assert spent.delta == Fraction(1e-6)
+        assert spent.rho > 0
+
+    def test_add_remove_does_not_tell_the_number_of_rows(self):
+        X, y = make(5000)
+        fit = DPSEVRegressor(relation="add-remove", random_state=0, **BOX).fit(X, y)
+        assert "rows" not in fit.privacy_spent_.unprotected
+        assert fit.release_.noise_std[0, 0] > 0
+        assert fit.release_.matrix[0, 0] != 5000
+        shorter = DPSEVRegressor(relation="add-remove", random_state=0, **BOX).fit(X[:2000], y[:2000])
+        assert shorter.grid_.to_dict() == fit.grid_.to_dict()
+
+    @pytest.mark.parametrize(
+        ("given", "leaks"),
+        [({}, 2), ({"bounds_X": (-1, 1)}, 1), ({"bounds_y": (-3, 3)}, 1), ({"x_norm": 2.0}, 1), (BOX, 0)],
+    )
+    def test_leaks(self, given, leaks):
+        X, y = make(5000)
+        if not leaks:
+            assert DPSEVRegressor(**given).fit(X, y).privacy_spent_.private
+            return
+        with pytest.warns(PrivacyLeakWarning, match="estimate_bounds") as caught:
+            fit = DPSEVRegressor(epsilon=8.0, **given).fit(X, y)
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        assert len(fit.privacy_spent_.reasons) == leaks
+        with config_context(strict=True), pytest.raises(PrivacyLeakError):
+            DPSEVRegressor(**given).fit(X, y)
+
+    def test_seeded_fits_are_not_private_and_unseeded_ones_differ(self):
+        X, y = make(5000)
+        assert not DPSEVRegressor(random_state=0, **BOX).fit(X, y).privacy_spent_.private
+        np.random.seed(0)  # noqa: NPY002
+        first = DPSEVRegressor(**BOX).fit(X, y).coef_
+        np.random.seed(0)  # noqa: NPY002
+        assert (DPSEVRegressor(**BOX).fit(X, y).coef_ != first).all()
+
+    def test_groups_cost_more_and_hide_the_number_of_rows_of_each(self):
+        X, y = make(5000)
+        groups = np.arange(5000) // 5
+        options = {"epsilon": 8.0, "random_state": 0, **BOX}
+        fit = DPSEVRegressor(max_rows_per_group=3, **options).fit(X, y, groups=groups)
+        spent = fit.privacy_spent_
+        assert (spent.unit, spent.max_rows_per_unit) == ("group", 3)
+        assert spent.unprotected["groups"] == 1000
+        assert fit.release_.noise_std[0, 0] > 0
+        assert abs(fit.release_.matrix[0, 0] - 3000) < 100
+        plain = DPSEVRegressor(relation="add-remove", **options).fit(X, y)
+        ratio = fit.release_.noise_std[0, 0] / plain.release_.noise_std[0, 0]
+        assert ratio == pytest.approx(3, rel=1e-6)
+
+    def test_pickle_holds_no_row_and_predicts_the_same(self):
+        X, y = make(3000)
+        X[:50] = 0.123456789
+        fit = DPSEVRegressor(**BOX).fit(X, y)
+        data = pickle.dumps(fit)
+        assert np.float64(0.123456789).tobytes() not in data
+        assert len(data) < 10_000
+        assert (pickle.loads(data).predict(X) == fit.predict(X)).all()
+
+    def test_same_seed_neighbours_differ_in_released_values_only(self):
+        X, y = make(3000)
+        other, target = X.copy(), y.copy()
+        other[7], target[7] = -1.0, 3.0
+        first = vars(DPSEVRegressor(random_state=3, **BOX).fit(X, y))
+        second = vars(DPSEVRegressor(random_state=3, **BOX).fit(other, target))
+        released = {"coef_", "intercept_", "scale_", "release_", "_scaled_fit"}
+        for name in set(first) - released:
+            assert str(first[name]) == str(second[name]) or name in {"grid_", "family_"}
+        assert first["grid_"].to_dict() == second["grid_"].to_dict()
+
+    @pytest.mark.parametrize("options", [{}, GAUSSIAN])
+    def test_extreme_neighbours_move_the_integers_by_at_most_epsilon(self, options, monkeypatch):
+        seen = []
+        original = MomentPlan.release
+
+        def spy(self, gram, entropy):
+            seen.append((self, gram.copy()))
+            return original(self, gram, entropy)
+
+        monkeypatch.setattr(MomentPlan, "release", spy)
+        X, y = make(200)
+        rng = np.random.default_rng(0)
+        reached = 0.0
+        for _ in range(30):
+            seen.clear()
+            for _ in range(2):
+                X[0] = rng.choice([-1.0, 1.0, 0.0, 1e9, -1e-300], size=2)
+                y[0] = rng.choice([-3.0, 3.0, 0.0])
+                DPSEVRegressor(epsilon=0.7, random_state=0, **BOX, **options).fit(X, y)
+            (plan, gram), (_, other) = seen
+            moved = np.abs(gram - other)[plan.rows, plan.columns] / plan.noise.scales
+            loss = float(moved.sum() if not options else (moved**2).sum() / 2)
+            mechanism = options.get("mechanism", "laplace")
+            budget = float(Budget.of(0.7, options.get("delta", 0), mechanism).amount)
+            assert loss <= budget
+            reached = max(reached, loss / budget)
+        assert reached > 0.6
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+class TestSearch:
+    def test_pipeline_and_grid_search_over_epsilon(self, tmp_path):
+        X, y = make(3000)
+        ledger = PrivacyLedger(tmp_path / "fits.ledger", epsilon=1000, delta=0.01)
+        pipe = make_pipeline(
+            BoundsScaler((-1.0, 1.0)), DPSEVRegressor(bounds_X=(0, 1), bounds_y=(-3, 3), ledger=ledger)
+        )
+        grid = {"dpsevregressor__epsilon": [0.5, 8.0], "dpsevregressor__mechanism": ["laplace", "gaussian"]}
+        pipe.set_params(dpsevregressor__delta=1e-6)
+        with config_context(strict=True):
+            search = GridSearchCV(pipe, grid, cv=3, n_jobs=2).fit(X, y)
+        assert len(ledger.entries()) == 4 * 3 + 1
+        assert search.best_params_["dpsevregressor__epsilon"] == 8.0
+        assert privacy_report(search).claim == "not-private"
+        assert privacy_report(search.best_estimator_).claim == "dp"
+
+    def test_groups_are_routed(self):
+        X, y = make(1200)
+        groups = np.arange(1200) // 4
+        with sklearn.config_context(enable_metadata_routing=True):
+            pipe = make_pipeline(BoundsScaler((-1.0, 1.0)), DPSEVRegressor(bounds_X=(0, 1), bounds_y=(-3, 3)))
+            pipe.fit(X, y, groups=groups)
+        assert pipe[-1].privacy_spent_.unit == "group"
+
+
+class TestLedger:
+    def test_is_charged_before_any_noise_is_drawn(self, tmp_path, monkeypatch):
+        ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=5)
+        X, y = make(2000)
+
+        def refuse(self, gram, entropy):
+            assert len(ledger.entries()) == 1
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(MomentPlan, "release", refuse)
+        with pytest.raises(KeyboardInterrupt):
+            DPSEVRegressor(ledger=ledger, **BOX).fit(X, y)
+
+    def test_a_refusal_keeps_the_previous_fit(self, tmp_path):
+        ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=Fraction(3, 2))
+        X, y = make(20_000)
+        fit = DPSEVRegressor(ledger=ledger, **BOX).fit(X, y)
+        before = fit.coef_.copy()
+        with pytest.raises(BudgetExceededError):
+            fit.fit(X[:, :1], y)
+        assert (fit.coef_ == before).all()
+        assert fit.n_features_in_ == 2
+        assert len(ledger.entries()) == 1
+
+    @pytest.mark.parametrize("spoil", ["nan in X", "inf in X", "nan in y", "groups", "length", "times"])
+    def test_bad_input_costs_nothing(self, tmp_path, spoil):
+        ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=5)
+        X, y = make(2000)
+        groups, model = None, DPSEVRegressor(ledger=ledger, **BOX)
+        if spoil == "nan in X":
+            X[1500, 1] = np.nan
+        elif spoil == "inf in X":
+            X[3, 0] = -np.inf
+        elif spoil == "nan in y":
+            y[3] = np.nan
+        elif spoil == "groups":
+            groups = np.arange(1999)
+        elif spoil == "length":
+            y = y[:-1]
+        else:
+            model = DPLogLocationScaleRegressor(bounds_X=(-1, 1), bounds_y=(0.1, 9), ledger=ledger)
+            y[7] = -0.123
+        with pytest.raises(ValueError, match=r"NaN|infinity|shape|inconsistent|not above 0") as error:
+            model.fit(X, y, groups=groups)
+        assert "0.123" not in str(error.value)
+        assert not ledger.entries()
+        assert not hasattr(model, "coef_")
+
+    @pytest.mark.parametrize("spoil", [np.nan, np.inf])
+    def test_bad_rows_with_groups_cost_nothing(self, tmp_path, spoil):
+        ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=50)
+        X, y = make(2000)
+        X[1500, 1] = spoil
+        for seed in range(5):  # whether the bad row is among those that count must not matter
+            model = DPSEVRegressor(ledger=ledger, random_state=seed, **BOX)
+            with pytest.raises(ValueError, match="Input X contains"):
+                model.fit(X, y, groups=np.arange(2000) // 20)
+        assert not ledger.entries()
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("parameters", "match"),
+        [
+            ({"epsilon": 0}, "epsilon"),
+            ({"epsilon": -1.0}, "epsilon"),
+            ({"epsilon": np.inf}, "epsilon"),
+            ({"epsilon": np.nan}, "epsilon"),
+            ({"delta": 1.0}, "delta"),
+            ({"delta": -1e-9}, "delta"),
+            ({"mechanism": "gaussian"}, "needs a delta above 0"),
+            ({"mechanism": "normal"}, "mechanism"),
+            ({"bounds_X": ([0, 0, 0], [1, 1, 1])}, "one value per column"),
+            ({"bounds_X": (1, 1)}, "lower must be below upper"),
+            ({"bounds_X": (0, np.inf)}, "must be finite"),
+            ({"bounds_y": (3, -3)}, "lower must be below upper"),
+            ({"bounds_y": (0, np.nan)}, "must be finite"),
+            ({"bounds_y": ([0, 0], [1, 1])}, "one value per column"),
+            ({"x_norm": 0}, "x_norm"),
+            ({"scale_bounds": (0, 1)}, "scale_bounds must be above 0"),
+            ({"method": "newton"}, "method"),
+            ({"relation": "local"}, "relation"),
+            ({"n_newton": 0}, "n_newton"),
+            ({"weight_clip": 0.0}, "weight_clip"),
+            ({"max_rows_per_group": 0}, "max_rows_per_group"),
+            ({"epsilon": 1e-300}, "epsilon is too small"),
+        ],
+    )
+    def test_parameters(self, parameters, match):
+        X, y = make(100)
+        with pytest.raises(ValueError, match=match):
+            DPSEVRegressor(**{**BOX, **parameters}).fit(X, y)
+
+    def test_times(self):
+        X, y = make(100)
+        with pytest.raises(ValueError, match="not above 0"):
+            DPLogLocationScaleRegressor(bounds_X=(-1, 1), bounds_y=(0.1, 9)).fit(X, y)
+        with pytest.raises(ValueError, match="bounds_y must be above 0"):
+            DPLogLocationScaleRegressor(bounds_X=(-1, 1), bounds_y=(0, 9)).fit(X, np.exp(y))
+
+    def test_a_clone_carries_nothing(self):
+        X, y = make(3000)
+        fit = DPSEVRegressor(**BOX).fit(X, y)
+        assert vars(clone(fit)).keys() == vars(DPSEVRegressor()).keys()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_draws_other_noise():
+    X, y = make(3000)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, DPSEVRegressor(**BOX).fit(X, y).coef_.tobytes())
+        os._exit(0)
+    here = DPSEVRegressor(**BOX).fit(X, y).coef_.tobytes()
+    os.waitpid(child, 0)
+    assert os.read(read, 100) != here

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""scikit-learn's whole suite of checks, on every variant; no expected failure, no check switched off."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_regression
+from sklearn.preprocessing import scale
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from skprivate import (
+    DPLogisticLLSRegressor,
+    DPLogLocationScaleRegressor,
+    DPNormalLLSRegressor,
+    DPSEVRegressor,
+)
+from skprivate.exceptions import PrivacyLeakWarning, UtilityWarning
+
+CLASSES = [DPLogLocationScaleRegressor, DPSEVRegressor, DPLogisticLLSRegressor, DPNormalLLSRegressor]
+GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
+
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::{warning.__module__}.{warning.__name__}")
+    for warning in (PrivacyLeakWarning, UtilityWarning)
+]
+
+
+@parametrize_with_checks(
+    [
+        *(kind() for kind in CLASSES),
+        *(kind(**GAUSSIAN) for kind in CLASSES),
+        DPLogLocationScaleRegressor("lognormal"),
+        DPLogLocationScaleRegressor("loglogistic", relation="add-remove", regularization="trim"),
+        DPLogLocationScaleRegressor("sev", method="taylor", regularization="none"),
+        DPSEVRegressor(bounds_X=(-10, 10), bounds_y=(-1e3, 1e3), regularization="zhang"),
+        DPNormalLLSRegressor(x_norm=5.0),
+        DPNormalLLSRegressor(x_norm=5.0, **GAUSSIAN),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_nothing_is_skipped_or_excused(kind):
+    results = check_estimator(kind(), on_skip=None, on_fail=None)
+    assert len(results) > 40
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
+    skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
+    assert skipped <= {"check_array_api_input"}
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_no_tag_switches_checks_off(kind):
+    tags = get_tags(kind())
+    assert not tags._skip_test
+    assert not tags.no_validation
+    assert not tags.non_deterministic
+
+
+@pytest.mark.parametrize(
+    ("estimator", "times"),
+    [
+        (DPLogLocationScaleRegressor(), True),
+        (DPLogLocationScaleRegressor("lognormal"), True),
+        (DPLogLocationScaleRegressor("normal"), False),
+        (DPSEVRegressor(), False),
+    ],
+)
+def test_life_distributions_say_that_their_targets_are_positive(estimator, times):
+    assert get_tags(estimator).target_tags.positive_only is times
+
+
+@pytest.mark.parametrize("kind", [DPSEVRegressor, DPLogisticLLSRegressor, DPNormalLLSRegressor])
+@pytest.mark.parametrize("options", [{}, GAUSSIAN])
+def test_poor_score_is_said_because_the_default_is_poor_on_200_rows(kind, options):
+    # The rows of scikit-learn's check, which wants R^2 > 0.5.
+    X, y = make_regression(n_samples=200, n_features=10, n_informative=1, bias=5.0, noise=20, random_state=42)
+    X, y = scale(X), scale(y)
+
+    def passed(epsilon):
+        fits = (kind(epsilon, random_state=seed, **options).fit(X, y) for seed in range(20))
+        return np.mean([fit.score(X, y) > 0.5 for fit in fits])
+
+    assert passed(1.0) < 0.5
+    assert passed(1000.0) == 1.0
+    assert get_tags(kind(**options)).regressor_tags.poor_score

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Targets in every form, and errors that repeat no value."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from skprivate.linear_model._targets import is_structured, read_target
+
+EVENT = np.array([True, False, True])
+TIMES = np.array([7.25, 1.5, 1234.5])
+
+
+def structured(event=EVENT, times=TIMES, names=("event", "time")):
+    event, times = np.asarray(event), np.asarray(times)
+    y = np.empty(len(event), dtype=[(names[0], event.dtype), (names[1], times.dtype)])
+    y[names[0]], y[names[1]] = event, times
+    return y
+
+
+FORMS = {
+    "structured": structured(),
+    "other names": structured(names=("status", "days")),
+    "records": structured().view(np.recarray),
+    "strided": np.repeat(structured(), 2)[::2],
+    "float32 times": structured(times=TIMES.astype(np.float32)),
+    "objects": structured(event=EVENT.astype(object)),
+    "pandas": pd.DataFrame({"a": EVENT, "b": TIMES}, index=[9, 5, 7]),
+    "pandas, nullable": pd.DataFrame({"a": pd.array(EVENT), "b": pd.array(TIMES)}),
+    "polars": pl.DataFrame({"a": EVENT, "b": TIMES}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("log_target", [True, False])
+def test_every_form_of_events_and_times(form, log_target):
+    assert is_structured(form)
+    target = read_target(form, log_target)
+    assert target.structured
+    np.testing.assert_array_equal(target.time_on_model_scale, np.log(TIMES))
+    np.testing.assert_array_equal(target.event, EVENT)
+    assert target.event.dtype == bool
+
+
+def test_whole_numbers_are_times():
+    y = structured(times=np.array([1, 2, 3], dtype=np.int8))
+    np.testing.assert_array_equal(read_target(y, True).time_on_model_scale, np.log([1, 2, 3]))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        TIMES,
+        list(TIMES),
+        pd.Series(TIMES),
+        pl.Series(TIMES),
+        pd.DataFrame({"y": TIMES}),
+        TIMES[:, None],
+        None,
+    ],
+)
+def test_numbers_have_no_fields(y):
+    assert not is_structured(y)
+
+
+def test_numbers_are_read_on_the_scale_of_the_model():
+    for log_target, expected in ((True, np.log(TIMES)), (False, TIMES)):
+        target = read_target(TIMES, log_target)
+        np.testing.assert_array_equal(target.time_on_model_scale, expected)
+        assert target.event is None
+        assert not target.structured
+    np.testing.assert_array_equal(read_target(-TIMES, False).time_on_model_scale, -TIMES)
+
+
+@pytest.mark.parametrize(
+    ("y", "error", "message"),
+    [
+        (structured(event=[1, 0, 1]), TypeError, "not boolean.*astype"),
+        (structured(event=[1.0, 0.0, 1.0]), TypeError, "not boolean"),
+        (structured(event=np.array([True, None, False], dtype=object)), TypeError, "not boolean"),
+        (pd.DataFrame({"time": TIMES, "event": EVENT}), TypeError, "event comes first"),
+        (pd.DataFrame({"e": [1, 0, 1], "t": TIMES}), TypeError, "not boolean"),
+        (structured(times=EVENT), TypeError, "the time is of type bool"),
+        (structured(times=["7.25", "1.5", "1234.5"]), TypeError, "not a number"),
+        (structured(times=np.array([1, 2, 3], dtype="m8[D]")), TypeError, "timedelta64"),
+        (structured(times=[7.25, 0.0, 1234.5]), ValueError, "not above 0"),
+        (structured(times=[7.25, -1.5, 1234.5]), ValueError, "not above 0"),
+        (structured(times=[7.25, np.nan, 1234.5]), ValueError, "contains NaN"),
+        (structured(times=[7.25, np.inf, 1234.5]), ValueError, "infinity"),
+        (pd.DataFrame({"e": EVENT, "t": pd.array([7.25, None, 1234.5])}), ValueError, "contains NaN"),
+        (pd.DataFrame({"e": EVENT, "t": TIMES, "u": TIMES}), ValueError, "two fields.*it has 3"),
+        (structured()[["event"]], ValueError, "it has 1"),
+        (np.ma.masked_array(structured()), TypeError, "masked"),
+        (structured()[:, None], ValueError, "one-dimensional"),
+        (np.zeros(3, dtype=[("e", bool), ("t", float, (2,))]), ValueError, "one-dimensional"),
+        (pd.DataFrame(np.zeros((3, 2)), columns=["e", "e"]), ValueError, "one-dimensional"),
+    ],
+)
+def test_errors_repeat_no_value(y, error, message):
+    with pytest.raises(error, match=message) as caught:
+        read_target(y, False)
+    assert not any(text in str(caught.value) for text in ("7.25", "1.5", "1234"))
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.5, -0.0])
+def test_numeric_times_are_above_zero(bad):
+    y = np.array([7.25, bad, 1234.5])
+    with pytest.raises(ValueError, match="not above 0") as caught:
+        read_target(y, True)
+    assert "1.5" not in str(caught.value)

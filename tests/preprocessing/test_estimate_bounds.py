@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Paid bounds: what the grid says, sensitivity, an audit, the ledger, bad input."""
+
+import itertools
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import skprivate
+from skprivate import BoundsScaler, PrivacyLedger
+from skprivate.exceptions import BudgetExceededError
+from skprivate.noise import DiscreteLaplaceMechanism
+from skprivate.preprocessing import estimate_bounds
+from skprivate.preprocessing._estimate_bounds import (
+    _BINS,
+    _FALSE_ALARM,
+    _high_end,
+    _low_end,
+    count_bins,
+    plan_noise,
+    threshold,
+)
+
+WIDEST = 2.0**100
+# Every kind of number: zeros, the smallest, powers of two and their neighbours, beyond the grid.
+EXTREMES = [
+    0.0,
+    -0.0,
+    5e-324,
+    -5e-324,
+    2.0**-100,
+    2.0**-99,
+    1.0,
+    np.nextafter(1, 2),
+    -1.0,
+    -3.0,
+    1e30,
+    -1e300,
+]
+
+
+def bin_of(value):
+    return int(np.argmax(count_bins(np.array([[value]]))[0]))
+
+
+def make_rows(n=20_000):
+    rng = np.random.default_rng(0)
+    return np.column_stack(
+        [
+            rng.normal(size=n),
+            rng.uniform(20, 100, size=n),
+            -rng.exponential(1000, size=n),
+            rng.integers(0, 2, size=n),
+            np.where(rng.uniform(size=n) < 1e-4, 5.0, 0.0),
+        ]
+    )
+
+
+def test_a_bin_holds_its_numbers_and_the_ends_are_powers_of_two():
+    for value in (1.0, 1.5, 2.0, 0.3, 2.0**-99, 2.0**100, 7e20):
+        octave = np.ceil(np.log2(value))
+        assert (_low_end(bin_of(value)), _high_end(bin_of(value))) == (2.0 ** (octave - 1), 2.0**octave)
+        assert (_low_end(bin_of(-value)), _high_end(bin_of(-value))) == (
+            -(2.0**octave),
+            -(2.0 ** (octave - 1)),
+        )
+    assert _low_end(bin_of(0.0)) == _high_end(bin_of(0.0)) == 0.0
+    # Beyond the grid: the last bin, and the bin of zero.
+    assert bin_of(1e300) == bin_of(2.0**100) == _BINS - 1
+    assert bin_of(-1e300) == 0
+    assert bin_of(5e-324) == bin_of(-(2.0**-100)) == bin_of(0.0)
+
+
+def test_bounds_of_known_columns():
+    # Bins that matter have hundreds of rows and empty ones stand out with probability below 1e-6.
+    lower, upper = estimate_bounds(make_rows(), 2.0, random_state=0)
+    assert lower.tolist() == [-4, 16, -8192, 0, 0]
+    assert upper[[0, 1, 3, 4]].tolist() == [4, 128, 1, 1]
+    assert -64 <= upper[2] < 0
+
+
+def test_bounds_hold_the_stated_share_and_are_not_far_from_the_data():
+    X = np.random.default_rng(1).standard_t(3, size=(50_000, 4)) * [1e-8, 1.0, 30.0, 1e12]
+    lower, upper = estimate_bounds(X, 1.0, random_state=0)
+    inside = np.mean((lower <= X) & (upper >= X), axis=0)
+    # Half of .001 at either end, and what is in bins of too few rows: 8 log(401 * 4 / 1e-6) = 170 of 50,000.
+    assert (inside > 1 - 0.001 - 2 * 2 * 170 / 50_000).all()
+    assert (upper <= 8 * np.quantile(X, 0.999, axis=0)).all()
+
+
+def test_coverage_leaves_out_a_rare_end():
+    X = np.concatenate([np.full(9000, 3.0), np.full(1000, 1e6), np.full(400, -1e6)])
+    assert estimate_bounds(X, 5.0, coverage=1.0, random_state=0) == (-(2.0**20), 2.0**20)
+    assert estimate_bounds(X, 5.0, coverage=0.9, random_state=0) == (2.0, 2.0**20)
+    assert estimate_bounds(X, 5.0, coverage=0.5, random_state=0) == (2.0, 4.0)
+
+
+def test_one_dimension_gives_floats_and_two_give_arrays():
+    y = np.linspace(100, 1000, 5000)
+    lower, upper = estimate_bounds(y, 1.0)
+    assert type(lower) is type(upper) is float
+    assert (lower, upper) == (64.0, 1024.0)
+    lower, upper = estimate_bounds(y.reshape(-1, 1), 1.0)
+    assert (lower.shape, upper.shape) == ((1,), (1,))
+    assert BoundsScaler((lower, upper)).fit_transform(y.reshape(-1, 1)).max() < 1
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_frames_and_columns_are_read(frame):
+    X = make_rows(5000)
+    table = frame({f"c{i}": column for i, column in enumerate(X.T)})
+    expected = estimate_bounds(X, 1.0, random_state=3)
+    np.testing.assert_array_equal(estimate_bounds(table, 1.0, random_state=3), expected)
+    assert estimate_bounds(table["c1"], 1.0, random_state=3) == estimate_bounds(X[:, 1], 1.0, random_state=3)
+
+
+def test_nothing_stands_out_gives_the_widest_bounds_and_a_warning():
+    # 60 rows in one bin, or 2 in each of 30: the threshold is 0.75 log(401 * 3 / 1e-6) = 16 rows.
+    spread = np.ldexp(1.0, np.arange(60) // 2)
+    X = np.column_stack([spread, np.full(60, 50.0), -spread])
+    with pytest.warns(UserWarning, match="stands out of the noise in column 0, 2: the widest") as caught:
+        lower, upper = estimate_bounds(X, 8.0, random_state=0)
+    assert caught[0].filename == __file__
+    assert lower.tolist() == [-WIDEST, 32, -WIDEST]
+    assert upper.tolist() == [WIDEST, 64, WIDEST]
+
+
+def test_empty_bins_stand_out_less_often_than_stated():
+    scale, n_features = 5, 3
+    least = int(np.ceil(threshold(scale, n_features)))
+    # P(noise >= m) of discrete Laplace noise, exactly.
+    ratio = np.exp(-1 / scale)
+    assert _BINS * n_features * ratio**least / (1 + ratio) < _FALSE_ALARM
+    assert _BINS * n_features * ratio ** (least - 10) / (1 + ratio) > _FALSE_ALARM
+
+
+@pytest.mark.parametrize(("relation", "most"), [("replace-one", 2), ("add-remove", 1)])
+@pytest.mark.parametrize("rows_per_unit", [1, 2])
+def test_sensitivity_is_the_largest_move_over_extreme_neighbours(relation, most, rows_per_unit):
+    rows = [list(pair) for pair in itertools.product(EXTREMES[::2], EXTREMES[1::2])]
+    rest = np.zeros((3, 2))
+    exponent, mechanism = plan_noise(2, Fraction(3, 2), relation, rows_per_unit)
+    moves = []
+    for old, new in itertools.combinations_with_replacement(rows, 2):
+        before = count_bins(np.vstack([rest, [old] * rows_per_unit])) << exponent
+        # A neighbour has other rows, fewer of them, or with add-remove none.
+        kept = range(rows_per_unit + 1) if relation == "replace-one" else (0,)
+        for count in kept:
+            after = count_bins(np.vstack([rest, *([new],) * count])) << exponent
+            moves.append(int(np.abs(before - after).sum()))
+    assert max(moves) == mechanism.sensitivity == (most * 2 * rows_per_unit) << exponent
+    assert max(moves) / Fraction(mechanism.scale) <= Fraction(3, 2)
+
+
+def audit(epsilon_lower_bound, trials=2500):
+    """Counts of an event of the bounds on neighbours, one of which has a row more; the epsilon they prove."""
+    _, mechanism = plan_noise(1, Fraction(3, 2), "add-remove", 1)
+    rows = int(threshold(mechanism.scale, 1) / mechanism.sensitivity)
+    generator = np.random.default_rng(15)
+
+    def stands_out(count):
+        # Below the threshold the event has the pair's full loss.
+        X = np.concatenate([np.full(100, 3.0), np.full(count, 100.0)])
+        bounds = estimate_bounds(X, 1.5, coverage=1.0, relation="add-remove", random_state=generator)
+        return bounds == (2.0, 128.0)
+
+    hits = [sum(stands_out(count) for _ in range(trials)) for count in (rows, rows - 1)]
+    # At this confidence the right noise fails once in 1e7 runs.
+    return hits, epsilon_lower_bound(*hits, trials, confidence=1 - 1e-7)
+
+
+def test_the_audit_passes_the_noise_and_catches_half_of_it(epsilon_lower_bound, monkeypatch):
+    hits, right = audit(epsilon_lower_bound)
+    print(f"right noise: {hits}, epsilon >= {right:.3f}")
+    assert 0.8 < right <= 1.5
+    randomize = DiscreteLaplaceMechanism.randomize
+
+    def half(self, values, entropy):
+        return randomize(DiscreteLaplaceMechanism.from_scale(self.scale // 2), values, entropy)
+
+    monkeypatch.setattr(DiscreteLaplaceMechanism, "randomize", half)
+    hits, wrong = audit(epsilon_lower_bound)
+    print(f"half the noise: {hits}, epsilon >= {wrong:.3f}")
+    assert wrong > 1.5
+
+
+def test_what_was_spent():
+    X = make_rows()
+    _, spent = estimate_bounds(X, 0.3, return_spent=True)
+    assert (spent.private, spent.relation, spent.unit) == (True, "replace-one", "row")
+    assert spent.epsilon <= Fraction(0.3)
+    assert float(spent.epsilon) == pytest.approx(0.3, rel=1e-6)
+    assert spent.epsilon == Fraction(spent.sensitivity) / spent.noise_scale
+    assert spent.sensitivity % (2 * X.shape[1]) == 0
+    assert pickle.loads(pickle.dumps(spent)) == spent
+    _, other = estimate_bounds(X, 0.3, return_spent=True, relation="add-remove")
+    assert (other.relation, other.noise_scale / spent.noise_scale) == (
+        "add-remove",
+        pytest.approx(0.5, rel=1e-6),
+    )
+
+
+def test_seeded_calls_repeat_and_are_not_private_and_others_do_neither():
+    # The threshold is log(401 / 1e-6) = 19.8 rows of 100: half of the runs take them.
+    X = np.concatenate([np.full(500, 3.0), np.full(20, 100.0)])
+    seeded = [estimate_bounds(X, 2.0, coverage=1.0, random_state=5, return_spent=True) for _ in range(2)]
+    assert seeded[0] == seeded[1]
+    assert seeded[0][1].claim == "not-private"
+    assert seeded[0][1].effective_epsilon == np.inf
+    free = set()
+    for _ in range(50):
+        np.random.seed(0)  # noqa: NPY002
+        free.add(estimate_bounds(X, 2.0, coverage=1.0))
+    # All alike with probability below 2 * 0.6^50 = 2e-11.
+    assert free == {(2.0, 4.0), (2.0, 128.0)}
+
+
+def test_the_ledger_is_charged_before_noise_is_drawn(tmp_path, monkeypatch):
+    X = make_rows(5000)
+    ledger = PrivacyLedger(tmp_path / "ledger.db", epsilon=1.5)
+    estimate_bounds(X, 1.0, ledger)
+    (entry,) = ledger.entries()
+    assert (entry.estimator, entry.epsilon, entry.private) == ("estimate_bounds", 1, True)
+
+    def fail(*_):
+        raise AssertionError("noise was drawn")
+
+    monkeypatch.setattr(DiscreteLaplaceMechanism, "randomize", fail)
+    with pytest.raises(BudgetExceededError):
+        estimate_bounds(X, 1.0, ledger)
+    assert ledger.spent()[0] == 1
+    with pytest.raises(AssertionError, match="noise was drawn"):
+        estimate_bounds(X, 0.5, ledger)
+    assert ledger.spent()[0] == Fraction(3, 2)
+
+
+def test_one_person_counts_with_so_many_rows_and_no_more(monkeypatch):
+    seen = []
+    randomize = DiscreteLaplaceMechanism.randomize
+    monkeypatch.setattr(
+        DiscreteLaplaceMechanism,
+        "randomize",
+        lambda self, values, entropy: seen.append((self, values)) or randomize(self, values, entropy),
+    )
+    X = np.concatenate([np.full(1000, 3.0), np.full(3000, 1e6)])
+    groups = np.concatenate([np.arange(1000), np.full(3000, 5000)])
+    bounds, spent = estimate_bounds(
+        X, 1.0, groups=groups, max_rows_per_group=2, random_state=0, return_spent=True
+    )
+    assert bounds == (2.0, 4.0)
+    assert (spent.unit, spent.max_rows_per_unit) == ("group", 2)
+    mechanism, counts = seen[0]
+    unit = mechanism.sensitivity // (2 * 2)
+    assert sorted(counts[counts > 0] // unit) == [2, 1000]
+
+
+def test_strict_mode_has_nothing_to_refuse():
+    with skprivate.config_context(strict=True):
+        assert estimate_bounds(np.full(1000, 3.0), 1.0) == (2.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": np.inf}, "epsilon"),
+        ({"coverage": 0.0}, "coverage"),
+        ({"relation": "local"}, "relation"),
+        ({"max_rows_per_group": 0}, "max_rows_per_group"),
+        ({"random_state": "seed"}, "random_state"),
+        ({"ledger": 3}, "ledger"),
+        ({"groups": [1, 2]}, "groups must have shape"),
+        ({"epsilon": 1e-30}, "epsilon is too small"),
+    ],
+)
+def test_bad_parameters(change, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        estimate_bounds(**({"X": np.ones((10, 2)), "epsilon": 1.0} | change))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, "secret-cell", 3 + 4j])
+def test_no_message_repeats_a_value(bad):
+    with pytest.raises(ValueError, match=r"X|Complex") as caught:
+        estimate_bounds(pd.DataFrame({"a": [54321.0, bad]}), 1.0)
+    assert not any(text in str(caught.value) for text in ("secret", "54321", "4j"))
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (3, 0), (2, 2, 2), (0,)])
+def test_other_shapes_are_refused(shape):
+    with pytest.raises(ValueError, match="Found array"):
+        estimate_bounds(np.zeros(shape), 1.0)
