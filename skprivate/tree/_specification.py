@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..randomizers import LocalRandomizer, randomizer_from_dict
-from ..utils._documents import check_envelope, digest, parse_json
+from ..utils._documents import canonical, check_envelope, digest, parse_json
 from ._partition import Partition
 
 FORMAT = "skprivate.tree"
@@ -121,7 +121,7 @@ class TreeSpecification:
         text : str
             ASCII on one line.
         """
-        return _canonical(self.to_dict()).decode("ascii")
+        return canonical(self.to_dict()).decode("ascii")
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `to_json` writes, as plain lists, numbers and texts; `from_dict` restores it."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""States as JSON that is checked when it comes back: an envelope, a checksum, arrays of integers; no pickle."""
+"""States as JSON that is checked when it comes back: envelope, checksum, arrays of integers; no pickle."""
 
 import base64
 import hashlib
@@ -38,9 +38,14 @@ def parse_json(text: str) -> Any:
         raise ValueError("it is not JSON, or only a part of it") from None
 
 
+def canonical(content: dict[str, Any]) -> bytes:
+    """Return the one JSON of this content: sorted, without spaces, ASCII."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
 def digest(content: dict[str, Any]) -> str:
     """Return the SHA-256 of the canonical JSON, in hexadecimal digits."""
-    return hashlib.sha256(_canonical(content)).hexdigest()
+    return hashlib.sha256(canonical(content)).hexdigest()
 
 
 def pack_integers(array: NDArray[np.int64]) -> str:
@@ -51,7 +56,3 @@ def pack_integers(array: NDArray[np.int64]) -> str:
 def unpack_integers(text: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the array that `pack_integers` wrote; ValueError if it is not of this shape."""
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<i8").astype(np.int64).reshape(shape)
-
-
-def _canonical(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
