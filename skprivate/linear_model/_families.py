@@ -2,7 +2,7 @@
 """The laws of the error: smallest extreme value, logistic and normal, in location-scale form."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,9 @@ class Family(ABC):
     """
 
     name: str
-    mean: float
-    variance: float
-    curvature: float
+    mean: float = field(repr=False)
+    variance: float = field(repr=False)
+    curvature: float = field(repr=False)
 
     @abstractmethod
     def quantile(self, p: ArrayLike) -> FloatArray:

@@ -215,6 +215,23 @@ class TestRegularization:
         others = least_squares(np.delete(rows, 3, axis=1))[1]
         np.testing.assert_allclose(fit.coef[[0, 2, 3]], others, rtol=0, atol=1e-10)
 
+    @pytest.mark.parametrize("seed", range(8))
+    def test_a_direction_that_is_only_rounding_gets_no_slope(self, seed):
+        # Two features of a tiny variance, far from 0, whose sum is constant.
+        rng = np.random.default_rng(seed)
+        step = rng.integers(0, 64, 997 + seed)
+        x = (717 * 1024 + step) / 2**20
+        y = (step * 2000 + rng.integers(-500, 500, len(step))) / 2**20
+        rows = np.column_stack([np.ones_like(x), y, x, 1.0 - x])
+        fit = solve_moments(release_of(rows), NORMAL, "none", WIDE)
+        slope = least_squares(rows[:, :3])[1][0]
+        np.testing.assert_allclose(fit.coef, [slope / 2, -slope / 2], rtol=1e-5)
+
+    def test_a_direction_of_the_wrong_sign_does_not_lower_the_scale(self):
+        matrix = 100.0 * np.diag([1.0, 0.3, -0.1, -0.2])
+        release = MomentRelease(matrix, np.ones((4, 4)), "laplace")
+        assert solve_moments(release, NORMAL, "none", WIDE).scale == pytest.approx(np.sqrt(0.3))
+
     def test_one_feature_is_held_against_the_noise_of_its_square(self):
         matrix = 100.0 * np.array([[1.0, 0, 0], [0, 0.3, 0.1], [0, 0.1, 0.2]])
         release = MomentRelease(matrix, np.full((3, 3), 20.0), "laplace")
