@@ -24,7 +24,7 @@ def iter_batches(
     batch : array-like, data frame or Arrow data
         Of shape (n, n_features); or anything with columns, among them the target's: a pandas or polars data
         frame, or an object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a pyarrow table, record
-        batch or reader, a DuckDB result, ...), which needs pyarrow. A stream is read as it comes, never whole.
+        batch or reader, a DuckDB result, ...), which needs pyarrow. Streams are never held whole.
     y : array-like of shape (n,), default=None
         Target. None: the column `target`.
     features : sequence of str, default=None
@@ -55,10 +55,12 @@ def iter_batches(
     >>> names, [(X.tolist(), y.tolist()) for X, y in pieces]
     (('load',), [([[1.0], [2.0]], [10.0, 9.0])])
     """
-    if hasattr(batch, "columns") and hasattr(batch, "to_numpy"):
+    is_frame = hasattr(batch, "columns") and hasattr(batch, "to_numpy")
+    # Numbered columns are no names.
+    if is_frame and all(isinstance(name, str) for name in batch.columns):
         names = _chosen(list(batch.columns), y, features, target)
         return names, _pieces([_frame_columns(batch, names, y, target)])
-    if hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__"):
+    if not is_frame and (hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__")):
         if y is not None:
             raise ValueError("y must be a column of Arrow data: name it with target=...")
         schema, records = _arrow_records(batch)
