@@ -100,9 +100,10 @@ def _check_bounds(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] 
         bounds = check_bounds(estimator.bounds_X, grid.n_features, names, name="bounds_X")
         if not all(map(np.array_equal, bounds, (grid.lower, grid.upper))):
             raise ValueError("bounds_X of the estimator must be None or those of the accumulator.")
-    if estimator.bounds_y is not None:
-        if check_target_bounds(estimator.bounds_y, plan.log_target) != plan.bounds_y:
-            raise ValueError("bounds_y of the estimator must be None or those of the accumulator.")
+    if estimator.bounds_y is None:
+        return
+    if check_target_bounds(estimator.bounds_y, plan.log_target) != plan.bounds_y:
+        raise ValueError("bounds_y of the estimator must be None or those of the accumulator.")
 
 
 def _declared(estimator: Any, plan: AccumulatorPlan) -> dict[str, Any]:

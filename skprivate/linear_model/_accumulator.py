@@ -81,11 +81,11 @@ class MomentAccumulator:
     **Privacy.** An accumulator holds exact sums over private rows, and so do its bytes and its pickles: never
     publish them. Only what `release` returns is private. It has the guarantee of `fit` with the estimator's
     ``relation``; the sums are wiped with it. A copy that was made before can be released too, at its own
-    cost: charge both to one ledger. With ``max_sample_weight`` M, a row of weight w counts as w of its products, w
-    clipped to [0, M] and rounded toward zero to a multiple of about M / 4096: the sensitivity is M times that
-    of a row that may be absent, and the total weight is released with noise. Not protected: `n_max`, the
-    batch ids, whether the rows are more than `n_max`; and the number of rows, where there are no weights and
-    no groups, unless the estimator's relation is "add-remove".
+    cost: charge both to one ledger. With ``max_sample_weight`` M, a row of weight w counts as w of its
+    products, w clipped to [0, M] and rounded toward zero to a multiple of about M / 4096: the sensitivity is
+    M times that of a row that may be absent, and the total weight is released with noise. Not protected:
+    `n_max`, the batch ids, whether the rows are more than `n_max`; and the number of rows, where there are no
+    weights and no groups, unless the estimator's relation is "add-remove".
 
     A batch without an id is counted under an id that this object draws once. A merge of accumulators that
     share an id is refused, so that nothing is counted twice. Copies of an accumulator that holds nothing
