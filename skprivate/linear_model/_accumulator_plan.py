@@ -15,7 +15,7 @@ from ..utils import check_bounds, check_int, check_positive
 from ._accumulate import EXACT
 from ._base import check_target_bounds
 from ._families import family_of
-from ._grid import MomentGrid, choose_exponent
+from ._grid import SCALE_BITS, MomentGrid, choose_exponent
 from ._targets import is_structured, read_target
 
 FloatArray = NDArray[np.float64]
@@ -236,6 +236,6 @@ def _count_columns(bounds: Any) -> int:
 def _exponent(size: int, n_max: int, largest: int, rows_per_unit: int) -> int:
     """Finest grid whose sums, noise and blocks are safe; from public numbers alone."""
     # Both mechanisms need less than the squared L1 norm of a row, over epsilon.
-    scale = Fraction((size + 1) ** 2 * rows_per_unit * largest * NOISE_ROOM)
+    scale = Fraction(min((size + 1) ** 2 * rows_per_unit * largest * NOISE_ROOM, 2**SCALE_BITS))
     block_bits = (EXACT // (LEAST_BLOCK * largest)).bit_length() - 1
     return min(choose_exponent(n_max * largest, scale), block_bits // 2)
