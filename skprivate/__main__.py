@@ -193,12 +193,8 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"\n{problem.title}")
             trees.append(_evaluate(problem))
             _print_table(problem.scores)
-        print(
-            "\nLife data, one noisy release by a trusted curator. Median over machines of the relative error of"
-        )
-        print(
-            "the B10 life, which a tenth of such machines do not reach; 'constant' takes all machines alike."
-        )
+        print("\nLife data, one noisy release by a trusted curator. The B10 life is what a tenth of machines")
+        print("do not reach; median relative error over machines. 'constant' takes all machines alike.")
         print(f"\n{_demo_life.TITLE}")
         life = _demo_life.evaluate(EPSILONS, REPETITIONS, _progress)
         _print_table(life)
