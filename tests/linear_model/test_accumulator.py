@@ -412,7 +412,11 @@ def test_damaged_bytes_are_refused(rows, data):
     place = data.draw(st.integers(0, len(whole) - 1))
     damaged = bytearray(whole)
     damaged[place] ^= data.draw(st.integers(1, 255))
-    for broken in (bytes(damaged), whole[:place], whole + b"0"):
+    # Space between the parts of JSON is no damage.
+    same = chr(damaged[place]).isspace() and chr(whole[place]).isspace()
+    for broken in (whole if same else bytes(damaged), whole[:place], whole + b"0"):
+        if broken == whole:
+            continue
         with pytest.raises(ValueError, match="no bytes of an accumulator"):
             MomentAccumulator.from_bytes(broken)
 
