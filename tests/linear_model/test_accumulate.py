@@ -130,6 +130,19 @@ def test_a_row_does_not_depend_on_its_place(kwargs):
 
 
 @pytest.mark.parametrize("kwargs", [{}, {"x_norm": 4.0, "norm_order": 1}, {"x_norm": 4.0, "norm_order": 2}])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6, 7, 9])
+def test_lanes_stay_inside_the_table(d, kwargs):
+    grid = make_grid(d, **kwargs)
+    for n in range(1, 7):
+        X, y = make_rows(n + 4, d)
+        X[n:] = np.nan
+        out = np.full((n + 4, d + 2), 7.0)
+        assert _packer(grid)(X[:n], y[:n], out[:n])
+        assert (out[n:] == 7.0).all()
+        np.testing.assert_array_equal(out[:n, d], reference_rows(make_grid(d), X[:n], y[:n])[:, d])
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"x_norm": 4.0, "norm_order": 1}, {"x_norm": 4.0, "norm_order": 2}])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_refused_without_its_value(bad, dtype, kwargs):
