@@ -172,7 +172,6 @@ def _bins(column: FloatArray) -> IntArray:
     fraction, octave = np.frexp(np.abs(column))
     # frexp puts 2^e at the bottom of the next octave.
     octave = np.clip(octave - (fraction == 0.5), -_OCTAVES, _OCTAVES)
-    octave[column == 0.0] = -_OCTAVES
     return _ZERO + np.sign(column).astype(np.int64) * (octave + _OCTAVES)
 
 
