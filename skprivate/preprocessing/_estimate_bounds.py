@@ -124,7 +124,9 @@ def estimate_bounds(
     stands out without rows is below one in a million. With d = 10 and epsilon = 1, that takes some 440 rows
     in a bin.
 
-    A column of which only zeros stand out gets the bounds 0 and 1, those of a rare flag.
+    A column of which only zeros stand out gets the bounds 0 and 1, those of a rare flag. Powers of two are
+    wide for numbers far from zero, such as years: subtract a public number first. An estimator that is given
+    the bounds states its own cost only; the ledger adds both up.
 
     Examples
     --------

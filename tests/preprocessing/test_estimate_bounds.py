@@ -109,6 +109,13 @@ def test_one_dimension_gives_floats_and_two_give_arrays():
     assert BoundsScaler((lower, upper)).fit_transform(y.reshape(-1, 1)).max() < 1
 
 
+def test_the_order_of_the_rows_plays_no_part():
+    X = make_rows(3000)
+    expected = estimate_bounds(X, 1.0, random_state=4)
+    shuffled = np.random.default_rng(0).permutation(X)
+    np.testing.assert_array_equal(estimate_bounds(shuffled, 1.0, random_state=4), expected)
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
 def test_frames_and_columns_are_read(frame):
     X = make_rows(5000)
