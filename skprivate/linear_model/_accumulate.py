@@ -122,6 +122,7 @@ def _packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArra
     with np.errstate(over="ignore", divide="ignore"):
         center, scale = np.pad(grid.center, (0, PADDING)), np.pad(radius / grid.half, (0, PADDING))
         y_scale = float(np.float64(bound) / grid.y_half)
+    work = np.zeros_like(center)
 
     def pack(X: NDArray[Any], y: NDArray[Any], out: FloatArray) -> bool:
         # Row by row in C order, and one type per call: a copy of a block costs little, one of all rows much.
@@ -129,7 +130,9 @@ def _packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArra
         target = np.ascontiguousarray(y, dtype=np.float64)
         if grid.norm_order is None:
             return pack_cube(rows, target, center, scale, grid.y_center, y_scale, bound, out)
-        return pack_ball(rows, target, center, scale, grid.y_center, y_scale, bound, grid.norm_order, out)
+        return pack_ball(
+            rows, target, center, scale, grid.y_center, y_scale, bound, grid.norm_order == 2, work, out
+        )
 
     return pack
 
