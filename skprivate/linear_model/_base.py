@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What every private log-location-scale regressor shares: public bounds, one budget, free post-processing."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +20,7 @@ from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
+from ..utils._fit import warn_after_release
 from ._accumulate import exact_gram
 from ._families import Family, family_of
 from ._grid import MANY_ROWS, MomentGrid
@@ -291,10 +291,10 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         low, high = check_scale_bounds(self.scale_bounds)
         return low / self.grid_.y_half, high / self.grid_.y_half
 
-    def _warn_if_useless(self) -> None:
+    def _warn_if_useless(self, user_frame: int = _USER_FRAME) -> None:
         reason = constant_wins(self.release_, self._scaled_fit)
         if reason:
-            warnings.warn(f"{type(self).__name__}: {reason}", UtilityWarning, stacklevel=_USER_FRAME)
+            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning, user_frame)
 
     def _describe_spending(self, task: Task, grid: MomentGrid, source: Any, mechanism: str) -> PrivacySpent:
         """Return the statement on one fit."""
