@@ -200,14 +200,21 @@ def test_order_and_blocks_do_not_matter(seed, d, n, rows):
         np.testing.assert_array_equal(repeated, weighted)
 
 
+@pytest.mark.parametrize("weight", [None, 3])
 @pytest.mark.parametrize("d", [3, 60])
-def test_sums_are_exact_beyond_what_float64_holds(d):
-    """All rows at one corner: every block sum is as large as it may be, and the total far above 2^53."""
-    grid, n = make_grid(d), 20_001
-    X, y = np.tile(grid.upper, (n, 1)), np.full(n, 9.0)
+def test_sums_are_exact_beyond_what_float64_holds(d, weight):
+    """An odd number of odd integers next to the corner: blocks as large as may be, an odd sum above 2^53."""
+    grid, n = make_grid(d, 20 if weight is None else 19), 20_001
+    near = 1 - 0.5 / 2**grid.exponent
+    X, y = np.tile(grid.center + near * grid.half, (n, 1)), np.full(n, grid.y_center + near * grid.y_half)
     rows = packed(grid, X[:1], y[:1])
-    np.testing.assert_array_equal(exact_gram(grid, X, y), n * reference_gram(rows))
-    assert n * 4**20 > 2**53
+    assert (rows[0, :-1] == 2**grid.exponent - 1).all()
+    expected = n * (weight or 1) * reference_gram(rows)
+    assert expected[1, 1] > 2**53
+    steps = None if weight is None else np.full(n, float(weight))
+    for block_rows in (None, 1000, n):
+        gram = exact_gram(grid, X, y, steps, weight or 1, block_rows=block_rows)
+        np.testing.assert_array_equal(gram, expected)
 
 
 def test_float32_and_other_numbers_are_what_they_stand_for():

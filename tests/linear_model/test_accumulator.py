@@ -405,6 +405,12 @@ def test_changed_bytes_are_refused(rows, change):
     assert caught.value.__context__ is None
 
 
+def test_plausible_changes_do_not_fit_the_checksum(rows):
+    data = make(target="hours").update(*rows).to_bytes()
+    with pytest.raises(ValueError, match="no bytes of an accumulator"):
+        MomentAccumulator.from_bytes(data.replace(b'"hours"', b'"weeks"'))
+
+
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damaged_bytes_are_refused(rows, data):
@@ -472,6 +478,7 @@ def test_a_refused_release_loses_nothing(rows, tmp_path):
         (BudgetExceededError, DPLogLocationScaleRegressor(epsilon=2.0, ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(epsilon=-1.0, ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(epsilon=1e-9, ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(epsilon=1e-5, ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(epsilon=1e-300, ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(mechanism="gaussian", ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(bounds_X=(-3, 3), ledger=ledger)),
