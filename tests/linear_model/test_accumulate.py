@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Exact moments: the kernels against NumPy, and nothing but the set of rows matters."""
 
+import subprocess
+import sys
 from fractions import Fraction
 from unittest import mock
 
@@ -140,6 +142,31 @@ def test_lanes_stay_inside_the_table(d, kwargs):
         assert _packer(grid)(X[:n], y[:n], out[:n])
         assert (out[n:] == 7.0).all()
         np.testing.assert_array_equal(out[:n, d], reference_rows(make_grid(d), X[:n], y[:n])[:, d])
+
+
+GUARDED = """
+import ctypes, mmap
+import numpy as np
+from skprivate.linear_model._accumulate import exact_gram
+from skprivate.linear_model._grid import MomentGrid
+
+pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(start + mmap.PAGESIZE), mmap.PAGESIZE, 0) == 0
+for dtype in (np.float64, np.float32):
+    values = np.frombuffer(pages, dtype=dtype, count=mmap.PAGESIZE // np.dtype(dtype).itemsize)
+    for d in range(1, 10):
+        for options in ({}, {"x_norm": 1.0, "norm_order": 1}, {"x_norm": 1.0, "norm_order": 2}):
+            grid = MomentGrid(lower=-np.ones(d), upper=np.ones(d), target=(-1.0, 1.0), exponent=9, **options)
+            for n in range(1, 9):
+                exact_gram(grid, values[len(values) - n * d :].reshape(n, d), np.zeros(n))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="protects a page by a call of Linux's")
+def test_nothing_is_read_beyond_the_table():
+    """The table ends where a page ends, and the next one may not be read."""
+    subprocess.run([sys.executable, "-c", GUARDED], check=True)
 
 
 @pytest.mark.parametrize("kwargs", [{}, {"x_norm": 4.0, "norm_order": 1}, {"x_norm": 4.0, "norm_order": 2}])
