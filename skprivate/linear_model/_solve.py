@@ -54,8 +54,9 @@ def solve_moments(
     family : Family
     regularization : {"floor", "trim", "zhang", "none"}
         About eigenvalues of the centred features' moments, where s is the noise's standard deviation and
-        ``L = 2 s sqrt(d)`` the typical norm of the noise: raise those below L to L; drop those below L; add
-        4 s to the diagonal, then drop what is not positive [1]_; or nothing.
+        ``L = 2 s sqrt(d)`` the typical norm of the noise: raise those below L to L, or all to 2 L where all
+        are below L (and d > 1); drop those below L; add 4 s to the diagonal, then drop what is not positive
+        [1]_; or nothing.
     scale_bounds : tuple of two floats
         The scale is clipped to them, in scaled units; noise can make the sum of squares negative.
 
@@ -234,7 +235,9 @@ def _regularized(values: FloatArray, noise_std: FloatArray, n: FloatArray, rule:
     d = values.shape[-1]
     level = 2.0 * _off_diagonal(noise_std) * np.sqrt(d) / n
     if rule == "floor":
-        return np.maximum(values, level)
+        # Where no direction stands out, larger slopes lose more than they win. (One feature's level is high.)
+        drowned = (d > 1) & (values.max(axis=-1, keepdims=True) < level)
+        return np.maximum(values, np.where(drowned, 2.0 * level, level))
     if rule == "trim":
         return np.where(values < level, 0.0, values)
     if rule == "zhang":

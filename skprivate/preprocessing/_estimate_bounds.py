@@ -124,7 +124,9 @@ def estimate_bounds(
     stands out without rows is below one in a million. With d = 10 and epsilon = 1, that takes some 440 rows
     in a bin.
 
-    A column of which only zeros stand out gets the bounds 0 and 1, those of a rare flag.
+    A column of which only zeros stand out gets the bounds 0 and 1, those of a rare flag. Powers of two are
+    wide for numbers far from zero, such as years: subtract a public number first. An estimator that is given
+    the bounds states its own cost only; the ledger adds both up.
 
     Examples
     --------
@@ -172,7 +174,6 @@ def _bins(column: FloatArray) -> IntArray:
     fraction, octave = np.frexp(np.abs(column))
     # frexp puts 2^e at the bottom of the next octave.
     octave = np.clip(octave - (fraction == 0.5), -_OCTAVES, _OCTAVES)
-    octave[column == 0.0] = -_OCTAVES
     return _ZERO + np.sign(column).astype(np.int64) * (octave + _OCTAVES)
 
 

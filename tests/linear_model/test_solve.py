@@ -186,6 +186,13 @@ class TestRegularization:
     def test_floor_raises_the_weak_direction(self):
         np.testing.assert_allclose(self.fit("floor").coef, [0.5, 0.02 / 0.09])
 
+    @pytest.mark.parametrize(("share", "raised"), [(0.9, 0.18), (1.1, 0.09)])
+    def test_floor_is_twice_as_high_where_all_directions_are_weak(self, share, raised):
+        matrix = self.N * np.diag([1.0, 0.3, share * 0.09, 0.04])
+        matrix[1, 3] = matrix[3, 1] = 0.02 * self.N
+        release = MomentRelease(matrix, self.NOISE * (1.0 + np.eye(4)), "gaussian")
+        np.testing.assert_allclose(solve_moments(release, NORMAL, "floor", WIDE).coef, [0.0, 0.02 / raised])
+
     def test_trim_drops_it(self):
         np.testing.assert_allclose(self.fit("trim").coef, [0.5, 0.0], atol=1e-15)
 
