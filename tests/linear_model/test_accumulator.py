@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from sklearn.linear_model import LinearRegression
 
 from skprivate import DPLogLocationScaleRegressor, PrivacyLedger
-from skprivate.exceptions import BudgetExceededError
+from skprivate.exceptions import BudgetExceededError, UtilityWarning
 from skprivate.linear_model import DPSEVRegressor
 from skprivate.linear_model._accumulate import check_room, exact_gram
 from skprivate.linear_model._accumulator import MomentAccumulator
@@ -378,7 +378,10 @@ CHANGES = {
     "format": lambda s: s.update(format="other"),
     "a field more": lambda s: s.update(more=1),
     "a field less": lambda s: s.pop("target"),
-    "finer grid": lambda s: s["plan"]["grid"].update(exponent=19),
+    "another grid": lambda s: s["plan"]["grid"].update(exponent=s["plan"]["grid"]["exponent"] - 1),
+    "grid without room": lambda s: (s["plan"]["grid"].update(exponent=27), s["plan"].update(n_max=1000)),
+    "half an exponent": lambda s: s["plan"]["grid"].update(exponent=1.5),
+    "no exponent": lambda s: s["plan"]["grid"].update(exponent=-1),
     "bounds": lambda s: s["plan"]["grid"].update(lower=[5.0, 0.0, 0.0]),
     "order of the norm": lambda s: s["plan"]["grid"].update(norm_order=2),
     "distribution": lambda s: s["plan"].update(distribution="sev"),
@@ -492,7 +495,8 @@ def test_a_refused_release_loses_nothing(rows, tmp_path):
             accumulator.release(estimator)
         assert accumulator.to_bytes() == state
     assert ledger.spent()[0] == 0
-    accumulator.release(DPLogLocationScaleRegressor(bounds_X=BOUNDS_X, bounds_y=BOUNDS_Y, ledger=ledger))
+    with pytest.warns(UtilityWarning):
+        accumulator.release(DPLogLocationScaleRegressor(bounds_X=BOUNDS_X, bounds_y=BOUNDS_Y, ledger=ledger))
     assert ledger.spent()[0] == 1
 
 
@@ -524,10 +528,17 @@ def test_weights_and_groups_make_the_size_private(rows):
     assert released.privacy_spent_.max_rows_per_unit == 2
 
 
-def test_a_laplace_release_at_a_small_epsilon_fits(rows):
-    d = 40
-    accumulator = MomentAccumulator((np.zeros(d), np.ones(d)), (1, 2), 10**9, max_sample_weight=1.0)
-    accumulator.update(np.zeros((5, d)), np.ones(5)).release(DPLogLocationScaleRegressor(epsilon=0.002))
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "options", [{}, {"x_norm": 1.0}, {"max_sample_weight": 1.0}, {"max_rows_per_group": 9}]
+)
+@pytest.mark.parametrize("d", [1, 40])
+def test_the_noise_of_a_small_epsilon_fits(mechanism, options, d):
+    accumulator = MomentAccumulator((np.zeros(d), np.ones(d)), (1, 2), 10, mechanism=mechanism, **options)
+    delta = 1e-6 if mechanism == "gaussian" else 0.0
+    estimator = DPLogLocationScaleRegressor(epsilon=0.002, delta=delta, mechanism=mechanism)
+    with pytest.warns(UtilityWarning):
+        accumulator.update(np.zeros((5, d)), np.ones(5)).release(estimator)
 
 
 @pytest.mark.parametrize(
