@@ -465,6 +465,7 @@ def test_moments_are_released_once(rows):
     assert "released" in repr(accumulator)
 
 
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 def test_a_refused_release_loses_nothing(rows, tmp_path):
     accumulator = make().update(*rows)
     state, ledger = accumulator.to_bytes(), PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
@@ -517,6 +518,7 @@ def test_weights_and_groups_make_the_size_private(rows):
     assert released.privacy_spent_.max_rows_per_unit == 2
 
 
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 def test_a_laplace_release_at_a_small_epsilon_fits(rows):
     d = 40
     accumulator = MomentAccumulator((np.zeros(d), np.ones(d)), (1, 2), 10**9, max_sample_weight=1.0)
