@@ -360,8 +360,10 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
     @property
     def scale_interval_(self) -> FloatArray:
         """Confidence interval of the scale, of shape (2,)."""
-        # Not reflected: where the noise can hide the residuals, the scale's law is too skew for it.
-        return np.quantile(self.replicates_[:, 1], 0.5 + 0.5 * _LEVEL * np.array([-1.0, 1.0]))
+        # The noise is added to squares: their errors are even where those of the scale are not.
+        squares = _pivotal(self.scale_**2, self.replicates_[:, 1] ** 2)
+        low, high = (bound * self.grid_.y_half for bound in self._scaled_scale_bounds())
+        return np.sqrt(np.clip(squares, low**2, high**2))
 
 
 def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:
