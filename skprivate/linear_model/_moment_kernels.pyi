@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows to integers: centre, scale, clip, round toward zero, pack side by side for BLAS."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def pack_cube(
+    X: NDArray[Any],
+    y: NDArray[np.float64],
+    center: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    y_center: float,
+    y_scale: float,
+    bound: float,
+    out: NDArray[np.float64],
+) -> bool: ...
+def pack_ball(
+    X: NDArray[Any],
+    y: NDArray[np.float64],
+    center: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    y_center: float,
+    y_scale: float,
+    bound: float,
+    order: int,
+    out: NDArray[np.float64],
+) -> bool: ...

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a released round to the next parameters: post-processing, in stacks for the bootstrap."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._families import Family
+
+FloatArray = NDArray[np.float64]
+
+# Variance of the error at risk under the curvature's weights, for uncensored rows: the targets' variance given
+# the features is at most that over theta_1^2. (SEV: the logarithm of a Gamma(2) variable.)
+_SPREAD = {"sev": 0.645, "logistic": 1.29, "normal": 1.0}
+# Least share of it that is believed: less makes steps long.
+_LEAST_SPREAD = 0.3
+# A feature lies in [-1, 1].
+_LARGEST_VARIANCE = 0.5
+_ITERATIONS = 40
+_HALVINGS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What is believed about the rows at risk: mean and covariance of (y', x') under the curvature's weights.
+
+    Attributes
+    ----------
+    total : ndarray of shape (...,)
+        Sum of the weights.
+    mean : ndarray of shape (..., D - 1)
+    covariance : ndarray of shape (..., D - 1, D - 1)
+    exponential : bool
+        Whether the weights are exp(u), as for the SEV law.
+    """
+
+    total: FloatArray
+    mean: FloatArray
+    covariance: FloatArray
+    exponential: bool
+
+    def step(self, theta: FloatArray, gradient: FloatArray, events: FloatArray, limits: FloatArray) -> FloatArray:
+        """Maximise the model of the log likelihood around theta; return the new parameters.
+
+        The model is ``events log(theta_1) + gradient . s`` minus the convex part without its linear term. For
+        the SEV law that part is the sum of exp(u), for which a normal law of the rows at risk gives
+        ``total exp(m . s + s' V s / 2)``: a quadratic is too short-sighted for the long steps that lead from a
+        fit without features. For the other laws it is the quadratic.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (D,)
+        gradient : ndarray of shape (..., D)
+            Sum of residual times z.
+        events : ndarray of shape (...,)
+        limits : ndarray of shape (2,)
+            Least and greatest theta_1.
+        """
+        free = self._maximise(theta, gradient, events, None)
+        slope = np.clip(free[..., 1], *limits)
+        if np.all(slope == free[..., 1]):
+            return free
+        return self._maximise(theta, gradient, events, slope - theta[1])
+
+    def _maximise(
+        self, theta: FloatArray, gradient: FloatArray, events: FloatArray, fixed: FloatArray | None
+    ) -> FloatArray:
+        step = np.zeros_like(gradient)
+        if fixed is not None:
+            step[..., 1] = fixed
+        value, slope, hessian = self._model(step, theta, gradient, events)
+        for _ in range(_ITERATIONS):
+            if fixed is not None:
+                slope[..., 1] = 0.0
+                hessian[..., 1, :] = hessian[..., :, 1] = 0.0
+                hessian[..., 1, 1] = 1.0
+            move = np.linalg.solve(hessian, slope[..., None])[..., 0]
+            gain = np.einsum("...i,...i->...", slope, move)
+            if np.all(gain <= 1e-10 * self.total):
+                break
+            step, (value, slope, hessian) = self._search(step, move, value, theta, gradient, events)
+        return theta + step
+
+    def _search(
+        self,
+        step: FloatArray,
+        move: FloatArray,
+        value: FloatArray,
+        theta: FloatArray,
+        gradient: FloatArray,
+        events: FloatArray,
+    ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
+        """Go along a move as far as the model improves."""
+        length = np.ones(gradient.shape[:-1])
+        for _ in range(_HALVINGS):
+            trial = step + length[..., None] * move
+            found = self._model(trial, theta, gradient, events)
+            worse = ~(found[0] >= value - 1e-12 * np.abs(value))
+            if not worse.any():
+                break
+            length = np.where(worse, 0.5 * length, length)
+        step = np.where(worse[..., None], step, trial)
+        return step, self._model(step, theta, gradient, events)
+
+    def _model(
+        self, step: FloatArray, theta: FloatArray, gradient: FloatArray, events: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Value, slope and minus the Hessian of the model; the value is -inf outside of its domain."""
+        rest, total = step[..., 1:], self.total
+        spread = np.einsum("...ij,...j->...i", self.covariance, rest)
+        along = step[..., 0] + np.einsum("...i,...i->...", self.mean, rest)
+        square = np.einsum("...i,...i->...", rest, spread)
+        mean = np.concatenate([np.ones_like(along)[..., None], self.mean], axis=-1)
+        spread = np.concatenate([np.zeros_like(along)[..., None], spread], axis=-1)
+        if self.exponential:
+            exponent = np.minimum(along + 0.5 * square, 50.0)
+            factor = np.exp(exponent)
+            convex, pull, mean = factor - 1.0 - along, factor[..., None] * (mean + spread) - mean, mean + spread
+        else:
+            factor = np.ones_like(along)
+            convex, pull = 0.5 * (along**2 + square), mean * along[..., None] + spread
+        hessian = np.einsum("...i,...j->...ij", mean, mean)
+        hessian[..., 1:, 1:] += self.covariance
+        hessian *= (factor * total)[..., None, None]
+        scale = np.maximum(theta[1] + step[..., 1], 1e-300)
+        value = events * np.log(scale) + np.einsum("...i,...i->...", gradient, step) - total * convex
+        slope = gradient - total[..., None] * pull
+        slope[..., 1] += events / scale
+        hessian[..., 1, 1] += events / scale**2
+        return np.where(theta[1] + step[..., 1] > 0, value, -np.inf), slope, hessian
+
+
+def steady(
+    covariance: FloatArray, noise: float, direction: FloatArray, slope: float, family: Family, rule: str
+) -> FloatArray:
+    """Make a noisy covariance of (y', x') usable for a step.
+
+    Only a preconditioner is needed: where steps end is set by the gradients. So everything that the noise may
+    have made is taken back: products of different features are shrunk toward 0 and squares toward their mean by
+    the noise's share in them (James and Stein); products of the target and a feature are shrunk toward their part
+    along `direction`, the direction in which features with an elliptical law move the target; eigenvalues are
+    floored; the target's variance given the features is kept within what the family allows.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (..., D - 1, D - 1)
+    noise : float
+        Standard deviation of the noise of a product of two features.
+    direction : ndarray of shape (..., D - 2)
+    slope : float
+        theta_1 where the covariance was taken.
+    family : Family
+    rule : str
+        "none": no shrinking, and no floor but a safe one.
+    """
+    noise = noise if rule != "none" else 0.0
+    features = _steady_features(covariance[..., 1:, 1:], noise)
+    cross = _shrink_cross(covariance[..., 0, 1:], noise, direction)
+    largest = _SPREAD[family.name] / slope**2
+    explained = np.einsum("...i,...i->...", cross, np.linalg.solve(features, cross[..., None])[..., 0])
+    factor = np.minimum(1.0, 0.9 * largest / np.maximum(explained, 1e-300))
+    left = np.clip(covariance[..., 0, 0] - explained * factor, _LEAST_SPREAD * largest, largest)
+    result = np.array(covariance)
+    result[..., 1:, 1:] = features
+    result[..., 0, 1:] = result[..., 1:, 0] = cross * np.sqrt(factor)[..., None]
+    result[..., 0, 0] = left + explained * factor
+    return result
+
+
+def _steady_features(covariance: FloatArray, noise: float) -> FloatArray:
+    d = covariance.shape[-1]
+    squares = np.diagonal(covariance, axis1=-2, axis2=-1)
+    mean = squares.mean(axis=-1, keepdims=True)
+    squares = mean + (squares - mean) * _kept(squares - mean, (d - 1) * 4 * noise**2)[..., None]
+    squares = np.clip(squares, np.maximum(0.2 * mean, 0.4 * noise), _LARGEST_VARIANCE)
+    eye = np.eye(d)
+    products = covariance * (1 - eye)
+    products = products * _kept(products.reshape(*products.shape[:-2], -1), d * (d - 1) * noise**2)[..., None, None]
+    values, vectors = np.linalg.eigh(products + squares[..., None] * eye)
+    floor = np.maximum(0.5 * noise * np.sqrt(2 * d), 0.05 * np.maximum(values[..., -1:], 1e-6))
+    values = np.minimum(np.maximum(values, floor), _LARGEST_VARIANCE)
+    return (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+
+
+def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> FloatArray:
+    length = np.maximum(np.linalg.norm(direction, axis=-1, keepdims=True), 1e-300)
+    unit = direction / length
+    along = np.einsum("...i,...i->...", cross, unit)[..., None] * unit
+    rest = cross - along
+    return along + rest * _kept(rest, (cross.shape[-1] - 1) * noise**2)[..., None]
+
+
+def _kept(values: FloatArray, noise_square: float) -> FloatArray:
+    """Share of values that is not noise, by the expected square of the noise."""
+    square = np.einsum("...i,...i->...", values, values)
+    return np.maximum(0.0, 1.0 - noise_square / np.maximum(square, 1e-300))
+
+
+def secant(matrix: FloatArray, step: FloatArray, miss: FloatArray, trust: float) -> FloatArray:
+    """Correct a symmetric matrix along a step (Powell's symmetric Broyden update).
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (m, m)
+    step : ndarray of shape (m,)
+    miss : ndarray of shape (m,)
+        What matrix times step lacks, as later observed.
+    trust : float
+        Share of it to take over, in [0, 1].
+    """
+    square = float(step @ step)
+    if square == 0.0:
+        return matrix
+    miss = trust * miss
+    both = np.outer(miss, step)
+    return matrix + (both + both.T) / square - (step @ miss) * np.outer(step, step) / square**2
+
+
