@@ -43,15 +43,16 @@ def fill_round(
 ):
     """Residuals and curvatures of the rows of a block; late rows end at the cut. Return how many events are left.
 
-    `block` holds integers (constant, target, features) in steps of the grid, the constant being the number
-    of steps in 1; the targets of rows beyond a cut are replaced. `theta` is per step. `cuts` are the lowest
+    `block` holds packed rows (features, target, constant) as integers, the constant being the number of
+    steps in 1; the targets of rows beyond a cut are replaced. `theta` is per step, in the same order. `cuts` are the lowest
     and highest standardised error that is looked at, `units` the integers per 1 of a residual and a curvature,
     `limits` the greatest integers: of a negative residual's magnitude, of a positive one, of a curvature.
     """
     cdef:
         Py_ssize_t n = event.shape[0], width = theta.shape[0], i, j
         double low = cuts[0], high = cuts[1], unit = units[0], fine = units[1]
-        double span = block[0, 0] if n else 0.0
+        Py_ssize_t target = width - 2
+        double span = block[0, width - 1] if n else 0.0
         double u, r, w, p, d
         const double* t = &theta[0]
         double* q
@@ -67,11 +68,11 @@ def fill_round(
             alive = event[i] != 0
             early = False
             if u > high:
-                q[1] = trunc(bounded(q[1] - (u - high) / t[1], -span, span))
+                q[target] = trunc(bounded(q[target] - (u - high) / t[target], -span, span))
                 u = high
                 alive = False
             elif alive and u < low:
-                q[1] = trunc(bounded(q[1] + (low - u) / t[1], -span, span))
+                q[target] = trunc(bounded(q[target] + (low - u) / t[target], -span, span))
                 u = low
                 alive = False
                 early = True
