@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Private estimation from censored times: a histogram, then Newton rounds around its fit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +14,7 @@ from ._grid import MANY_ROWS, MomentGrid
 from ._histogram import HistogramRelease, count_bins, fit_histogram
 from ._newton import Design, secant, steady
 from ._newton_sensitivity import histogram as histogram_sensitivity
-from ._newton_sensitivity import residuals_of
+from ._newton_sensitivity import Residuals, residuals_of
 from ._noise_plan import Budget, plan_gaussian, plan_laplace
 from ._release import Neighbours
 from ._rounds import Round, RoundPlan, Rows, plan_rounds, release_round
@@ -29,9 +29,12 @@ _FIRST_SHARE = Fraction(3, 8)
 _LAST_SHARE = Fraction(3, 8)
 # Rounds when their number is chosen by released values; a middle one takes so much of what is left.
 _MOST_ROUNDS = 8
-_MIDDLE_SHARE = Fraction(1, 4)
+_MIDDLE_SHARE = Fraction(2, 5)
 # A step so short, in standard deviations of the error over the rows at risk, that one more round ends it.
-_SHORT_STEP = 0.5
+_SHORT_STEP = 0.2
+_NOISY = 4.0
+_CLEAR = 0.1
+_LOOSE = 2.0
 # Limits of a step: the factor of the scale, in the first round and later; the change of the error.
 _FACTORS = (3.0, 1.7)
 _LONGEST_STEP = 3.0
@@ -50,8 +53,6 @@ class Belief:
         Noisy.
     noise : float
         Standard deviation of the noise of a product of two features in it.
-    slope : float
-        theta_1 where the curvature was released.
     direction : ndarray of shape (D - 2,)
         Gradient of the features there.
     """
@@ -60,7 +61,6 @@ class Belief:
     mean: FloatArray
     covariance: FloatArray
     noise: float
-    slope: float
     direction: FloatArray
 
 
@@ -266,17 +266,45 @@ class _Rounds:
         while self._left > 0:
             amount = shares[len(self.rounds)] * whole if shares else self._next_amount(whole)
             self._left -= amount
-            first = not self.rounds
-            self._take(release_round(self._rows, self.plan.rounds, self.theta, amount, first, entropy))
+            curvature = not self.rounds or (self._left > 0 and self._curvature_pays(amount))
+            self._take(release_round(self._rows, self.plan.rounds, self.theta, amount, curvature, entropy))
 
     def _next_amount(self, whole: Fraction) -> Fraction:
         """Everything that is left once steps have become short; before, a share."""
         done = len(self.rounds)
         if done == 0:
             return _FIRST_SHARE * whole
-        if done == _MOST_ROUNDS - 1 or (done >= 2 and self._step < _SHORT_STEP):
+        if done == _MOST_ROUNDS - 1 or (done >= 2 and self._step < max(_SHORT_STEP, _NOISY * self._noise_step())):
             return self._left
         return _MIDDLE_SHARE * self._left
+
+    def _noise_step(self) -> float:
+        """Length of the step that the noise alone would make in a round with everything that is left."""
+        assert self.belief is not None
+        belief = self.belief
+        noise = self.plan.rounds.noise(len(self.theta), self._left, False).std[2:]
+        unit = 2.0 ** (self.plan.rounds.exponent + self.plan.rounds.residual_bits)
+        design = self._design()
+        information = np.array(design.covariance)
+        information[0, 0] += 1.0 / self.theta[1] ** 2
+        inverse = np.linalg.inv(information)
+        square = np.sum(np.diagonal(inverse) * (noise / unit / belief.total) ** 2)
+        return float(np.sqrt(square))
+
+    def _curvature_pays(self, amount: Fraction) -> bool:
+        """Whether a round in between can tell the curvature anew, almost free of noise."""
+        assert self.belief is not None
+        rounds = self.plan.rounds
+        noise = rounds.noise(len(self.theta), amount, True).std[-2:].min()
+        noise /= 2.0 ** (2 * rounds.coarse + rounds.curvature_bits)
+        variance = np.diagonal(self.belief.covariance)[1:].mean()
+        return bool(noise / self.belief.total < _CLEAR * variance)
+
+    def _design(self) -> Design:
+        assert self.belief is not None
+        slopes = float(self.rounds[0].theta[1]), float(self.theta[1])
+        plan = self.plan
+        return design_of(self.belief, slopes, plan.family, plan.rounds.residuals, plan.regularization)
 
     def _take(self, new: Round) -> None:
         """Move the parameters by a released round."""
@@ -285,7 +313,7 @@ class _Rounds:
         self.belief = believe(self.plan.family, self.belief, previous, new)
         self.rounds.append(new)
         limits = step_limits(self.theta, factor, self.plan.limits)
-        design = design_of(self.belief, self.theta, self.plan.family, self.plan.regularization)
+        design = self._design()
         moved = take_step(design, new.theta, new.gradient, np.array(max(new.events, 1.0)), limits)
         self._step = float(_length(design, moved - self.theta))
         self.theta = moved
@@ -294,15 +322,18 @@ class _Rounds:
 def believe(family: Family, belief: Belief | None, previous: Round | None, new: Round) -> Belief:
     """Update what is believed about the rows at risk by a new round."""
     if belief is None or previous is None:
-        return _first_belief(family, new)
+        return _fresh_belief(family, new, new.gradient[2:])
+    if new.curvature is not None:
+        fresh = _fresh_belief(family, new, new.theta[2:])
+        return replace(fresh, direction=fresh.covariance[1:, 1:] @ new.theta[2:])
     if family is SEV:
         return _next_exponential(belief, previous, new)
     return _next_quadratic(belief, previous, new)
 
 
-def _first_belief(family: Family, new: Round) -> Belief:
+def _fresh_belief(family: Family, new: Round, direction: FloatArray) -> Belief:
     """Read mean and covariance off a released curvature."""
-    assert new.curvature is not None  # the first round releases it
+    assert new.curvature is not None
     assert new.curvature_std is not None
     # For the SEV law the weights are the events minus the residuals, whose noise is smaller.
     total = max(new.events, 1.0) - new.gradient[0] if family is SEV else new.curvature[0, 0]
@@ -310,7 +341,7 @@ def _first_belief(family: Family, new: Round) -> Belief:
     mean = np.clip(new.curvature[0, 1:] / total, -1.0, 1.0)
     covariance = new.curvature[1:, 1:] / total - np.outer(mean, mean)
     noise = _feature_noise(new.curvature_std) / total
-    return Belief(total, mean, covariance, noise, float(new.theta[1]), new.gradient[2:])
+    return Belief(total, mean, covariance, noise, direction)
 
 
 def _feature_noise(std: FloatArray) -> float:
@@ -331,7 +362,7 @@ def _next_exponential(belief: Belief, previous: Round, new: Round) -> Belief:
     trust = _trust(belief.noise, step, noise)
     covariance = secant(belief.covariance, step, seen - mean, trust)
     return Belief(
-        total, mean + trust * (seen - mean), covariance, belief.noise, belief.slope, belief.direction
+        total, mean + trust * (seen - mean), covariance, belief.noise, belief.direction
     )
 
 
@@ -347,7 +378,7 @@ def _next_quadratic(belief: Belief, previous: Round, new: Round) -> Belief:
     matrix /= max(float(matrix[0, 0]), 0.1)
     mean = np.clip(matrix[0, 1:], -1.0, 1.0)
     covariance = matrix[1:, 1:] - np.outer(mean, mean)
-    return Belief(belief.total, mean, covariance, belief.noise, belief.slope, belief.direction)
+    return Belief(belief.total, mean, covariance, belief.noise, belief.direction)
 
 
 def _trust(noise: float, step: FloatArray, miss_noise: float) -> float:
@@ -356,9 +387,18 @@ def _trust(noise: float, step: FloatArray, miss_noise: float) -> float:
     return mine / (mine + miss_noise**2 + 1e-300)
 
 
-def design_of(belief: Belief, theta: FloatArray, family: Family, rule: str) -> Design:
-    """Return a usable design."""
-    covariance = steady(belief.covariance, belief.noise, belief.direction, belief.slope, family, rule)
+def design_of(
+    belief: Belief, slopes: tuple[float, float], family: Family, residuals: Residuals, rule: str
+) -> Design:
+    """Return a usable design.
+
+    Without features the error spreads as the law does; so 1 / theta_1^2 of the first fit bounds the variance of the
+    targets as the law's own spread does, and that of the present fit bounds it given the features.
+    """
+    spread = residuals.spread(family)
+    bounds = _LOOSE * spread / slopes[0] ** 2, _LOOSE * spread / slopes[1] ** 2
+    noise = belief.noise if rule != "none" else 0.0
+    covariance = steady(belief.covariance, noise, belief.direction, bounds)
     return Design(np.array(belief.total), belief.mean, covariance, family is SEV)
 
 

@@ -6,15 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._families import Family
-
 FloatArray = NDArray[np.float64]
 
-# Variance of the error at risk under the curvature's weights, for uncensored rows: the targets' variance given
-# the features is at most that over theta_1^2. (SEV: the logarithm of a Gamma(2) variable.)
-_SPREAD = {"sev": 0.645, "logistic": 1.29, "normal": 1.0}
 # Least share of it that is believed: less makes steps long.
-_LEAST_SPREAD = 0.3
+_LEAST_SPREAD = 0.15
 # A feature lies in [-1, 1].
 _LARGEST_VARIANCE = 0.5
 _ITERATIONS = 40
@@ -132,7 +127,7 @@ class Design:
 
 
 def steady(
-    covariance: FloatArray, noise: float, direction: FloatArray, slope: float, family: Family, rule: str
+    covariance: FloatArray, noise: float, direction: FloatArray, spread: tuple[float, float]
 ) -> FloatArray:
     """Make a noisy covariance of (y', x') usable for a step.
 
@@ -140,7 +135,7 @@ def steady(
     have made is taken back: products of different features are shrunk toward 0 and squares toward their mean by
     the noise's share in them (James and Stein); products of the target and a feature are shrunk toward their part
     along `direction`, the direction in which features with an elliptical law move the target; eigenvalues are
-    floored; the target's variance given the features is kept within what the family allows.
+    floored; the target's variance, and that given the features, are kept within what the model allows.
 
     Parameters
     ----------
@@ -148,19 +143,15 @@ def steady(
     noise : float
         Standard deviation of the noise of a product of two features.
     direction : ndarray of shape (..., D - 2)
-    slope : float
-        theta_1 where the covariance was taken.
-    family : Family
-    rule : str
-        "none": no shrinking, and no floor but a safe one.
+    spread : tuple of two floats
+        Bounds of the target's variance, and of that given the features.
     """
-    noise = noise if rule != "none" else 0.0
     features = _steady_features(covariance[..., 1:, 1:], noise)
     cross = _shrink_cross(covariance[..., 0, 1:], noise, direction)
-    largest = _SPREAD[family.name] / slope**2
+    whole, given = spread
     explained = np.einsum("...i,...i->...", cross, np.linalg.solve(features, cross[..., None])[..., 0])
-    factor = np.minimum(1.0, 0.9 * largest / np.maximum(explained, 1e-300))
-    left = np.clip(covariance[..., 0, 0] - explained * factor, _LEAST_SPREAD * largest, largest)
+    factor = np.minimum(1.0, 0.9 * whole / np.maximum(explained, 1e-300))
+    left = np.clip(covariance[..., 0, 0] - explained * factor, _LEAST_SPREAD * given, given)
     result = np.array(covariance)
     result[..., 1:, 1:] = features
     result[..., 0, 1:] = result[..., 1:, 0] = cross * np.sqrt(factor)[..., None]

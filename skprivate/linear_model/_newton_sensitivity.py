@@ -4,7 +4,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import exp, log
+from math import log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,21 @@ class Residuals:
     cuts: tuple[float, float]
     corners: tuple[tuple[int, Fraction], ...]
     curvature: Fraction
+
+    def spread(self, family: Family) -> float:
+        """Variance of the error of uncensored rows, up to the cuts and weighted by the curvature."""
+        u = family.quantile((np.arange(4000) + 0.5) / 4000)
+        inside = (u > self.cuts[0]) & (u < self.cuts[1])
+        u = np.clip(u, *self.cuts)
+        if family is SEV:
+            weights = np.exp(u)
+        elif family is LOGISTIC:
+            weights = special.expit(u) * special.expit(-u)
+        else:
+            hazard = _normal_hazard(np.abs(u))
+            weights = np.where(inside, 1.0, hazard * (hazard - np.abs(u)))
+        mean = np.average(u, weights=weights)
+        return float(np.average((u - mean) ** 2, weights=weights))
 
     @property
     def extent(self) -> tuple[Fraction, Fraction]:
@@ -86,16 +102,16 @@ def residuals_of(family: Family, weight_clip: float) -> Residuals:
     cut = float(special.ndtri(-np.expm1(-weight_clip)))
     early = max(cut, 1.0)
     corners = (
-        (0, -_rounded_up(_normal_hazard(cut))),
-        (0, _rounded_up(_normal_hazard(early))),
+        (0, -_rounded_up(float(_normal_hazard(cut)))),
+        (0, _rounded_up(float(_normal_hazard(early)))),
         (1, -_rounded_up(max(cut, 0.0))),
         (1, _rounded_up(early)),
     )
     return Residuals(2, (-early, cut), corners, Fraction(1))
 
 
-def _normal_hazard(u: float) -> float:
-    return exp(-0.5 * u * u - 0.5 * log(2 * np.pi) - float(special.log_ndtr(-u)))
+def _normal_hazard(u: Any) -> Any:
+    return np.exp(-0.5 * u * u - 0.5 * log(2 * np.pi) - special.log_ndtr(-u))
 
 
 def _rounded_up(value: float) -> Fraction:
