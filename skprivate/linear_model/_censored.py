@@ -35,6 +35,7 @@ _SHORT_STEP = 0.2
 _NOISY = 4.0
 _CLEAR = 0.1
 _LOOSE = 2.0
+_ROUGH = 0.05
 # Limits of a step: the factor of the scale, in the first round and later; the change of the error.
 _FACTORS = (3.0, 1.7)
 _LONGEST_STEP = 3.0
@@ -54,7 +55,9 @@ class Belief:
     noise : float
         Standard deviation of the noise of a product of two features in it.
     direction : ndarray of shape (D - 2,)
-        Gradient of the features there.
+        Direction of the targets' covariances with features whose law is elliptical.
+    with_slopes : bool
+        Whether the weights knew of slopes; without any, they narrow the targets down.
     """
 
     total: float
@@ -62,6 +65,7 @@ class Belief:
     covariance: FloatArray
     noise: float
     direction: FloatArray
+    with_slopes: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,7 +345,7 @@ def _fresh_belief(family: Family, new: Round, direction: FloatArray) -> Belief:
     mean = np.clip(new.curvature[0, 1:] / total, -1.0, 1.0)
     covariance = new.curvature[1:, 1:] / total - np.outer(mean, mean)
     noise = _feature_noise(new.curvature_std) / total
-    return Belief(total, mean, covariance, noise, direction)
+    return Belief(total, mean, covariance, noise, direction, bool(new.theta[2:].any()))
 
 
 def _feature_noise(std: FloatArray) -> float:
@@ -359,11 +363,11 @@ def _next_exponential(belief: Belief, previous: Round, new: Round) -> Belief:
     events = (previous.gradient[1:] + belief.total * belief.mean) * share
     seen = np.clip((events - new.gradient[1:]) / total, -1.0, 1.0)
     noise = new.gradient_std[-1] / total + previous.gradient_std[-1] / belief.total
+    noise += _ROUGH * abs(share - 1.0) + 1.0 / np.sqrt(total)
     trust = _trust(belief.noise, step, noise)
     covariance = secant(belief.covariance, step, seen - mean, trust)
-    return Belief(
-        total, mean + trust * (seen - mean), covariance, belief.noise, belief.direction
-    )
+    mean = mean + trust * (seen - mean)
+    return replace(belief, total=total, mean=mean, covariance=covariance)
 
 
 def _next_quadratic(belief: Belief, previous: Round, new: Round) -> Belief:
@@ -378,7 +382,7 @@ def _next_quadratic(belief: Belief, previous: Round, new: Round) -> Belief:
     matrix /= max(float(matrix[0, 0]), 0.1)
     mean = np.clip(matrix[0, 1:], -1.0, 1.0)
     covariance = matrix[1:, 1:] - np.outer(mean, mean)
-    return Belief(belief.total, mean, covariance, belief.noise, belief.direction)
+    return replace(belief, mean=mean, covariance=covariance)
 
 
 def _trust(noise: float, step: FloatArray, miss_noise: float) -> float:
@@ -396,7 +400,8 @@ def design_of(
     targets as the law's own spread does, and that of the present fit bounds it given the features.
     """
     spread = residuals.spread(family)
-    bounds = _LOOSE * spread / slopes[0] ** 2, _LOOSE * spread / slopes[1] ** 2
+    whole = family.variance if belief.with_slopes else _LOOSE * spread
+    bounds = whole / slopes[0] ** 2, _LOOSE * spread / slopes[1] ** 2
     noise = belief.noise if rule != "none" else 0.0
     covariance = steady(belief.covariance, noise, belief.direction, bounds)
     return Design(np.array(belief.total), belief.mean, covariance, family is SEV)

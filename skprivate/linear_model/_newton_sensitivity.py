@@ -88,7 +88,7 @@ def residuals_of(family: Family, weight_clip: float) -> Residuals:
     row needs a cut: corners (0, 0), (0, -1), (1, 1), (1, -1).
 
     *Normal.* The residual of an event is -u, that of a censored row is -h(u), h the hazard; h increases. Rows
-    end at the cut c where survival is exp(-C), and events below -c', c' = max(c, 1), count as known only to
+    end at the cut c where survival is exp(-C), and events below -c', c' = max(c, 2), count as known only to
     be below it, with residual h(c'). Corners (0, -h(c)), (0, h(c')), (1, -c), (1, c'). The curvature is 1 for
     events and h (h - u), at most 1, otherwise.
     """
@@ -100,7 +100,7 @@ def residuals_of(family: Family, weight_clip: float) -> Residuals:
         corners = ((0, Fraction(0)), (0, Fraction(-1)), (1, Fraction(1)), (1, Fraction(-1)))
         return Residuals(1, (-np.inf, np.inf), corners, Fraction(1, 2))
     cut = float(special.ndtri(-np.expm1(-weight_clip)))
-    early = max(cut, 1.0)
+    early = max(cut, 2.0)
     corners = (
         (0, -_rounded_up(float(_normal_hazard(cut)))),
         (0, _rounded_up(float(_normal_hazard(early)))),
