@@ -32,7 +32,7 @@ _RESIDUAL_BITS = 20
 _CURVATURE_BITS = 12
 _FEWEST_BITS = 3
 # Weight of the gradient beside the curvature, where both are released; weights (1, 2, 2) for the latter.
-_GRADIENT_WEIGHT = 4
+_GRADIENT_WEIGHT = 2
 
 
 @dataclass(frozen=True, eq=False)
