@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..noise import check_entropy
 from ._families import SEV, Family
 from ._grid import MANY_ROWS, MomentGrid
-from ._histogram import HistogramRelease, count_bins, fit_histogram
+from ._histogram import HistogramRelease, count_bins, fit_histogram, tilt_of
 from ._newton import Design, secant, steady
 from ._newton_sensitivity import histogram as histogram_sensitivity
 from ._newton_sensitivity import Residuals, residuals_of
@@ -256,6 +256,7 @@ class _Rounds:
         self.plan, self._rows = plan, rows
         location, scale = fit_histogram(histogram, plan.family)
         slope = float(np.clip(1.0 / scale, *plan.limits))
+        self.tilt = tilt_of(histogram, plan.family, location, scale)
         self.theta = np.zeros(plan.grid.size)
         self.theta[:2] = -location * slope, slope
         self.rounds: list[Round] = []
@@ -308,13 +309,15 @@ class _Rounds:
         assert self.belief is not None
         slopes = float(self.rounds[0].theta[1]), float(self.theta[1])
         plan = self.plan
-        return design_of(self.belief, slopes, plan.family, plan.rounds.residuals, plan.regularization)
+        return design_of(
+            self.belief, slopes, plan.family, plan.rounds.residuals, self.tilt, plan.regularization
+        )
 
     def _take(self, new: Round) -> None:
         """Move the parameters by a released round."""
         factor = _FACTORS[min(len(self.rounds), 1)]
         previous = self.rounds[-1] if self.rounds else None
-        self.belief = believe(self.plan.family, self.belief, previous, new)
+        self.belief = believe(self.belief, previous, new, self.tilt, self.plan.family is SEV)
         self.rounds.append(new)
         limits = step_limits(self.theta, factor, self.plan.limits)
         design = self._design()
@@ -323,25 +326,25 @@ class _Rounds:
         self.theta = moved
 
 
-def believe(family: Family, belief: Belief | None, previous: Round | None, new: Round) -> Belief:
-    """Update what is believed about the rows at risk by a new round."""
+def believe(belief: Belief | None, previous: Round | None, new: Round, tilt: float, exact_total: bool) -> Belief:
+    """Update what is believed about the rows at risk by a new round.
+
+    With `exact_total` the weights are the events minus the residuals (SEV), whose noise is small.
+    """
+    total = max(max(new.events, 1.0) - float(new.gradient[0]), 1.0) if exact_total else None
     if belief is None or previous is None:
-        return _fresh_belief(family, new, new.gradient[2:])
+        return _fresh_belief(new, new.gradient[2:], total)
     if new.curvature is not None:
-        fresh = _fresh_belief(family, new, new.theta[2:])
+        fresh = _fresh_belief(new, new.theta[2:], total)
         return replace(fresh, direction=fresh.covariance[1:, 1:] @ new.theta[2:])
-    if family is SEV:
-        return _next_exponential(belief, previous, new)
-    return _next_quadratic(belief, previous, new)
+    return _next_belief(belief, previous, new, tilt, total)
 
 
-def _fresh_belief(family: Family, new: Round, direction: FloatArray) -> Belief:
+def _fresh_belief(new: Round, direction: FloatArray, total: float | None) -> Belief:
     """Read mean and covariance off a released curvature."""
     assert new.curvature is not None
     assert new.curvature_std is not None
-    # For the SEV law the weights are the events minus the residuals, whose noise is smaller.
-    total = max(new.events, 1.0) - new.gradient[0] if family is SEV else new.curvature[0, 0]
-    total = max(float(total), 1.0)
+    total = max(float(new.curvature[0, 0]), 1.0) if total is None else total
     mean = np.clip(new.curvature[0, 1:] / total, -1.0, 1.0)
     covariance = new.curvature[1:, 1:] / total - np.outer(mean, mean)
     noise = _feature_noise(new.curvature_std) / total
@@ -353,36 +356,23 @@ def _feature_noise(std: FloatArray) -> float:
     return float(std[2, 3]) if len(std) > 3 else float(std[1, 2])
 
 
-def _next_exponential(belief: Belief, previous: Round, new: Round) -> Belief:
-    """Predict the weights' mean by the last step, and correct the covariance by what the gradient shows."""
-    step = (new.theta - previous.theta)[1:]
-    total = max(max(new.events, 1.0) - float(new.gradient[0]), 1.0)
-    mean = np.clip(belief.mean + belief.covariance @ step, -1.0, 1.0)
-    # Sum of z over the events that are left: the number of these changes with the cut.
-    share = max(new.events, 1.0) / max(previous.events, 1.0)
-    events = (previous.gradient[1:] + belief.total * belief.mean) * share
-    seen = np.clip((events - new.gradient[1:]) / total, -1.0, 1.0)
-    noise = new.gradient_std[-1] / total + previous.gradient_std[-1] / belief.total
-    noise += _ROUGH * abs(share - 1.0) + 1.0 / np.sqrt(total)
-    trust = _trust(belief.noise, step, noise)
-    covariance = secant(belief.covariance, step, seen - mean, trust)
-    mean = mean + trust * (seen - mean)
-    return replace(belief, total=total, mean=mean, covariance=covariance)
-
-
-def _next_quadratic(belief: Belief, previous: Round, new: Round) -> Belief:
-    """Correct the curvature by how the gradient has changed along the last step."""
+def _next_belief(belief: Belief, previous: Round, new: Round, tilt: float, total: float | None) -> Belief:
+    """Predict the weights by the last step, and correct the covariance by how the gradient has changed."""
     step = new.theta - previous.theta
-    whole = np.concatenate([[1.0], belief.mean])
-    matrix = np.outer(whole, whole)
-    matrix[1:, 1:] += belief.covariance
-    miss = (previous.gradient - new.gradient) / belief.total - matrix @ step
-    noise = (new.gradient_std[-1] + previous.gradient_std[-1]) / belief.total
-    matrix = secant(matrix, step, miss, _trust(belief.noise, step, noise))
-    matrix /= max(float(matrix[0, 0]), 0.1)
-    mean = np.clip(matrix[0, 1:], -1.0, 1.0)
-    covariance = matrix[1:, 1:] - np.outer(mean, mean)
-    return replace(belief, mean=mean, covariance=covariance)
+    rest, moved = step[1:], tilt * (belief.covariance @ step[1:])
+    if total is None:
+        growth = tilt * (step[0] + (belief.mean + 0.5 * moved) @ rest)
+        total = max(belief.total * float(np.exp(np.clip(growth, -1.0, 1.0))), 1.0)
+    mean = np.clip(belief.mean + moved, -1.0, 1.0)
+    # The part of the gradient that is no weight goes with the number of events that are left.
+    share = max(new.events, 1.0) / max(previous.events, 1.0)
+    events = (tilt * previous.gradient[1:] + belief.total * belief.mean) * share
+    seen = np.clip((events - tilt * new.gradient[1:]) / total, -1.0, 1.0)
+    noise = tilt * (new.gradient_std[-1] / total + previous.gradient_std[-1] / belief.total)
+    noise += _ROUGH * abs(share - 1.0) + 1.0 / np.sqrt(total)
+    trust = _trust(tilt * belief.noise, rest, noise)
+    covariance = secant(belief.covariance, rest, (seen - mean) / tilt, trust)
+    return replace(belief, total=total, mean=mean + trust * (seen - mean), covariance=covariance)
 
 
 def _trust(noise: float, step: FloatArray, miss_noise: float) -> float:
@@ -392,7 +382,7 @@ def _trust(noise: float, step: FloatArray, miss_noise: float) -> float:
 
 
 def design_of(
-    belief: Belief, slopes: tuple[float, float], family: Family, residuals: Residuals, rule: str
+    belief: Belief, slopes: tuple[float, float], family: Family, residuals: Residuals, tilt: float, rule: str
 ) -> Design:
     """Return a usable design.
 
@@ -404,7 +394,7 @@ def design_of(
     bounds = whole / slopes[0] ** 2, _LOOSE * spread / slopes[1] ** 2
     noise = belief.noise if rule != "none" else 0.0
     covariance = steady(belief.covariance, noise, belief.direction, bounds)
-    return Design(np.array(belief.total), belief.mean, covariance, family is SEV)
+    return Design(np.array(belief.total), belief.mean, covariance, tilt)
 
 
 def step_limits(theta: FloatArray, factor: float, limits: tuple[float, float]) -> FloatArray:

@@ -26,22 +26,22 @@ class Design:
         Sum of the weights.
     mean : ndarray of shape (..., D - 1)
     covariance : ndarray of shape (..., D - 1, D - 1)
-    exponential : bool
-        Whether the weights are exp(u), as for the SEV law.
+    tilt : float
+        a > 0: the weights grow as exp(a u). For the SEV law it is 1.
     """
 
     total: FloatArray
     mean: FloatArray
     covariance: FloatArray
-    exponential: bool
+    tilt: float
 
     def step(self, theta: FloatArray, gradient: FloatArray, events: FloatArray, limits: FloatArray) -> FloatArray:
         """Maximise the model of the log likelihood around theta; return the new parameters.
 
-        The model is ``events log(theta_1) + gradient . s`` minus the convex part without its linear term. For
-        the SEV law that part is the sum of exp(u), for which a normal law of the rows at risk gives
-        ``total exp(m . s + s' V s / 2)``: a quadratic is too short-sighted for the long steps that lead from a
-        fit without features. For the other laws it is the quadratic.
+        The model is ``events log(theta_1) + gradient . s`` minus the convex part without its linear term. Where
+        weights are exp(a u), that part is the sum of exp(a u) / a^2, for which a normal law of the rows at risk
+        gives ``total exp(a m . s + a^2 s' V s / 2) / a^2``: a quadratic, the limit of small a, is too
+        short-sighted for the long steps that lead from a fit without features.
 
         Parameters
         ----------
@@ -108,13 +108,11 @@ class Design:
         square = np.einsum("...i,...i->...", rest, spread)
         mean = np.concatenate([np.ones_like(along)[..., None], self.mean], axis=-1)
         spread = np.concatenate([np.zeros_like(along)[..., None], spread], axis=-1)
-        if self.exponential:
-            exponent = np.minimum(along + 0.5 * square, 50.0)
-            factor = np.exp(exponent)
-            convex, pull, mean = factor - 1.0 - along, factor[..., None] * (mean + spread) - mean, mean + spread
-        else:
-            factor = np.ones_like(along)
-            convex, pull = 0.5 * (along**2 + square), mean * along[..., None] + spread
+        a = self.tilt
+        factor = np.exp(np.minimum(a * along + 0.5 * a**2 * square, 50.0))
+        convex = (factor - 1.0) / a**2 - along / a
+        pull = factor[..., None] * (mean / a + spread) - mean / a
+        mean = mean + a * spread
         hessian = np.einsum("...i,...j->...ij", mean, mean)
         hessian[..., 1:, 1:] += self.covariance
         hessian *= (factor * total)[..., None, None]
