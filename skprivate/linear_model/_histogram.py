@@ -51,7 +51,7 @@ class HistogramRelease:
         return min(1.0, self.n_events / max(self.n_events, float(self.counts.sum())))
 
 
-def count_bins(grid: MomentGrid, time: FloatArray, event: NDArray[np.bool_]) -> NDArray[np.int64]:
+def count_bins(grid: MomentGrid, time: FloatArray, event: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Count rows, of shape (2, 64): censored and events, by 64 equal bins between the bounds of the target.
 
     Raises
@@ -60,8 +60,7 @@ def count_bins(grid: MomentGrid, time: FloatArray, event: NDArray[np.bool_]) -> 
         A target is NaN or infinite.
     """
     counts = np.zeros((2, N_BINS), dtype=np.int64)
-    flags = np.ascontiguousarray(event).view(np.uint8)
-    if not fill_bins(np.ascontiguousarray(time), flags, grid.y_center, grid.y_half, counts):
+    if not fill_bins(np.ascontiguousarray(time), event, grid.y_center, grid.y_half, counts):
         raise ValueError("y contains NaN or infinity.")
     return counts
 

@@ -14,6 +14,7 @@ _LEAST_SPREAD = 0.15
 _LARGEST_VARIANCE = 0.5
 _ITERATIONS = 40
 _HALVINGS = 30
+_RIDGE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,25 +23,27 @@ class Design:
 
     Attributes
     ----------
-    total : ndarray of shape (...,)
+    total : float
         Sum of the weights.
-    mean : ndarray of shape (..., D - 1)
+    mean : ndarray of shape (D - 1,)
     covariance : ndarray of shape (..., D - 1, D - 1)
     tilt : float
         a > 0: the weights grow as exp(a u). For the SEV law it is 1.
     """
 
-    total: FloatArray
+    total: float
     mean: FloatArray
     covariance: FloatArray
     tilt: float
 
-    def step(self, theta: FloatArray, gradient: FloatArray, events: FloatArray, limits: FloatArray) -> FloatArray:
+    def step(
+        self, theta: FloatArray, gradient: FloatArray, events: FloatArray, limits: FloatArray
+    ) -> FloatArray:
         """Maximise the model of the log likelihood around theta; return the new parameters.
 
-        The model is ``events log(theta_1) + gradient . s`` minus the convex part without its linear term. Where
-        weights are exp(a u), that part is the sum of exp(a u) / a^2, for which a normal law of the rows at risk
-        gives ``total exp(a m . s + a^2 s' V s / 2) / a^2``: a quadratic, the limit of small a, is too
+        The model is ``events log(theta_1) + gradient . s`` minus the convex part without its linear term.
+        Where weights are exp(a u), that part is the sum of exp(a u) / a^2, for which a normal law of the rows
+        at risk gives ``total exp(a m . s + a^2 s' V s / 2) / a^2``: a quadratic, the limit of small a, is too
         short-sighted for the long steps that lead from a fit without features.
 
         Parameters
@@ -87,7 +90,7 @@ class Design:
         events: FloatArray,
     ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
         """Go along a move as far as the model improves."""
-        length = np.ones(gradient.shape[:-1])
+        length = np.ones(gradient.shape[:-1], dtype=np.float64)
         for _ in range(_HALVINGS):
             trial = step + length[..., None] * move
             found = self._model(trial, theta, gradient, events)
@@ -106,7 +109,7 @@ class Design:
         spread = np.einsum("...ij,...j->...i", self.covariance, rest)
         along = step[..., 0] + np.einsum("...i,...i->...", self.mean, rest)
         square = np.einsum("...i,...i->...", rest, spread)
-        mean = np.concatenate([np.ones_like(along)[..., None], self.mean], axis=-1)
+        mean = np.broadcast_to(np.concatenate([[1.0], self.mean]), gradient.shape)
         spread = np.concatenate([np.zeros_like(along)[..., None], spread], axis=-1)
         a = self.tilt
         factor = np.exp(np.minimum(a * along + 0.5 * a**2 * square, 50.0))
@@ -115,12 +118,15 @@ class Design:
         mean = mean + a * spread
         hessian = np.einsum("...i,...j->...ij", mean, mean)
         hessian[..., 1:, 1:] += self.covariance
-        hessian *= (factor * total)[..., None, None]
-        scale = np.maximum(theta[1] + step[..., 1], 1e-300)
+        hessian *= (total * factor)[..., None, None]
+        scale = np.maximum(theta[1] + step[..., 1], 1e-100)
         value = events * np.log(scale) + np.einsum("...i,...i->...", gradient, step) - total * convex
-        slope = gradient - total[..., None] * pull
+        slope = gradient - total * pull
         slope[..., 1] += events / scale
         hessian[..., 1, 1] += events / scale**2
+        # Of no weight but where a step has gone to the end of the range of floats.
+        size = np.einsum("...ii->...", hessian) + 1e-100
+        hessian += _RIDGE * size[..., None, None] * np.eye(gradient.shape[-1])
         return np.where(theta[1] + step[..., 1] > 0, value, -np.inf), slope, hessian
 
 
@@ -130,10 +136,11 @@ def steady(
     """Make a noisy covariance of (y', x') usable for a step.
 
     Only a preconditioner is needed: where steps end is set by the gradients. So everything that the noise may
-    have made is taken back: products of different features are shrunk toward 0 and squares toward their mean by
-    the noise's share in them (James and Stein); products of the target and a feature are shrunk toward their part
-    along `direction`, the direction in which features with an elliptical law move the target; eigenvalues are
-    floored; the target's variance, and that given the features, are kept within what the model allows.
+    have made is taken back: products of different features are shrunk toward 0 and squares toward their mean
+    by the noise's share in them (James and Stein); products of the target and a feature are shrunk toward
+    their part along `direction`, the direction in which features with an elliptical law move the target;
+    eigenvalues are floored; the target's variance, and that given the features, are kept within what the
+    model allows.
 
     Parameters
     ----------
@@ -165,7 +172,9 @@ def _steady_features(covariance: FloatArray, noise: float) -> FloatArray:
     squares = np.clip(squares, np.maximum(0.2 * mean, 0.4 * noise), _LARGEST_VARIANCE)
     eye = np.eye(d)
     products = covariance * (1 - eye)
-    products = products * _kept(products.reshape(*products.shape[:-2], -1), d * (d - 1) * noise**2)[..., None, None]
+    products = (
+        products * _kept(products.reshape(*products.shape[:-2], -1), d * (d - 1) * noise**2)[..., None, None]
+    )
     values, vectors = np.linalg.eigh(products + squares[..., None] * eye)
     floor = np.maximum(0.5 * noise * np.sqrt(2 * d), 0.05 * np.maximum(values[..., -1:], 1e-6))
     values = np.minimum(np.maximum(values, floor), _LARGEST_VARIANCE)
@@ -177,6 +186,7 @@ def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> Flo
     unit = direction / length
     along = np.einsum("...i,...i->...", cross, unit)[..., None] * unit
     rest = cross - along
+    along = along * _kept(along, noise**2)[..., None]
     return along + rest * _kept(rest, (cross.shape[-1] - 1) * noise**2)[..., None]
 
 
@@ -186,7 +196,7 @@ def _kept(values: FloatArray, noise_square: float) -> FloatArray:
     return np.maximum(0.0, 1.0 - noise_square / np.maximum(square, 1e-300))
 
 
-def secant(matrix: FloatArray, step: FloatArray, miss: FloatArray, trust: float) -> FloatArray:
+def secant(matrix: FloatArray, step: FloatArray, miss: FloatArray) -> FloatArray:
     """Correct a symmetric matrix along a step (Powell's symmetric Broyden update).
 
     Parameters
@@ -195,14 +205,9 @@ def secant(matrix: FloatArray, step: FloatArray, miss: FloatArray, trust: float)
     step : ndarray of shape (m,)
     miss : ndarray of shape (m,)
         What matrix times step lacks, as later observed.
-    trust : float
-        Share of it to take over, in [0, 1].
     """
     square = float(step @ step)
     if square == 0.0:
         return matrix
-    miss = trust * miss
     both = np.outer(miss, step)
     return matrix + (both + both.T) / square - (step @ miss) * np.outer(step, step) / square**2
-
-

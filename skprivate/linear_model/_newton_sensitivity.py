@@ -81,11 +81,11 @@ def residuals_of(family: Family, weight_clip: float) -> Residuals:
     -----
     With d = 1 for an event that is left, 0 otherwise, and u the standardised error:
 
-    *SEV.* The residual is d - w with w = exp(u) in [0, C], the curvature is w: corners (0, 0), (0, -C), (1, 1),
-    (1, 1 - C).
+    *SEV.* The residual is d - w with w = exp(u) in [0, C], the curvature is w: corners (0, 0), (0, -C), (1,
+    1), (1, 1 - C).
 
-    *Logistic.* The residual is d - (1 + d) p with p in [0, 1], the curvature is (1 + d) p (1 - p) <= 1/2, and no
-    row needs a cut: corners (0, 0), (0, -1), (1, 1), (1, -1).
+    *Logistic.* The residual is d - (1 + d) p with p in [0, 1], the curvature is (1 + d) p (1 - p) <= 1/2, and
+    no row needs a cut: corners (0, 0), (0, -1), (1, 1), (1, -1).
 
     *Normal.* The residual of an event is -u, that of a censored row is -h(u), h the hazard; h increases. Rows
     end at the cut c where survival is exp(-C), and events below -c', c' = max(c, 2), count as known only to
@@ -118,12 +118,12 @@ def _rounded_up(value: float) -> Fraction:
     return Fraction(int(value * _STEP) + 1, _STEP)
 
 
-def histogram(relation: str) -> int:
+def histogram_sensitivity(relation: str) -> Fraction:
     """L1 sensitivity of the histogram to one row, and its squared L2 sensitivity: they are equal.
 
     A row is in one cell. Replaced, it leaves one and enters another: 2. Added or removed: 1.
     """
-    return 1 if relation == "add-remove" else 2
+    return Fraction(1 if relation == "add-remove" else 2)
 
 
 def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
@@ -133,9 +133,9 @@ def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> 
     -----
     Let a row be (d, r, v), v = (1, v~), |v~|_1 <= B - 1. For two rows the difference is
     |d - d'| + |r - r'| + |r v~ - r' v~'|_1 <= |d - d'| + |r - r'| + (|r| + |r'|) (B - 1), which is convex in
-    ((d, r), (d', r')) and so largest at corners of the polygon; reached by v~' = -v~, or v~' = v~ where r and r'
-    differ in sign, at a corner of the cube or the ball. One row alone: d + |r| B. An absent row is
-    (0, 0, .): where 0 is not a corner, it still lies in the polygon, so replacing covers absence.
+    ((d, r), (d', r')) and so largest at corners of the polygon; reached by v~' = -v~, or v~' = v~ where r and
+    r' differ in sign, at a corner of the cube or the ball. One row alone: d + |r| B. An absent row is (0, 0,
+    .): where 0 is not a corner, it still lies in the polygon, so replacing covers absence.
     """
     rest = Fraction(weights.target + weights.features_l1)
     if relation == "add-remove":
@@ -175,5 +175,5 @@ def l1_curvature(residuals: Residuals, weights: MomentWeights, relation: str) ->
 
 
 def squared_l2_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:
-    """Squared L2 sensitivity of sum w v v', products of different entries counted twice; as `l1_curvature`."""
+    """Squared L2 sensitivity of sum w v v', products of different entries counted twice."""
     return residuals.curvature**2 * squared_l2_moments(weights, relation)

@@ -180,7 +180,9 @@ def plan_rounds(
     if mechanism == "gaussian":
         scale = Fraction(isqrt(ceil(draft.sensitivity(True) / (2 * least_amount))) + 1)
     by_noise = SCALE_BITS - ceil(scale).bit_length()
-    by_sums = min(EXACT.bit_length() - 1 - (BLOCK_ROWS - 1).bit_length(), SUM_BITS - (n_rows - 1).bit_length())
+    by_sums = min(
+        EXACT.bit_length() - 1 - (BLOCK_ROWS - 1).bit_length(), SUM_BITS - (n_rows - 1).bit_length()
+    )
     largest = max(residuals.curvature, *residuals.extent)
     room = min(by_noise, by_sums - ceil(largest - 1).bit_length())
     bits = min(_RESIDUAL_BITS, room // 2)
@@ -188,9 +190,7 @@ def plan_rounds(
     exponent, coarse = min(_EXPONENT, room - bits), min(_EXPONENT, (room - curvature_bits) // 2)
     if min(exponent, coarse, bits) < _FEWEST_BITS:
         raise ValueError("too many rows, or epsilon too small, for censored targets in 64-bit integers.")
-    return replace(
-        draft, exponent=exponent, coarse=coarse, residual_bits=bits, curvature_bits=curvature_bits
-    )
+    return replace(draft, exponent=exponent, coarse=coarse, residual_bits=bits, curvature_bits=curvature_bits)
 
 
 def exact_round(
@@ -214,8 +214,8 @@ def exact_round(
 
     Notes
     -----
-    The parameters are public, or made of released values. Every row is an integer vector whatever the block, and
-    the sums of a block stay below 2^53: the result depends on nothing but the set of rows.
+    The parameters are public, or made of released values. Every row is an integer vector whatever the block,
+    and the sums of a block stay below 2^53: the result depends on nothing but the set of rows.
     """
     grid = replace(rows.grid, exponent=plan.exponent)
     size = grid.size
@@ -254,9 +254,9 @@ def release_round(
 
     Notes
     -----
-    **Privacy**: the sums are integers with the sensitivity that `RoundPlan.sensitivity` proves, whatever theta is;
-    discrete noise makes the release private with `amount`. Rounds around parameters that earlier releases chose
-    compose: their amounts add up.
+    **Privacy**: the sums are integers with the sensitivity that `RoundPlan.sensitivity` proves, whatever
+    theta is; discrete noise makes the release private with `amount`. Rounds around parameters that earlier
+    releases chose compose: their amounts add up.
     """
     events, gradient, matrix = exact_round(rows, plan, theta, with_curvature)
     size = len(theta)
