@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a censored fit released, and what follows: the estimates, their bootstrap, and when they are useless."""
+"""What a censored fit released; from it the estimates, their bootstrap, and when they are useless."""
 
 from dataclasses import dataclass
 
@@ -145,7 +145,7 @@ def censored_warning(release: CensoredRelease, family: Family) -> str | None:
 
 
 def spreads(release: CensoredRelease, family: Family) -> tuple[float, float]:
-    """Return the spread of the slopes, relative to them, and of the 10 % quantile at the centre, in scales."""
+    """Return spreads: of the slopes, relative to them, and of the 10 % quantile at the centre, in scales."""
     replicates, fit = bootstrap_censored(release, _FEW_REPLICATES), release.fit
     misses = np.linalg.norm(replicates.coef - fit.coef, axis=1)
     slopes = float(np.sqrt(np.mean(misses**2)) / max(float(np.linalg.norm(fit.coef)), 1e-300))
