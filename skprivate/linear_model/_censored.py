@@ -31,7 +31,7 @@ _FEWEST_ROUNDS = 3
 _MOST_ROUNDS = 8
 _MIDDLE_SHARE = Fraction(2, 5)
 # The round after a step so short is the last; steps are in standard deviations of the error.
-_SHORT_STEP = 0.2
+_SHORT_STEP = 0.7
 # Also after one shorter than so many times the step that noise alone will make in the last round.
 _NOISY = 4.0
 # A middle round releases the curvature anew where its noise is so small a part of the features' variance.
@@ -255,9 +255,14 @@ class _Fit:
             return _FIRST_SHARE * self._whole
         if done == _MOST_ROUNDS - 1:
             return self._left
-        if done >= _FEWEST_ROUNDS - 1 and self._step < max(_SHORT_STEP, _NOISY * self._noise_step(belief)):
+        if done >= _FEWEST_ROUNDS - 1 and self._arrived(belief):
             return self._left
         return _MIDDLE_SHARE * self._left
+
+    def _arrived(self, belief: Belief) -> bool:
+        """Whether the next step ends within the noise: steps shrink with their square."""
+        noise = self._noise_step(belief)
+        return self._step < max(_NOISY * noise, _SHORT_STEP * np.sqrt(noise))
 
     def _noise_step(self, belief: Belief) -> float:
         """Length of the step that noise alone would make in a round with everything that is left."""

@@ -20,6 +20,8 @@ _FEW_REPLICATES = 100
 # use.
 _LOOSE_SLOPES = 0.4
 _LOOSE_QUANTILE = 0.25
+# How far the rows at risk may be from the normal law of the steps, relative to their variances.
+_MISFIT = 0.06
 # A last step that long has not arrived, in standard deviations of the error.
 _LONG_STEP = 0.6
 # Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
@@ -90,7 +92,9 @@ def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: 
         np.zeros(len(gradient[0])), _information(release), n_replicates, method="eigh"
     )
     events = last.events + _noise(rng, release.mechanism, np.array([last.events_std]), n_replicates)[:, 0]
-    fresh = _symmetric_noise(rng, belief.noise, n_replicates, len(belief.mean))
+    widths = np.sqrt(np.maximum(np.diagonal(belief.covariance), 0.0))
+    std = np.hypot(belief.noise, _MISFIT * np.outer(widths, widths))
+    fresh = _symmetric_noise(rng, std, n_replicates)
     design = rule.design(belief, float(last.theta[1]), belief.covariance + fresh)
     first = len(release.rounds) == 1
     return to_fit(rule.move(design, last.theta, gradient, events, first))
@@ -104,9 +108,9 @@ def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int)
     )
 
 
-def _symmetric_noise(rng: np.random.Generator, std: float, size: int, width: int) -> FloatArray:
+def _symmetric_noise(rng: np.random.Generator, std: FloatArray, size: int) -> FloatArray:
     """Noise of covariances; squares have twice that of products."""
-    upper = np.triu(rng.normal(scale=std, size=(size, width, width)))
+    upper = np.triu(rng.normal(size=(size, *std.shape)) * std)
     return upper + np.swapaxes(upper, 1, 2)
 
 

@@ -41,9 +41,7 @@ def extreme_rows(weights):
 def gradients(residuals, weights):
     """(event, residual times v) at all corners, and nothing."""
     rows = extreme_rows(weights)
-    parts = [
-        np.column_stack([np.full(len(rows), event), float(r) * rows]) for event, r in residuals.corners
-    ]
+    parts = [np.column_stack([np.full(len(rows), event), float(r) * rows]) for event, r in residuals.corners]
     return np.vstack(parts)
 
 
