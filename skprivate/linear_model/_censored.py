@@ -31,11 +31,11 @@ _FEWEST_ROUNDS = 3
 _MOST_ROUNDS = 8
 _MIDDLE_SHARE = Fraction(2, 5)
 # The round after a step so short is the last; steps are in standard deviations of the error.
-_SHORT_STEP = 0.7
+_SHORT_STEP = 1.5
 # Also after one shorter than so many times the step that noise alone will make in the last round.
 _NOISY = 4.0
 # A middle round releases the curvature anew where its noise is so small a part of the features' variance.
-_CLEAR = 0.1
+_CLEAR = 0.05
 # Where a row counts as censored: cumulative hazard.
 _CLIP_RANGE = (0.1, 100.0)
 

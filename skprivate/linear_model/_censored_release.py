@@ -21,7 +21,7 @@ _FEW_REPLICATES = 100
 _LOOSE_SLOPES = 0.4
 _LOOSE_QUANTILE = 0.25
 # How far the rows at risk may be from the normal law of the steps, relative to their variances.
-_MISFIT = 0.06
+_MISFIT = 0.05
 # A last step that long has not arrived, in standard deviations of the error.
 _LONG_STEP = 0.6
 # Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
