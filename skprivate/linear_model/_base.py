@@ -260,6 +260,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
 
     def _release_rounds(self, rows: Rows, task: Task, entropy: Any) -> None:
         """Release a histogram and the rounds around it, for targets that may be censored."""
+        event = np.ones(len(rows.y), dtype=bool) if rows.event is None else rows.event
         grid = self._grid(task)
         plan = plan_censored(
             grid,
@@ -275,7 +276,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         name = f"discrete {_NAMES[task.budget.mechanism]} noise on a histogram and on rounds of residuals"
         spent = self._describe_spending(task, entropy.source, name, None, None)
         self._charge(spent)
-        release = fit_censored(plan, rows.X, rows.y, rows.event, entropy)
+        release = fit_censored(plan, rows.X, rows.y, event, entropy)
         self._adopt(release, grid, task, spent)
         times, survival = kaplan_meier(release.histogram)
         self.survival_curve_ = (np.exp(times), survival)
@@ -294,7 +295,9 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
             budget=task.budget,
         )
 
-    def _adopt(self, release: MomentRelease, grid: MomentGrid, task: Task, spent: PrivacySpent) -> None:
+    def _adopt(
+        self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: Task, spent: PrivacySpent
+    ) -> None:
         """Take over a release and post-process it."""
         self.family_, self.log_target_ = task.family, task.log_target
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
@@ -405,7 +408,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         """Confidence interval of the scale, of shape (2,)."""
         # The noise is added to squares: their errors are even where those of the scale are not.
         squares = _pivotal(self.scale_**2, self.replicates_[:, 1] ** 2)
-        low, high = (bound * self.grid_.y_half for bound in self._scaled_scale_bounds())
+        low, high = (bound * self.grid_.y_half for bound in self._scaled_scale_bounds(self.grid_))
         return np.sqrt(np.clip(squares, low**2, high**2))
 
 
