@@ -4,8 +4,8 @@ B10 life of a fleet that is still running
 =========================================
 
 A maker of pumps wants to know by when a tenth of them fail, how that depends on their load, and a bound that
-holds. Its data are a table of 200,000 machines of its customers, of which 5 % have failed so far. The
-machines are simulated, so that their B10 life is known here.
+holds. Its data are a table of a million machines of its customers, of which 5 % have failed so far. The
+machines are simulated, so that their B10 life is known.
 """
 
 # %%
@@ -24,7 +24,7 @@ skprivate.set_config(strict=True)
 names = ["load", "temperature", "starts", "altitude", "salinity"]
 coef, intercept, scale = np.array([-0.6, -0.3, -0.2, 0.0, 0.1]), np.log(20.0), 0.5
 X, y = make_location_scale(
-    200_000, 5, coef=coef, intercept=intercept, scale=scale, censoring=0.95, random_state=0
+    1_000_000, 5, coef=coef, intercept=intercept, scale=scale, censoring=0.95, random_state=0
 )
 print(f"{1 - y['event'].mean():.1%} of the machines still run; the oldest is {y['time'].max():.1f} years old")
 
@@ -87,7 +87,7 @@ times, survival = model.survival_curve_
 figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
 axis.step(*kaplan_meier(y["time"], y["event"]), where="post", color="black", label="exact, not private")
 axis.step(times, survival, where="post", label="private, epsilon 1")
-axis.set(xlabel="years", ylabel="share still running", xlim=(0, y["time"].max()), ylim=(None, 1.005))
+axis.set(xlabel="years", ylabel="share still running", xlim=(0, y["time"].max()), ylim=(0.8, 1.005))
 axis.legend(fontsize=8)
 plt.show()
 

@@ -40,9 +40,9 @@ print(f"{len(X)} engines to learn from, {len(X_test)} to test, lifetimes bounded
 # Error against epsilon
 # ---------------------
 # Relative errors of the predicted medians, over 50 releases at every epsilon; the noise is not seeded, so
-# figures move a little from run to run. An estimator warns when its released values alone cannot rule out that
-# a constant does as well; the share of such releases stands beside. It knows the noise and not the test set,
-# so it errs on the safe side.
+# figures move a little from run to run. An estimator warns when its released values alone cannot rule out
+# that a constant does as well; the share of such releases stands beside. It knows the noise and not the test
+# set, so it errs on the safe side.
 def relative_error(lifetimes):
     return np.abs(np.asarray(lifetimes) / y_test - 1)
 

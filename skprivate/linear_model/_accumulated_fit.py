@@ -15,8 +15,6 @@ from ._grid import SCALE_BITS
 from ._noise_plan import Budget
 from ._release import MomentPlan, Neighbours, plan_moments
 
-_NAMES = {"laplace": "Laplace", "gaussian": "Gaussian"}
-
 
 class Moments(Protocol):
     """What a fit needs of an accumulator."""
@@ -57,14 +55,13 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     )
     entropy = check_entropy(estimator.random_state)
     release_plan = _plan_release(plan, neighbours, budget)
-    mechanism = f"discrete {_NAMES[budget.mechanism]} noise on moments"
-    spent = estimator._describe_spending(task, grid, entropy.source, mechanism)
+    spent = estimator._describe_moments(task, release_plan.unit, entropy.source)
     estimator._charge(spent)
     estimator.n_features_in_ = grid.n_features
     if moments.feature_names is not None:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
     estimator._adopt(release_plan.release(moments._take_exact(), entropy), grid, task, spent)
-    estimator._warn_if_useless()
+    estimator._warn_if_useless(user_frame=4)
     return estimator
 
 

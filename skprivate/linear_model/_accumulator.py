@@ -95,8 +95,7 @@ class MomentAccumulator:
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate import DPLogLocationScaleRegressor
-    >>> from skprivate.linear_model._accumulator import MomentAccumulator
+    >>> from skprivate import DPLogLocationScaleRegressor, MomentAccumulator
     >>> rng = np.random.default_rng(0)
     >>> moments = MomentAccumulator(([0.0], [10.0]), (10, 20000), n_max=100_000)
     >>> for day in range(5):

@@ -2,7 +2,7 @@
 """The public side of an accumulator: what rows become, how many there may be, how they are weighted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
 from numbers import Real
@@ -12,19 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..utils import check_bounds, check_int, check_positive
-from ._accumulate import EXACT
+from ._accumulate import EXACT, check_room
 from ._base import check_target_bounds
 from ._families import family_of
 from ._grid import SCALE_BITS, MomentGrid, choose_exponent
+from ._noise_plan import Budget
+from ._release import Neighbours, largest_scale
 from ._targets import is_structured, read_target
+from ._weights import moment_weights
 
 FloatArray = NDArray[np.float64]
 
 # Steps in which weights are counted, up to the cap. Products of features lose half as many bits.
 WEIGHT_STEPS = 2**12
 LARGEST_CAP = 2**20
-# The grid is fixed before epsilon is known: the noise will fit 64-bit integers down to about 1/1000.
-NOISE_ROOM = 2**10
+# The grid is fixed before epsilon is known; at this one the noise still fits 64-bit integers.
+LEAST_EPSILON = Fraction(1, 1000)
 # Rows that a block may at least have, for speed.
 LEAST_BLOCK = 2**7
 
@@ -118,13 +121,14 @@ class AccumulatorPlan:
         lower, upper = _check_features(bounds_X, norm, features)
         weights = None if max_sample_weight is None else RowWeights.of(max_sample_weight)
         largest = weights.largest if weights else 1
+        order = None if norm is None else 1 if mechanism == "laplace" else 2
         grid = MomentGrid(
             lower=lower,
             upper=upper,
             target=(float(np.log(low)), float(np.log(high))) if log_target else (low, high),
-            exponent=_exponent(len(lower) + 2, n_max, largest, max_rows_per_group or 1),
+            exponent=_exponent(n_max, largest, max_rows_per_group or 1, len(lower), mechanism, order),
             x_norm=norm,
-            norm_order=None if norm is None else 1 if mechanism == "laplace" else 2,
+            norm_order=order,
         )
         return cls(
             grid=grid,
@@ -194,6 +198,9 @@ class AccumulatorPlan:
             max_rows_per_group=values["max_rows_per_group"],
             features=None,
         )
+        # Another version may choose another step.
+        check_room(plan.n_max, grid.exponent, plan.largest_weight)
+        plan = replace(plan, grid=replace(plan.grid, exponent=grid.exponent))
         if plan.to_dict() != values:
             raise ValueError("its grid is not the one that its parameters make")
         return plan
@@ -233,9 +240,26 @@ def _count_columns(bounds: Any) -> int:
     return counts.pop()
 
 
-def _exponent(size: int, n_max: int, largest: int, rows_per_unit: int) -> int:
+def _exponent(
+    n_max: int, largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
+) -> int:
     """Finest grid whose sums, noise and blocks are safe; from public numbers alone."""
-    # Both mechanisms need less than the squared L1 norm of a row, over epsilon.
-    scale = Fraction(min((size + 1) ** 2 * rows_per_unit * largest * NOISE_ROOM, 2**SCALE_BITS))
+    # Without a norm the grid is the same for both mechanisms, and the release may use either.
+    mechanisms = ("laplace", "gaussian") if norm_order is None else (mechanism,)
+    scale = max(_noise_scale(largest, rows_per_unit, n_features, name, norm_order) for name in mechanisms)
     block_bits = (EXACT // (LEAST_BLOCK * largest)).bit_length() - 1
-    return min(choose_exponent(n_max * largest, scale), block_bits // 2)
+    return min(choose_exponent(n_max * largest, min(scale, Fraction(2**SCALE_BITS))), block_bits // 2)
+
+
+def _noise_scale(
+    largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
+) -> Fraction:
+    """Scale of the noise at the least epsilon that a plan bears, in units of a weight's step."""
+    neighbours = Neighbours(
+        weights=moment_weights(n_features, mechanism, norm_order),
+        rows_per_unit=rows_per_unit,
+        max_weight=Fraction(largest),
+    )
+    # Rho comes to more than epsilon where delta is above 1e-10.
+    amount = LEAST_EPSILON if mechanism == "laplace" else LEAST_EPSILON**2 / 100
+    return largest_scale(neighbours, Budget(mechanism, amount, LEAST_EPSILON, Fraction(0)))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What every private log-location-scale regressor shares: public bounds, one budget, free post-processing."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +20,7 @@ from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
+from ..utils._fit import warn_after_release
 from ._accumulate import exact_gram
 from ._families import Family, family_of
 from ._grid import MANY_ROWS, MomentGrid
@@ -251,8 +251,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         grid = self._grid(task)
         plan = plan_moments(grid, task.neighbours, task.budget)
         gram = exact_gram(grid, rows.X, rows.y)
-        mechanism = f"discrete {_NAMES[task.budget.mechanism]} noise on moments"
-        spent = self._describe_spending(task, grid, entropy.source, mechanism)
+        spent = self._describe_moments(task, plan.unit, entropy.source)
         self._charge(spent)
         self._adopt(plan.release(gram, entropy), grid, task, spent)
 
@@ -291,12 +290,25 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         low, high = check_scale_bounds(self.scale_bounds)
         return low / self.grid_.y_half, high / self.grid_.y_half
 
-    def _warn_if_useless(self) -> None:
+    def _warn_if_useless(self, user_frame: int = _USER_FRAME) -> None:
         reason = constant_wins(self.release_, self._scaled_fit)
         if reason:
-            warnings.warn(f"{type(self).__name__}: {reason}", UtilityWarning, stacklevel=_USER_FRAME)
+            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning, user_frame)
 
-    def _describe_spending(self, task: Task, grid: MomentGrid, source: Any, mechanism: str) -> PrivacySpent:
+    def _describe_moments(self, task: Task, unit: Fraction, source: Any) -> PrivacySpent:
+        """Return the statement on a release of moments; sensitivity and noise are those of weight 1."""
+        name = _NAMES[task.budget.mechanism]
+        if task.budget.mechanism == "laplace":
+            sensitivity: Any = task.neighbours.l1 * unit
+            scale: Any = sensitivity / task.budget.amount
+        else:
+            squared = task.neighbours.squared_l2 * unit**2
+            sensitivity, scale = _root(squared), _root(squared / (2 * task.budget.amount))
+        return self._describe_spending(task, source, f"discrete {name} noise on moments", sensitivity, scale)
+
+    def _describe_spending(
+        self, task: Task, source: Any, mechanism: str, sensitivity: Any, scale: Any
+    ) -> PrivacySpent:
         """Return the statement on one fit."""
         grouped = task.neighbours.grouped
         seeded = (
@@ -304,7 +316,6 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         )
         reasons = (*task.leaks, *seeded)
         declared = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
-        sensitivity, scale = _on_grid(task, grid)
         return PrivacySpent(
             mechanism=mechanism,
             epsilon=task.budget.epsilon,
@@ -382,14 +393,9 @@ def check_scale_bounds(bounds: Any) -> tuple[float, float]:
     return float(lower[0]), float(upper[0])
 
 
-def _on_grid(task: Task, grid: MomentGrid) -> tuple[Fraction | int, Fraction | int]:
-    """Sensitivity and noise on the grid, for a moment of weight 1."""
-    unit = 4**grid.exponent
-    if task.budget.mechanism == "laplace":
-        sensitivity = task.neighbours.l1 * unit
-        return sensitivity, sensitivity / task.budget.amount
-    squared = task.neighbours.squared_l2 * unit**2
-    return isqrt(ceil(squared) - 1) + 1, isqrt(ceil(squared / (2 * task.budget.amount)) - 1) + 1
+def _root(square: Fraction) -> int:
+    """Square root, rounded up."""
+    return isqrt(ceil(square) - 1) + 1
 
 
 def _pivotal(estimate: Any, replicates: FloatArray) -> FloatArray:

@@ -216,7 +216,7 @@ def pack_ball(
     least bound^2; and one that has passed 2^53 never falls below it again, since rounding is monotone.
     """
     cdef:
-        Py_ssize_t n = X.shape[0], d = X.shape[1], width = out.shape[1], i, j
+        Py_ssize_t n = X.shape[0], d = X.shape[1], width = out.shape[1], i
         Py_ssize_t reach = (d + LANES - 1) // LANES * LANES
         const real_t* x = &X[0, 0]
         const double* c = &center[0]
@@ -231,15 +231,13 @@ def pack_ball(
         for i in range(LANES):
             sums[i] = 0
         for i in range(n):
-            # Beyond d the scale is 0, and so is the scaled value: it adds nothing to a norm.
+            # Beyond d the scale is 0, and so is what lanes put there: it adds nothing to a norm.
             if (n - i) * d >= reach:
                 scale_lanes(x, d, c, s, FAR, False, v, sums)
                 factor = ball_factor(v, d, bound, squares)
                 size = round_lanes(v, d, factor, bound, squares, packed)
             else:
                 scale_values(x, d, c, s, FAR, False, v, sums)
-                for j in range(d, reach):
-                    v[j] = 0
                 factor = ball_factor(v, d, bound, squares)
                 size = round_values(v, d, factor, bound, squares, packed)
             if size > limit:

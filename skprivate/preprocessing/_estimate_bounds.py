@@ -2,7 +2,6 @@
 """Bounds of columns that nobody knows: read from private rows through a noisy histogram, and paid for."""
 
 import math
-import warnings
 from fractions import Fraction
 from numbers import Real
 from typing import Any
@@ -13,10 +12,12 @@ from sklearn.utils.validation import check_array
 
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..base import SHARED_CONSTRAINTS, without_private_text
+from ..exceptions import UtilityWarning
 from ..noise import DiscreteLaplaceMechanism, check_entropy
 from ..noise._quantise import grid_exponent
 from ..utils import check_epsilon, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+from ..utils._fit import warn_after_release
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -94,7 +95,7 @@ def estimate_bounds(
 
     Warns
     -----
-    UserWarning
+    UtilityWarning
         In some column nothing stands out of the noise: its bounds are the widest of the grid, -2^100 and
         2^100, and of little use. Told from released counts alone.
 
@@ -198,11 +199,11 @@ def read_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float)
     lower, upper = np.array(pairs).T
     useless = np.flatnonzero(~stands_out.any(axis=1)).tolist()
     if useless:
-        warnings.warn(
+        warn_after_release(
             f"No value stands out of the noise in column {', '.join(map(str, useless))}: the widest bounds "
             f"were taken, 2^{_OCTAVES} either way. It takes a larger epsilon, more rows or public knowledge.",
-            UserWarning,
-            stacklevel=_USER_FRAME,
+            UtilityWarning,
+            _USER_FRAME,
         )
     return lower, upper
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Exact moments: the kernels against NumPy, and nothing but the set of rows matters."""
 
+import subprocess
+import sys
 from fractions import Fraction
 from unittest import mock
 
@@ -142,6 +144,31 @@ def test_lanes_stay_inside_the_table(d, kwargs):
         np.testing.assert_array_equal(out[:n, d], reference_rows(make_grid(d), X[:n], y[:n])[:, d])
 
 
+GUARDED = """
+import ctypes, mmap
+import numpy as np
+from skprivate.linear_model._accumulate import exact_gram
+from skprivate.linear_model._grid import MomentGrid
+
+pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(start + mmap.PAGESIZE), mmap.PAGESIZE, 0) == 0
+for dtype in (np.float64, np.float32):
+    values = np.frombuffer(pages, dtype=dtype, count=mmap.PAGESIZE // np.dtype(dtype).itemsize)
+    for d in range(1, 10):
+        for options in ({}, {"x_norm": 1.0, "norm_order": 1}, {"x_norm": 1.0, "norm_order": 2}):
+            grid = MomentGrid(lower=-np.ones(d), upper=np.ones(d), target=(-1.0, 1.0), exponent=9, **options)
+            for n in range(1, 9):
+                exact_gram(grid, values[len(values) - n * d :].reshape(n, d), np.zeros(n))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="protects a page by a call of Linux's")
+def test_nothing_is_read_beyond_the_table():
+    """The table ends where a page ends, and the next one may not be read."""
+    subprocess.run([sys.executable, "-c", GUARDED], check=True)
+
+
 @pytest.mark.parametrize("kwargs", [{}, {"x_norm": 4.0, "norm_order": 1}, {"x_norm": 4.0, "norm_order": 2}])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -200,14 +227,21 @@ def test_order_and_blocks_do_not_matter(seed, d, n, rows):
         np.testing.assert_array_equal(repeated, weighted)
 
 
+@pytest.mark.parametrize("weight", [None, 3])
 @pytest.mark.parametrize("d", [3, 60])
-def test_sums_are_exact_beyond_what_float64_holds(d):
-    """All rows at one corner: every block sum is as large as it may be, and the total far above 2^53."""
-    grid, n = make_grid(d), 20_001
-    X, y = np.tile(grid.upper, (n, 1)), np.full(n, 9.0)
+def test_sums_are_exact_beyond_what_float64_holds(d, weight):
+    """An odd number of odd integers next to the corner: blocks as large as may be, an odd sum above 2^53."""
+    grid, n = make_grid(d, 20 if weight is None else 19), 20_001
+    near = 1 - 0.5 / 2**grid.exponent
+    X, y = np.tile(grid.center + near * grid.half, (n, 1)), np.full(n, grid.y_center + near * grid.y_half)
     rows = packed(grid, X[:1], y[:1])
-    np.testing.assert_array_equal(exact_gram(grid, X, y), n * reference_gram(rows))
-    assert n * 4**20 > 2**53
+    assert (rows[0, :-1] == 2**grid.exponent - 1).all()
+    expected = n * (weight or 1) * reference_gram(rows)
+    assert expected[1, 1] > 2**53
+    steps = None if weight is None else np.full(n, float(weight))
+    for block_rows in (None, 1000, n):
+        gram = exact_gram(grid, X, y, steps, weight or 1, block_rows=block_rows)
+        np.testing.assert_array_equal(gram, expected)
 
 
 def test_float32_and_other_numbers_are_what_they_stand_for():

@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from sklearn.linear_model import LinearRegression
 
 from skprivate import DPLogLocationScaleRegressor, PrivacyLedger
-from skprivate.exceptions import BudgetExceededError
+from skprivate.exceptions import BudgetExceededError, UtilityWarning
 from skprivate.linear_model import DPSEVRegressor
 from skprivate.linear_model._accumulate import check_room, exact_gram
 from skprivate.linear_model._accumulator import MomentAccumulator
@@ -378,7 +378,10 @@ CHANGES = {
     "format": lambda s: s.update(format="other"),
     "a field more": lambda s: s.update(more=1),
     "a field less": lambda s: s.pop("target"),
-    "finer grid": lambda s: s["plan"]["grid"].update(exponent=19),
+    "another grid": lambda s: s["plan"]["grid"].update(exponent=s["plan"]["grid"]["exponent"] - 1),
+    "grid without room": lambda s: (s["plan"]["grid"].update(exponent=27), s["plan"].update(n_max=1000)),
+    "half an exponent": lambda s: s["plan"]["grid"].update(exponent=1.5),
+    "no exponent": lambda s: s["plan"]["grid"].update(exponent=-1),
     "bounds": lambda s: s["plan"]["grid"].update(lower=[5.0, 0.0, 0.0]),
     "order of the norm": lambda s: s["plan"]["grid"].update(norm_order=2),
     "distribution": lambda s: s["plan"].update(distribution="sev"),
@@ -403,6 +406,12 @@ def test_changed_bytes_are_refused(rows, change):
     with pytest.raises(ValueError, match="no bytes of an accumulator") as caught:
         MomentAccumulator.from_bytes(resealed(data, CHANGES[change]))
     assert caught.value.__context__ is None
+
+
+def test_plausible_changes_do_not_fit_the_checksum(rows):
+    data = make(target="hours").update(*rows).to_bytes()
+    with pytest.raises(ValueError, match="no bytes of an accumulator"):
+        MomentAccumulator.from_bytes(data.replace(b'"hours"', b'"weeks"'))
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -465,7 +474,6 @@ def test_moments_are_released_once(rows):
     assert "released" in repr(accumulator)
 
 
-@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 def test_a_refused_release_loses_nothing(rows, tmp_path):
     accumulator = make().update(*rows)
     state, ledger = accumulator.to_bytes(), PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
@@ -473,6 +481,7 @@ def test_a_refused_release_loses_nothing(rows, tmp_path):
         (BudgetExceededError, DPLogLocationScaleRegressor(epsilon=2.0, ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(epsilon=-1.0, ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(epsilon=1e-9, ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(epsilon=1e-5, ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(epsilon=1e-300, ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(mechanism="gaussian", ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(bounds_X=(-3, 3), ledger=ledger)),
@@ -486,7 +495,8 @@ def test_a_refused_release_loses_nothing(rows, tmp_path):
             accumulator.release(estimator)
         assert accumulator.to_bytes() == state
     assert ledger.spent()[0] == 0
-    accumulator.release(DPLogLocationScaleRegressor(bounds_X=BOUNDS_X, bounds_y=BOUNDS_Y, ledger=ledger))
+    with pytest.warns(UtilityWarning):
+        accumulator.release(DPLogLocationScaleRegressor(bounds_X=BOUNDS_X, bounds_y=BOUNDS_Y, ledger=ledger))
     assert ledger.spent()[0] == 1
 
 
@@ -518,11 +528,17 @@ def test_weights_and_groups_make_the_size_private(rows):
     assert released.privacy_spent_.max_rows_per_unit == 2
 
 
-@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
-def test_a_laplace_release_at_a_small_epsilon_fits(rows):
-    d = 40
-    accumulator = MomentAccumulator((np.zeros(d), np.ones(d)), (1, 2), 10**9, max_sample_weight=1.0)
-    accumulator.update(np.zeros((5, d)), np.ones(5)).release(DPLogLocationScaleRegressor(epsilon=0.002))
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "options", [{}, {"x_norm": 1.0}, {"max_sample_weight": 1.0}, {"max_rows_per_group": 9}]
+)
+@pytest.mark.parametrize("d", [1, 40])
+def test_the_noise_of_a_small_epsilon_fits(mechanism, options, d):
+    accumulator = MomentAccumulator((np.zeros(d), np.ones(d)), (1, 2), 10, mechanism=mechanism, **options)
+    delta = 1e-6 if mechanism == "gaussian" else 0.0
+    estimator = DPLogLocationScaleRegressor(epsilon=0.002, delta=delta, mechanism=mechanism)
+    with pytest.warns(UtilityWarning):
+        accumulator.update(np.zeros((5, d)), np.ones(5)).release(estimator)
 
 
 @pytest.mark.parametrize(

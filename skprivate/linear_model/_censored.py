@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Private estimation from censored times: a histogram, then Newton rounds around its fit."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..noise import check_entropy
+from ._belief import Belief, StepRule, length_of
+from ._censored_release import CensoredRelease
+from ._families import Family
+from ._grid import MANY_ROWS, MomentGrid
+from ._histogram import HistogramRelease, count_bins, fit_histogram, tilt_of
+from ._newton_sensitivity import histogram_sensitivity, residuals_of
+from ._noise_plan import Budget, plan_gaussian, plan_laplace
+from ._release import Neighbours
+from ._rounds import Round, RoundPlan, Rows, plan_rounds, release_round
+from ._sensitivity import of_units
+
+FloatArray = NDArray[np.float64]
+
+# Shares of the budget: the histogram, and of what is left, the first round and (of a given number) the last.
+HISTOGRAM_SHARE = Fraction(1, 5)
+_FIRST_SHARE = Fraction(3, 8)
+_LAST_SHARE = Fraction(3, 8)
+# Rounds when their number is chosen by released values; a middle one takes so much of what is left.
+_FEWEST_ROUNDS = 3
+_MOST_ROUNDS = 8
+_MIDDLE_SHARE = Fraction(2, 5)
+# The round after a step so short is the last; steps are in standard deviations of the error.
+_SHORT_STEP = 1.5
+# Also after one shorter than so many times the step that noise alone will make in the last round.
+_NOISY = 4.0
+# A middle round releases the curvature anew where its noise is so small a part of the features' variance.
+_CLEAR = 0.05
+# Where a row counts as censored: cumulative hazard.
+_CLIP_RANGE = (0.1, 100.0)
+
+
+@dataclass(frozen=True, eq=False)
+class CensoredPlan:
+    """Everything public about a censored fit, settled before a row is looked at.
+
+    Attributes
+    ----------
+    grid : MomentGrid
+    family : Family
+    budget : Budget
+    neighbours : Neighbours
+    rounds : RoundPlan
+    n_newton : int or None
+        None: by released values.
+    regularization : str
+        "none": the noise in the curvature is not shrunk.
+    limits : tuple of two floats
+        Least and greatest theta_1.
+    """
+
+    grid: MomentGrid
+    family: Family
+    budget: Budget
+    neighbours: Neighbours
+    rounds: RoundPlan
+    n_newton: int | None
+    regularization: str
+    limits: tuple[float, float]
+
+
+def plan_censored(
+    grid: MomentGrid,
+    family: Family,
+    budget: Budget,
+    neighbours: Neighbours,
+    *,
+    n_newton: Any = "auto",
+    weight_clip: float = 1.0,
+    regularization: str = "floor",
+    scale_bounds: tuple[float, float] = (1e-3, 10.0),
+    n_rows: int = MANY_ROWS,
+) -> CensoredPlan:
+    """Settle everything public about a censored fit; its whole cost is `budget`.
+
+    Parameters
+    ----------
+    grid : MomentGrid
+        Bounds; its exponent is not used.
+    family : Family
+    budget : Budget
+    neighbours : Neighbours
+    n_newton : "auto" or int, default="auto"
+        Number of rounds.
+    weight_clip : float, default=1.0
+        Cumulative hazard at which a row counts as censored, from 0.1 to 100. (No bound is needed for logistic
+        errors, and it has no effect.)
+    regularization : str, default="floor"
+        "none": the noise in the curvature is not shrunk.
+    scale_bounds : tuple of two floats, default=(1e-3, 10.0)
+        In scaled units.
+    n_rows : int, default=2**32
+        Largest number of rows.
+
+    Raises
+    ------
+    ValueError
+        `n_newton` or `weight_clip` is out of range; too many rows, or epsilon too small.
+    """
+    count = None if isinstance(n_newton, str) and n_newton == "auto" else n_newton
+    if count is not None and (
+        isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1
+    ):
+        raise ValueError("n_newton must be 'auto' or an int of at least 1.")
+    if not _CLIP_RANGE[0] <= weight_clip <= _CLIP_RANGE[1]:
+        raise ValueError("weight_clip must be between 0.1 and 100.")
+    shares = _least_shares() if count is None else _shares(int(count))
+    least = min(shares) * (1 - HISTOGRAM_SHARE) * budget.amount
+    rounds = plan_rounds(neighbours, residuals_of(family, weight_clip), budget.mechanism, n_rows, least)
+    low, high = scale_bounds
+    limits = (1.0 / high, 1.0 / low)
+    count = None if count is None else int(count)
+    return CensoredPlan(grid, family, budget, neighbours, rounds, count, regularization, limits)
+
+
+def _shares(count: int) -> list[Fraction]:
+    """Shares of the rounds' budget for a given number of rounds."""
+    if count <= 2:
+        return [Fraction(1, count)] * count
+    middle = (1 - _FIRST_SHARE - _LAST_SHARE) / (count - 2)
+    return [_FIRST_SHARE, *[middle] * (count - 2), _LAST_SHARE]
+
+
+def _least_shares() -> list[Fraction]:
+    """Shares of the rounds' budget when their number turns out the greatest."""
+    shares = [_FIRST_SHARE]
+    while len(shares) < _MOST_ROUNDS - 1:
+        shares.append(_MIDDLE_SHARE * (Fraction(1) - sum(shares)))
+    return [*shares, Fraction(1) - sum(shares)]
+
+
+def fit_censored(
+    plan: CensoredPlan, X: ArrayLike, time: ArrayLike, event: ArrayLike, entropy: Any = None
+) -> CensoredRelease:
+    """Release a histogram and the Newton rounds around its fit.
+
+    The log likelihood of a row with standardised error u = theta . z has the derivative r z + d e_1 /
+    theta_1, with r its residual and d its event. A round releases the sum of r z, the number of events, and
+    at times the curvature, around parameters that earlier rounds chose. A row whose cumulative hazard passes
+    the clip counts as censored there: unlike clipped weights, this leaves the residual's mean at 0 under the
+    model, for every clip, so that rounds lead to consistent estimates.
+
+    Parameters
+    ----------
+    plan : CensoredPlan
+    X : array-like of shape (n, n_features)
+        In the units of the bounds.
+    time : array-like of shape (n,)
+        On the scale of the model: log times.
+    event : array-like of bool of shape (n,)
+        False where the time is censored.
+    entropy : None, int, Generator or Entropy, default=None
+        See `check_entropy`.
+
+    Returns
+    -------
+    release : CensoredRelease
+
+    Raises
+    ------
+    ValueError
+        A value is NaN or infinite (the message does not say which).
+
+    Notes
+    -----
+    **Privacy**: a fifth of the budget goes to the histogram; its fit, the number of rounds, their shares and
+    where each is taken depend on released values only. The amounts are positive and add up to the budget
+    whatever they are, so the whole is private with the budget: with a fixed total this holds, for pure
+    differential privacy and for zCDP, although earlier outputs choose the amounts.
+    """
+    source = check_entropy(entropy)
+    rows = Rows(
+        plan.grid,
+        np.asarray(X),
+        np.ascontiguousarray(time, dtype=np.float64),
+        np.ascontiguousarray(event, dtype=np.bool_).view(np.uint8),
+    )
+    return _Fit(plan, rows, release_histogram(plan, rows, source)).run(source)
+
+
+def release_histogram(plan: CensoredPlan, rows: Rows, entropy: Any) -> HistogramRelease:
+    """Release the counts by time and event for a fifth of the budget.
+
+    Notes
+    -----
+    **Privacy**: the sensitivity is that of `histogram_sensitivity` times the rows of a unit (their square,
+    for Gaussian noise); the noise is discrete.
+    """
+    amount = HISTOGRAM_SHARE * plan.budget.amount
+    counts = count_bins(rows.grid, rows.time, rows.event)
+    squared = plan.budget.mechanism == "gaussian"
+    one = histogram_sensitivity(plan.neighbours.relation)
+    sensitivity = of_units(one, plan.neighbours.rows_per_unit, squared=squared)
+    planner = plan_gaussian if squared else plan_laplace
+    noise = planner([Fraction(1)], np.zeros(counts.shape, dtype=np.intp), sensitivity, amount)
+    noisy = noise.randomize(counts, entropy).astype(np.float64)
+    return HistogramRelease(noisy, float(noise.std[0, 0]), rows.grid.target)
+
+
+class _Fit:
+    """The state between rounds; everything in it but the rows is released or public."""
+
+    def __init__(self, plan: CensoredPlan, rows: Rows, histogram: HistogramRelease) -> None:
+        self.plan, self._rows, self._histogram = plan, rows, histogram
+        location, scale = fit_histogram(histogram, plan.family)
+        slope = float(np.clip(1.0 / scale, *plan.limits))
+        tilt = tilt_of(histogram, plan.family, location, scale)
+        self.rule = StepRule.of(
+            plan.family, plan.rounds.residuals, tilt, slope, plan.regularization, plan.limits
+        )
+        self.theta = np.zeros(plan.grid.size)
+        self.theta[:2] = -location * slope, slope
+        self.rounds: list[Round] = []
+        self.belief: Belief | None = None
+        self._whole = self._left = (1 - HISTOGRAM_SHARE) * plan.budget.amount
+        self._step = np.inf
+
+    def run(self, entropy: Any) -> CensoredRelease:
+        """Release rounds until nothing of the budget is left."""
+        belief = None
+        while belief is None or self._left > 0:
+            amount = self._next_amount(belief)
+            self._left -= amount
+            curvature = belief is None or (self._left > 0 and self._curvature_pays(belief, amount))
+            new = release_round(self._rows, self.plan.rounds, self.theta, amount, curvature, entropy)
+            belief = self.rule.believe(belief, self.rounds[-1] if self.rounds else None, new)
+            self._move(belief, new)
+        return CensoredRelease(
+            self._histogram, tuple(self.rounds), belief, self.rule, self.theta, self.plan.budget.mechanism
+        )
+
+    def _move(self, belief: Belief, new: Round) -> None:
+        design = self.rule.design(belief, float(new.theta[1]))
+        moved = self.rule.move(design, new.theta, new.gradient, np.array(new.events), not self.rounds)
+        self.rounds.append(new)
+        self._step = float(length_of(design, moved - new.theta))
+        self.theta = moved
+
+    def _next_amount(self, belief: Belief | None) -> Fraction:
+        """Everything that is left once steps have become short; before, a share."""
+        done = len(self.rounds)
+        if self.plan.n_newton is not None:
+            return _shares(self.plan.n_newton)[done] * self._whole
+        if belief is None:
+            return _FIRST_SHARE * self._whole
+        if done == _MOST_ROUNDS - 1:
+            return self._left
+        if done >= _FEWEST_ROUNDS - 1 and self._arrived(belief):
+            return self._left
+        return _MIDDLE_SHARE * self._left
+
+    def _arrived(self, belief: Belief) -> bool:
+        """Whether the next step ends within the noise: steps shrink with their square."""
+        noise = self._noise_step(belief)
+        return self._step < max(_NOISY * noise, _SHORT_STEP * np.sqrt(noise))
+
+    def _noise_step(self, belief: Belief) -> float:
+        """Length of the step that noise alone would make in a round with everything that is left."""
+        rounds = self.plan.rounds
+        noise = rounds.noise(len(self.theta), self._left, False).std[2:]
+        noise /= 2.0 ** (rounds.exponent + rounds.residual_bits) * belief.total
+        information = np.array(self.rule.design(belief, float(self.theta[1])).covariance)
+        information[0, 0] += 1.0 / self.theta[1] ** 2
+        return float(np.sqrt(np.diagonal(np.linalg.inv(information)) @ noise**2))
+
+    def _curvature_pays(self, belief: Belief, amount: Fraction) -> bool:
+        """Whether a middle round can tell the curvature anew, almost free of noise."""
+        rounds = self.plan.rounds
+        # The least noise is that of products of features.
+        noise = rounds.noise(len(self.theta), amount, True).std[len(self.theta) + 1 :].min()
+        noise /= 2.0 ** (2 * rounds.coarse + rounds.curvature_bits)
+        variance = np.diagonal(belief.covariance)[1:].mean()
+        return bool(noise / belief.total < _CLEAR * variance)

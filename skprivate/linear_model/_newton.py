@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a released round to the next parameters: post-processing, in stacks for the bootstrap."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+# Least share of it that is believed: less makes steps long.
+_LEAST_SPREAD = 0.15
+# A feature lies in [-1, 1].
+_LARGEST_VARIANCE = 0.5
+_ITERATIONS = 40
+_HALVINGS = 30
+_RIDGE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """What is believed about the rows at risk: mean and covariance of (y', x') under the curvature's weights.
+
+    Attributes
+    ----------
+    total : float
+        Sum of the weights.
+    mean : ndarray of shape (D - 1,)
+    covariance : ndarray of shape (..., D - 1, D - 1)
+    tilt : float
+        a > 0: the weights grow as exp(a u). For the SEV law it is 1.
+    """
+
+    total: float
+    mean: FloatArray
+    covariance: FloatArray
+    tilt: float
+
+    def step(
+        self, theta: FloatArray, gradient: FloatArray, events: FloatArray, limits: FloatArray
+    ) -> FloatArray:
+        """Maximise the model of the log likelihood around theta; return the new parameters.
+
+        The model is ``events log(theta_1) + gradient . s`` minus the convex part without its linear term.
+        Where weights are exp(a u), that part is the sum of exp(a u) / a^2, for which a normal law of the rows
+        at risk gives ``total exp(a m . s + a^2 s' V s / 2) / a^2``: a quadratic, the limit of small a, is too
+        short-sighted for the long steps that lead from a fit without features.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (D,)
+        gradient : ndarray of shape (..., D)
+            Sum of residual times z.
+        events : ndarray of shape (...,)
+        limits : ndarray of shape (2,)
+            Least and greatest theta_1.
+        """
+        free = self._maximise(theta, gradient, events, None)
+        slope = np.clip(free[..., 1], *limits)
+        if np.all(slope == free[..., 1]):
+            return free
+        return self._maximise(theta, gradient, events, slope - theta[1])
+
+    def _maximise(
+        self, theta: FloatArray, gradient: FloatArray, events: FloatArray, fixed: FloatArray | None
+    ) -> FloatArray:
+        step = np.zeros_like(gradient)
+        if fixed is not None:
+            step[..., 1] = fixed
+        value, slope, hessian = self._model(step, theta, gradient, events)
+        for _ in range(_ITERATIONS):
+            if fixed is not None:
+                slope[..., 1] = 0.0
+                hessian[..., 1, :] = hessian[..., :, 1] = 0.0
+                hessian[..., 1, 1] = 1.0
+            move = np.linalg.solve(hessian, slope[..., None])[..., 0]
+            gain = np.einsum("...i,...i->...", slope, move)
+            if np.all(gain <= 1e-10 * self.total):
+                break
+            step, (value, slope, hessian) = self._search(step, move, value, theta, gradient, events)
+        return theta + step
+
+    def _search(
+        self,
+        step: FloatArray,
+        move: FloatArray,
+        value: FloatArray,
+        theta: FloatArray,
+        gradient: FloatArray,
+        events: FloatArray,
+    ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
+        """Go along a move as far as the model improves."""
+        length = np.ones(gradient.shape[:-1], dtype=np.float64)
+        for _ in range(_HALVINGS):
+            trial = step + length[..., None] * move
+            found = self._model(trial, theta, gradient, events)
+            worse = ~(found[0] >= value - 1e-12 * np.abs(value))
+            if not worse.any():
+                break
+            length = np.where(worse, 0.5 * length, length)
+        step = np.where(worse[..., None], step, trial)
+        return step, self._model(step, theta, gradient, events)
+
+    def _model(
+        self, step: FloatArray, theta: FloatArray, gradient: FloatArray, events: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Value, slope and minus the Hessian of the model; the value is -inf outside of its domain."""
+        rest, total = step[..., 1:], self.total
+        spread = np.einsum("...ij,...j->...i", self.covariance, rest)
+        along = step[..., 0] + np.einsum("...i,...i->...", self.mean, rest)
+        square = np.einsum("...i,...i->...", rest, spread)
+        mean = np.broadcast_to(np.concatenate([[1.0], self.mean]), gradient.shape)
+        spread = np.concatenate([np.zeros_like(along)[..., None], spread], axis=-1)
+        a = self.tilt
+        factor = np.exp(np.minimum(a * along + 0.5 * a**2 * square, 50.0))
+        convex = (factor - 1.0) / a**2 - along / a
+        pull = factor[..., None] * (mean / a + spread) - mean / a
+        mean = mean + a * spread
+        hessian = np.einsum("...i,...j->...ij", mean, mean)
+        hessian[..., 1:, 1:] += self.covariance
+        hessian *= (total * factor)[..., None, None]
+        scale = np.maximum(theta[1] + step[..., 1], 1e-100)
+        value = events * np.log(scale) + np.einsum("...i,...i->...", gradient, step) - total * convex
+        slope = gradient - total * pull
+        slope[..., 1] += events / scale
+        hessian[..., 1, 1] += events / scale**2
+        # Of no weight but where a step has gone to the end of the range of floats.
+        size = np.einsum("...ii->...", hessian) + 1e-100
+        hessian += _RIDGE * size[..., None, None] * np.eye(gradient.shape[-1])
+        return np.where(theta[1] + step[..., 1] > 0, value, -np.inf), slope, hessian
+
+
+def steady(
+    covariance: FloatArray, noise: float, direction: FloatArray, spread: tuple[float, float]
+) -> FloatArray:
+    """Make a noisy covariance of (y', x') usable for a step.
+
+    Only a preconditioner is needed: where steps end is set by the gradients. So everything that the noise may
+    have made is taken back: products of different features are shrunk toward 0 and squares toward their mean
+    by the noise's share in them (James and Stein); products of the target and a feature are shrunk toward
+    their part along `direction`, the direction in which features with an elliptical law move the target;
+    eigenvalues are floored; the target's variance, and that given the features, are kept within what the
+    model allows.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (..., D - 1, D - 1)
+    noise : float
+        Standard deviation of the noise of a product of two features.
+    direction : ndarray of shape (..., D - 2)
+    spread : tuple of two floats
+        Bounds of the target's variance, and of that given the features.
+    """
+    features = _steady_features(covariance[..., 1:, 1:], noise)
+    cross = _shrink_cross(covariance[..., 0, 1:], noise, direction)
+    whole, given = spread
+    explained = np.einsum("...i,...i->...", cross, np.linalg.solve(features, cross[..., None])[..., 0])
+    factor = np.minimum(1.0, 0.9 * whole / np.maximum(explained, 1e-300))
+    left = np.clip(covariance[..., 0, 0] - explained * factor, _LEAST_SPREAD * given, given)
+    result = np.array(covariance)
+    result[..., 1:, 1:] = features
+    result[..., 0, 1:] = result[..., 1:, 0] = cross * np.sqrt(factor)[..., None]
+    result[..., 0, 0] = left + explained * factor
+    return result
+
+
+def _steady_features(covariance: FloatArray, noise: float) -> FloatArray:
+    d = covariance.shape[-1]
+    squares = np.diagonal(covariance, axis1=-2, axis2=-1)
+    mean = squares.mean(axis=-1, keepdims=True)
+    squares = mean + (squares - mean) * _kept(squares - mean, (d - 1) * 4 * noise**2)[..., None]
+    squares = np.clip(squares, np.maximum(0.2 * mean, 0.4 * noise), _LARGEST_VARIANCE)
+    eye = np.eye(d)
+    products = covariance * (1 - eye)
+    products = (
+        products * _kept(products.reshape(*products.shape[:-2], -1), d * (d - 1) * noise**2)[..., None, None]
+    )
+    values, vectors = np.linalg.eigh(products + squares[..., None] * eye)
+    floor = np.maximum(0.5 * noise * np.sqrt(2 * d), 0.05 * np.maximum(values[..., -1:], 1e-6))
+    values = np.minimum(np.maximum(values, floor), _LARGEST_VARIANCE)
+    return (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+
+
+def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> FloatArray:
+    length = np.maximum(np.linalg.norm(direction, axis=-1, keepdims=True), 1e-300)
+    unit = direction / length
+    along = np.einsum("...i,...i->...", cross, unit)[..., None] * unit
+    rest = cross - along
+    along = along * _kept(along, noise**2)[..., None]
+    return along + rest * _kept(rest, (cross.shape[-1] - 1) * noise**2)[..., None]
+
+
+def _kept(values: FloatArray, noise_square: float) -> FloatArray:
+    """Share of values that is not noise, by the expected square of the noise."""
+    square = np.einsum("...i,...i->...", values, values)
+    return np.maximum(0.0, 1.0 - noise_square / np.maximum(square, 1e-300))
+
+
+def secant(matrix: FloatArray, step: FloatArray, miss: FloatArray) -> FloatArray:
+    """Correct a symmetric matrix along a step (Powell's symmetric Broyden update).
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (m, m)
+    step : ndarray of shape (m,)
+    miss : ndarray of shape (m,)
+        What matrix times step lacks, as later observed.
+    """
+    square = float(step @ step)
+    if square == 0.0:
+        return matrix
+    both = np.outer(miss, step)
+    return matrix + (both + both.T) / square - (step @ miss) * np.outer(step, step) / square**2

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import numpy as np
+from numpy.typing import NDArray
+
+def fill_round(
+    block: NDArray[np.float64],
+    event: NDArray[np.uint8],
+    theta: NDArray[np.float64],
+    family: int,
+    cuts: NDArray[np.float64],
+    units: NDArray[np.float64],
+    limits: NDArray[np.float64],
+    residual: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+) -> int: ...
+def fill_bins(
+    target: NDArray[np.float64],
+    event: NDArray[np.uint8],
+    center: float,
+    half: float,
+    counts: NDArray[np.int64],
+) -> bool: ...

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One round's residual and curvature of every row, as integers, and the bins of the histogram."""
+
+from libc.math cimport M_SQRT1_2, erfc, exp, rint, trunc
+from libc.stdint cimport int64_t, uint8_t
+
+cdef enum:
+    SEV = 0
+    LOGISTIC = 1
+    NORMAL = 2
+
+cdef double NORMAL_DENSITY = 0.3989422804014327  # 1 / sqrt(2 pi)
+
+
+cdef inline double hazard(double u) noexcept nogil:
+    """Hazard of the normal law; u is at most about 30."""
+    return 2.0 * NORMAL_DENSITY * exp(-0.5 * u * u) / erfc(u * M_SQRT1_2)
+
+
+cdef inline double bounded(double value, double low, double high) noexcept nogil:
+    value = value if value < high else high
+    return value if value > low else low
+
+
+cdef inline double expit(double u) noexcept nogil:
+    cdef double e
+    if u >= 0:
+        return 1.0 / (1.0 + exp(-u))
+    e = exp(u)
+    return e / (1.0 + e)
+
+
+def fill_round(
+    double[:, ::1] block,
+    const uint8_t[::1] event,
+    const double[::1] theta,
+    int family,
+    const double[::1] cuts,
+    const double[::1] units,
+    const double[::1] limits,
+    double[::1] residual,
+    double[::1] curvature,
+):
+    """Residuals and curvatures of the rows of a block; late rows end at the cut. Return how many events are left.
+
+    `block` holds packed rows (features, target, constant) as integers, the constant being the number of
+    steps in 1; the targets of rows beyond a cut are replaced. `theta` is per step, in the same order. `cuts` are the lowest
+    and highest standardised error that is looked at, `units` the integers per 1 of a residual and a curvature,
+    `limits` the greatest integers: of a negative residual's magnitude, of a positive one, of a curvature.
+    """
+    cdef:
+        Py_ssize_t n = event.shape[0], width = theta.shape[0], i, j
+        double low = cuts[0], high = cuts[1], unit = units[0], fine = units[1]
+        Py_ssize_t target = width - 2
+        double span = block[0, width - 1] if n else 0.0
+        double u, r, w, p, d
+        const double* t = &theta[0]
+        double* q
+        bint alive, early
+        int64_t events = 0
+    with nogil:
+        for i in range(n):
+            q = &block[i, 0]
+            # One fixed order of additions: the bits do not depend on the block.
+            u = 0.0
+            for j in range(width):
+                u += t[j] * q[j]
+            alive = event[i] != 0
+            early = False
+            if u > high:
+                q[target] = trunc(bounded(q[target] - (u - high) / t[target], -span, span))
+                u = high
+                alive = False
+            elif alive and u < low:
+                q[target] = trunc(bounded(q[target] + (low - u) / t[target], -span, span))
+                u = low
+                alive = False
+                early = True
+            d = 1.0 if alive else 0.0
+            if family == SEV:
+                w = exp(u)
+                # The residual is the event minus the same integer, so that the pair keeps to the stated set.
+                r = d * unit - bounded(rint(w * unit), 0.0, limits[0])
+            elif family == LOGISTIC:
+                p = expit(u)
+                r = d * unit - (1.0 + d) * bounded(rint(p * unit), 0.0, limits[0])
+                w = (1.0 + d) * p * (1.0 - p)
+            elif alive:
+                # Toward zero: no residual passes the cuts.
+                r = trunc(-u * unit)
+                w = 1.0
+            else:
+                # An error below the lowest one is the mirror image of one above the highest.
+                p = hazard(-u if early else u)
+                r = bounded(trunc((p if early else -p) * unit), -limits[0], limits[1])
+                w = p * (p - (-u if early else u))
+            residual[i] = r
+            curvature[i] = bounded(rint(w * fine), 0.0, limits[2])
+            events += alive
+    return events
+
+
+def fill_bins(
+    const double[::1] target, const uint8_t[::1] event, double center, double half, int64_t[:, ::1] counts
+):
+    """Count rows by event and by equal bins of the scaled target. Return whether all targets are finite."""
+    cdef:
+        Py_ssize_t n = target.shape[0], bins = counts.shape[1], i, k
+        double width = 2.0 * half / bins, low = center - half, bad = 0.0, place
+    with nogil:
+        for i in range(n):
+            bad += target[i] * 0.0
+            place = bounded((target[i] - low) / width, 0.0, bins - 1.0)
+            k = <Py_ssize_t> place
+            counts[event[i] != 0, k] += 1
+    return bad == 0
