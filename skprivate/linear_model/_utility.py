@@ -4,9 +4,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ._intervals import noise_level
 from ._release import MomentRelease
-from ._solve import ScaledFit
+from ._solve import ScaledFit, noise_level
 
 FloatArray = NDArray[np.float64]
 

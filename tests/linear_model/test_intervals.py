@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from skprivate.linear_model._families import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._intervals import bootstrap_moments, noise_level
+from skprivate.linear_model._intervals import bootstrap_moments
 from skprivate.linear_model._release import MomentRelease
-from skprivate.linear_model._solve import SOLVERS, solve_moments
+from skprivate.linear_model._solve import SOLVERS, noise_level, solve_moments
 
 WIDE = (1e-9, 2.0)
 SLOPES = np.array([0.3, -0.2, 0.1])
