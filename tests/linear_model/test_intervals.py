@@ -97,6 +97,14 @@ def test_useless_releases_give_finite_replicates(rule, method):
         assert fits.scale.max() <= 2.0
 
 
+def test_replicates_are_fitted_by_the_same_method():
+    """The truncated likelihood's scale is at least half of the target's half-width, whatever the data are."""
+    rng = np.random.default_rng(8)
+    release = add_noise(rng, moments(rng, SEV, 2000), noise_of(1.0), "laplace")
+    taylor = bootstrap_moments(release, SEV, "floor", WIDE, method="taylor").scale
+    assert taylor.min() > 0.45 > bootstrap_moments(release, SEV, "floor", WIDE).scale.max()
+
+
 def test_same_release_same_replicates():
     release = add_noise(
         np.random.default_rng(5), moments(np.random.default_rng(6), SEV, 500), noise_of(2.0), "laplace"
