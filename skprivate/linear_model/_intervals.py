@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from ._families import Family
 from ._release import MomentRelease
-from ._solve import SOLVERS, ScaledFit, solve_moments
+from ._solve import SOLVERS, ScaledFit, noise_level, solve_moments
 
 FloatArray = NDArray[np.float64]
 
@@ -122,13 +122,6 @@ def _possible_design(release: MomentRelease) -> FloatArray:
     design = n * np.outer(means, means)
     design[1:, 1:] += (vectors * values) @ vectors.T
     return design
-
-
-def noise_level(release: MomentRelease) -> float:
-    """Typical norm of the noise on the features' moments: below it, eigenvalues say little."""
-    noise = release.noise_std[2:, 2:]
-    d = len(noise)
-    return 2.0 * float(np.sqrt(d)) * float(np.mean(noise[np.triu_indices(d, 1)] if d > 1 else noise))
 
 
 def _noise(release: MomentRelease, rng: np.random.Generator, count: int) -> FloatArray:

@@ -178,7 +178,7 @@ def _least_squares(release: MomentRelease, regularization: str) -> _Line:
     n = np.maximum(release.matrix[..., 0, 0], 1.0)[..., np.newaxis]
     moments = _CentredMoments.of(release.matrix / n[..., np.newaxis])
     values, vectors = np.linalg.eigh(moments.features)
-    kept = _regularized(values, release.noise_std[2:, 2:], n, regularization)
+    kept = _regularized(values, release, n, regularization)
     usable = np.abs(kept) > moments.rounding(values)
     inverse = np.where(usable, 1.0 / np.where(usable, kept, 1.0), 0.0)
     along = np.einsum("...jk,...j->...k", vectors, moments.cross)
@@ -230,25 +230,27 @@ class _CentredMoments:
         return np.maximum(4.0 * sizes.shape[-1] * np.finfo(np.float64).eps * largest, _SMALLEST)
 
 
-def _regularized(values: FloatArray, noise_std: FloatArray, n: FloatArray, rule: str) -> FloatArray:
+def _regularized(values: FloatArray, release: MomentRelease, n: FloatArray, rule: str) -> FloatArray:
     """Eigenvalues after the rule; 0 for a direction that is dropped."""
-    d = values.shape[-1]
-    level = 2.0 * _off_diagonal(noise_std) * np.sqrt(d) / n
+    level = noise_level(release) / n
     if rule == "floor":
         # Where no direction stands out, larger slopes lose more than they win. (One feature's level is high.)
-        drowned = (d > 1) & (values.max(axis=-1, keepdims=True) < level)
+        drowned = (values.shape[-1] > 1) & (values.max(axis=-1, keepdims=True) < level)
         return np.maximum(values, np.where(drowned, 2.0 * level, level))
     if rule == "trim":
         return np.where(values < level, 0.0, values)
     if rule == "zhang":
-        return np.maximum(values + 4.0 * np.mean(np.diagonal(noise_std)) / n, 0.0)
+        return np.maximum(values + 4.0 * np.mean(np.diagonal(release.noise_std)[2:]) / n, 0.0)
     return values
 
 
-def _off_diagonal(noise_std: FloatArray) -> float:
-    """Noise of a product of two features; of a square where there is one feature only."""
-    d = len(noise_std)
-    return float(np.mean(noise_std[np.triu_indices(d, 1)] if d > 1 else noise_std))
+def noise_level(release: MomentRelease) -> float:
+    """Typical norm of the noise on the features' moments: below it, an eigenvalue says little."""
+    noise = release.noise_std[2:, 2:]
+    d = len(noise)
+    # Of one feature there is the noise of its square only.
+    single = noise[np.triu_indices(d, 1)] if d > 1 else noise
+    return 2.0 * float(np.mean(single)) * float(np.sqrt(d))
 
 
 def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:

@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from skprivate.linear_model._families import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._intervals import bootstrap_moments, noise_level
+from skprivate.linear_model._intervals import bootstrap_moments
 from skprivate.linear_model._release import MomentRelease
-from skprivate.linear_model._solve import SOLVERS, solve_moments
+from skprivate.linear_model._solve import SOLVERS, noise_level, solve_moments
 
 WIDE = (1e-9, 2.0)
 SLOPES = np.array([0.3, -0.2, 0.1])
@@ -95,6 +95,14 @@ def test_useless_releases_give_finite_replicates(rule, method):
             assert np.isfinite(values).all()
         assert fits.scale.min() >= 1e-3
         assert fits.scale.max() <= 2.0
+
+
+def test_replicates_are_fitted_by_the_same_method():
+    """The truncated likelihood's scale is at least half of the target's half-width, whatever the data are."""
+    rng = np.random.default_rng(8)
+    release = add_noise(rng, moments(rng, SEV, 2000), noise_of(1.0), "laplace")
+    taylor = bootstrap_moments(release, SEV, "floor", WIDE, method="taylor").scale
+    assert taylor.min() > 0.45 > bootstrap_moments(release, SEV, "floor", WIDE).scale.max()
 
 
 def test_same_release_same_replicates():

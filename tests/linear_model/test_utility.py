@@ -88,3 +88,25 @@ def test_any_release_is_judged(size):
     matrix = np.full((D + 2, D + 2), size)
     release = MomentRelease(matrix, np.full_like(matrix, 1e7), "laplace")
     assert constant_wins(release, ScaledFit(0.0, np.full(D, 1e300), 1.0)) is not None
+
+
+def test_estimate_by_hand():
+    """Two features of variance .4 and .01; the noise's level per row is .02 sqrt(2)."""
+    n, s = 1000, 10.0
+    matrix = n * np.diag([1.0, 0.3, 0.4, 0.01])
+    matrix[1, 2:] = matrix[2:, 1] = [200.0, 4.0]
+    std = s * (1.0 + np.eye(4))
+    std[0, 1:] = std[1:, 0] = 3 * s
+    std[0, 0] = 0.0
+    b = np.array([0.45, 0.2])
+    level = 0.02 * 2**0.5
+    gain, error = explained_share(MomentRelease(matrix, std, "laplace"), ScaledFit(0.0, b, 0.3))
+    seen = 2 * (0.45 * 0.2 + 0.2 * 0.004) - 0.4 * 0.45**2 - level * 0.2**2
+    residual = 0.3 - seen
+    noise, sampling = (s / n) ** 2, residual / n
+    bent = noise * np.array([4 * b[0] ** 2 + b[1] ** 2, b[0] ** 2 + 4 * b[1] ** 2])
+    taken = np.array([(noise + bent[0]) / 0.4 + sampling, noise / level + sampling])
+    mean = 9 * noise * (1 + b @ b)
+    assert gain == pytest.approx(seen - 2 * taken.sum() - mean, rel=1e-10)
+    straight = 4 * (noise + bent) @ b**2 + 4 * sampling * seen
+    assert error == pytest.approx(np.sqrt(straight + 8 * taken @ taken + 2 * mean**2), rel=1e-10)
