@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,11 @@ _SHORT_STEP = 1.5
 _NOISY = 4.0
 # A middle round releases the curvature anew where its noise is so small a part of the features' variance.
 _CLEAR = 0.05
-# Where a row counts as censored: cumulative hazard.
+# Cumulative hazard at which a row counts as censored: what may be asked for, and what is chosen by the noisy
+# share of events. Where there are few, all but a few of them come early, and a smaller clip means less noise.
 _CLIP_RANGE = (0.1, 100.0)
+_CLIPS = (0.5, 1.0)
+_FEW_EVENTS = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +54,8 @@ class CensoredPlan:
     family : Family
     budget : Budget
     neighbours : Neighbours
-    rounds : RoundPlan
+    rounds : tuple of RoundPlan
+        For a noisy share of events below .1, and above.
     n_newton : int or None
         None: by released values.
     regularization : str
@@ -63,7 +68,7 @@ class CensoredPlan:
     family: Family
     budget: Budget
     neighbours: Neighbours
-    rounds: RoundPlan
+    rounds: tuple[RoundPlan, RoundPlan]
     n_newton: int | None
     regularization: str
     limits: tuple[float, float]
@@ -76,7 +81,7 @@ def plan_censored(
     neighbours: Neighbours,
     *,
     n_newton: Any = "auto",
-    weight_clip: float = 1.0,
+    weight_clip: Any = "auto",
     regularization: str = "floor",
     scale_bounds: tuple[float, float] = (1e-3, 10.0),
     n_rows: int = MANY_ROWS,
@@ -92,9 +97,9 @@ def plan_censored(
     neighbours : Neighbours
     n_newton : "auto" or int, default="auto"
         Number of rounds.
-    weight_clip : float, default=1.0
-        Cumulative hazard at which a row counts as censored, from 0.1 to 100. (No bound is needed for logistic
-        errors, and it has no effect.)
+    weight_clip : "auto" or float, default="auto"
+        Cumulative hazard at which a row counts as censored, from 0.1 to 100; "auto": 0.5 at a noisy share of
+        events below .1, else 1. (No bound is needed for logistic errors, and it has no effect.)
     regularization : str, default="floor"
         "none": the noise in the curvature is not shrunk.
     scale_bounds : tuple of two floats, default=(1e-3, 10.0)
@@ -112,15 +117,24 @@ def plan_censored(
         isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1
     ):
         raise ValueError("n_newton must be 'auto' or an int of at least 1.")
-    if not _CLIP_RANGE[0] <= weight_clip <= _CLIP_RANGE[1]:
-        raise ValueError("weight_clip must be between 0.1 and 100.")
     shares = _least_shares() if count is None else _shares(int(count))
     least = min(shares) * (1 - HISTOGRAM_SHARE) * budget.amount
-    rounds = plan_rounds(neighbours, residuals_of(family, weight_clip), budget.mechanism, n_rows, least)
+    rare, usual = (
+        plan_rounds(neighbours, residuals_of(family, clip), budget.mechanism, n_rows, least)
+        for clip in _clips(weight_clip)
+    )
     low, high = scale_bounds
     limits = (1.0 / high, 1.0 / low)
     count = None if count is None else int(count)
-    return CensoredPlan(grid, family, budget, neighbours, rounds, count, regularization, limits)
+    return CensoredPlan(grid, family, budget, neighbours, (rare, usual), count, regularization, limits)
+
+
+def _clips(weight_clip: Any) -> tuple[float, float]:
+    if isinstance(weight_clip, str) and weight_clip == "auto":
+        return _CLIPS
+    if not isinstance(weight_clip, Real) or not _CLIP_RANGE[0] <= float(weight_clip) <= _CLIP_RANGE[1]:
+        raise ValueError("weight_clip must be 'auto' or a number between 0.1 and 100.")
+    return float(weight_clip), float(weight_clip)
 
 
 def _shares(count: int) -> list[Fraction]:
@@ -212,11 +226,12 @@ class _Fit:
 
     def __init__(self, plan: CensoredPlan, rows: Rows, histogram: HistogramRelease) -> None:
         self.plan, self._rows, self._histogram = plan, rows, histogram
+        self._plan = plan.rounds[0 if histogram.event_share < _FEW_EVENTS else 1]
         location, scale = fit_histogram(histogram, plan.family)
         slope = float(np.clip(1.0 / scale, *plan.limits))
         tilt = tilt_of(histogram, plan.family, location, scale)
         self.rule = StepRule.of(
-            plan.family, plan.rounds.residuals, tilt, slope, plan.regularization, plan.limits
+            plan.family, self._plan.residuals, tilt, slope, plan.regularization, plan.limits
         )
         self.theta = np.zeros(plan.grid.size)
         self.theta[:2] = -location * slope, slope
@@ -232,7 +247,7 @@ class _Fit:
             amount = self._next_amount(belief)
             self._left -= amount
             curvature = belief is None or (self._left > 0 and self._curvature_pays(belief, amount))
-            new = release_round(self._rows, self.plan.rounds, self.theta, amount, curvature, entropy)
+            new = release_round(self._rows, self._plan, self.theta, amount, curvature, entropy)
             belief = self.rule.believe(belief, self.rounds[-1] if self.rounds else None, new)
             self._move(belief, new)
         return CensoredRelease(
@@ -266,7 +281,7 @@ class _Fit:
 
     def _noise_step(self, belief: Belief) -> float:
         """Length of the step that noise alone would make in a round with everything that is left."""
-        rounds = self.plan.rounds
+        rounds = self._plan
         noise = rounds.noise(len(self.theta), self._left, False).std[2:]
         noise /= 2.0 ** (rounds.exponent + rounds.residual_bits) * belief.total
         information = np.array(self.rule.design(belief, float(self.theta[1])).covariance)
@@ -275,7 +290,7 @@ class _Fit:
 
     def _curvature_pays(self, belief: Belief, amount: Fraction) -> bool:
         """Whether a middle round can tell the curvature anew, almost free of noise."""
-        rounds = self.plan.rounds
+        rounds = self._plan
         # The least noise is that of products of features.
         noise = rounds.noise(len(self.theta), amount, True).std[len(self.theta) + 1 :].min()
         noise /= 2.0 ** (2 * rounds.coarse + rounds.curvature_bits)
