@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skprivate.linear_model import _accumulate
-from skprivate.linear_model._accumulate import _best_rows, _packer, check_room, exact_gram
+from skprivate.linear_model._accumulate import _best_rows, check_room, exact_gram, packer
 from skprivate.linear_model._grid import MomentGrid
 from skprivate.linear_model._moment_kernels import pack_ball
 
@@ -34,7 +34,7 @@ def make_rows(n, d, seed=0):
 
 def packed(grid, X, y):
     out = np.full((len(X), grid.size), np.nan)
-    assert _packer(grid)(np.asarray(X), np.asarray(y, dtype=np.float64), out)
+    assert packer(grid)(np.asarray(X), np.asarray(y, dtype=np.float64), out)
     return out
 
 
@@ -139,7 +139,7 @@ def test_lanes_stay_inside_the_table(d, kwargs):
         X, y = make_rows(n + 4, d)
         X[n:] = np.nan
         out = np.full((n + 4, d + 2), 7.0)
-        assert _packer(grid)(X[:n], y[:n], out[:n])
+        assert packer(grid)(X[:n], y[:n], out[:n])
         assert (out[n:] == 7.0).all()
         np.testing.assert_array_equal(out[:n, d], reference_rows(make_grid(d), X[:n], y[:n])[:, d])
 

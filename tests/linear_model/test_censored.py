@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Censored fits: maximum likelihood without noise, stated accuracy with it, and nothing that data can break."""
+"""Censored fits: maximum likelihood without noise, accuracy with it, and nothing that data can break."""
 
 from fractions import Fraction
 
@@ -187,7 +187,7 @@ def test_bad_clips_are_refused(bad):
 def test_not_finite_values_are_refused(bad, where):
     X, time, event, _ = fleet(300, 0.5)
     (X[:, 0] if where == "X" else time)[123] = bad
-    with pytest.raises(ValueError, match="NaN|finite") as caught:
+    with pytest.raises(ValueError, match=r"NaN|finite") as caught:
         fit_censored(make_plan(1.0), X, time, event, 0)
     assert "123" not in str(caught.value)
 
