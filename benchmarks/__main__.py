@@ -4,8 +4,11 @@
 import argparse
 import importlib
 
-SPEED = ("noise", "tree", "fit")
-FIGURES = ("rules", "accuracy", "tables", "mechanisms", "interaction", "lls", "adassp")
+SPEED = ("noise", "tree", "fit", "moments", "regression")
+FIGURES = (
+    *("rules", "accuracy", "tables", "mechanisms", "interaction"),
+    *("lls", "adassp", "censored", "turbofan", "paper_lls"),
+)
 
 
 def main() -> None:

@@ -28,16 +28,15 @@ Table = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArr
 
 def run() -> None:
     """Print the tables."""
-    print(
-        "B10 error / sigma (median, 80 % quantile), relative error of the slopes (median), share warned, rounds"
-    )
+    print("B10 error / sigma (median, 80 % quantile), relative error of the slopes, share warned, rounds")
     jobs = [(family, n, share) for family in (SEV, LOGISTIC, NORMAL) for n in SIZES for share in SHARES]
     for family, n, share in jobs:
         found = np.array([_errors(family, n, share, seed) for seed in range(SEEDS)])
         miss, slopes, warned, rounds = found.T
         print(
             f"{family.name:9} n = {n:<8} {share:4.0%} censored: {np.median(miss):6.3f} "
-            f"{np.quantile(miss, 0.8):7.3f}   {np.median(slopes):.3f}   {warned.mean():4.0%}   {rounds.mean():.1f}",
+            f"{np.quantile(miss, 0.8):7.3f}   {np.median(slopes):.3f}   {warned.mean():4.0%}   "
+            f"{rounds.mean():.1f}",
             flush=True,
         )
     print(f"\ncoverage of 90 % intervals, n = 1e6, 80 % censored, {COVERAGE_RUNS} runs: slopes, scale, B10")
