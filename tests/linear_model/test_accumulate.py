@@ -259,7 +259,7 @@ def test_room_is_decided_before_a_row_is_looked_at():
     grid = make_grid(2)
     X = np.broadcast_to(np.nan, (2**21 + 1, 2))
     y = np.broadcast_to(np.nan, 2**21 + 1)
-    with mock.patch.object(_accumulate, "_packer") as packer:
+    with mock.patch.object(_accumulate, "packer") as packer:
         with pytest.raises(OverflowError, match="too many rows"):
             exact_gram(grid, X, y)
         packer.assert_not_called()
