@@ -37,7 +37,8 @@ def run() -> None:
         miss, slopes, warned, rounds = found.T
         print(
             f"{family.name:9} n = {n:<8} {share:4.0%} censored: {np.median(miss):6.3f} "
-            f"{np.quantile(miss, 0.8):7.3f}   {np.median(slopes):.3f}   {warned.mean():4.0%}   {rounds.mean():.1f}",
+            f"{np.quantile(miss, 0.8):7.3f}   {np.median(slopes):.3f}   {warned.mean():4.0%}   "
+            f"{rounds.mean():.1f}",
             flush=True,
         )
     print(f"\ncoverage of 90 % intervals, n = 1e6, 80 % censored, {COVERAGE_RUNS} runs: slopes, scale, B10")
