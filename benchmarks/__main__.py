@@ -5,7 +5,7 @@ import argparse
 import importlib
 
 SPEED = ("noise", "tree", "fit")
-FIGURES = ("rules", "accuracy", "tables", "mechanisms", "interaction")
+FIGURES = ("rules", "accuracy", "tables", "mechanisms", "interaction", "lls", "adassp")
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .linear_model import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor
     from .linear_model import DPNormalLLSRegressor as DPNormalLLSRegressor
     from .linear_model import DPSEVRegressor as DPSEVRegressor
+    from .linear_model import MomentAccumulator as MomentAccumulator
     from .model_selection import PublicPrivateSplit as PublicPrivateSplit
     from .preprocessing import BoundsScaler as BoundsScaler
     from .tree import DPTreeClassifier as DPTreeClassifier
@@ -33,6 +34,7 @@ _HOMES = {
     "DPTreeClassifier": ".tree",
     "LedgerEntry": ".accounting",
     "LocallyPrivateTreeClassifier": ".tree",
+    "MomentAccumulator": ".linear_model",
     "PrivacyLedger": ".accounting",
     "PrivacySpent": ".accounting",
     "PublicPrivateSplit": ".model_selection",
@@ -51,6 +53,7 @@ __all__ = [
     "DPTreeClassifier",
     "LedgerEntry",
     "LocallyPrivateTreeClassifier",
+    "MomentAccumulator",
     "PrivacyLedger",
     "PrivacySpent",
     "PublicPrivateSplit",

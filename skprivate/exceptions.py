@@ -12,7 +12,10 @@ class PrivacyLeakWarning(UserWarning):
 
 
 class UtilityWarning(UserWarning):
-    """The noise of a private release hides what was to be learnt; decided from released values alone."""
+    """The noise of a private release hides what was to be learnt; decided from released values alone.
+
+    It is shown even where a filter turns warnings into errors: an error would lose what was paid for.
+    """
 
 
 class PrivacyLeakError(ValueError):

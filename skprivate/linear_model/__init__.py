@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Private log-location-scale (accelerated failure time) regression."""
 
+from ._accumulator import MomentAccumulator
 from ._presets import DPLogisticLLSRegressor, DPNormalLLSRegressor, DPSEVRegressor
 from ._regressor import DPLogLocationScaleRegressor
 
@@ -9,4 +10,5 @@ __all__ = [
     "DPLogisticLLSRegressor",
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
+    "MomentAccumulator",
 ]

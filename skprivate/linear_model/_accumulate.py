@@ -15,8 +15,8 @@ FloatArray = NDArray[np.float64]
 
 # A float64 holds every integer up to this.
 EXACT = 2**53
-# Rows of a block: it stays in the second-level cache, and beside it a call costs little.
-BLOCK_ROWS = 2048
+# Values of a block, 512 kB: it stays in the second-level cache, and beside it a call costs little.
+BLOCK_VALUES = 2**16
 # Up to this width a general product of a small block is faster than the symmetric one, for its set-up is.
 SMALL_WIDTH = 52
 # Multiplications up to which OpenBLAS has kernels for small products.
@@ -83,7 +83,7 @@ def exact_gram(
     check_room(n, grid.exponent, largest)
     exact_rows = EXACT // (4**grid.exponent * largest)
     rows = min(block_rows or _best_rows(grid.size), exact_rows, max(n, 1))
-    pack, multiply = _packer(grid), _multiplier(grid.size, rows, weighted=steps is not None)
+    pack, multiply = packer(grid), _multiplier(grid.size, rows, weighted=steps is not None)
     block = np.empty((rows, grid.size))
     partial, pending = np.zeros((grid.size, grid.size), order="F"), 0
     total = np.zeros((grid.size, grid.size), dtype=np.int64)
@@ -110,10 +110,11 @@ def check_room(n_rows: int, exponent: int, largest: int = 1) -> None:
 
 
 def _best_rows(size: int) -> int:
-    return min(BLOCK_ROWS, SMALL_PRODUCT // size**2) if size <= SMALL_WIDTH else BLOCK_ROWS // 2
+    rows = max(BLOCK_VALUES // size, 1)
+    return min(rows, SMALL_PRODUCT // size**2) if size <= SMALL_WIDTH else rows
 
 
-def _packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArray], bool]:
+def packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArray], bool]:
     """Return the kernel with the grid's numbers; it returns False where a value is not finite."""
     bound = 2.0**grid.exponent
     radius = 1.0 if grid.norm_order else bound
@@ -121,6 +122,7 @@ def _packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArra
     with np.errstate(over="ignore", divide="ignore"):
         center, scale = np.pad(grid.center, (0, PADDING)), np.pad(radius / grid.half, (0, PADDING))
         y_scale = float(np.float64(bound) / grid.y_half)
+    work = np.zeros_like(center)
 
     def pack(X: NDArray[Any], y: NDArray[Any], out: FloatArray) -> bool:
         # Row by row in C order, and one type per call: a copy of a block costs little, one of all rows much.
@@ -128,7 +130,9 @@ def _packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArra
         target = np.ascontiguousarray(y, dtype=np.float64)
         if grid.norm_order is None:
             return pack_cube(rows, target, center, scale, grid.y_center, y_scale, bound, out)
-        return pack_ball(rows, target, center, scale, grid.y_center, y_scale, bound, grid.norm_order, out)
+        return pack_ball(
+            rows, target, center, scale, grid.y_center, y_scale, bound, grid.norm_order == 2, work, out
+        )
 
     return pack
 

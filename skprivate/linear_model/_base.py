@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What every private log-location-scale regressor shares: public bounds, one budget, free post-processing."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,9 +20,13 @@ from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
+from ..utils._fit import warn_after_release
 from ._accumulate import exact_gram
+from ._censored import fit_censored, plan_censored
+from ._censored_release import CensoredRelease, bootstrap_censored, censored_warning
 from ._families import Family, family_of
 from ._grid import MANY_ROWS, MomentGrid
+from ._histogram import kaplan_meier
 from ._intervals import bootstrap_moments
 from ._noise_plan import Budget
 from ._predictions import LogLocationScalePredictions
@@ -47,7 +50,7 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "scale_bounds": ["array-like", None],
     "relation": [StrOptions({"replace-one", "add-remove"})],
     "n_newton": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
-    "weight_clip": [Interval(Real, 0, None, closed="neither")],
+    "weight_clip": [Interval(Real, 0.1, 100.0, closed="both")],
 }
 # Of the half-width of the target: where nothing is declared, scale_ ends between these.
 _SCALE_RANGE = (1e-3, 2.0)
@@ -190,7 +193,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         structured = is_structured(y)
         log_target = structured or family_of(self.distribution)[1]
         # The kernel finds what is not finite while it reads; here, where not every row reaches it.
-        finite = groups is not None or (self.bounds_X is None and self.x_norm is None)
+        finite = structured or groups is not None or (self.bounds_X is None and self.x_norm is None)
         if structured:
             X = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite)
             check_consistent_length(X, y)
@@ -251,14 +254,34 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         grid = self._grid(task)
         plan = plan_moments(grid, task.neighbours, task.budget)
         gram = exact_gram(grid, rows.X, rows.y)
-        mechanism = f"discrete {_NAMES[task.budget.mechanism]} noise on moments"
-        spent = self._describe_spending(task, grid, entropy.source, mechanism)
+        spent = self._describe_moments(task, plan.unit, entropy.source)
         self._charge(spent)
         self._adopt(plan.release(gram, entropy), grid, task, spent)
 
     def _release_rounds(self, rows: Rows, task: Task, entropy: Any) -> None:
-        """Release a histogram and the rounds around it, for censored targets."""
-        raise NotImplementedError
+        """Release a histogram and the rounds around it, for targets that may be censored."""
+        event = np.ones(len(rows.y), dtype=bool) if rows.event is None else rows.event
+        grid = self._grid(task)
+        plan = plan_censored(
+            grid,
+            task.family,
+            task.budget,
+            task.neighbours,
+            n_newton=self.n_newton,
+            weight_clip=self.weight_clip,
+            regularization=self.regularization,
+            scale_bounds=self._scaled_scale_bounds(grid),
+            n_rows=task.n_rows,
+        )
+        name = f"discrete {_NAMES[task.budget.mechanism]} noise on a histogram and on rounds of residuals"
+        spent = self._describe_spending(task, entropy.source, name, None, None)
+        self._charge(spent)
+        release = fit_censored(plan, rows.X, rows.y, event, entropy)
+        self._adopt(release, grid, task, spent)
+        times, survival = kaplan_meier(release.histogram)
+        self.survival_curve_ = (np.exp(times), survival)
+        self.event_share_ = release.event_share
+        self.n_newton_ = len(release.rounds)
 
     def _grid(self, task: Task) -> MomentGrid:
         lower, upper = task.bounds
@@ -272,7 +295,9 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
             budget=task.budget,
         )
 
-    def _adopt(self, release: MomentRelease, grid: MomentGrid, task: Task, spent: PrivacySpent) -> None:
+    def _adopt(
+        self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: Task, spent: PrivacySpent
+    ) -> None:
         """Take over a release and post-process it."""
         self.family_, self.log_target_ = task.family, task.log_target
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
@@ -282,21 +307,40 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self._scaled_fit = self._solve(release)
         self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, grid)
 
-    def _solve(self, release: MomentRelease) -> ScaledFit:
-        return SOLVERS[self.method](release, self.family_, self.regularization, self._scaled_scale_bounds())
+    def _solve(self, release: MomentRelease | CensoredRelease) -> ScaledFit:
+        if isinstance(release, CensoredRelease):
+            return release.fit
+        scale_bounds = self._scaled_scale_bounds(self.grid_)
+        return SOLVERS[self.method](release, self.family_, self.regularization, scale_bounds)
 
-    def _scaled_scale_bounds(self) -> tuple[float, float]:
+    def _scaled_scale_bounds(self, grid: MomentGrid) -> tuple[float, float]:
         if self.scale_bounds is None:
             return _SCALE_RANGE
         low, high = check_scale_bounds(self.scale_bounds)
-        return low / self.grid_.y_half, high / self.grid_.y_half
+        return low / grid.y_half, high / grid.y_half
 
-    def _warn_if_useless(self) -> None:
-        reason = constant_wins(self.release_, self._scaled_fit)
+    def _warn_if_useless(self, user_frame: int = _USER_FRAME) -> None:
+        if isinstance(self.release_, CensoredRelease):
+            reason = censored_warning(self.release_, self.family_)
+        else:
+            reason = constant_wins(self.release_, self._scaled_fit)
         if reason:
-            warnings.warn(f"{type(self).__name__}: {reason}", UtilityWarning, stacklevel=_USER_FRAME)
+            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning, user_frame)
 
-    def _describe_spending(self, task: Task, grid: MomentGrid, source: Any, mechanism: str) -> PrivacySpent:
+    def _describe_moments(self, task: Task, unit: Fraction, source: Any) -> PrivacySpent:
+        """Return the statement on a release of moments; sensitivity and noise are those of weight 1."""
+        name = _NAMES[task.budget.mechanism]
+        if task.budget.mechanism == "laplace":
+            sensitivity: Any = task.neighbours.l1 * unit
+            scale: Any = sensitivity / task.budget.amount
+        else:
+            squared = task.neighbours.squared_l2 * unit**2
+            sensitivity, scale = _root(squared), _root(squared / (2 * task.budget.amount))
+        return self._describe_spending(task, source, f"discrete {name} noise on moments", sensitivity, scale)
+
+    def _describe_spending(
+        self, task: Task, source: Any, mechanism: str, sensitivity: Any, scale: Any
+    ) -> PrivacySpent:
         """Return the statement on one fit."""
         grouped = task.neighbours.grouped
         seeded = (
@@ -304,7 +348,6 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         )
         reasons = (*task.leaks, *seeded)
         declared = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
-        sensitivity, scale = _on_grid(task, grid)
         return PrivacySpent(
             mechanism=mechanism,
             epsilon=task.budget.epsilon,
@@ -348,8 +391,11 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         return self._replicates
 
     def _bootstrap(self) -> ScaledFit:
+        if isinstance(self.release_, CensoredRelease):
+            return bootstrap_censored(self.release_)
+        scale_bounds = self._scaled_scale_bounds(self.grid_)
         return bootstrap_moments(
-            self.release_, self._scaled_fit, self.family_, self.regularization, self._scaled_scale_bounds()
+            self.release_, self.family_, self.regularization, scale_bounds, method=self.method
         )
 
     @property
@@ -360,7 +406,10 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
     @property
     def scale_interval_(self) -> FloatArray:
         """Confidence interval of the scale, of shape (2,)."""
-        return np.exp(_pivotal(np.log(self.scale_), np.log(self.replicates_[:, 1])))
+        # The noise is added to squares: their errors are even where those of the scale are not.
+        squares = _pivotal(self.scale_**2, self.replicates_[:, 1] ** 2)
+        low, high = (bound * self.grid_.y_half for bound in self._scaled_scale_bounds(self.grid_))
+        return np.sqrt(np.clip(squares, low**2, high**2))
 
 
 def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:
@@ -379,14 +428,9 @@ def check_scale_bounds(bounds: Any) -> tuple[float, float]:
     return float(lower[0]), float(upper[0])
 
 
-def _on_grid(task: Task, grid: MomentGrid) -> tuple[Fraction | int, Fraction | int]:
-    """Sensitivity and noise on the grid, for a moment of weight 1."""
-    unit = 4**grid.exponent
-    if task.budget.mechanism == "laplace":
-        sensitivity = task.neighbours.l1 * unit
-        return sensitivity, sensitivity / task.budget.amount
-    squared = task.neighbours.squared_l2 * unit**2
-    return isqrt(ceil(squared) - 1) + 1, isqrt(ceil(squared / (2 * task.budget.amount)) - 1) + 1
+def _root(square: Fraction) -> int:
+    """Square root, rounded up."""
+    return isqrt(ceil(square) - 1) + 1
 
 
 def _pivotal(estimate: Any, replicates: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 """The laws of the error: smallest extreme value, logistic and normal, in location-scale form."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,16 @@ class Family(ABC):
         Of Z.
     curvature : float
         Minus the second derivative of the log density at 0, the mode of all three laws.
+    skewness, kurtosis : float
+        Third and fourth moment of Z about its mean, in standard deviations.
     """
 
     name: str
-    mean: float
-    variance: float
-    curvature: float
+    mean: float = field(repr=False)
+    variance: float = field(repr=False)
+    curvature: float = field(repr=False)
+    skewness: float = field(repr=False)
+    kurtosis: float = field(repr=False)
 
     @abstractmethod
     def quantile(self, p: ArrayLike) -> FloatArray:
@@ -127,9 +131,18 @@ def _floats(values: ArrayLike) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-SEV: Family = _SmallestExtremeValue("sev", mean=-float(np.euler_gamma), variance=np.pi**2 / 6, curvature=1.0)
-LOGISTIC: Family = _Logistic("logistic", mean=0.0, variance=np.pi**2 / 3, curvature=0.5)
-NORMAL: Family = _Normal("normal", mean=0.0, variance=1.0, curvature=1.0)
+SEV: Family = _SmallestExtremeValue(
+    "sev",
+    mean=-float(np.euler_gamma),
+    variance=np.pi**2 / 6,
+    curvature=1.0,
+    skewness=float(-12.0 * np.sqrt(6.0) * special.zeta(3.0) / np.pi**3),
+    kurtosis=5.4,
+)
+LOGISTIC: Family = _Logistic(
+    "logistic", mean=0.0, variance=np.pi**2 / 3, curvature=0.5, skewness=0.0, kurtosis=4.2
+)
+NORMAL: Family = _Normal("normal", mean=0.0, variance=1.0, curvature=1.0, skewness=0.0, kurtosis=3.0)
 
 # Distribution of the target -> law of the error, and whether the model is about log time.
 _FAMILIES = {

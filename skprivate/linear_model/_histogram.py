@@ -16,6 +16,8 @@ FloatArray = NDArray[np.float64]
 N_BINS = 64
 # Cells below so many standard deviations of the noise are taken for empty in the first fit.
 _VISIBLE = 2.0
+# The survival curve ends where fewer rows are at risk than so many standard deviations of the noise.
+_AT_RISK = 5.0
 # Scales of the error that the first fit tries, in scaled units: half the bounds of the target are 1.
 _SCALES = (0.02, 0.05, 0.1, 0.2, 0.4)
 _LOG_SCALE_RANGE = (np.log(1e-3), np.log(10.0))
@@ -74,9 +76,10 @@ def kaplan_meier(release: HistogramRelease) -> tuple[FloatArray, FloatArray]:
 
     Returns
     -------
-    times : ndarray of shape (n_bins,)
-        Upper ends of the bins, on the scale of the model.
-    survival : ndarray of shape (n_bins,)
+    times : ndarray of shape (n_times,)
+        Upper ends of the bins, on the scale of the model, as far as the rows at risk stand out of the noise;
+        at least one.
+    survival : ndarray of shape (n_times,)
         Never increasing, in [0, 1].
 
     Notes
@@ -85,10 +88,14 @@ def kaplan_meier(release: HistogramRelease) -> tuple[FloatArray, FloatArray]:
     counts.
     """
     events = release.counts[1]
-    at_risk = np.cumsum(release.counts.sum(axis=0)[::-1])[::-1] - 0.5 * release.counts[0]
-    risk = np.clip(events / np.maximum(at_risk, 1.0), 0.0, 1.0)
+    remaining = np.cumsum(release.counts.sum(axis=0)[::-1])[::-1]
+    noise = release.noise_std * np.sqrt(2.0 * np.arange(len(events), 0, -1))
+    clear = remaining > _AT_RISK * noise
+    n_times = len(events) if clear.all() else max(1, int(np.argmin(clear)))
+    at_risk = (remaining - 0.5 * release.counts[0])[:n_times]
+    risk = np.clip(events[:n_times] / np.maximum(at_risk, 1.0), 0.0, 1.0)
     times = np.linspace(*release.target, len(events) + 1)[1:]
-    return times, np.cumprod(1.0 - risk)
+    return times[:n_times], np.cumprod(1.0 - risk)
 
 
 def fit_histogram(release: HistogramRelease, family: Family) -> tuple[float, float]:

@@ -24,6 +24,7 @@ def pack_ball(
     y_center: float,
     y_scale: float,
     bound: float,
-    order: int,
+    squares: bool,
+    row: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> bool: ...

@@ -2,14 +2,15 @@
 """Rows to integers: centre, scale, clip, round toward zero, pack side by side for BLAS.
 
 A packed row is (x', y', 1) in units of the grid's step 1 / bound, bound = 2^k with k <= 26: integers, each
-held exactly by a float64.
+held exactly by a float64. Rows are worked on in lanes of four values, two SSE2 registers, the last lane
+beyond the end of the row; where that would leave the table, value by value with the same results.
 """
 
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t
 
 cdef enum:
-    LANES = 4  # two SSE registers
+    LANES = 4
 
 # Far outside any ball, and its square is far from overflow.
 cdef double FAR = 2.0**256
@@ -30,24 +31,23 @@ cdef inline double on_grid(double value, double bound) noexcept nogil:
     return <double> <int32_t> clipped(value, bound)
 
 
-cdef inline double pack_row(
-    const real_t* x, Py_ssize_t d, const double* center, const double* scale, double bound, double* out
-) noexcept nogil:
-    """Pack the features of one row; return a sum that is finite only if they are."""
-    cdef Py_ssize_t j
-    cdef double offset, total = 0
-    for j in range(d):
-        offset = x[j] - center[j]
-        total += offset
-        out[j] = on_grid(offset * scale[j], bound)
-    return total
+cdef inline double size_of(double value, bint squares) noexcept nogil:
+    return value * value if squares else fabs(value)
 
 
-cdef inline void pack_lanes(
-    const real_t* x, Py_ssize_t d, const double* center, const double* scale, double bound, double* out,
-    double* sums
+cdef inline bint all_finite(const real_t* values, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double total = 0
+    for i in range(n):
+        total += values[i] * 0.0
+    return total == 0
+
+
+cdef inline void scale_lanes(
+    const real_t* x, Py_ssize_t d, const double* center, const double* scale, double bound, bint rounded,
+    double* out, double* sums
 ) noexcept nogil:
-    """Pack the features of one row, LANES at once: reads and writes up to LANES - 1 values more than d."""
+    """Centre, scale, clip and maybe round one row; add what is centred to the four sums."""
     cdef Py_ssize_t j
     cdef double u0, u1, u2, u3
     for j in range(0, d, 4):  # LANES
@@ -60,22 +60,27 @@ cdef inline void pack_lanes(
         sums[2] += u2
         sums[3] += u3
         # All is read before anything is written, so that the compiler need not fear that they overlap.
-        u0 = on_grid(u0 * scale[j], bound)
-        u1 = on_grid(u1 * scale[j + 1], bound)
-        u2 = on_grid(u2 * scale[j + 2], bound)
-        u3 = on_grid(u3 * scale[j + 3], bound)
+        u0 = on_grid(u0 * scale[j], bound) if rounded else clipped(u0 * scale[j], bound)
+        u1 = on_grid(u1 * scale[j + 1], bound) if rounded else clipped(u1 * scale[j + 1], bound)
+        u2 = on_grid(u2 * scale[j + 2], bound) if rounded else clipped(u2 * scale[j + 2], bound)
+        u3 = on_grid(u3 * scale[j + 3], bound) if rounded else clipped(u3 * scale[j + 3], bound)
         out[j] = u0
         out[j + 1] = u1
         out[j + 2] = u2
         out[j + 3] = u3
 
 
-cdef inline bint all_finite(const real_t* values, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    cdef double total = 0
-    for i in range(n):
-        total += values[i] * 0.0
-    return total == 0
+cdef inline void scale_values(
+    const real_t* x, Py_ssize_t d, const double* center, const double* scale, double bound, bint rounded,
+    double* out, double* sums
+) noexcept nogil:
+    """`scale_lanes`, but neither reading nor writing beyond d."""
+    cdef Py_ssize_t j
+    cdef double offset
+    for j in range(d):
+        offset = x[j] - center[j]
+        sums[0] += offset
+        out[j] = on_grid(offset * scale[j], bound) if rounded else clipped(offset * scale[j], bound)
 
 
 def pack_cube(
@@ -90,12 +95,14 @@ def pack_cube(
 ):
     """Fill `out` with packed rows, every value clipped to [-bound, bound]; False: X or y is not finite.
 
-    `center` and `scale` (bound / half-width) have LANES - 1 values more than X has columns.
+    `scale` is bound / half-width. It and `center` have LANES - 1 zeros after the columns of X.
     """
     cdef:
         Py_ssize_t n = X.shape[0], d = X.shape[1], width = out.shape[1], i
         Py_ssize_t reach = (d + LANES - 1) // LANES * LANES
         const real_t* x = &X[0, 0]
+        const double* c = &center[0]
+        const double* s = &scale[0]
         double* row = &out[0, 0]
         double offset, total = 0
         double[LANES] sums
@@ -106,9 +113,9 @@ def pack_cube(
         for i in range(n):
             # What lanes write beyond d is overwritten: by the two values below and by the rows that follow.
             if (n - i) * d >= reach:
-                pack_lanes(x, d, &center[0], &scale[0], bound, row, sums)
+                scale_lanes(x, d, c, s, bound, True, row, sums)
             else:
-                total += pack_row(x, d, &center[0], &scale[0], bound, row)
+                scale_values(x, d, c, s, bound, True, row, sums)
             offset = y[i] - y_center
             total += offset
             row[d] = on_grid(offset * y_scale, bound)
@@ -122,31 +129,67 @@ def pack_cube(
     return finite
 
 
-cdef inline double norm(const double* row, Py_ssize_t d, bint squares) noexcept nogil:
+cdef inline double norm(const double* values, Py_ssize_t d, bint squares) noexcept nogil:
     """Sum of magnitudes or of squares."""
-    cdef double s0 = 0, s1 = 0
     cdef Py_ssize_t j
-    for j in range(0, d - 1, 2):
-        s0 += row[j] * row[j] if squares else fabs(row[j])
-        s1 += row[j + 1] * row[j + 1] if squares else fabs(row[j + 1])
-    if d % 2:
-        s0 += row[d - 1] * row[d - 1] if squares else fabs(row[d - 1])
-    return s0 + s1
-
-
-cdef inline void into_ball(double* row, Py_ssize_t d, double bound, bint squares) noexcept nogil:
-    """Shrink a row into the unit ball and round it, so that its integers obey the bound exactly.
-
-    `norm` decides that in floating point without error: the integers are below 2^27, so a sum of their squares
-    is exact up to 2^53, which is at least bound^2; and a sum that has passed 2^53 never falls below it again,
-    since rounding is monotone. Each round of the loop moves every value that is not 0 toward 0 by 1.
-    """
-    cdef Py_ssize_t j
-    cdef double length = norm(row, d, squares), limit = bound * bound if squares else bound
-    length = sqrt(length) if squares else length
-    cdef double factor = bound / length if length > 1 else bound
+    cdef double total = 0
     for j in range(d):
-        row[j] = on_grid(row[j] * factor, bound)
+        total += size_of(values[j], squares)
+    return total
+
+
+cdef inline double ball_factor(
+    const double* values, Py_ssize_t d, double bound, bint squares
+) noexcept nogil:
+    """What to multiply a scaled row by: bound, or less where it is longer than 1."""
+    cdef Py_ssize_t j
+    cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
+    for j in range(0, d, 4):  # LANES
+        s0 += size_of(values[j], squares)
+        s1 += size_of(values[j + 1], squares)
+        s2 += size_of(values[j + 2], squares)
+        s3 += size_of(values[j + 3], squares)
+    s0 = (s0 + s1) + (s2 + s3)
+    if s0 <= 1:
+        return bound
+    return bound / (sqrt(s0) if squares else s0)
+
+
+cdef inline double round_lanes(
+    const double* values, Py_ssize_t d, double factor, double bound, bint squares, double* out
+) noexcept nogil:
+    """Multiply and round a row; return its integers' norm (`norm`)."""
+    cdef Py_ssize_t j
+    cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0, u0, u1, u2, u3
+    for j in range(0, d, 4):  # LANES
+        u0 = on_grid(values[j] * factor, bound)
+        u1 = on_grid(values[j + 1] * factor, bound)
+        u2 = on_grid(values[j + 2] * factor, bound)
+        u3 = on_grid(values[j + 3] * factor, bound)
+        s0 += size_of(u0, squares)
+        s1 += size_of(u1, squares)
+        s2 += size_of(u2, squares)
+        s3 += size_of(u3, squares)
+        out[j] = u0
+        out[j + 1] = u1
+        out[j + 2] = u2
+        out[j + 3] = u3
+    return (s0 + s1) + (s2 + s3)
+
+
+cdef inline double round_values(
+    const double* values, Py_ssize_t d, double factor, double bound, bint squares, double* out
+) noexcept nogil:
+    """`round_lanes`, but not writing beyond d."""
+    cdef Py_ssize_t j
+    for j in range(d):
+        out[j] = on_grid(values[j] * factor, bound)
+    return norm(out, d, squares)
+
+
+cdef inline void shorten(double* row, Py_ssize_t d, double limit, bint squares) noexcept nogil:
+    """Move every integer that is not 0 toward 0 by 1, until the norm is at most the limit."""
+    cdef Py_ssize_t j
     while norm(row, d, squares) > limit:
         for j in range(d):
             row[j] -= (row[j] > 0) - (row[j] < 0)
@@ -160,32 +203,52 @@ def pack_ball(
     double y_center,
     double y_scale,
     double bound,
-    int order,
+    bint squares,
+    double[::1] row,
     double[:, ::1] out,
 ):
-    """Fill `out` with packed rows, X shrunk into a norm ball; False: X or y is not finite.
+    """Fill `out` with packed rows, X shrunk into a ball of norm 1; False: X or y is not finite.
 
-    `scale` is 1 / radius; `order` is 1 (sum of magnitudes at most bound) or 2 (of squares, bound^2).
+    `scale` is 1 / radius. It, `center` and `row`, which is for the kernel to work in, have LANES - 1 zeros
+    after the columns of X. The integers obey the bound exactly, whatever floating point did before: `squares`
+    says whether the sum of their squares is at most bound^2, or that of their magnitudes at most bound. That
+    is checked without error: they are below 2^27 in magnitude, so a sum is exact up to 2^53, which is at
+    least bound^2; and one that has passed 2^53 never falls below it again, since rounding is monotone.
     """
     cdef:
-        Py_ssize_t n = X.shape[0], d = X.shape[1], i, j
-        double offset, total = 0
-        double* row
+        Py_ssize_t n = X.shape[0], d = X.shape[1], width = out.shape[1], i
+        Py_ssize_t reach = (d + LANES - 1) // LANES * LANES
+        const real_t* x = &X[0, 0]
+        const double* c = &center[0]
+        const double* s = &scale[0]
+        double* v = &row[0]
+        double* packed = &out[0, 0]
+        double offset, factor, size, total = 0
+        double limit = bound * bound if squares else bound
+        double[LANES] sums
         bint finite
     with nogil:
+        for i in range(LANES):
+            sums[i] = 0
         for i in range(n):
-            row = &out[i, 0]
-            for j in range(d):
-                offset = X[i, j] - center[j]
-                total += offset
-                row[j] = clipped(offset * scale[j], FAR)
-            if order == 1:
-                into_ball(row, d, bound, False)
+            # Beyond d the scale is 0, and so is what lanes put there: it adds nothing to a norm.
+            if (n - i) * d >= reach:
+                scale_lanes(x, d, c, s, FAR, False, v, sums)
+                factor = ball_factor(v, d, bound, squares)
+                size = round_lanes(v, d, factor, bound, squares, packed)
             else:
-                into_ball(row, d, bound, True)
+                scale_values(x, d, c, s, FAR, False, v, sums)
+                factor = ball_factor(v, d, bound, squares)
+                size = round_values(v, d, factor, bound, squares, packed)
+            if size > limit:
+                shorten(packed, d, limit, squares)
             offset = y[i] - y_center
             total += offset
-            row[d] = on_grid(offset * y_scale, bound)
-            row[d + 1] = bound
+            packed[d] = on_grid(offset * y_scale, bound)
+            packed[d + 1] = bound
+            x += d
+            packed += width
+        for i in range(LANES):
+            total += sums[i]
         finite = total - total == 0 or (all_finite(&X[0, 0], n * d) and all_finite(&y[0], n))
     return finite

@@ -73,7 +73,7 @@ class Design:
                 slope[..., 1] = 0.0
                 hessian[..., 1, :] = hessian[..., :, 1] = 0.0
                 hessian[..., 1, 1] = 1.0
-            move = np.asarray(np.linalg.solve(hessian, slope[..., None])[..., 0], dtype=np.float64)
+            move = np.linalg.solve(hessian, slope[..., None])[..., 0].astype(np.float64, copy=False)
             gain = np.einsum("...i,...i->...", slope, move)
             if np.all(gain <= 1e-10 * self.total):
                 break

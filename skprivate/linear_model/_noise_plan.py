@@ -14,7 +14,7 @@ from ..utils import check_epsilon, check_probability
 
 # Only the ratio of noise and sensitivity matters for rho: a large sensitivity makes rounding invisible, and
 # for a tiny epsilon a smaller one leaves room for the noise.
-_SENSITIVITIES = {Fraction(1, 2**10): 2**80, Fraction(0): 2**40}
+_SENSITIVITIES = {Fraction(1, 2**4): 2**80, Fraction(0): 2**40}
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,9 @@ class LogLocationScalePredictions:
         self, rows: FloatArray, estimates: FloatArray, errors: FloatArray, confidence: float
     ) -> FloatArray:
         """Intervals of shape (n_samples, n_quantiles, 2) on the scale of the model."""
-        intercepts, scales, slopes = self.replicates_[:, 0], self.replicates_[:, 1], self.replicates_[:, 2:]
+        # Once: replicates may be drawn when they are asked for.
+        replicates = self.replicates_
+        intercepts, scales, slopes = replicates[:, 0], replicates[:, 1], replicates[:, 2:]
         offsets = intercepts + np.multiply.outer(errors, scales)
         tails = 0.5 + 0.5 * confidence * np.array([1.0, -1.0])
         intervals = np.empty((*estimates.shape, 2))

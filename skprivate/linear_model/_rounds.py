@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._accumulate import BLOCK_ROWS, EXACT, _packer
+from ._accumulate import EXACT, packer
 from ._grid import SCALE_BITS, SUM_BITS, MomentGrid
 from ._newton_kernels import fill_round
 from ._newton_sensitivity import (
@@ -26,6 +26,8 @@ from ._weights import MomentWeights
 
 FloatArray = NDArray[np.float64]
 
+# Rows that are packed together; sums of so many stay exact in float64.
+BLOCK_ROWS = 4096
 # A round needs the gradient exactly and the curvature roughly: 2^-14 for the rows in the first.
 _EXPONENT = 14
 _RESIDUAL_BITS = 20
@@ -220,7 +222,7 @@ def exact_round(
     grid = replace(rows.grid, exponent=plan.exponent)
     size = grid.size
     order = np.array([*range(2, size), 1, 0])
-    pack, block, residual, curvature = _packer(grid), *_buffers(size)
+    pack, block, residual, curvature = packer(grid), *_buffers(size)
     units = np.array([2.0**plan.residual_bits, 2.0**plan.curvature_bits])
     limits = plan.residuals.limits(2**plan.residual_bits, 2**plan.curvature_bits)
     cuts, packed = np.array(plan.residuals.cuts), theta[order] / 2.0**plan.exponent

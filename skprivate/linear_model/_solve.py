@@ -44,6 +44,9 @@ def solve_moments(
     the estimates are in closed form: the slopes are those of least squares, ``scale**2 = RSS / (n v)``, and
     the location is the regression line minus ``m * scale``.
 
+    The slopes follow the noise, so that the noisy RSS about them is too small, even negative; what this is
+    expected to make is added. The scale then is that of the residuals about the line that is released.
+
     Parameters
     ----------
     release : MomentRelease
@@ -51,8 +54,9 @@ def solve_moments(
     family : Family
     regularization : {"floor", "trim", "zhang", "none"}
         About eigenvalues of the centred features' moments, where s is the noise's standard deviation and
-        ``L = 2 s sqrt(d)`` the typical norm of the noise: raise those below L to L; drop those below L; add
-        4 s to the diagonal, then drop what is not positive [1]_; or nothing.
+        ``L = 2 s sqrt(d)`` the typical norm of the noise: raise those below L to L, or all to 2 L where all
+        are below L (and d > 1); drop those below L; add 4 s to the diagonal, then drop what is not positive
+        [1]_; or nothing.
     scale_bounds : tuple of two floats
         The scale is clipped to them, in scaled units; noise can make the sum of squares negative.
 
@@ -81,10 +85,11 @@ def solve_moments(
     >>> fit.coef.round(2), round(float(fit.intercept), 2), round(float(fit.scale), 2)
     (array([0.4]), 0.1, 0.05)
     """
-    moments, coef = _least_squares(release, regularization)
+    line = _least_squares(release, regularization)
+    square = line.residual + line.optimism
     low, high = scale_bounds
-    scale = np.sqrt(np.clip(moments.residual(coef) / family.variance, low**2, high**2))
-    return ScaledFit(moments.line_at_zero(coef) - family.mean * scale, coef, scale)
+    scale = np.sqrt(np.clip(square / family.variance, low**2, high**2))
+    return ScaledFit(line.intercept - family.mean * scale, line.coef, scale)
 
 
 def solve_taylor(
@@ -122,9 +127,9 @@ def solve_taylor(
     --------
     See `solve_moments`, which is called in the same way.
     """
-    moments, coef = _least_squares(release, regularization)
-    scale = np.clip(0.5 * (1.0 + family.curvature * moments.residual(coef)), *scale_bounds)
-    return ScaledFit(moments.line_at_zero(coef), coef, scale)
+    line = _least_squares(release, regularization)
+    scale = np.clip(0.5 * (1.0 + family.curvature * line.residual), *scale_bounds)
+    return ScaledFit(line.intercept, line.coef, scale)
 
 
 #: The methods by name.
@@ -159,6 +164,42 @@ def unscale(fit: ScaledFit, grid: MomentGrid) -> tuple[FloatArray, Any, Any]:
     return coef, intercept, grid.y_half * fit.scale
 
 
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """Least squares; the mean squared residual as the noisy moments have it, and what is missing there."""
+
+    intercept: FloatArray
+    coef: FloatArray
+    residual: FloatArray
+    optimism: FloatArray
+
+
+def _least_squares(release: MomentRelease, regularization: str) -> _Line:
+    n = np.maximum(release.matrix[..., 0, 0], 1.0)[..., np.newaxis]
+    moments = _CentredMoments.of(release.matrix / n[..., np.newaxis])
+    values, vectors = np.linalg.eigh(moments.features)
+    kept = _regularized(values, release, n, regularization)
+    usable = np.abs(kept) > moments.rounding(values)
+    inverse = np.where(usable, 1.0 / np.where(usable, kept, 1.0), 0.0)
+    along = np.einsum("...jk,...j->...k", vectors, moments.cross)
+    coef = np.einsum("...jk,...k->...j", vectors, inverse * along)
+    diagonal = np.einsum("...jk,...k->...j", vectors**2, np.maximum(inverse, 0.0))
+    optimism = _optimism(coef, diagonal, release.noise_std[1:, 2:] / n[..., np.newaxis])
+    residual = moments.target + _dot(coef, _times(moments.features, coef) - 2.0 * moments.cross)
+    return _Line(moments.mean_target - _dot(coef, moments.mean_features), coef, residual, optimism)
+
+
+def _optimism(coef: FloatArray, inverse: FloatArray, noise_std: FloatArray) -> FloatArray:
+    """By how much the noisy residual about the fitted line is expected to be too small.
+
+    With noise g = N_xy - N_xx b in the equations of the slopes, these move by S^-1 g, and the noise in the
+    residual falls by 2 g . S^-1 g; `inverse` is the diagonal of S^-1, and the entries of g are taken to be
+    uncorrelated.
+    """
+    variance = noise_std[..., 0, :] ** 2 + _times(noise_std[..., 1:, :] ** 2, coef**2)
+    return 2.0 * _dot(inverse, variance)
+
+
 # Below the square of the finest step of the grid; keeps reciprocals finite.
 _SMALLEST = 2.0**-64
 
@@ -174,27 +215,13 @@ class _CentredMoments:
     features: FloatArray
 
     @classmethod
-    def of(cls, matrix: FloatArray) -> "_CentredMoments":
-        n = np.maximum(matrix[..., :1, :1], 1.0)
+    def of(cls, moments: FloatArray) -> "_CentredMoments":
         # No mean product of entries of [-1, 1] is beyond 1: what the noise put there goes.
-        moments = np.clip(matrix / n, -1.0, 1.0)
+        moments = np.clip(moments, -1.0, 1.0)
         means = moments[..., 0, 1:]
         centred = moments[..., 1:, 1:] - means[..., :, np.newaxis] * means[..., np.newaxis, :]
-        return cls(
-            means[..., 0],
-            means[..., 1:],
-            centred[..., 0, 0],
-            centred[..., 0, 1:],
-            centred[..., 1:, 1:],
-        )
-
-    def residual(self, coef: FloatArray) -> FloatArray:
-        """Mean square about the line; below 0 where the noise says so."""
-        bent = np.einsum("...jh,...h->...j", self.features, coef)
-        return self.target + _dot(coef, bent - 2.0 * self.cross)
-
-    def line_at_zero(self, coef: FloatArray) -> FloatArray:
-        return self.mean_target - _dot(coef, self.mean_features)
+        target, cross, features = centred[..., 0, 0], centred[..., 0, 1:], centred[..., 1:, 1:]
+        return cls(means[..., 0], means[..., 1:], target, cross, features)
 
     def rounding(self, eigenvalues: FloatArray) -> FloatArray:
         """What rounding leaves of an eigenvalue that is 0: also the means were taken off."""
@@ -203,35 +230,31 @@ class _CentredMoments:
         return np.maximum(4.0 * sizes.shape[-1] * np.finfo(np.float64).eps * largest, _SMALLEST)
 
 
-def _least_squares(release: MomentRelease, regularization: str) -> tuple[_CentredMoments, FloatArray]:
-    """Return the centred moments and the slopes."""
-    moments = _CentredMoments.of(release.matrix)
-    n = np.maximum(release.matrix[..., 0, 0], 1.0)[..., np.newaxis]
-    values, vectors = np.linalg.eigh(moments.features)
-    kept = _regularized(values, release.noise_std[2:, 2:], n, regularization)
-    usable = np.abs(kept) > moments.rounding(values)
-    inverse = np.where(usable, 1.0 / np.where(usable, kept, 1.0), 0.0)
-    along = np.einsum("...jk,...j->...k", vectors, moments.cross)
-    return moments, np.einsum("...jk,...k->...j", vectors, inverse * along)
-
-
-def _regularized(values: FloatArray, noise_std: FloatArray, n: FloatArray, rule: str) -> FloatArray:
+def _regularized(values: FloatArray, release: MomentRelease, n: FloatArray, rule: str) -> FloatArray:
     """Eigenvalues after the rule; 0 for a direction that is dropped."""
-    d = values.shape[-1]
-    level = 2.0 * _off_diagonal(noise_std) * np.sqrt(d) / n
+    level = noise_level(release) / n
     if rule == "floor":
-        return np.maximum(values, level)
+        # Where no direction stands out, larger slopes lose more than they win. (One feature's level is high.)
+        drowned = (values.shape[-1] > 1) & (values.max(axis=-1, keepdims=True) < level)
+        return np.maximum(values, np.where(drowned, 2.0 * level, level))
     if rule == "trim":
         return np.where(values < level, 0.0, values)
     if rule == "zhang":
-        return np.maximum(values + 4.0 * np.mean(np.diagonal(noise_std)) / n, 0.0)
+        return np.maximum(values + 4.0 * np.mean(np.diagonal(release.noise_std)[2:]) / n, 0.0)
     return values
 
 
-def _off_diagonal(noise_std: FloatArray) -> float:
-    """Noise of a product of two features; of a square where there is one feature only."""
-    d = len(noise_std)
-    return float(np.mean(noise_std[np.triu_indices(d, 1)] if d > 1 else noise_std))
+def noise_level(release: MomentRelease) -> float:
+    """Typical norm of the noise on the features' moments: below it, an eigenvalue says little."""
+    noise = release.noise_std[2:, 2:]
+    d = len(noise)
+    # Of one feature there is the noise of its square only.
+    single = noise[np.triu_indices(d, 1)] if d > 1 else noise
+    return 2.0 * float(np.mean(single)) * float(np.sqrt(d))
+
+
+def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    return np.einsum("...jh,...h->...j", matrix, vector)
 
 
 def _dot(left: FloatArray, right: FloatArray) -> FloatArray:

@@ -2,7 +2,6 @@
 """Bounds of columns that nobody knows: read from private rows through a noisy histogram, and paid for."""
 
 import math
-import warnings
 from fractions import Fraction
 from numbers import Real
 from typing import Any
@@ -13,10 +12,12 @@ from sklearn.utils.validation import check_array
 
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..base import SHARED_CONSTRAINTS, without_private_text
+from ..exceptions import UtilityWarning
 from ..noise import DiscreteLaplaceMechanism, check_entropy
 from ..noise._quantise import grid_exponent
 from ..utils import check_epsilon, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+from ..utils._fit import warn_after_release
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -94,7 +95,7 @@ def estimate_bounds(
 
     Warns
     -----
-    UserWarning
+    UtilityWarning
         In some column nothing stands out of the noise: its bounds are the widest of the grid, -2^100 and
         2^100, and of little use. Told from released counts alone.
 
@@ -124,7 +125,9 @@ def estimate_bounds(
     stands out without rows is below one in a million. With d = 10 and epsilon = 1, that takes some 440 rows
     in a bin.
 
-    A column of which only zeros stand out gets the bounds 0 and 1, those of a rare flag.
+    A column of which only zeros stand out gets the bounds 0 and 1, those of a rare flag. Powers of two are
+    wide for numbers far from zero, such as years: subtract a public number first. An estimator that is given
+    the bounds states its own cost only; the ledger adds both up.
 
     Examples
     --------
@@ -172,7 +175,6 @@ def _bins(column: FloatArray) -> IntArray:
     fraction, octave = np.frexp(np.abs(column))
     # frexp puts 2^e at the bottom of the next octave.
     octave = np.clip(octave - (fraction == 0.5), -_OCTAVES, _OCTAVES)
-    octave[column == 0.0] = -_OCTAVES
     return _ZERO + np.sign(column).astype(np.int64) * (octave + _OCTAVES)
 
 
@@ -197,11 +199,11 @@ def read_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float)
     lower, upper = np.array(pairs).T
     useless = np.flatnonzero(~stands_out.any(axis=1)).tolist()
     if useless:
-        warnings.warn(
+        warn_after_release(
             f"No value stands out of the noise in column {', '.join(map(str, useless))}: the widest bounds "
             f"were taken, 2^{_OCTAVES} either way. It takes a larger epsilon, more rows or public knowledge.",
-            UserWarning,
-            stacklevel=_USER_FRAME,
+            UtilityWarning,
+            _USER_FRAME,
         )
     return lower, upper
 

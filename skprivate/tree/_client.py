@@ -18,8 +18,9 @@ import numpy as np
 from ..accounting._amounts import from_text, show, to_text
 from ..exceptions import BudgetExceededError, PrivacyLeakError
 from ..utils import check_positive
+from ..utils._documents import check_envelope, digest, parse_json
 from ..utils._files import OWNER_ONLY, locked, write_atomically
-from ._specification import TreeSpecification, check_envelope, digest, parse_json
+from ._specification import TreeSpecification
 
 _FORMAT = "skprivate.client"
 _VERSION = 1

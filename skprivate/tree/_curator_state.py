@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a curator holds, and its JSON: public inputs, counts, and the history of batches; no pickle."""
 
-import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,10 +15,11 @@ from ..accounting._amounts import from_text, to_text
 from ..randomizers import LocalRandomizer
 from ..utils import check_epsilon
 from ..utils._compat import validate_parameter_constraints
+from ..utils._documents import check_envelope, digest, pack_integers, parse_json, unpack_integers
 from ._classifier import LocallyPrivateTreeClassifier
 from ._design import Design
 from ._partition import RULES
-from ._specification import TreeSpecification, check_envelope, digest, parse_json
+from ._specification import TreeSpecification
 
 _FORMAT = "skprivate.curator"
 _VERSION = 1
@@ -95,8 +95,8 @@ class CuratorState:
             "rule": self.design.rule,
             "bounds": [side.tolist() for side in self.design.bounds],
             "named": self.design.feature_names is not None,
-            "public_counts": _pack(self.design.public_counts),
-            "counts": _pack(self.counts),
+            "public_counts": pack_integers(self.design.public_counts),
+            "counts": pack_integers(self.counts),
             "history": {batch: list(numbers) for batch, numbers in self.history.items()},
             "stream": self.stream,
         }
@@ -129,14 +129,14 @@ class CuratorState:
             classes=np.asarray(specification.classes),
             bounds=(lower, upper),
             rule=str(state["rule"]),
-            public_counts=_unpack(state["public_counts"], shape),
+            public_counts=unpack_integers(state["public_counts"], shape),
             feature_names=specification.features if state["named"] else None,
         )
         history = {str(batch): _check_numbers(*pair) for batch, pair in state["history"].items()}
         stream = state["stream"]
         if stream is not None and stream not in history:
             raise ValueError("the history does not hold its own stream")
-        counts = _unpack(state["counts"], specification.randomizer.counts_shape)
+        counts = unpack_integers(state["counts"], specification.randomizer.counts_shape)
         _check_agreement(tree, design)
         return cls(tree, design, specification, counts, history, stream)
 
@@ -173,14 +173,6 @@ def _check_numbers(counted: Any, total: Any) -> tuple[int, int]:
     if type(counted) is not int or type(total) is not int or not 0 <= counted <= total < 2**62:
         raise ValueError("a number of reports in the history is impossible")
     return counted, total
-
-
-def _pack(array: NDArray[np.int64]) -> str:
-    return base64.b64encode(array.astype("<i8").tobytes()).decode("ascii")
-
-
-def _unpack(text: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    return np.frombuffer(base64.b64decode(text, validate=True), dtype="<i8").astype(np.int64).reshape(shape)
 
 
 def _plain(value: Any) -> Any:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..randomizers import LocalRandomizer, randomizer_from_dict
+from ..utils._documents import canonical, check_envelope, digest, parse_json
 from ._partition import Partition
 
 FORMAT = "skprivate.tree"
@@ -122,7 +121,7 @@ class TreeSpecification:
         text : str
             ASCII on one line.
         """
-        return _canonical(self.to_dict()).decode("ascii")
+        return canonical(self.to_dict()).decode("ascii")
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `to_json` writes, as plain lists, numbers and texts; `from_dict` restores it."""
@@ -247,38 +246,6 @@ class TreeSpecification:
         )
 
 
-def check_envelope(state: Any, format_name: str, version: int, fields: Sequence[str]) -> None:
-    """Refuse parsed JSON that is not an object of this format and version with exactly these fields."""
-    if not isinstance(state, dict) or state.get("format") != format_name:
-        raise ValueError(f"it is not of the format {format_name!r}")
-    found = state.get("version")
-    if type(found) is int and found > version:
-        raise ValueError(
-            f"it is of version {found}, and this version of skprivate knows {version}: update skprivate"
-        )
-    if type(found) is not int or found != version:
-        raise ValueError(f"its version is not {version}")
-    if set(state) != {"format", "version", *fields}:
-        raise ValueError(f"its fields must be {', '.join(('format', 'version', *fields))}")
-
-
-def parse_json(text: str) -> Any:
-    """Return parsed JSON; ValueError for anything else, without its content."""
-
-    def refuse(constant: str) -> None:
-        raise ValueError(f"it holds {constant}")
-
-    try:
-        return json.loads(text, parse_constant=refuse)
-    except (json.JSONDecodeError, RecursionError):
-        raise ValueError("it is not JSON, or only a part of it") from None
-
-
-def digest(content: dict[str, Any]) -> str:
-    """Return the SHA-256 of the canonical JSON, in hexadecimal digits."""
-    return hashlib.sha256(_canonical(content)).hexdigest()
-
-
 def _read(path: Path) -> str:
     if path.stat().st_size > _LARGEST_FILE:
         raise ValueError(f"{path} is too large for a specification")
@@ -286,10 +253,6 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is no specification: it is not text") from None
-
-
-def _canonical(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def _check_list(state: dict[str, Any], name: str) -> list[Any]:

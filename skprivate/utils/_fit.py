@@ -2,6 +2,7 @@
 """Around ``fit``: parameters are checked, a failure undoes everything, no message repeats a private value."""
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -61,6 +62,25 @@ def without_private_text(method: Fit) -> Fit:
         raise ValueError(instead[0])
 
     return cast(Fit, wrapper)
+
+
+def warn_after_release(message: str, category: type[Warning], stacklevel: int) -> None:
+    """Warn about a release that is paid for: never an error, which would lose it.
+
+    Parameters
+    ----------
+    message : str
+    category : type of warning
+    stacklevel : int
+        As in `warnings.warn`, from the caller of this function.
+    """
+    try:
+        warnings.warn(message, category, stacklevel=stacklevel + 1)
+    except category:
+        # The user's filter turns warnings into errors; noise cannot be drawn again for nothing.
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", category)
+            warnings.warn(message, category, stacklevel=stacklevel + 1)
 
 
 def fit_context(fit: Fit) -> Fit:

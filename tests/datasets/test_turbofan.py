@@ -104,7 +104,7 @@ def test_scores_are_projections_on_the_public_components(home):
 def test_the_private_engines_move_nothing_public(home, monkeypatch):
     before = fetch(home)
     tables = make_tables()
-    tables["train"] = tables["train"][tables["train"][:, 0] != 2]
+    tables["train"] = tables["train"][tables["train"][:, 0] != 1]
     tables["train"][:, 2:] *= 7.0
     write(home, tables, monkeypatch)
     after = fetch(home)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Censored fits: maximum likelihood without noise, stated accuracy with it, and no data that break them."""
+"""Censored fits: maximum likelihood without noise, accuracy with it, and nothing that data can break."""
 
 from fractions import Fraction
 

@@ -217,6 +217,7 @@ class TestClaims:
             assert str(first[name]) == str(second[name]) or name in {"grid_", "family_"}
         assert first["grid_"].to_dict() == second["grid_"].to_dict()
 
+    @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
     @pytest.mark.parametrize("options", [{}, GAUSSIAN])
     def test_extreme_neighbours_move_the_integers_by_at_most_epsilon(self, options, monkeypatch):
         seen = []

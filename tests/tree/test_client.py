@@ -19,7 +19,7 @@ import pytest
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
 from skprivate.randomizers import LabelRandomizer
 from skprivate.tree import TreeClient, TreeSpecification, _client
-from skprivate.tree._specification import digest
+from skprivate.utils._documents import digest
 
 SECRET = 123.456
 

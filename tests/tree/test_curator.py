@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger, PrivacySpent
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.tree import ReportWriter, TreeCurator, _curator, _report_files
-from skprivate.tree._curator_state import _pack, _unpack
-from skprivate.tree._specification import digest
+from skprivate.utils._documents import digest, pack_integers, unpack_integers
 
 N_PUBLIC, N_PRIVATE = 60, 400
 
@@ -660,7 +659,7 @@ DAMAGES = {
     "less protection": lambda data: _replanned(data, protect="label", mechanism="auto"),
     "rule": lambda data: _resealed(data, rule="mine"),
     "negative public counts": lambda data: _resealed(
-        data, public_counts=_pack(-_unpack(json.loads(data)["public_counts"], (-1,)))
+        data, public_counts=pack_integers(-unpack_integers(json.loads(data)["public_counts"], (-1,)))
     ),
 }
 

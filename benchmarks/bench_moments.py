@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Exact moments against one ``X.T @ X``, on one thread; and ten million rows streamed from a file."""
+
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LinearRegression
+
+from skprivate.linear_model._accumulate import exact_gram
+from skprivate.linear_model._grid import MomentGrid
+
+N_ROWS = 1_000_000
+PAIRS = 15
+GOAL_RATIO = 1.5
+N_STREAMED, N_STREAMED_FEATURES = 10_000_000, 10
+ROW_GROUP = 2**17
+GOAL_MEGABYTES = 500
+
+
+def make_grid(n_features: int, **options: Any) -> MomentGrid:
+    bound = np.full(n_features, 4.0)
+    return MomentGrid(lower=-bound, upper=bound, target=(-4.0, 4.0), exponent=20, **options)
+
+
+def seconds(call: Any) -> float:
+    start = perf_counter()
+    call()
+    return perf_counter() - start
+
+
+def bench_gram(n_features: int, name: str, dtype: Any = np.float64, **options: Any) -> None:
+    """Print the milliseconds of both and the median ratio of neighbouring runs."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, n_features)).astype(dtype)
+    y = rng.normal(size=N_ROWS)
+    grid = make_grid(n_features, **options)
+    ours, theirs = [], []
+    for _ in range(PAIRS + 1):
+        ours.append(1e3 * seconds(lambda: exact_gram(grid, X, y)))
+        theirs.append(1e3 * seconds(lambda: X.T @ X))
+    # The first pair warms up.
+    ratio = median(one / other for one, other in zip(ours[1:], theirs[1:], strict=True))
+    print(
+        f"n = {N_ROWS:,}, d = {n_features:<2} {name:<8} {median(ours[1:]):6.1f} ms, X.T @ X"
+        f" {median(theirs[1:]):6.1f} ms, ratio {ratio:.2f}"
+        f" (goal {GOAL_RATIO}: {'reached' if ratio <= GOAL_RATIO else 'missed'})",
+        flush=True,
+    )
+
+
+def bench_least_squares(n_features: int) -> None:
+    """Print the milliseconds of scikit-learn's least squares, which are neither exact nor private."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(N_ROWS, n_features)), rng.normal(size=N_ROWS)
+    times = [1e3 * seconds(lambda: LinearRegression().fit(X, y)) for _ in range(3)]
+    print(
+        f"n = {N_ROWS:,}, d = {n_features:<2} scikit-learn's LinearRegression {median(times):6.1f} ms",
+        flush=True,
+    )
+
+
+def write_rows(path: Path) -> None:
+    """Write lifetimes to a parquet file, a row group at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    names = [f"x{j}" for j in range(N_STREAMED_FEATURES)]
+    schema = pa.schema([(name, pa.float64()) for name in (*names, "hours")])
+    with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as writer:
+        for first in range(0, N_STREAMED, ROW_GROUP):
+            count = min(ROW_GROUP, N_STREAMED - first)
+            X = rng.normal(size=(N_STREAMED_FEATURES, count))
+            hours = np.exp(5 + 0.3 * X[0]) * rng.weibull(2.0, size=count)
+            writer.write_table(pa.table([*X, hours], schema=schema))
+
+
+def stream(path: str) -> None:
+    """Gather the moments of a file; print seconds, and the process's peak megabytes after and before."""
+    import pyarrow.parquet as pq
+
+    from skprivate.linear_model._accumulator import MomentAccumulator
+
+    bound = np.full(N_STREAMED_FEATURES, 4.0)
+    moments = MomentAccumulator((-bound, bound), (1.0, 1000.0), N_STREAMED, target="hours")
+    before = peak_megabytes()
+    start = perf_counter()
+    # By default pyarrow reads ahead, and keeps, the whole file.
+    file = pq.ParquetFile(path, pre_buffer=False)
+    for number, batch in enumerate(file.iter_batches(batch_size=ROW_GROUP)):
+        moments.update(batch, batch_id=number)
+    print(perf_counter() - start, peak_megabytes(), before)
+
+
+def peak_megabytes() -> float:
+    """Return the most memory that this process has had; Linux only."""
+    # Not getrusage: a child's figure starts at that of its parent.
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def bench_stream() -> None:
+    """Stream in a process of its own, so that the peak is that of streaming alone."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "rows.parquet")
+        write_rows(path)
+        command = f"from benchmarks.bench_moments import stream; stream({str(path)!r})"
+        done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
+        size = path.stat().st_size / 1e6
+    took, peak, before = map(float, done.stdout.split())
+    print(
+        f"n = {N_STREAMED:,}, d = {N_STREAMED_FEATURES} streamed from {size:.0f} MB of parquet: {took:.1f} s,"
+        f" peak {peak:.0f} MB, of which {before:.0f} MB before the first row"
+        f" (goal {GOAL_MEGABYTES}: {'reached' if peak <= GOAL_MEGABYTES else 'missed'})",
+        flush=True,
+    )
+
+
+def run() -> None:
+    for n_features in (10, 30):
+        bench_gram(n_features, "cube")
+        bench_gram(n_features, "float32", np.float32)
+        bench_gram(n_features, "L1 ball", x_norm=4.0, norm_order=1)
+        bench_gram(n_features, "L2 ball", x_norm=4.0, norm_order=2)
+        bench_least_squares(n_features)
+    bench_stream()
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Moments that are gathered batch by batch, wherever the rows are, and released once."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ..utils._documents import check_envelope, digest, pack_integers, parse_json, unpack_integers
+from ..utils._fit import without_private_text
+from ._accumulate import exact_gram
+from ._accumulated_fit import fit_accumulated
+from ._accumulator_plan import AccumulatorPlan, refuse_censored
+from ._batches import iter_batches
+
+_FORMAT = "skprivate.moments"
+_VERSION = 1
+_FIELDS = ("plan", "feature_names", "target", "n_rows", "gram", "batches", "checksum")
+
+
+class MomentAccumulator:
+    """Gathers the exact moments of a private log-location-scale regression, batch by batch.
+
+    Rows may come from files larger than memory, or from many workers: each fills an accumulator of the same
+    parameters, they are merged, and `release` makes the one private fit. The result does not depend on the
+    order or the size of batches, or on who read them: it is that of one `fit` on the same grid.
+
+    Parameters
+    ----------
+    bounds_X : pair or dict
+        ``(lower, upper)`` of X, arrays of shape (n_features,), or ``{column: (lower, upper)}``, from public
+        knowledge; scalars with `feature_names`. None with `x_norm`: rows are centred at 0.
+    bounds_y : pair of floats
+        ``(lower, upper)`` of the target in the units that are passed, for times above 0.
+    n_max : int
+        Public bound on the number of rows, at least 1. A larger one costs a coarser grid, which hardly
+        matters: 10 times too large is fine.
+    distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
+        The first three take times above 0, the others numbers as they are.
+    mechanism : {"laplace", "gaussian"}, default="laplace"
+        Which noise `release` will draw. It matters here with `x_norm` alone, whose norm it decides.
+    x_norm : float, default=None
+        Public bound on the norm of a row of X minus the centre of the bounds: the sum of absolute values
+        (Laplace), or the Euclidean norm (Gaussian). Longer rows are shrunk to it.
+    max_sample_weight : float, default=None
+        Public bound on a row's weight, from 2^-20 to 2^20; the noise is in proportion to it. None: rows have
+        no weights.
+    max_rows_per_group : int, default=None
+        The caller's word that no person has more rows than this in all batches together; the unit of privacy
+        is then the person, and the noise grows in proportion. None: the unit is the row.
+    feature_names : sequence of str, default=None
+        Columns to take from data frames and Arrow data, in their order. None: the names in `bounds_X`, where
+        it is a dict of names, else those of the first batch that has names, which all others must have too.
+    target : str, default=None
+        Name of the target's column in data frames and Arrow data.
+
+    Attributes
+    ----------
+    batch_ids : tuple of str
+        Ids of the batches that are in, sorted.
+    feature_names : tuple of str or None
+        Names of the columns, as far as they are known.
+    released : bool
+        Whether the moments are gone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is out of range.
+
+    See Also
+    --------
+    DPLogLocationScaleRegressor : What `release` fits.
+
+    Notes
+    -----
+    **Privacy.** An accumulator holds exact sums over private rows, and so do its bytes and its pickles: never
+    publish them. Only what `release` returns is private. It has the guarantee of `fit` with the estimator's
+    ``relation``; the sums are wiped with it. A copy that was made before can be released too, at its own
+    cost: charge both to one ledger. With ``max_sample_weight`` M, a row of weight w counts as w of its
+    products, w clipped to [0, M] and rounded toward zero to a multiple of about M / 4096: the sensitivity is
+    M times that of a row that may be absent, and the total weight is released with noise. Not protected:
+    `n_max`, the batch ids, whether the rows are more than `n_max`; and the number of rows, where there are no
+    weights and no groups, unless the estimator's relation is "add-remove".
+
+    A batch without an id is counted under an id that this object draws once. A merge of accumulators that
+    share an id is refused, so that nothing is counted twice. Copies of an accumulator that holds nothing
+    share none: make one, send it to every worker, merge what comes back. An accumulator is for one thread at
+    a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPLogLocationScaleRegressor, MomentAccumulator
+    >>> rng = np.random.default_rng(0)
+    >>> moments = MomentAccumulator(([0.0], [10.0]), (10, 20000), n_max=100_000)
+    >>> for day in range(5):
+    ...     load = rng.uniform(0, 10, size=(4000, 1))
+    ...     hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=4000)
+    ...     moments = moments.update(load, hours, batch_id=f"day {day}")
+    >>> moments
+    MomentAccumulator(n_features=1, n_max=100000, batches=5)
+    >>> model = moments.release(DPLogLocationScaleRegressor("weibull", epsilon=1.0))
+    >>> bool(abs(model.coef_[0] + 0.2) < 0.05), moments.released
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        bounds_X: Any,
+        bounds_y: Any,
+        n_max: int,
+        *,
+        distribution: str = "weibull",
+        mechanism: str = "laplace",
+        x_norm: Any = None,
+        max_sample_weight: Any = None,
+        max_rows_per_group: int | None = None,
+        feature_names: Sequence[str] | None = None,
+        target: str | None = None,
+    ) -> None:
+        names = _check_names(feature_names, bounds_X, target)
+        plan = AccumulatorPlan.of(
+            bounds_X,
+            bounds_y,
+            n_max,
+            distribution=distribution,
+            mechanism=mechanism,
+            x_norm=x_norm,
+            max_sample_weight=max_sample_weight,
+            max_rows_per_group=max_rows_per_group,
+            features=names,
+        )
+        self._start(plan, names, target)
+
+    def _start(self, plan: AccumulatorPlan, names: tuple[str, ...] | None, target: str | None) -> None:
+        self.plan = plan
+        self.feature_names = names
+        self.target = target
+        self._gram: NDArray[np.int64] | None = np.zeros((plan.grid.size, plan.grid.size), dtype=np.int64)
+        self._n_rows = 0
+        self._batches: frozenset[str] = frozenset()
+        self._own_id: str | None = None
+
+    @property
+    def batch_ids(self) -> tuple[str, ...]:
+        """Ids of the batches that are in, sorted."""
+        return tuple(sorted(self._batches))
+
+    @property
+    def released(self) -> bool:
+        """Whether the moments are gone."""
+        return self._gram is None
+
+    @without_private_text
+    def update(self, X: Any, y: Any = None, *, sample_weight: Any = None, batch_id: Any = None) -> Self:
+        """Add the rows of a batch; all of them, or on an error none.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), data frame, or Arrow data
+            Finite numbers. Data frames (pandas, polars) and objects with ``__arrow_c_stream__`` or
+            ``__arrow_c_array__`` (pyarrow, DuckDB, ...) may hold the target too; the latter need pyarrow.
+        y : array-like of shape (n,), default=None
+            Target, fully observed. None: the column `target` of the batch.
+        sample_weight : array-like of shape (n,), default=None
+            Clipped to [0, max_sample_weight]. None: 1 for every row.
+        batch_id : str or int, default=None
+            Names the batch, so that it cannot be added twice; public. None: the batch may be passed again.
+
+        Returns
+        -------
+        self : MomentAccumulator
+
+        Raises
+        ------
+        ImportError
+            Arrow data, and pyarrow is not installed.
+        RuntimeError
+            The moments were released.
+        TypeError, ValueError
+            The batch id was added before; the rows would be more than `n_max`; columns are missing; values
+            are not finite, no numbers, or times not above 0; weights without ``max_sample_weight``.
+        """
+        gram, batch = self._open(), self._check_id(batch_id)
+        if sample_weight is not None and self.plan.weights is None:
+            raise ValueError("sample_weight needs a public cap, max_sample_weight.")
+        refuse_censored(y)
+        sample_weight = None if sample_weight is None else np.asarray(sample_weight)
+        names, pieces = iter_batches(X, y, features=self.feature_names, target=self.target)
+        names = self._check_names_of(names)
+        added, n_rows = np.zeros_like(gram), self._n_rows
+        for piece, target in pieces:
+            here = slice(n_rows - self._n_rows, n_rows - self._n_rows + len(piece))
+            n_rows = self._check_count(n_rows + len(piece))
+            weights = None if sample_weight is None else sample_weight[here]
+            steps = self.plan.read_weights(weights, len(piece))
+            target = self.plan.read_target(target)
+            added += exact_gram(self.plan.grid, piece, target, steps, self.plan.largest_weight)
+        if sample_weight is not None and len(sample_weight) != n_rows - self._n_rows:
+            raise ValueError("sample_weight must hold one number per row.")
+        self._gram, self._n_rows, self.feature_names = gram + added, n_rows, names
+        self._batches |= {batch}
+        self._own_id = batch if batch_id is None else self._own_id
+        return self
+
+    def merge(self, other: "MomentAccumulator") -> Self:
+        """Add the rows of another accumulator, which stays as it is.
+
+        Parameters
+        ----------
+        other : MomentAccumulator
+            Of the same parameters.
+
+        Returns
+        -------
+        self : MomentAccumulator
+
+        Raises
+        ------
+        RuntimeError
+            The moments of one were released.
+        TypeError, ValueError
+            No accumulator; other bounds, weights or columns; a batch that both hold; more than `n_max` rows
+            together. Nothing changes then.
+        """
+        if not isinstance(other, MomentAccumulator):
+            raise TypeError(f"other must be a MomentAccumulator, not {type(other).__name__}.")
+        mine, theirs = self._open(), other._open()
+        if self.plan.to_dict() != other.plan.to_dict():
+            raise ValueError("the accumulators have different parameters: their moments do not add up.")
+        names = self._check_names_of(other.feature_names)
+        shared = sorted(self._batches & other._batches)
+        if shared:
+            raise ValueError(
+                f"both accumulators hold the batch {shared[0]}, and {len(shared) - 1} more: merging them "
+                "would count rows twice."
+            )
+        n_rows = self._check_count(self._n_rows + other._n_rows)
+        self._gram, self._n_rows, self.feature_names = mine + theirs, n_rows, names
+        self._batches |= other._batches
+        return self
+
+    def release(self, estimator: Any) -> Any:
+        """Fit an estimator to the rows so far, once; then the moments are wiped.
+
+        Parameters
+        ----------
+        estimator : DPLogLocationScaleRegressor or a preset
+            Unfitted: its parameters are the plan. ``bounds_X``, ``bounds_y`` and ``x_norm`` must be None or
+            those given here.
+
+        Returns
+        -------
+        fitted : estimator
+            A fitted clone. Its ledger is charged before noise is drawn.
+
+        Raises
+        ------
+        RuntimeError
+            The moments were released.
+        BudgetExceededError, LedgerError
+            The ledger refused; the moments are still there.
+        TypeError, ValueError
+            The estimator does not fit the accumulator; the moments are still there.
+        """
+        self._open()
+        return fit_accumulated(clone(estimator), self)
+
+    def to_bytes(self) -> bytes:
+        """Return the accumulator as JSON. It holds exact sums over private rows: never publish it."""
+        content = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "plan": self.plan.to_dict(),
+            "feature_names": None if self.feature_names is None else list(self.feature_names),
+            "target": self.target,
+            "n_rows": self._n_rows,
+            "gram": pack_integers(self._open()),
+            "batches": list(self.batch_ids),
+        }
+        return json.dumps(content | {"checksum": digest(content)}).encode("ascii")
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Restore an accumulator from `to_bytes`.
+
+        Parameters
+        ----------
+        data : bytes
+            Nothing in it is executed or trusted.
+
+        Returns
+        -------
+        accumulator : MomentAccumulator
+
+        Raises
+        ------
+        ValueError
+            Damaged, foreign, or of a newer version.
+        """
+        try:
+            state = parse_json(bytes(data).decode("ascii"))
+            check_envelope(state, _FORMAT, _VERSION, _FIELDS)
+            if state.pop("checksum") != digest(state):
+                raise ValueError("its content does not fit its checksum: it was changed or damaged")
+            accumulator = cls.__new__(cls)
+            accumulator._restore(state)
+            return accumulator
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+            pass
+        # Raised outside the handler: the error below it may repeat the sums.
+        raise ValueError("these are no bytes of an accumulator that can be used: damaged, foreign or newer.")
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        plan, target = AccumulatorPlan.from_dict(state["plan"]), state["target"]
+        self._start(plan, _check_names(state["feature_names"], None, target), target)
+        if self.feature_names is not None and len(self.feature_names) != plan.grid.n_features:
+            raise ValueError("the names are not as many as the features")
+        gram = unpack_integers(state["gram"], (plan.grid.size, plan.grid.size))
+        n_rows, batches = state["n_rows"], state["batches"]
+        if type(n_rows) is not int or not 0 <= n_rows <= plan.n_max:
+            raise ValueError("the number of rows is impossible")
+        if not isinstance(batches, list) or not all(isinstance(batch, str) for batch in batches):
+            raise ValueError("the batches must be a list of ids")
+        _check_gram(gram, n_rows, plan)
+        self._gram, self._n_rows, self._batches = gram, n_rows, frozenset(batches)
+
+    def _take_exact(self) -> NDArray[np.int64]:
+        """Return the exact moments, and forget them; to be called when their release is paid for."""
+        gram = self._open()
+        taken = gram.copy()
+        gram[...] = 0
+        self._gram, self._n_rows = None, 0
+        return taken
+
+    def _open(self) -> NDArray[np.int64]:
+        if self._gram is None:
+            raise RuntimeError("the moments were released, which can be done once, and wiped.")
+        return self._gram
+
+    def _check_id(self, batch_id: Any) -> str:
+        if batch_id is None:
+            return self._own_id or os.urandom(16).hex()
+        if isinstance(batch_id, bool) or not isinstance(batch_id, str | int | np.integer):
+            raise TypeError(f"batch_id must be a str or an int, not {type(batch_id).__name__}.")
+        if str(batch_id) in self._batches:
+            raise ValueError(f"the batch {batch_id} was added before: rows would count twice.")
+        return str(batch_id)
+
+    def _check_count(self, n_rows: int) -> int:
+        if n_rows > self.plan.n_max:
+            raise ValueError("the rows would be more than n_max, which the grid is made for.")
+        return n_rows
+
+    def _check_names_of(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Names of the features: those known before, or, where none are, these."""
+        if names is not None and len(names) != self.plan.grid.n_features:
+            raise ValueError(
+                f"the batch has {len(names)} columns of features and bounds_X {self.plan.grid.n_features}."
+            )
+        if self.feature_names is not None and names is not None and names != self.feature_names:
+            raise ValueError("the columns are not those of the batches before.")
+        return names if self.feature_names is None else self.feature_names
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = vars(self).copy()
+        # A copy counts on under an id of its own, and with sums of its own.
+        state["_own_id"] = None
+        state["_gram"] = None if self._gram is None else self._gram.copy()
+        return state
+
+    def __repr__(self) -> str:
+        end = ", released" if self.released else f", batches={len(self._batches)}"
+        return f"MomentAccumulator(n_features={self.plan.grid.n_features}, n_max={self.plan.n_max}{end})"
+
+
+def _check_names(
+    feature_names: Sequence[str] | None, bounds_X: Any, target: str | None
+) -> tuple[str, ...] | None:
+    """Names of the features: as given, or those that the bounds have."""
+    if feature_names is None and isinstance(bounds_X, Mapping) and bounds_X:
+        feature_names = list(bounds_X) if all(isinstance(name, str) for name in bounds_X) else None
+    if isinstance(feature_names, str) or not (target is None or isinstance(target, str)):
+        raise TypeError("feature_names must be a list of names, and target a name.")
+    if feature_names is None:
+        return None
+    names = tuple(feature_names)
+    if not names or not all(isinstance(name, str) for name in names) or len({*names, target}) <= len(names):
+        raise ValueError("feature_names and target must be different names.")
+    return names
+
+
+def _check_gram(gram: NDArray[np.int64], n_rows: int, plan: AccumulatorPlan) -> None:
+    """Refuse sums that no rows make."""
+    largest = n_rows * 4**plan.grid.exponent * plan.largest_weight
+    total = int(gram[0, 0])
+    possible = total == largest if plan.weights is None else 0 <= total <= largest
+    if not possible or (gram != gram.T).any() or (gram > total).any() or (gram < -total).any():
+        raise ValueError("the sums are impossible")

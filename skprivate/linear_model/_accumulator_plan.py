@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The public side of an accumulator: what rows become, how many there may be, how they are weighted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import floor
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..utils import check_bounds, check_int, check_positive
+from ._accumulate import EXACT, check_room
+from ._base import check_target_bounds
+from ._families import family_of
+from ._grid import SCALE_BITS, MomentGrid, choose_exponent
+from ._noise_plan import Budget
+from ._release import Neighbours, largest_scale
+from ._targets import is_structured, read_target
+from ._weights import moment_weights
+
+FloatArray = NDArray[np.float64]
+
+# Steps in which weights are counted, up to the cap. Products of features lose half as many bits.
+WEIGHT_STEPS = 2**12
+LARGEST_CAP = 2**20
+# The grid is fixed before epsilon is known; at this one the noise still fits 64-bit integers.
+LEAST_EPSILON = Fraction(1, 1000)
+# Rows that a block may at least have, for speed.
+LEAST_BLOCK = 2**7
+
+
+@dataclass(frozen=True)
+class RowWeights:
+    """Whole numbers that stand for weights of rows.
+
+    Attributes
+    ----------
+    cap : float
+        Public bound on a weight.
+    bits : int
+        Weights are counted in steps of 2^-bits: 2^11 to 2^12 of them up to the cap, or up to a cap that is
+        larger itself, whole weights.
+    """
+
+    cap: float
+    bits: int
+
+    @classmethod
+    def of(cls, cap: Any) -> Self:
+        """Choose the step by the cap alone."""
+        limit = check_positive(cap, "max_sample_weight")
+        if not Fraction(1, LARGEST_CAP) <= limit <= LARGEST_CAP:
+            raise ValueError("max_sample_weight must be between 2^-20 and 2^20: weights have any unit.")
+        return cls(float(cap), max(floor(WEIGHT_STEPS / limit).bit_length() - 1, 0))
+
+    @property
+    def largest(self) -> int:
+        """The cap in whole steps."""
+        return floor(Fraction(self.cap) * 2**self.bits)
+
+    def steps(self, weights: Any, n_rows: int) -> FloatArray:
+        """Clip weights to [0, cap] and round them toward zero, to whole steps."""
+        array = np.asarray(weights)
+        if array.shape != (n_rows,) or array.dtype.kind not in "biuf":
+            raise ValueError("sample_weight must hold one number per row.")
+        values = array.astype(np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError("sample_weight must be finite: NaN and inf are refused.")
+        return np.floor(np.clip(values, 0.0, self.cap) * 2.0**self.bits)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AccumulatorPlan:
+    """Everything public about an accumulator; two of equal `to_dict` can be merged.
+
+    Attributes
+    ----------
+    grid : MomentGrid
+    bounds_y : tuple of two floats
+        In the units of what is passed.
+    distribution, mechanism : str
+    n_max : int
+    weights : RowWeights or None
+    max_rows_per_group : int or None
+    """
+
+    grid: MomentGrid
+    bounds_y: tuple[float, float]
+    distribution: str
+    mechanism: str
+    n_max: int
+    weights: RowWeights | None
+    max_rows_per_group: int | None
+
+    @classmethod
+    def of(
+        cls,
+        bounds_X: Any,
+        bounds_y: Any,
+        n_max: Any,
+        *,
+        distribution: str,
+        mechanism: str,
+        x_norm: Any,
+        max_sample_weight: Any,
+        max_rows_per_group: Any,
+        features: Sequence[str] | None,
+    ) -> Self:
+        """Check the parameters of an accumulator."""
+        n_max = check_int(n_max, "n_max", least=1)
+        if mechanism not in ("laplace", "gaussian"):
+            raise ValueError("mechanism must be 'laplace' or 'gaussian'.")
+        if max_rows_per_group is not None:
+            max_rows_per_group = check_int(max_rows_per_group, "max_rows_per_group", least=1)
+        log_target = family_of(distribution)[1]
+        low, high = check_target_bounds(bounds_y, log_target)
+        norm = None if x_norm is None else float(check_positive(x_norm, "x_norm"))
+        lower, upper = _check_features(bounds_X, norm, features)
+        weights = None if max_sample_weight is None else RowWeights.of(max_sample_weight)
+        largest = weights.largest if weights else 1
+        order = None if norm is None else 1 if mechanism == "laplace" else 2
+        grid = MomentGrid(
+            lower=lower,
+            upper=upper,
+            target=(float(np.log(low)), float(np.log(high))) if log_target else (low, high),
+            exponent=_exponent(n_max, largest, max_rows_per_group or 1, len(lower), mechanism, order),
+            x_norm=norm,
+            norm_order=order,
+        )
+        return cls(
+            grid=grid,
+            bounds_y=(low, high),
+            distribution=distribution,
+            mechanism=mechanism,
+            n_max=n_max,
+            weights=weights,
+            max_rows_per_group=max_rows_per_group,
+        )
+
+    @property
+    def log_target(self) -> bool:
+        """Whether the model is about the logarithm of what is passed."""
+        return family_of(self.distribution)[1]
+
+    @property
+    def largest_weight(self) -> int:
+        """Bound on a row's weight, in steps."""
+        return self.weights.largest if self.weights else 1
+
+    @property
+    def weight_bits(self) -> int:
+        """Weights are counted in steps of 2^-weight_bits."""
+        return self.weights.bits if self.weights else 0
+
+    @property
+    def max_weight(self) -> Fraction | None:
+        """Largest weight that a row has on the grid; None: rows have none."""
+        return None if self.weights is None else Fraction(self.weights.largest, 2**self.weights.bits)
+
+    def read_target(self, y: NDArray[Any]) -> FloatArray:
+        """Return the target on the scale of the model."""
+        # A fresh, contiguous array: the logarithm of a value must not depend on where it stands.
+        return read_target(np.array(y, dtype=np.float64), self.log_target).time_on_model_scale
+
+    def read_weights(self, sample_weight: Any, n_rows: int) -> FloatArray | None:
+        """Return whole weights of rows; None where rows have none."""
+        if self.weights is None:
+            return None
+        return self.weights.steps(np.ones(n_rows) if sample_weight is None else sample_weight, n_rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON values."""
+        return {
+            "grid": self.grid.to_dict(),
+            "bounds_y": list(self.bounds_y),
+            "distribution": self.distribution,
+            "mechanism": self.mechanism,
+            "n_max": self.n_max,
+            "max_sample_weight": None if self.weights is None else self.weights.cap,
+            "max_rows_per_group": self.max_rows_per_group,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Restore a plan; ValueError for one that `of` would not make."""
+        grid = MomentGrid.from_dict(values["grid"])
+        plan = cls.of(
+            (grid.lower, grid.upper),
+            values["bounds_y"],
+            values["n_max"],
+            distribution=values["distribution"],
+            mechanism=values["mechanism"],
+            x_norm=grid.x_norm,
+            max_sample_weight=values["max_sample_weight"],
+            max_rows_per_group=values["max_rows_per_group"],
+            features=None,
+        )
+        # Another version may choose another step.
+        check_room(plan.n_max, grid.exponent, plan.largest_weight)
+        plan = replace(plan, grid=replace(plan.grid, exponent=grid.exponent))
+        if plan.to_dict() != values:
+            raise ValueError("its grid is not the one that its parameters make")
+        return plan
+
+
+def refuse_censored(y: Any) -> None:
+    """Refuse structured targets."""
+    if y is not None and is_structured(y):
+        raise ValueError(
+            "an accumulator takes no censored targets: their fit returns to the rows several times. Pass "
+            "observed values, or use fit."
+        )
+
+
+def _check_features(
+    bounds_X: Any, x_norm: float | None, features: Sequence[str] | None
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds of as many columns as the names, or else the bounds themselves, tell."""
+    if bounds_X is None:
+        if x_norm is None:
+            raise ValueError("bounds_X may be None only with x_norm, and then rows are centred at 0.")
+        bounds_X = (-x_norm, x_norm)
+    n_features = len(features) if features is not None else _count_columns(bounds_X)
+    return check_bounds(bounds_X, n_features, features, name="bounds_X")
+
+
+def _count_columns(bounds: Any) -> int:
+    if isinstance(bounds, Mapping):
+        return len(bounds)
+    sides = bounds if isinstance(bounds, tuple | list | np.ndarray) else ()
+    counts = {len(side) for side in sides if not isinstance(side, Real) and np.ndim(side) == 1}
+    if len(counts) != 1:
+        raise ValueError(
+            "bounds_X must tell the number of columns: pass arrays of one length, {column: (lower, upper)}, "
+            "or feature_names."
+        )
+    return counts.pop()
+
+
+def _exponent(
+    n_max: int, largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
+) -> int:
+    """Finest grid whose sums, noise and blocks are safe; from public numbers alone."""
+    # Without a norm the grid is the same for both mechanisms, and the release may use either.
+    mechanisms = ("laplace", "gaussian") if norm_order is None else (mechanism,)
+    scale = max(_noise_scale(largest, rows_per_unit, n_features, name, norm_order) for name in mechanisms)
+    block_bits = (EXACT // (LEAST_BLOCK * largest)).bit_length() - 1
+    return min(choose_exponent(n_max * largest, min(scale, Fraction(2**SCALE_BITS))), block_bits // 2)
+
+
+def _noise_scale(
+    largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
+) -> Fraction:
+    """Scale of the noise at the least epsilon that a plan bears, in units of a weight's step."""
+    neighbours = Neighbours(
+        weights=moment_weights(n_features, mechanism, norm_order),
+        rows_per_unit=rows_per_unit,
+        max_weight=Fraction(largest),
+    )
+    # Rho comes to more than epsilon where delta is above 1e-10.
+    amount = LEAST_EPSILON if mechanism == "laplace" else LEAST_EPSILON**2 / 100
+    return largest_scale(neighbours, Budget(mechanism, amount, LEAST_EPSILON, Fraction(0)))

@@ -1,0 +1,588 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Accumulators: the moments of `fit`, whoever gathers them; nothing twice or by halves, released once."""
+
+import copy
+import json
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from joblib import Parallel, delayed
+from sklearn.linear_model import LinearRegression
+
+from skprivate import DPLogLocationScaleRegressor, PrivacyLedger
+from skprivate.exceptions import BudgetExceededError, UtilityWarning
+from skprivate.linear_model import DPSEVRegressor
+from skprivate.linear_model._accumulate import check_room, exact_gram
+from skprivate.linear_model._accumulator import MomentAccumulator
+from skprivate.linear_model._accumulator_plan import RowWeights
+from skprivate.utils._documents import digest, pack_integers, unpack_integers
+
+N, D = 400, 3
+BOUNDS_X, BOUNDS_Y = ([-3.0, -2.0, 0.0], [3.0, 4.0, 1.0]), (0.1, 500.0)
+
+
+def make_rows(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, D))
+    return X, np.exp(1 + X @ [0.5, -0.3, 0.2] + 0.4 * np.log(rng.exponential(size=n)))
+
+
+def make(n_max=1000, **kwargs):
+    return MomentAccumulator(BOUNDS_X, BOUNDS_Y, n_max, **kwargs)
+
+
+def gram(accumulator):
+    return copy.copy(accumulator)._take_exact()
+
+
+def fill(template, X, y, batch_id=None):
+    return template.update(X, y, batch_id=batch_id)
+
+
+@pytest.fixture
+def rows():
+    return make_rows()
+
+
+# Moments
+
+
+@pytest.mark.parametrize("distribution", ["weibull", "normal"])
+def test_the_moments_are_those_of_the_rows(rows, distribution):
+    X, y = rows
+    accumulator = make(distribution=distribution).update(X[:150], y[:150]).update(X[150:], y[150:])
+    target = np.log(y) if distribution == "weibull" else y
+    grid = accumulator.plan.grid
+    np.testing.assert_array_equal(gram(accumulator), exact_gram(grid, X, target))
+    low, high = np.log(BOUNDS_Y) if distribution == "weibull" else BOUNDS_Y
+    assert grid.target == (low, high)
+
+
+OPTIONS = [
+    {},
+    {"distribution": "sev"},
+    {"x_norm": 3.0},
+    {"x_norm": 3.0, "mechanism": "gaussian"},
+    {"max_sample_weight": 2.5},
+]
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), options=st.sampled_from(OPTIONS), seed=st.integers(0, 2**31))
+def test_order_batches_and_merges_do_not_matter(data, options, seed):
+    rng = np.random.default_rng(seed)
+    X, y = make_rows(60, seed)
+    weights = rng.uniform(-1, 4, size=60) if "max_sample_weight" in options else None
+    whole = make(**options).update(X, y, sample_weight=weights)
+    order = rng.permutation(60)
+    cuts = sorted(data.draw(st.lists(st.integers(0, 60), max_size=6)))
+    parts = [
+        make(**options).update(X[i], y[i], sample_weight=None if weights is None else weights[i])
+        for i in np.split(order, cuts)
+    ]
+    rng.shuffle(parts)
+    while len(parts) > 1:
+        first = parts.pop(data.draw(st.integers(0, len(parts) - 1)))
+        parts[data.draw(st.integers(0, len(parts) - 1))].merge(first)
+    np.testing.assert_array_equal(gram(parts[0]), gram(whole))
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_workers_do_not_matter(rows, backend, n_jobs):
+    X, y = rows
+    template = make()
+    jobs = (
+        delayed(fill)(copy.deepcopy(template), X[i], y[i], batch_id=int(i[0]))
+        for i in np.array_split(np.arange(N), 4)
+    )
+    merged = template
+    for part in Parallel(n_jobs=n_jobs, backend=backend)(jobs):
+        merged.merge(part)
+    np.testing.assert_array_equal(gram(merged), gram(make().update(X, y)))
+    assert merged.batch_ids == ("0", "100", "200", "300")
+
+
+def test_forms_of_batches(rows, tmp_path):
+    X, y = rows
+    columns = {"c": X[:, 2], "a": X[:, 0], "hours": y, "b": X[:, 1], "unused": y}
+    frame = pd.DataFrame(columns)
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet", row_group_size=64)
+    file = pq.ParquetFile(tmp_path / "rows.parquet")
+    options = {"feature_names": ["a", "b", "c"], "target": "hours"}
+    expected = gram(make().update(X, y))
+    for batch in (frame, frame.convert_dtypes(), pl.DataFrame(columns), pa.table(columns)):
+        np.testing.assert_array_equal(gram(make(**options).update(batch)), expected)
+    streamed = make(**options)
+    for number, record in enumerate(file.iter_batches(batch_size=100)):
+        streamed.update(record, batch_id=number)
+    np.testing.assert_array_equal(gram(streamed), expected)
+    whole = make(**options).update(file.schema_arrow.empty_table()).update(pa.table(columns).to_reader(64))
+    np.testing.assert_array_equal(gram(whole), expected)
+    np.testing.assert_array_equal(gram(make(**options).update(frame.drop(columns="hours"), y)), expected)
+
+
+def test_names_come_from_the_bounds_or_the_first_batch(rows):
+    X, y = rows
+    lower, upper = BOUNDS_X
+    by_name = {name: (lower[i], upper[i]) for i, name in enumerate("abc")}
+    frame = pd.DataFrame(X, columns=list("abc")).assign(hours=y)
+    named = MomentAccumulator(by_name, BOUNDS_Y, 1000, target="hours").update(frame[["c", "hours", "b", "a"]])
+    assert named.feature_names == ("a", "b", "c")
+    np.testing.assert_array_equal(gram(named), gram(make().update(X, y)))
+    first = make(n_max=1000, target="hours").update(frame)
+    assert first.feature_names == ("a", "b", "c")
+    first.update(frame[["b", "hours", "c", "a"]])
+    np.testing.assert_array_equal(gram(first), 2 * gram(named))
+    with pytest.raises(ValueError, match="columns are not those"):
+        first.merge(make(target="hours").update(frame.rename(columns={"a": "other"})))
+    with pytest.raises(ValueError, match="once: a"):
+        first.update(frame.rename(columns={"a": "other"}))
+    with pytest.raises(ValueError, match="4 columns of features and bounds_X 3"):
+        make(target="hours").update(frame.assign(more=0.0))
+    fitted = first.release(DPLogLocationScaleRegressor(epsilon=10.0))
+    assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+# Weights
+
+
+@pytest.mark.parametrize("cap", [1e-6, 0.3, 1.0, 7.5, 4096.0, 1e5, 2**20])
+def test_weights_never_exceed_the_cap(cap):
+    weights = RowWeights.of(cap)
+    assert Fraction(weights.largest, 2**weights.bits) <= Fraction(cap)
+    values = np.array([-1.0, 0.0, cap / 3, cap, np.nextafter(cap, 2 * cap), 1e300])
+    steps = weights.steps(values, len(values))
+    exact = [Fraction(min(max(v, 0.0), cap)) * 2**weights.bits for v in values.tolist()]
+    assert steps.tolist() == [int(v) for v in exact]
+    assert steps.max() == weights.largest
+    assert weights.bits == 0 or weights.largest >= 2**11
+
+
+def test_weighted_rows_count_as_often_as_their_weight(rows):
+    X, y = rows
+    times = np.random.default_rng(1).integers(0, 4, size=N)
+    weighted = make(max_sample_weight=3.0).update(X, y, sample_weight=times)
+    assert weighted.plan.weights.bits == 10
+    repeated = exact_gram(weighted.plan.grid, np.repeat(X, times, axis=0), np.repeat(np.log(y), times))
+    np.testing.assert_array_equal(gram(weighted), 2**10 * repeated)
+    plain = make(max_sample_weight=3.0).update(X, y)
+    np.testing.assert_array_equal(gram(plain), 2**10 * exact_gram(weighted.plan.grid, X, np.log(y)))
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [np.ones(N - 1), np.ones(N + 1), np.ones((N, 1)), ["x"] * N, np.full(N, np.nan), np.full(N, np.inf)],
+)
+def test_unusable_weights(rows, weights):
+    accumulator = make(max_sample_weight=1.0)
+    with pytest.raises(ValueError, match="sample_weight must"):
+        accumulator.update(*rows, sample_weight=weights)
+    assert not gram(accumulator).any()
+
+
+def test_weights_need_a_cap(rows):
+    with pytest.raises(ValueError, match="needs a public cap"):
+        make().update(*rows, sample_weight=np.ones(N))
+    for cap in (0.0, -1.0, np.inf, 2.0**21, 2.0**-21):
+        with pytest.raises(ValueError, match="max_sample_weight"):
+            make(max_sample_weight=cap)
+
+
+# The grid
+
+
+@settings(deadline=None)
+@given(
+    n_max=st.integers(1, 2**50),
+    d=st.integers(1, 2000),
+    cap=st.one_of(st.none(), st.floats(1e-5, 1e6)),
+    group=st.one_of(st.none(), st.integers(1, 1000)),
+)
+def test_every_plan_has_room(n_max, d, cap, group):
+    def plan_it():
+        return MomentAccumulator(
+            (np.zeros(d), np.ones(d)), (1, 2), n_max, max_sample_weight=cap, max_rows_per_group=group
+        ).plan
+
+    largest = RowWeights.of(cap).largest if cap else 1
+    if n_max * largest > 2**61:
+        with pytest.raises(ValueError, match="too many rows"):
+            plan_it()
+        return
+    plan = plan_it()
+    assert plan.largest_weight == largest
+    check_room(n_max, plan.grid.exponent, plan.largest_weight)
+    assert 4**plan.grid.exponent * plan.largest_weight <= 2**46
+
+
+def test_n_max_is_kept(rows):
+    X, y = rows
+    accumulator = make(n_max=N + 1).update(X, y, batch_id=1)
+    before = gram(accumulator)
+    other = make(n_max=N + 1).update(X[:2], y[:2])
+    for attempt in (lambda: accumulator.update(X[:2], y[:2], batch_id=2), lambda: accumulator.merge(other)):
+        with pytest.raises(ValueError, match="more than n_max") as caught:
+            attempt()
+        assert str(N) not in str(caught.value)
+        np.testing.assert_array_equal(gram(accumulator), before)
+        assert accumulator.batch_ids == ("1",)
+    accumulator.update(X[:1], y[:1])
+
+
+# Nothing twice, nothing by halves
+
+
+def test_a_batch_is_added_once(rows):
+    X, y = rows
+    accumulator = make().update(X, y, batch_id="monday").update(X, y, batch_id=7)
+    before = gram(accumulator)
+    for batch_id in ("monday", "7", 7, np.int64(7)):
+        with pytest.raises(ValueError, match="added before"):
+            accumulator.update(X[:1], y[:1], batch_id=batch_id)
+    for batch_id in (True, 1.5, ("a",)):
+        with pytest.raises(TypeError, match="batch_id"):
+            accumulator.update(X[:1], y[:1], batch_id=batch_id)
+    np.testing.assert_array_equal(gram(accumulator), before)
+
+
+def test_rows_without_an_id_are_merged_once(rows):
+    X, y = rows
+    template = make()
+    first = pickle.loads(pickle.dumps(template)).update(X, y).update(X, y)
+    second = copy.deepcopy(template).update(X, y)
+    third = copy.copy(first).update(X[:5], y[:5])
+    assert len(first.batch_ids) == 1
+    assert len(third.batch_ids) == 2
+    total = make(n_max=1000).merge(second)
+    for other in (second, total, copy.deepcopy(second), MomentAccumulator.from_bytes(second.to_bytes())):
+        with pytest.raises(ValueError, match="would count rows twice"):
+            total.merge(other)
+    np.testing.assert_array_equal(gram(total), gram(second))
+    with pytest.raises(ValueError, match="would count rows twice"):
+        first.merge(third)
+    np.testing.assert_array_equal(gram(first), 2 * gram(second))
+
+
+def test_a_bad_batch_changes_nothing(rows):
+    X, y = rows
+    accumulator = make(target="hours").update(X, y)
+    state = accumulator.to_bytes()
+    table = pa.table(
+        {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "hours": np.where(np.arange(N) < N - 1, y, -1.0)}
+    )
+    bad = X.copy()
+    bad[-1, 0] = np.nan
+    attempts = [
+        (table.to_reader(100), None),
+        (bad, y),
+        (X, np.where(np.arange(N) < N - 1, y, np.inf)),
+        (X, -y),
+        (X[:, :2], y),
+        (X, y[:-1]),
+        (X, y[:, None]),
+        (X[0], y[:1]),
+        ([["secret"] * D], [1.0]),
+        ([[0.0] * D], ["secret"]),
+    ]
+    for batch, target in attempts:
+        with pytest.raises(ValueError, match=r".") as caught:
+            accumulator.update(batch, target, batch_id="x")
+        assert "secret" not in str(caught.value)
+        assert accumulator.to_bytes() == state
+
+
+@pytest.mark.parametrize("column", ["a", "hours"])
+@pytest.mark.parametrize("make_batch", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("missing", [None, pd.NA, float("nan")])
+def test_missing_values_are_refused(column, make_batch, missing):
+    frame = pd.DataFrame({"a": [0.5, 1.5], "b": [0.0, 0.0], "c": [0.5, 0.5], "hours": [1.0, 2.0]})
+    frame[column] = pd.array([0.5, missing], dtype="Float64")
+    batch = frame if make_batch is pd.DataFrame else make_batch(pa.Table.from_pandas(frame))
+    accumulator = make(target="hours")
+    with pytest.raises(ValueError, match=r"must be finite|none of them missing|not above 0"):
+        accumulator.update(batch)
+    assert not gram(accumulator).any()
+
+
+def test_censored_targets_are_refused(rows):
+    X, y = rows
+    structured = np.array(list(zip(y > 1, y, strict=True)), dtype=[("event", bool), ("time", float)])
+    with pytest.raises(ValueError, match="no censored targets"):
+        make().update(X, structured)
+
+
+OTHERS = [
+    {"n_max": 2000},
+    {"distribution": "normal"},
+    {"x_norm": 2.0},
+    {"max_sample_weight": 1.0},
+    {"max_rows_per_group": 2},
+    {"mechanism": "gaussian"},
+]
+
+
+@pytest.mark.parametrize("options", OTHERS)
+def test_other_parameters_are_not_merged(rows, options):
+    accumulator = make().update(*rows)
+    state = accumulator.to_bytes()
+    with pytest.raises(ValueError, match="different parameters"):
+        accumulator.merge(make(**options))
+    with pytest.raises(ValueError, match="different parameters"):
+        accumulator.merge(MomentAccumulator(BOUNDS_X, (0.1, 501.0), 1000))
+    with pytest.raises(TypeError, match="MomentAccumulator"):
+        accumulator.merge(gram(accumulator))
+    assert accumulator.to_bytes() == state
+
+
+# Bytes
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_bytes_come_back(rows, options):
+    X, y = rows
+    accumulator = make(**options, feature_names=list("abc"), target="hours").update(X, y, batch_id=3)
+    restored = MomentAccumulator.from_bytes(accumulator.to_bytes())
+    assert restored.to_bytes() == accumulator.to_bytes()
+    assert restored.batch_ids == ("3",)
+    restored.update(X, y)
+    np.testing.assert_array_equal(gram(restored), 2 * gram(accumulator))
+
+
+def resealed(data, change):
+    state = json.loads(data)
+    del state["checksum"]
+    change(state)
+    return json.dumps(state | {"checksum": digest(state)}).encode()
+
+
+def change_gram(function):
+    def change(state):
+        sums = unpack_integers(state["gram"], (D + 2, D + 2))
+        function(sums)
+        state["gram"] = pack_integers(sums)
+
+    return change
+
+
+CHANGES = {
+    "version": lambda s: s.update(version=2),
+    "format": lambda s: s.update(format="other"),
+    "a field more": lambda s: s.update(more=1),
+    "a field less": lambda s: s.pop("target"),
+    "another grid": lambda s: s["plan"]["grid"].update(exponent=s["plan"]["grid"]["exponent"] - 1),
+    "grid without room": lambda s: (s["plan"]["grid"].update(exponent=27), s["plan"].update(n_max=1000)),
+    "half an exponent": lambda s: s["plan"]["grid"].update(exponent=1.5),
+    "no exponent": lambda s: s["plan"]["grid"].update(exponent=-1),
+    "bounds": lambda s: s["plan"]["grid"].update(lower=[5.0, 0.0, 0.0]),
+    "order of the norm": lambda s: s["plan"]["grid"].update(norm_order=2),
+    "distribution": lambda s: s["plan"].update(distribution="sev"),
+    "unhashable": lambda s: s["plan"].update(distribution=[]),
+    "names": lambda s: s.update(feature_names=["a", "b"]),
+    "many rows": lambda s: s.update(n_rows=1001),
+    "more rows": lambda s: s.update(n_rows=N + 1),
+    "half a row": lambda s: s.update(n_rows=400.0),
+    "batches": lambda s: s.update(batches=[1]),
+    "size": lambda s: s.update(gram=pack_integers(np.zeros((2, 2), dtype=np.int64))),
+    "no base64": lambda s: s.update(gram="%%%"),
+    "not symmetric": change_gram(lambda g: g.__setitem__((0, 1), g[0, 1] + 1)),
+    "too large": change_gram(lambda g: g.__setitem__((1, 1), g[0, 0] + 1)),
+    "least integer": change_gram(lambda g: g.__setitem__((1, 1), -(2**63))),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changed_bytes_are_refused(rows, change):
+    data = make().update(*rows).to_bytes()
+    assert MomentAccumulator.from_bytes(resealed(data, lambda state: None)).to_bytes() == data
+    with pytest.raises(ValueError, match="no bytes of an accumulator") as caught:
+        MomentAccumulator.from_bytes(resealed(data, CHANGES[change]))
+    assert caught.value.__context__ is None
+
+
+def test_plausible_changes_do_not_fit_the_checksum(rows):
+    data = make(target="hours").update(*rows).to_bytes()
+    with pytest.raises(ValueError, match="no bytes of an accumulator"):
+        MomentAccumulator.from_bytes(data.replace(b'"hours"', b'"weeks"'))
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damaged_bytes_are_refused(rows, data):
+    whole = make().update(*rows).to_bytes()
+    place = data.draw(st.integers(0, len(whole) - 1))
+    damaged = bytearray(whole)
+    damaged[place] = data.draw(st.integers(0, 255))
+    broken = [whole[:place], whole + b"0"]
+    # Space between the parts of JSON is no damage.
+    if not chr(damaged[place]).isspace() and damaged != whole:
+        broken.append(bytes(damaged))
+    for attempt in broken:
+        with pytest.raises(ValueError, match="no bytes of an accumulator"):
+            MomentAccumulator.from_bytes(attempt)
+
+
+# Release
+
+
+def test_the_release_is_a_fit(rows):
+    X, y = make_rows(5000)
+    estimator = DPLogLocationScaleRegressor(epsilon=1e6, delta=0.0)
+    released = make(n_max=5000).update(X, y).release(estimator)
+    reference = DPLogLocationScaleRegressor(epsilon=1e6, bounds_X=BOUNDS_X, bounds_y=BOUNDS_Y).fit(X, y)
+    np.testing.assert_allclose(released.coef_, reference.coef_, atol=1e-3)
+    assert released.scale_ == pytest.approx(reference.scale_, abs=1e-3)
+    inside = np.clip(X, *BOUNDS_X)
+    least_squares = LinearRegression().fit(inside, np.clip(np.log(y), *np.log(BOUNDS_Y)))
+    np.testing.assert_allclose(released.coef_, least_squares.coef_, atol=1e-3)
+    assert not hasattr(estimator, "coef_")
+    spent, expected = released.privacy_spent_, reference.privacy_spent_
+    for name in ("epsilon", "delta", "relation", "unit", "claim", "public_inputs", "unprotected"):
+        assert getattr(spent, name) == getattr(expected, name)
+    assert vars(released).keys() - {"feature_names_in_"} == vars(reference).keys()
+    np.testing.assert_array_equal(
+        released.predict(X[:5]), pickle.loads(pickle.dumps(released)).predict(X[:5])
+    )
+
+
+def test_moments_are_released_once(rows):
+    X, y = rows
+    accumulator = make().update(X, y)
+    sums = accumulator._gram
+    accumulator.release(DPLogLocationScaleRegressor(epsilon=1e3))
+    assert accumulator.released
+    assert not sums.any()
+    for attempt in (
+        lambda: accumulator.release(DPLogLocationScaleRegressor()),
+        lambda: accumulator.update(X, y),
+        lambda: accumulator.merge(make()),
+        lambda: make().merge(accumulator),
+        accumulator.to_bytes,
+        accumulator._take_exact,
+        lambda: pickle.loads(pickle.dumps(accumulator)).update(X, y),
+    ):
+        with pytest.raises(RuntimeError, match="released"):
+            attempt()
+    assert "released" in repr(accumulator)
+
+
+def test_a_refused_release_loses_nothing(rows, tmp_path):
+    accumulator = make().update(*rows)
+    state, ledger = accumulator.to_bytes(), PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
+    refused = [
+        (BudgetExceededError, DPLogLocationScaleRegressor(epsilon=2.0, ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(epsilon=-1.0, ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(epsilon=1e-9, ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(epsilon=1e-5, ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(epsilon=1e-300, ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(mechanism="gaussian", ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(bounds_X=(-3, 3), ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(bounds_y=(0.1, 499), ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(x_norm=1.0, ledger=ledger)),
+        (ValueError, DPSEVRegressor(ledger=ledger)),
+        (TypeError, LinearRegression()),
+    ]
+    for error, estimator in refused:
+        with pytest.raises(error):
+            accumulator.release(estimator)
+        assert accumulator.to_bytes() == state
+    assert ledger.spent()[0] == 0
+    with pytest.warns(UtilityWarning):
+        accumulator.release(DPLogLocationScaleRegressor(bounds_X=BOUNDS_X, bounds_y=BOUNDS_Y, ledger=ledger))
+    assert ledger.spent()[0] == 1
+
+
+def test_the_norm_is_that_of_the_mechanism(rows):
+    accumulator = make(x_norm=2.0, mechanism="gaussian").update(*rows)
+    with pytest.raises(ValueError, match="mechanism"):
+        accumulator.release(DPLogLocationScaleRegressor())
+    released = accumulator.release(
+        DPLogLocationScaleRegressor(delta=1e-6, mechanism="gaussian", epsilon=100.0)
+    )
+    assert released.x_norm == 2.0
+    assert released.grid_.norm_order == 2
+
+
+def test_weights_and_groups_make_the_size_private(rows):
+    X, y = rows
+    plain = make().update(X, y).release(DPLogLocationScaleRegressor(epsilon=100.0))
+    assert plain.release_.matrix[0, 0] == N
+    assert plain.privacy_spent_.unprotected["rows"] == N
+    for options in ({"max_sample_weight": 2.0}, {"max_rows_per_group": 2}):
+        accumulator = make(**options).update(X, y)
+        released = accumulator.release(DPLogLocationScaleRegressor(epsilon=100.0))
+        assert released.release_.noise_std[0, 0] > 0
+        assert released.release_.matrix[0, 0] == pytest.approx(N, abs=50)
+        assert "rows" not in released.privacy_spent_.unprotected
+        ratio = released.release_.noise_std[1, 2] / plain.release_.noise_std[1, 2]
+        assert ratio == pytest.approx(2.0, rel=1e-3)
+    assert released.privacy_spent_.unit == "group"
+    assert released.privacy_spent_.max_rows_per_unit == 2
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "options", [{}, {"x_norm": 1.0}, {"max_sample_weight": 1.0}, {"max_rows_per_group": 9}]
+)
+@pytest.mark.parametrize("d", [1, 40])
+def test_the_noise_of_a_small_epsilon_fits(mechanism, options, d):
+    accumulator = MomentAccumulator((np.zeros(d), np.ones(d)), (1, 2), 10, mechanism=mechanism, **options)
+    delta = 1e-6 if mechanism == "gaussian" else 0.0
+    estimator = DPLogLocationScaleRegressor(epsilon=0.002, delta=delta, mechanism=mechanism)
+    with pytest.warns(UtilityWarning):
+        accumulator.update(np.zeros((5, d)), np.ones(5)).release(estimator)
+
+
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        {"bounds_X": (0, 1)},
+        {"bounds_X": None},
+        {"bounds_X": ([0.0], [1.0, 2.0])},
+        {"bounds_X": ([1.0], [0.0])},
+        {"bounds_X": {"a": (0, 1)}, "feature_names": ["b"]},
+        {"bounds_X": {"a": (0, 1)}, "target": "a"},
+        {"feature_names": []},
+        {"feature_names": ["a", "a"]},
+        {"bounds_y": (0.0, 1.0)},
+        {"bounds_y": (2.0, 1.0)},
+        {"n_max": 0},
+        {"n_max": 2**62},
+        {"distribution": "gumbel"},
+        {"mechanism": "exact"},
+        {"x_norm": 0.0},
+        {"x_norm": np.nan},
+        {"max_rows_per_group": 0},
+    ],
+)
+def test_bad_parameters(kwargs):
+    with pytest.raises(ValueError, match=r"."):
+        MomentAccumulator(**{"bounds_X": ([0.0], [1.0]), "bounds_y": (1, 2), "n_max": 10} | kwargs)
+
+
+def test_bad_types():
+    for kwargs in ({"n_max": 1.5}, {"n_max": True}, {"feature_names": "ab"}, {"target": 3}, {"x_norm": "2"}):
+        with pytest.raises(TypeError):
+            MomentAccumulator(**{"bounds_X": ([0.0], [1.0]), "bounds_y": (1, 2), "n_max": 10} | kwargs)
+
+
+def test_scalar_bounds_with_names_and_a_norm_without_bounds():
+    accumulator = MomentAccumulator((0, 1), (1, 2), 10, feature_names=["a", "b"])
+    assert accumulator.plan.grid.n_features == 2
+    centred = MomentAccumulator(None, (1, 2), 10, feature_names=["a", "b"], x_norm=3.0)
+    np.testing.assert_array_equal(centred.plan.grid.center, [0.0, 0.0])
+
+
+def test_repr_and_pickles_of_the_released_show_no_sums(rows):
+    accumulator = make().update(*rows)
+    assert repr(accumulator) == "MomentAccumulator(n_features=3, n_max=1000, batches=1)"
+    accumulator.release(DPLogLocationScaleRegressor(epsilon=1e3))
+    assert vars(pickle.loads(pickle.dumps(accumulator)))["_gram"] is None
