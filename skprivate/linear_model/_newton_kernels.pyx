@@ -66,6 +66,8 @@ def fill_round(
             u = 0.0
             for j in range(width):
                 u += t[j] * q[j]
+            if u != u:
+                u = 0.0  # infinite parameters; the integers keep to their bounds even then
             alive = event[i] != 0
             early = False
             if u > high:
