@@ -28,7 +28,7 @@ Table = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArr
 
 def run() -> None:
     """Print the tables."""
-    print("B10 error / sigma (median, 80 % quantile), relative error of the slopes, share warned, rounds")
+    print("B10 error / sigma (median, 80 % quantile), relative slope error (median), share warned, rounds")
     jobs = [(family, n, share) for family in (SEV, LOGISTIC, NORMAL) for n in SIZES for share in SHARES]
     for family, n, share in jobs:
         found = np.array([_errors(family, n, share, seed) for seed in range(SEEDS)])

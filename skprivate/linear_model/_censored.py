@@ -36,7 +36,7 @@ _SHORT_STEP = 1.5
 # Also after one shorter than so many times the step that noise alone will make in the last round.
 _NOISY = 4.0
 # A middle round releases the curvature anew where its noise is so small a part of the features' variance.
-_CLEAR = 0.05
+_CLEAR = 0.075
 # Cumulative hazard at which a row counts as censored: what may be asked for, and what is chosen by the noisy
 # share of events. Where there are few, all but a few of them come early, and a smaller clip means less noise.
 _CLIP_RANGE = (0.1, 100.0)
@@ -191,6 +191,26 @@ def fit_censored(
     where each is taken depend on released values only. The amounts are positive and add up to the budget
     whatever they are, so the whole is private with the budget: with a fixed total this holds, for pure
     differential privacy and for zCDP, although earlier outputs choose the amounts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.linear_model._censored import fit_censored, plan_censored
+    >>> from skprivate.linear_model._families import SEV
+    >>> from skprivate.linear_model._grid import MomentGrid
+    >>> from skprivate.linear_model._noise_plan import Budget
+    >>> from skprivate.linear_model._release import Neighbours
+    >>> from skprivate.linear_model._weights import moment_weights
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-1, 1, (100_000, 1))
+    >>> life = 0.1 + 0.4 * x[:, 0] + 0.1 * np.log(rng.exponential(size=len(x)))
+    >>> end = rng.uniform(-0.5, 0.5, len(x))
+    >>> grid = MomentGrid(lower=-np.ones(1), upper=np.ones(1), target=(-1.0, 1.0), exponent=20)
+    >>> neighbours = Neighbours(weights=moment_weights(1, "laplace", None))
+    >>> plan = plan_censored(grid, SEV, Budget.of(1.0, 0, "laplace"), neighbours, n_rows=len(x))
+    >>> release = fit_censored(plan, x, np.minimum(life, end), life <= end, 0)
+    >>> release.fit.coef.round(1), round(float(release.fit.scale), 1)
+    (array([0.4]), 0.1)
     """
     source = check_entropy(entropy)
     rows = Rows(

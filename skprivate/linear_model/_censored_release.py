@@ -18,8 +18,8 @@ FloatArray = NDArray[np.float64]
 _FEW_REPLICATES = 100
 # Spread of the slopes, relative to them, and of the 10 % quantile, in scales, at which a fit is of little
 # use.
-_LOOSE_SLOPES = 0.4
-_LOOSE_QUANTILE = 0.25
+_LOOSE_SLOPES = 0.3
+_LOOSE_QUANTILE = 0.19
 # How far the rows at risk may be from the normal law of the steps, relative to their variances.
 _MISFIT = 0.05
 # A last step that long has not arrived, in standard deviations of the error.

@@ -44,10 +44,10 @@ def fill_round(
     """Fill in residuals and curvatures of a block's rows; late rows end at the cut. Return the events left.
 
     `block` holds packed rows (features, target, constant) as integers, the constant being the number of
-    steps in 1; the targets of rows beyond a cut are replaced. `theta` is per step, in the same order. `cuts` are the lowest
-    and highest standardised error that is looked at, `units` the integers per 1 of a residual and of a
-    curvature, `limits` the greatest integers: of a negative residual's magnitude, of a positive one, of a
-    curvature.
+    steps in 1; the targets of rows beyond a cut are replaced. `theta` is per step, in the same order. `cuts`
+    are the lowest and highest standardised error that is looked at, `units` the integers per 1 of a residual
+    and of a curvature, `limits` the greatest integers: of a negative residual's magnitude, of a positive one,
+    of a curvature.
     """
     cdef:
         Py_ssize_t n = event.shape[0], width = theta.shape[0], i, j
@@ -66,6 +66,8 @@ def fill_round(
             u = 0.0
             for j in range(width):
                 u += t[j] * q[j]
+            if u != u:
+                u = 0.0  # infinite parameters; the integers keep to their bounds even then
             alive = event[i] != 0
             early = False
             if u > high:

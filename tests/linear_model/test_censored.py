@@ -164,6 +164,9 @@ def test_the_whole_budget_is_spent_and_no_more(relation, n_newton, monkeypatch):
     assert all(amount > 0 for amount in amounts)
     assert sum(amounts) + Fraction(1, 5) * plan.budget.amount == plan.budget.amount
     assert len(release.rounds) == len(amounts)
+    # Scale of the noise: sensitivity over a fifth of epsilon.
+    scale = (2 if relation == "replace-one" else 1) / (float(plan.budget.amount) / 5)
+    assert release.histogram.noise_std == pytest.approx(np.sqrt(2) * scale, rel=0.01)
     if n_newton != "auto":
         assert len(amounts) == n_newton
 

@@ -177,3 +177,12 @@ def test_one_row_moves_the_histogram_by_its_sensitivity():
     assert cdist(cells, cells, "cityblock").max() == histogram_sensitivity("replace-one")
     assert cdist(cells, cells, "sqeuclidean").max() == histogram_sensitivity("replace-one")
     assert max(np.abs(cell).sum() for cell in cells) == histogram_sensitivity("add-remove")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("theta", [np.array([np.inf, 1.0, 1.0, -np.inf]), np.full(4, 1e308)])
+def test_wild_parameters_move_the_integers_no_further(family, theta):
+    plan = small_plan(family, 2.0)
+    found = np.array([contribution(rows, plan, theta) for rows in one_by_one(100)])
+    scales = plan.noise(4, Fraction(1, 10), True).scales
+    assert cdist(found / scales, found / scales, "cityblock").max() <= 0.1
