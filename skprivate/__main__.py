@@ -193,7 +193,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"\n{problem.title}")
             trees.append(_evaluate(problem))
             _print_table(problem.scores)
-        print("\nLife data, one noisy release by a trusted curator. The B10 life is what a tenth of machines")
+        print("\nLife data, noise added by a trusted curator. The B10 life is what a tenth of the machines")
         print("do not reach; median relative error over machines. 'constant' takes all machines alike.")
         print(f"\n{_demo_life.TITLE}")
         life = _demo_life.evaluate(EPSILONS, REPETITIONS, _progress)
