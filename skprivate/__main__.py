@@ -161,7 +161,7 @@ def _draw_picture(
     PartitionDisplay.from_estimator(tree, ax=axes[3], edgecolor="face")
     axes[3].set(title="What was learnt at epsilon 1", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
     _draw_lines(axes[4], life, _demo_life.TITLE, "median relative error")
-    axes[4].set(yscale="log", title="B10 life of machines")
+    axes[4].set(yscale="log", title="B10 life of machines, SIMULATED")
     axes[4].legend(fontsize="small")
     figure.savefig(path, dpi=110)
 
