@@ -52,8 +52,8 @@ quantiles, interval = model.predict_quantile(loads, [0.1, 0.5, 0.9], return_inte
 truth = np.exp(intercept + loads @ coef)[:, None] * (-np.log1p(-np.array([0.1, 0.5, 0.9]))) ** scale
 middle = len(loads) // 2
 print(
-    f"B10 at a middle load: {quantiles[middle, 0]:.1f} years, 90 % interval {interval[middle, 0].round(1)}, "
-    f"truth {truth[middle, 0]:.1f}"
+    f"B10 at a middle load: {quantiles[middle, 0]:.2f} years, 90 % interval {interval[middle, 0].round(2)}, "
+    f"truth {truth[middle, 0]:.2f}"
 )
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")

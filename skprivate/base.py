@@ -158,12 +158,12 @@ class PrivateEstimatorMixin:
             self.ledger.charge(spent, estimator=type(self).__name__)
 
     def _resolve_bounds(
-        self, bounds: Any, X: FloatArray, public_rows: FloatArray | None
+        self, bounds: Any, X: FloatArray, public_rows: FloatArray | None, *, name: str = "bounds"
     ) -> tuple[FloatArray, FloatArray]:
         """Bounds of X: as declared, else those of the public rows, else of all rows (a leak to announce)."""
         if bounds is not None:
             names = getattr(self, "feature_names_in_", None)
-            return check_bounds(bounds, X.shape[1], names)
+            return check_bounds(bounds, X.shape[1], names, name=name)
         rows = public_rows if public_rows is not None and len(public_rows) else X
         return rows.min(axis=0), rows.max(axis=0)
 

@@ -257,9 +257,9 @@ class MomentAccumulator:
         names = self._check_names_of(other.feature_names, plan)
         shared = sorted(self._batches & other._batches)
         if shared:
+            more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
             raise ValueError(
-                f"both accumulators hold the batch {shared[0]}, and {len(shared) - 1} more: merging them "
-                "would count rows twice."
+                f"both accumulators hold the batch {shared[0]}{more}: merging them would count rows twice."
             )
         n_rows = self._check_count(self._n_rows + other._n_rows)
         self._gram = self._sums_for(plan) + other._sums_for(plan)

@@ -32,7 +32,7 @@ from ._noise_plan import Budget
 from ._predictions import LogLocationScalePredictions
 from ._release import MomentRelease, Neighbours, make_grid, plan_moments
 from ._solve import SOLVERS, ScaledFit, unscale
-from ._targets import is_structured, read_target
+from ._targets import is_structured, read_target, refuse_other_forms
 from ._utility import constant_wins
 from ._weights import moment_weights
 
@@ -56,6 +56,7 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
 _SCALE_RANGE = (1e-3, 2.0)
 _LEVEL = 0.9
 _NAMES = {"laplace": "Laplace", "gaussian": "Gaussian"}
+_CENSORED_ONLY = ("survival_curve_", "event_share_", "n_newton_")
 # Frames between warnings.warn and the user's call of fit: see `base`.
 _USER_FRAME = 6
 
@@ -179,6 +180,12 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self._warn_if_useless()
         return self
 
+    def _validate_params(self) -> None:
+        # Needed after the release only, when the cost would be charged and the moments wiped.
+        super()._validate_params()
+        if self.scale_bounds is not None:
+            check_scale_bounds(self.scale_bounds)
+
     def _find_leaks(self) -> list[str]:
         """What would have to be read from private rows; found before any of them is looked at."""
         leaks = []
@@ -198,6 +205,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
             X = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite)
             check_consistent_length(X, y)
         else:
+            refuse_other_forms(y)
             X, y = validate_data(
                 self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_all_finite=finite
             )
@@ -238,7 +246,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
     def _bounds_of_X(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self.bounds_X is None and self.x_norm is not None:
             return check_bounds((-self.x_norm, self.x_norm), X.shape[1])
-        lower, upper = self._resolve_bounds(self.bounds_X, X, None)
+        lower, upper = self._resolve_bounds(self.bounds_X, X, None, name="bounds_X")
         return lower, np.where(upper > lower, upper, lower + np.maximum(1.0, np.abs(lower)))
 
     def _bounds_of_y(self, y: FloatArray, log_target: bool) -> tuple[float, float]:
@@ -303,6 +311,9 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
+        for name in _CENSORED_ONLY:
+            # Of an earlier fit to censored targets.
+            self.__dict__.pop(name, None)
         self._replicates: FloatArray | None = None
         self._scaled_fit = self._solve(release)
         self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, grid)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 _FORM = "y must have two fields, the event (True or False) and then the time"
+_MAKE = "np.array(list(zip(event, time)), dtype=[('event', bool), ('time', float)])"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,36 @@ class Target:
     def structured(self) -> bool:
         """Whether the target told events from censored times."""
         return self.event is not None
+
+
+def refuse_other_forms(y: Any) -> None:
+    """Refuse pairs without field names, and dates and durations, which would be read as nanoseconds.
+
+    Parameters
+    ----------
+    y : array-like
+        A target as passed by the user, not structured.
+
+    Raises
+    ------
+    TypeError
+        Dates or durations.
+    ValueError
+        Several columns.
+
+    Examples
+    --------
+    >>> from skprivate.linear_model._targets import refuse_other_forms
+    >>> refuse_other_forms([1.0, 2.5])
+    """
+    values = np.asarray(y)
+    if values.dtype.kind in "mM":
+        raise TypeError("y holds dates or durations; turn them into numbers of one unit, such as days.")
+    if values.ndim == 2 and values.shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got {values.shape[1]} columns. Times of which some are censored are a "
+            f"structured array: {_MAKE}."
+        )
 
 
 def is_structured(y: Any) -> bool:

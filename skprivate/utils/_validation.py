@@ -124,6 +124,8 @@ def check_bounds(
         lower, upper = _bounds_from_pair(bounds, n_features, name, feature_names)
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         raise ValueError(f"{name} must be finite.")
+    if n_features == 1 and lower[0] >= upper[0]:
+        raise ValueError(f"{name}: lower must be below upper.")
     if (lower >= upper).any():
         column = int(np.argmax(lower >= upper))
         raise ValueError(

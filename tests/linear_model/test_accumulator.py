@@ -252,6 +252,12 @@ def test_a_batch_is_added_once(rows):
         with pytest.raises(TypeError, match="batch_id"):
             accumulator.update(X[:1], y[:1], batch_id=batch_id)
     np.testing.assert_array_equal(gram(accumulator), before)
+    for ids, match in (("m", r"batch m: merging"), ("mw", r"batch m and 1 more: merging")):
+        two = [make(), make()]
+        for batch_id in ids:
+            two = [one.update(X[:1], y[:1], batch_id=batch_id) for one in two]
+        with pytest.raises(ValueError, match=match):
+            two[0].merge(two[1])
 
 
 def test_rows_without_an_id_are_merged_once(rows):
@@ -487,6 +493,7 @@ def test_a_refused_release_loses_nothing(rows, tmp_path):
         (ValueError, DPLogLocationScaleRegressor(bounds_X=(-3, 3), ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(bounds_y=(0.1, 499), ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(x_norm=1.0, ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(scale_bounds=(2, 1), ledger=ledger)),
         (ValueError, DPSEVRegressor(ledger=ledger)),
         (TypeError, LinearRegression()),
     ]

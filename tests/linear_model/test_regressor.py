@@ -366,6 +366,35 @@ class TestRefusals:
         with pytest.raises(ValueError, match=match):
             DPSEVRegressor(**{**BOX, **parameters}).fit(X, y)
 
+    @pytest.mark.parametrize("bounds", [(2, 1), (0, 1), (1,), ("a", 1), (0.1, np.inf)])
+    def test_bounds_of_the_scale_are_checked_before_the_charge(self, bounds, tmp_path):
+        X, y = make(100)
+        ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=10)
+        with pytest.raises((TypeError, ValueError), match="scale_bounds"):
+            DPSEVRegressor(scale_bounds=bounds, ledger=ledger, **BOX).fit(X, y)
+        assert not ledger.entries()
+
+    @pytest.mark.parametrize(
+        ("target", "error", "match"),
+        [
+            (lambda t: [(True, time) for time in t], ValueError, "2 columns.*structured array"),
+            (lambda t: np.column_stack([t, t > 1]), ValueError, "2 columns.*structured array"),
+            (lambda t: pd.Series(pd.to_timedelta(t, unit="D")), TypeError, "durations"),
+            (lambda t: np.full(len(t), "2020-01-01", dtype="datetime64[D]"), TypeError, "dates"),
+        ],
+    )
+    def test_other_forms_of_targets(self, target, error, match):
+        X, y = make(100)
+        with pytest.raises(error, match=match):
+            DPLogLocationScaleRegressor(bounds_X=(-1, 1), bounds_y=(0.1, 9)).fit(X, target(np.exp(y)))
+
+    def test_messages_name_the_parameter(self):
+        X, y = make(100)
+        with pytest.raises(ValueError, match=r"^bounds_X: lower must"):
+            DPSEVRegressor(**{**BOX, "bounds_X": (1, 1)}).fit(X, y)
+        with pytest.raises(ValueError, match=r"^bounds_y: lower must be below upper\.$"):
+            DPSEVRegressor(**{**BOX, "bounds_y": (1, 1)}).fit(X, y)
+
     def test_times(self):
         X, y = make(100)
         with pytest.raises(ValueError, match="not above 0"):

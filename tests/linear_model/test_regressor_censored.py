@@ -269,6 +269,16 @@ class TestRefusals:
         assert not hasattr(model, "coef_")
 
 
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+def test_a_fit_to_other_targets_keeps_no_curve_of_the_fit_before():
+    X, y = fleet(2000)
+    model = DPLogLocationScaleRegressor(**BOX).fit(X, y)
+    names = ("survival_curve_", "event_share_", "n_newton_")
+    assert all(hasattr(model, name) for name in names)
+    model.fit(X, y["time"])
+    assert not any(hasattr(model, name) for name in names)
+
+
 def test_scikit_survival_takes_the_survival_functions(rows, model):
     metrics = pytest.importorskip("sksurv.metrics")
     X, y = rows[0][:3000], rows[1][:3000]
