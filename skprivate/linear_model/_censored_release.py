@@ -22,6 +22,8 @@ _LOOSE_SLOPES = 0.3
 _LOOSE_QUANTILE = 0.19
 # How far the rows at risk may be from the normal law of the steps, relative to their variances.
 _MISFIT = 0.05
+# Part of its last step by which the intercept and the scale may be wrong: rows at risk are no normal sample.
+_WRONG_STEP = 0.2
 # A last step that long has not arrived, in standard deviations of the error.
 _LONG_STEP = 0.6
 # Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
@@ -97,7 +99,12 @@ def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: 
     fresh = _symmetric_noise(rng, std, n_replicates)
     design = rule.design(belief, float(last.theta[1]), belief.covariance + fresh)
     first = len(release.rounds) == 1
-    return to_fit(rule.move(design, last.theta, gradient, events, first))
+    moved = rule.move(design, last.theta, gradient, events, first)
+    # One factor for both: what the normal law of the rows at risk misses lies along the target.
+    wrong = 1.0 + _WRONG_STEP * rng.standard_normal((n_replicates, 1))
+    moved[:, :2] = last.theta[:2] + wrong * (moved[:, :2] - last.theta[:2])
+    moved[:, 1] = np.clip(moved[:, 1], *rule.limits)
+    return to_fit(moved)
 
 
 def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int) -> FloatArray:
