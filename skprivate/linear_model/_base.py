@@ -56,6 +56,8 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
 _SCALE_RANGE = (1e-3, 2.0)
 _LEVEL = 0.9
 _NAMES = {"laplace": "Laplace", "gaussian": "Gaussian"}
+# What only a censored fit releases.
+_CENSORED_ONLY = ("survival_curve_", "event_share_", "n_newton_")
 # Frames between warnings.warn and the user's call of fit: see `base`.
 _USER_FRAME = 6
 
@@ -299,6 +301,9 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: Task, spent: PrivacySpent
     ) -> None:
         """Take over a release and post-process it."""
+        for name in _CENSORED_ONLY:
+            # Of other rows, and not in the statement on these.
+            vars(self).pop(name, None)
         self.family_, self.log_target_ = task.family, task.log_target
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
