@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor
-from skprivate.linear_model import _censored, _noise_plan, _release, _rounds
+from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
+from skprivate.accounting import PrivacyLedger
+from skprivate.linear_model import _base, _censored, _grid, _noise_plan, _release, _rounds
 
 EPSILON = Fraction(3, 2)
 # A right fit fails an audit with a probability below this.
@@ -48,12 +49,17 @@ class Tape:
 
 def record(model, rows, script=None):
     """Fit; return the tape, and the warnings."""
+    tape, _, said = tape_of(lambda: model.fit(*rows[:2], groups=rows[2]), script)
+    return tape, said
+
+
+def tape_of(fit, script=None):
     tape = Tape(_noise_plan.NoisePlan.randomize, script)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         patch.setattr(_noise_plan.NoisePlan, "randomize", lambda *args: tape(*args))
-        model.fit(*rows[:2], groups=rows[2])
-    return tape, [str(warning.message) for warning in caught]
+        model = fit()
+    return tape, model, [str(warning.message) for warning in caught]
 
 
 def exact_loss(tape, other):
@@ -93,6 +99,10 @@ FAR_ROWS = [
     (1, 0, np.e, False),
     (0, -1, np.exp(-1), False),
 ]
+
+
+# Without those that float32 cannot hold.
+FAR_FLOATS = [(1, 1, np.e, True), (-1, 1, 1e-300, True), (1e30, -1e30, 1e308, True), (0, -1, 1.0, True)]
 
 
 class TestReplay:
@@ -151,6 +161,90 @@ class TestReplay:
 
         monkeypatch.setattr(type(model), "_release_rounds" if structured else "_release_moments", leaking)
         assert not loss()[1]
+
+
+class TestAccumulatorReplay:
+    """Weighted rows, at the cap and below it, and rows of one person: as `TestReplay`."""
+
+    @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+    @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+    @pytest.mark.parametrize("x_norm", [None, 1.0])
+    @pytest.mark.parametrize(("cap", "rows_per_group"), [(0.3, None), (7.5, 3), (2.0**-20, 2), (None, 2)])
+    def test_neighbours_differ_in_nothing_but_the_exact_integers(
+        self, mechanism, relation, x_norm, cap, rows_per_group
+    ):
+        def release(extra, script=None):
+            moments = MomentAccumulator(
+                (-np.ones(2), np.ones(2)),
+                (np.exp(-1), np.e),
+                1000,
+                mechanism=mechanism,
+                x_norm=x_norm,
+                max_sample_weight=cap,
+                max_rows_per_group=rows_per_group,
+            )
+            X, y, _ = table(False, [row for row, _ in extra], False)
+            weights = np.r_[np.ones(len(X) - len(extra)), [weight for _, weight in extra]]
+            moments.update(
+                X.astype(np.float32), y, sample_weight=None if cap is None else weights, batch_id=0
+            )
+            model = make(mechanism=mechanism, relation=relation, bounds_X=None, bounds_y=None)
+            return tape_of(lambda: moments.release(model), script)
+
+        count, rng = rows_per_group or 1, np.random.default_rng(6)
+        for _ in range(4):
+            here, there = (FAR_FLOATS[i] for i in rng.integers(len(FAR_FLOATS), size=2))
+            low, high = rng.choice([0.0, 0.5, 1.0, 1e300], size=2) * (cap or 1.0)
+            tape, model, _ = release([(here, high)] * count)
+            rest = [] if relation == "add-remove" else [(there, low)] * count
+            other, again, _ = release(rest, tape.outputs)
+            spent = model.privacy_spent_
+            assert exact_loss(tape, other) <= (spent.epsilon if mechanism == "laplace" else spent.rho)
+            assert pickle.dumps(model) == pickle.dumps(again)
+
+
+class TestProtectedNumberOfRows:
+    """Where the number of rows is protected, no grid may be made for it."""
+
+    @pytest.mark.parametrize("options", [{"relation": "add-remove"}, {"max_rows_per_group": 2}], ids=str)
+    @pytest.mark.parametrize("structured", [False, True])
+    def test_the_grid_is_that_of_many_rows(self, options, structured, monkeypatch):
+        asked = []
+        module, name = (_base, "plan_censored") if structured else (_base, "make_grid")
+        function = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda *args, **kwargs: asked.append(kwargs["n_rows"]) or function(*args, **kwargs)
+        )
+        rows = table(structured, [], "max_rows_per_group" in options)
+        make(**options).fit(*rows[:2], groups=rows[2])
+        make().fit(*rows[:2])
+        assert asked == [_grid.MANY_ROWS, 30]
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
+class TestNotFinite:
+    """Rows that are refused cost nothing, whatever the path."""
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("column", ["feature", "target"])
+    @pytest.mark.parametrize("structured", [False, True])
+    @pytest.mark.parametrize(
+        "options", [{}, {"x_norm": 1.0}, {"max_rows_per_group": 2}, {"bounds_X": None}], ids=str
+    )
+    def test_they_are_refused_before_the_charge(self, bad, column, structured, options, tmp_path):
+        ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=5)
+        grouped = "max_rows_per_group" in options
+        X, y, groups = table(structured, [], grouped)
+        X, y = X.copy(), y.copy()
+        if column == "feature":
+            X[7, 1] = bad
+        elif structured:
+            y["time"][7] = bad
+        else:
+            y[7] = bad
+        with pytest.raises(ValueError, match=r"NaN|infinity|inf|not above 0"):
+            make(ledger=ledger, **options).fit(X, y, groups=groups)
+        assert not ledger.entries()
 
 
 def half_the_noise(monkeypatch):
