@@ -303,7 +303,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         """Take over a release and post-process it."""
         for name in _CENSORED_ONLY:
             # Of other rows, and not in the statement on these.
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self.family_, self.log_target_ = task.family, task.log_target
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
