@@ -161,7 +161,7 @@ def _draw_picture(
     PartitionDisplay.from_estimator(tree, ax=axes[3], edgecolor="face")
     axes[3].set(title="What was learnt at epsilon 1", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
     _draw_lines(axes[4], life, _demo_life.TITLE, "median relative error")
-    axes[4].set(yscale="log", title="B10 life of machines")
+    axes[4].set(yscale="log", title="B10 life of machines, SIMULATED")
     axes[4].legend(fontsize="small")
     figure.savefig(path, dpi=110)
 
@@ -193,7 +193,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"\n{problem.title}")
             trees.append(_evaluate(problem))
             _print_table(problem.scores)
-        print("\nLife data, one noisy release by a trusted curator. The B10 life is what a tenth of machines")
+        print("\nLife data, noise added by a trusted curator. The B10 life is what a tenth of the machines")
         print("do not reach; median relative error over machines. 'constant' takes all machines alike.")
         print(f"\n{_demo_life.TITLE}")
         life = _demo_life.evaluate(EPSILONS, REPETITIONS, _progress)

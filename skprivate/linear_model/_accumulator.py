@@ -32,8 +32,8 @@ class MomentAccumulator:
     Parameters
     ----------
     bounds_X : pair or dict
-        ``(lower, upper)`` of X, arrays of shape (n_features,), or ``{column: (lower, upper)}``, from public
-        knowledge; scalars with `feature_names`. None with `x_norm`: rows are centred at 0.
+        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``;
+        from public knowledge. None with `x_norm`: rows are centred at 0.
     bounds_y : pair of floats
         ``(lower, upper)`` of the target in the units that are passed, for times above 0.
     n_max : int
@@ -97,7 +97,7 @@ class MomentAccumulator:
     >>> import numpy as np
     >>> from skprivate import DPLogLocationScaleRegressor, MomentAccumulator
     >>> rng = np.random.default_rng(0)
-    >>> moments = MomentAccumulator(([0.0], [10.0]), (10, 20000), n_max=100_000)
+    >>> moments = MomentAccumulator((0, 10), (10, 20000), n_max=100_000)
     >>> for day in range(5):
     ...     load = rng.uniform(0, 10, size=(4000, 1))
     ...     hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=4000)
@@ -138,6 +138,7 @@ class MomentAccumulator:
         self._start(plan, names, target)
 
     def _start(self, plan: AccumulatorPlan, names: tuple[str, ...] | None, target: str | None) -> None:
+        # With one pair of bounds for all columns, that of one column, until the first batch is in.
         self.plan = plan
         self.feature_names = names
         self.target = target
@@ -186,27 +187,45 @@ class MomentAccumulator:
             The batch id was added before; the rows would be more than `n_max`; columns are missing; values
             are not finite, no numbers, or times not above 0; weights without ``max_sample_weight``.
         """
-        gram, batch = self._open(), self._check_id(batch_id)
+        self._open()
+        batch = self._check_id(batch_id)
         if sample_weight is not None and self.plan.weights is None:
             raise ValueError("sample_weight needs a public cap, max_sample_weight.")
         refuse_censored(y)
         sample_weight = None if sample_weight is None else np.atleast_1d(sample_weight)
         names, pieces = iter_batches(X, y, features=self.feature_names, target=self.target)
-        names = self._check_names_of(names)
-        added, n_rows = np.zeros_like(gram), self._n_rows
-        for piece, target in pieces:
-            here = slice(n_rows - self._n_rows, n_rows - self._n_rows + len(piece))
-            n_rows = self._check_count(n_rows + len(piece))
-            weights = None if sample_weight is None else sample_weight[here]
-            steps = self.plan.read_weights(weights, len(piece))
-            target = self.plan.read_target(target)
-            added += exact_gram(self.plan.grid, piece, target, steps, self.plan.largest_weight)
-        if sample_weight is not None and len(sample_weight) != n_rows - self._n_rows:
-            raise ValueError("sample_weight must hold one number per row.")
-        self._gram, self._n_rows, self.feature_names = gram + added, n_rows, names
+        plan = self.plan if names is None else self.plan.for_columns(len(names))
+        names = self._check_names_of(names, plan)
+        plan, added, n_rows = self._sum(pieces, sample_weight, plan)
+        self._gram, self._n_rows, self.feature_names = self._sums_for(plan) + added, n_rows, names
+        self.plan = plan
         self._batches |= {batch}
         self._own_id = batch if batch_id is None else self._own_id
         return self
+
+    def _sum(
+        self, pieces: Any, sample_weight: NDArray[Any] | None, plan: AccumulatorPlan
+    ) -> tuple[AccumulatorPlan, NDArray[np.int64] | int, int]:
+        """Return the plan, now that columns are known, the moments of a batch, and the rows with it."""
+        added: NDArray[np.int64] | int = 0
+        n_rows = self._n_rows
+        for piece, target in pieces:
+            plan = plan.for_columns(piece.shape[1])
+            here = slice(n_rows - self._n_rows, n_rows - self._n_rows + len(piece))
+            n_rows = self._check_count(n_rows + len(piece))
+            weights = None if sample_weight is None else sample_weight[here]
+            steps = plan.read_weights(weights, len(piece))
+            added = added + exact_gram(plan.grid, piece, plan.read_target(target), steps, plan.largest_weight)
+        if sample_weight is not None and len(sample_weight) != n_rows - self._n_rows:
+            raise ValueError("sample_weight must hold one number per row.")
+        return plan, added, n_rows
+
+    def _sums_for(self, plan: AccumulatorPlan) -> NDArray[np.int64]:
+        """Return the sums so far; before the number of columns was known there were none."""
+        gram = self._open()
+        if self.plan.columns_known:
+            return gram
+        return np.zeros((plan.grid.size, plan.grid.size), dtype=np.int64)
 
     def merge(self, other: "MomentAccumulator") -> Self:
         """Add the rows of another accumulator, which stays as it is.
@@ -230,10 +249,12 @@ class MomentAccumulator:
         """
         if not isinstance(other, MomentAccumulator):
             raise TypeError(f"other must be a MomentAccumulator, not {type(other).__name__}.")
-        mine, theirs = self._open(), other._open()
-        if self.plan.to_dict() != other.plan.to_dict():
+        self._open()
+        other._open()
+        plan, its_plan = self._common_plans(other)
+        if plan.to_dict() != its_plan.to_dict():
             raise ValueError("the accumulators have different parameters: their moments do not add up.")
-        names = self._check_names_of(other.feature_names)
+        names = self._check_names_of(other.feature_names, plan)
         shared = sorted(self._batches & other._batches)
         if shared:
             raise ValueError(
@@ -241,9 +262,17 @@ class MomentAccumulator:
                 "would count rows twice."
             )
         n_rows = self._check_count(self._n_rows + other._n_rows)
-        self._gram, self._n_rows, self.feature_names = mine + theirs, n_rows, names
+        self._gram = self._sums_for(plan) + other._sums_for(plan)
+        self.plan, self._n_rows, self.feature_names = plan, n_rows, names
         self._batches |= other._batches
         return self
+
+    def _common_plans(self, other: "MomentAccumulator") -> tuple[AccumulatorPlan, AccumulatorPlan]:
+        """Both plans, for the number of columns that one of them knows."""
+        mine, theirs = self.plan, other.plan
+        if theirs.columns_known:
+            mine = mine.for_columns(theirs.grid.n_features)
+        return mine, theirs.for_columns(mine.grid.n_features) if mine.columns_known else theirs
 
     def release(self, estimator: Any) -> Any:
         """Fit an estimator to the rows so far, once; then the moments are wiped.
@@ -357,11 +386,11 @@ class MomentAccumulator:
             raise ValueError("the rows would be more than n_max, which the grid is made for.")
         return n_rows
 
-    def _check_names_of(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    def _check_names_of(self, names: tuple[str, ...] | None, plan: AccumulatorPlan) -> tuple[str, ...] | None:
         """Names of the features: those known before, or, where none are, these."""
-        if names is not None and len(names) != self.plan.grid.n_features:
+        if names is not None and len(names) != plan.grid.n_features:
             raise ValueError(
-                f"the batch has {len(names)} columns of features and bounds_X {self.plan.grid.n_features}."
+                f"the batch has {len(names)} columns of features and bounds_X {plan.grid.n_features}."
             )
         if self.feature_names is not None and names is not None and names != self.feature_names:
             raise ValueError("the columns are not those of the batches before.")
@@ -376,7 +405,8 @@ class MomentAccumulator:
 
     def __repr__(self) -> str:
         end = ", released" if self.released else f", batches={len(self._batches)}"
-        return f"MomentAccumulator(n_features={self.plan.grid.n_features}, n_max={self.plan.n_max}{end})"
+        columns = self.plan.grid.n_features if self.plan.columns_known else "?"
+        return f"MomentAccumulator(n_features={columns}, n_max={self.plan.n_max}{end})"
 
 
 def _check_names(

@@ -85,6 +85,8 @@ class AccumulatorPlan:
     n_max : int
     weights : RowWeights or None
     max_rows_per_group : int or None
+    columns_known : bool
+        False: bounds are one pair for all columns, and the grid is that of one column until `for_columns`.
     """
 
     grid: MomentGrid
@@ -94,6 +96,7 @@ class AccumulatorPlan:
     n_max: int
     weights: RowWeights | None
     max_rows_per_group: int | None
+    columns_known: bool = True
 
     @classmethod
     def of(
@@ -118,7 +121,7 @@ class AccumulatorPlan:
         log_target = family_of(distribution)[1]
         low, high = check_target_bounds(bounds_y, log_target)
         norm = None if x_norm is None else float(check_positive(x_norm, "x_norm"))
-        lower, upper = _check_features(bounds_X, norm, features)
+        lower, upper, columns_known = _check_features(bounds_X, norm, features)
         weights = None if max_sample_weight is None else RowWeights.of(max_sample_weight)
         largest = weights.largest if weights else 1
         order = None if norm is None else 1 if mechanism == "laplace" else 2
@@ -138,6 +141,24 @@ class AccumulatorPlan:
             n_max=n_max,
             weights=weights,
             max_rows_per_group=max_rows_per_group,
+            columns_known=columns_known,
+        )
+
+    def for_columns(self, n_features: int) -> Self:
+        """Return the plan for so many columns; the same where their number was known."""
+        if self.columns_known:
+            return self
+        sides = (np.full(n_features, side[0]) for side in (self.grid.lower, self.grid.upper))
+        return type(self).of(
+            tuple(sides),
+            self.bounds_y,
+            self.n_max,
+            distribution=self.distribution,
+            mechanism=self.mechanism,
+            x_norm=self.grid.x_norm,
+            max_sample_weight=None if self.weights is None else self.weights.cap,
+            max_rows_per_group=self.max_rows_per_group,
+            features=None,
         )
 
     @property
@@ -181,14 +202,16 @@ class AccumulatorPlan:
             "n_max": self.n_max,
             "max_sample_weight": None if self.weights is None else self.weights.cap,
             "max_rows_per_group": self.max_rows_per_group,
+            "columns_known": self.columns_known,
         }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Restore a plan; ValueError for one that `of` would not make."""
         grid = MomentGrid.from_dict(values["grid"])
+        known = values["columns_known"]
         plan = cls.of(
-            (grid.lower, grid.upper),
+            (grid.lower, grid.upper) if known else (grid.lower[0], grid.upper[0]),
             values["bounds_y"],
             values["n_max"],
             distribution=values["distribution"],
@@ -217,27 +240,26 @@ def refuse_censored(y: Any) -> None:
 
 def _check_features(
     bounds_X: Any, x_norm: float | None, features: Sequence[str] | None
-) -> tuple[FloatArray, FloatArray]:
-    """Bounds of as many columns as the names, or else the bounds themselves, tell."""
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Bounds of as many columns as the names, or else the bounds themselves, tell; and whether they do."""
     if bounds_X is None:
         if x_norm is None:
             raise ValueError("bounds_X may be None only with x_norm, and then rows are centred at 0.")
         bounds_X = (-x_norm, x_norm)
     n_features = len(features) if features is not None else _count_columns(bounds_X)
-    return check_bounds(bounds_X, n_features, features, name="bounds_X")
+    lower, upper = check_bounds(bounds_X, n_features or 1, features, name="bounds_X")
+    return lower, upper, n_features is not None
 
 
-def _count_columns(bounds: Any) -> int:
+def _count_columns(bounds: Any) -> int | None:
+    """Number of columns that the bounds tell; None for one pair for all columns."""
     if isinstance(bounds, Mapping):
         return len(bounds)
     sides = bounds if isinstance(bounds, tuple | list | np.ndarray) else ()
     counts = {len(side) for side in sides if not isinstance(side, Real) and np.ndim(side) == 1}
-    if len(counts) != 1:
-        raise ValueError(
-            "bounds_X must tell the number of columns: pass arrays of one length, {column: (lower, upper)}, "
-            "or feature_names."
-        )
-    return counts.pop()
+    if len(counts) > 1:
+        raise ValueError("bounds_X: both sides must be arrays of one length.")
+    return counts.pop() if counts else None
 
 
 def _exponent(

@@ -50,7 +50,7 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "scale_bounds": ["array-like", None],
     "relation": [StrOptions({"replace-one", "add-remove"})],
     "n_newton": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
-    "weight_clip": [Interval(Real, 0.1, 100.0, closed="both")],
+    "weight_clip": [StrOptions({"auto"}), Interval(Real, 0.1, 100.0, closed="both")],
 }
 # Of the half-width of the target: where nothing is declared, scale_ ends between these.
 _SCALE_RANGE = (1e-3, 2.0)
@@ -120,7 +120,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
     scale_bounds: Any
     relation: str
     n_newton: Any
-    weight_clip: float
+    weight_clip: Any
     max_rows_per_group: int
     random_state: Any
 

@@ -18,6 +18,8 @@ FloatArray = NDArray[np.float64]
 # standard deviation over the rows at risk.
 _FACTORS = (3.0, 1.7)
 _LONGEST_STEP = 2.0
+# In half-widths of the target: a location beyond means that the noise has taken over.
+_FARTHEST_LOCATION = 3.0
 # The targets' variance is believed up to so many times that of uncensored rows.
 _LOOSE = 2.0
 # The weights' mean moves by so many standard deviations at most.
@@ -124,12 +126,18 @@ class StepRule:
     def move(
         self, design: Design, theta: FloatArray, gradient: FloatArray, events: FloatArray, first: bool
     ) -> FloatArray:
-        """Take a step from theta, shortened where it would change the errors too much."""
+        """Take a step from theta, shortened where it would change the errors too much.
+
+        The location where all features are at their centres stays within three half-widths of the target's.
+        """
         factor = _FACTORS[0 if first else 1]
         limits = np.clip([theta[1] / factor, theta[1] * factor], *self.limits)
         step = design.step(theta, gradient, np.maximum(events, 1.0), limits) - theta
         shorter = np.minimum(1.0, _LONGEST_STEP / np.maximum(length_of(design, step), 1e-300))
-        return theta + step * shorter[..., None]
+        moved = theta + step * shorter[..., None]
+        farthest = _FARTHEST_LOCATION * moved[..., 1]
+        moved[..., 0] = np.clip(moved[..., 0], -farthest, farthest)
+        return moved
 
 
 def _fresh_belief(new: Round, direction: FloatArray, total: float | None) -> Belief:

@@ -39,7 +39,8 @@ class DPSEVRegressor(BaseLogLocationScale):
         comparison, without censoring.
     regularization : {"floor", "trim", "zhang", "none"}, default="floor"
         What is done about directions that the noise drowns: their moments are raised to the level of the
-        noise, or dropped, or a ridge is added, or nothing. Post-processing.
+        noise, or dropped, or a ridge is added, or nothing. Post-processing. With censored targets anything
+        but "none" shrinks the noise in the curvature.
     scale_bounds : pair of floats, default=None
         ``scale_`` ends between them, on the scale of the model. None: between .001 and 2 half-widths of the
         target's bounds.
@@ -47,10 +48,12 @@ class DPSEVRegressor(BaseLogLocationScale):
         Neighbouring tables: of the same, public size, or of sizes that differ by one row; the number of rows
         is then protected too, and released with noise.
     n_newton : int or "auto", default="auto"
-        With censored targets: rounds after the histogram; more follow a smaller scale, fewer have less noise.
-    weight_clip : float, default=2.0
-        With censored targets: largest weight exp(z) of a row in a round; a row beyond is taken as censored
-        where it reaches it.
+        With censored targets: rounds after the histogram; a smaller scale needs more, fewer have less noise.
+        "auto": 3 to 8, by released values.
+    weight_clip : float or "auto", default="auto"
+        With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
+        round; less means less noise, and less use of late rows. "auto": 1, and .5 where the released share
+        of events is below a tenth. Logistic errors need none.
     max_rows_per_group : int, default=1
         With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
     random_state : None, int, RandomState or Generator, default=None
@@ -124,7 +127,7 @@ class DPSEVRegressor(BaseLogLocationScale):
         scale_bounds: Any = None,
         relation: str = "replace-one",
         n_newton: Any = "auto",
-        weight_clip: float = 2.0,
+        weight_clip: Any = "auto",
         max_rows_per_group: int = 1,
         random_state: Any = None,
         ledger: Any = None,
@@ -179,7 +182,8 @@ class DPLogisticLLSRegressor(BaseLogLocationScale):
         comparison, without censoring.
     regularization : {"floor", "trim", "zhang", "none"}, default="floor"
         What is done about directions that the noise drowns: their moments are raised to the level of the
-        noise, or dropped, or a ridge is added, or nothing. Post-processing.
+        noise, or dropped, or a ridge is added, or nothing. Post-processing. With censored targets anything
+        but "none" shrinks the noise in the curvature.
     scale_bounds : pair of floats, default=None
         ``scale_`` ends between them, on the scale of the model. None: between .001 and 2 half-widths of the
         target's bounds.
@@ -187,10 +191,12 @@ class DPLogisticLLSRegressor(BaseLogLocationScale):
         Neighbouring tables: of the same, public size, or of sizes that differ by one row; the number of rows
         is then protected too, and released with noise.
     n_newton : int or "auto", default="auto"
-        With censored targets: rounds after the histogram; more follow a smaller scale, fewer have less noise.
-    weight_clip : float, default=2.0
-        With censored targets: largest weight exp(z) of a row in a round; a row beyond is taken as censored
-        where it reaches it.
+        With censored targets: rounds after the histogram; a smaller scale needs more, fewer have less noise.
+        "auto": 3 to 8, by released values.
+    weight_clip : float or "auto", default="auto"
+        With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
+        round; less means less noise, and less use of late rows. "auto": 1, and .5 where the released share
+        of events is below a tenth. Logistic errors need none.
     max_rows_per_group : int, default=1
         With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
     random_state : None, int, RandomState or Generator, default=None
@@ -264,7 +270,7 @@ class DPLogisticLLSRegressor(BaseLogLocationScale):
         scale_bounds: Any = None,
         relation: str = "replace-one",
         n_newton: Any = "auto",
-        weight_clip: float = 2.0,
+        weight_clip: Any = "auto",
         max_rows_per_group: int = 1,
         random_state: Any = None,
         ledger: Any = None,
@@ -319,7 +325,8 @@ class DPNormalLLSRegressor(BaseLogLocationScale):
         comparison, without censoring.
     regularization : {"floor", "trim", "zhang", "none"}, default="floor"
         What is done about directions that the noise drowns: their moments are raised to the level of the
-        noise, or dropped, or a ridge is added, or nothing. Post-processing.
+        noise, or dropped, or a ridge is added, or nothing. Post-processing. With censored targets anything
+        but "none" shrinks the noise in the curvature.
     scale_bounds : pair of floats, default=None
         ``scale_`` ends between them, on the scale of the model. None: between .001 and 2 half-widths of the
         target's bounds.
@@ -327,10 +334,12 @@ class DPNormalLLSRegressor(BaseLogLocationScale):
         Neighbouring tables: of the same, public size, or of sizes that differ by one row; the number of rows
         is then protected too, and released with noise.
     n_newton : int or "auto", default="auto"
-        With censored targets: rounds after the histogram; more follow a smaller scale, fewer have less noise.
-    weight_clip : float, default=2.0
-        With censored targets: largest weight exp(z) of a row in a round; a row beyond is taken as censored
-        where it reaches it.
+        With censored targets: rounds after the histogram; a smaller scale needs more, fewer have less noise.
+        "auto": 3 to 8, by released values.
+    weight_clip : float or "auto", default="auto"
+        With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
+        round; less means less noise, and less use of late rows. "auto": 1, and .5 where the released share
+        of events is below a tenth. Logistic errors need none.
     max_rows_per_group : int, default=1
         With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
     random_state : None, int, RandomState or Generator, default=None
@@ -404,7 +413,7 @@ class DPNormalLLSRegressor(BaseLogLocationScale):
         scale_bounds: Any = None,
         relation: str = "replace-one",
         n_newton: Any = "auto",
-        weight_clip: float = 2.0,
+        weight_clip: Any = "auto",
         max_rows_per_group: int = 1,
         random_state: Any = None,
         ledger: Any = None,

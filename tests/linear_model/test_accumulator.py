@@ -544,7 +544,7 @@ def test_the_noise_of_a_small_epsilon_fits(mechanism, options, d):
 @pytest.mark.parametrize(
     "kwargs",
     [
-        {"bounds_X": (0, 1)},
+        {"bounds_X": (1, 0)},
         {"bounds_X": None},
         {"bounds_X": ([0.0], [1.0, 2.0])},
         {"bounds_X": ([1.0], [0.0])},
@@ -586,3 +586,45 @@ def test_repr_and_pickles_of_the_released_show_no_sums(rows):
     assert repr(accumulator) == "MomentAccumulator(n_features=3, n_max=1000, batches=1)"
     accumulator.release(DPLogLocationScaleRegressor(epsilon=1e3))
     assert vars(pickle.loads(pickle.dumps(accumulator)))["_gram"] is None
+
+
+class TestOnePairOfBounds:
+    def fill(self, n=400, seed=0):
+        rng = np.random.default_rng(seed)
+        return rng.uniform(-1, 1, size=(n, 3)), rng.uniform(1, 2, size=n)
+
+    def test_the_first_batch_tells_the_number_of_columns(self):
+        X, y = self.fill()
+        accumulator = MomentAccumulator((-1, 1), (1, 2), 1000)
+        assert "n_features=?" in repr(accumulator)
+        accumulator.update(X, y, batch_id=1)
+        arrays = MomentAccumulator(([-1] * 3, [1] * 3), (1, 2), 1000).update(X, y, batch_id=1)
+        assert accumulator.plan.to_dict() == arrays.plan.to_dict()
+        assert accumulator.to_bytes() == arrays.to_bytes()
+        with pytest.raises(ValueError, match="shape"):
+            accumulator.update(X[:, :2], y)
+
+    def test_a_refused_first_batch_leaves_it_open(self):
+        X, y = self.fill()
+        accumulator = MomentAccumulator((-1, 1), (1, 2), 1000)
+        with pytest.raises(ValueError, match="finite"):
+            accumulator.update(np.full((2, 2), np.nan), y[:2])
+        assert accumulator.update(X, y).plan.grid.n_features == 3
+
+    def test_merges_with_what_knows_its_columns_and_with_what_does_not(self):
+        X, y = self.fill()
+        empty = MomentAccumulator((-1, 1), (1, 2), 1000)
+        full = MomentAccumulator((-1, 1), (1, 2), 1000).update(X, y, batch_id="a")
+        data = full.to_bytes()
+        assert full.merge(empty).to_bytes() == data
+        assert empty.merge(MomentAccumulator((-1, 1), (1, 2), 1000)).batch_ids == ()
+        assert empty.merge(full).to_bytes() == data
+        with pytest.raises(ValueError, match="different parameters"):
+            MomentAccumulator((-1, 2), (1, 2), 1000).merge(full)
+
+    def test_bytes_and_norms(self):
+        X, y = self.fill()
+        empty = MomentAccumulator(None, (1, 2), 1000, x_norm=2.0)
+        copy = MomentAccumulator.from_bytes(empty.to_bytes())
+        assert not copy.plan.columns_known
+        assert copy.update(X, y, batch_id=0).to_bytes() == empty.update(X, y, batch_id=0).to_bytes()
