@@ -225,7 +225,7 @@ class TestProtectedNumberOfRows:
 class TestNotFinite:
     """Rows that are refused cost nothing, whatever the path."""
 
-    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("bad", [np.nan, -np.inf])
     @pytest.mark.parametrize("column", ["feature", "target"])
     @pytest.mark.parametrize("structured", [False, True])
     @pytest.mark.parametrize(
