@@ -192,7 +192,7 @@ class MomentAccumulator:
         if sample_weight is not None and self.plan.weights is None:
             raise ValueError("sample_weight needs a public cap, max_sample_weight.")
         refuse_censored(y)
-        sample_weight = None if sample_weight is None else np.asarray(sample_weight)
+        sample_weight = None if sample_weight is None else np.atleast_1d(sample_weight)
         names, pieces = iter_batches(X, y, features=self.feature_names, target=self.target)
         plan = self.plan if names is None else self.plan.for_columns(len(names))
         names = self._check_names_of(names, plan)

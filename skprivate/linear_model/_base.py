@@ -56,6 +56,7 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
 _SCALE_RANGE = (1e-3, 2.0)
 _LEVEL = 0.9
 _NAMES = {"laplace": "Laplace", "gaussian": "Gaussian"}
+# What only a censored fit releases.
 _CENSORED_ONLY = ("survival_curve_", "event_share_", "n_newton_")
 # Frames between warnings.warn and the user's call of fit: see `base`.
 _USER_FRAME = 6
@@ -307,13 +308,13 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: Task, spent: PrivacySpent
     ) -> None:
         """Take over a release and post-process it."""
+        for name in _CENSORED_ONLY:
+            # Of other rows, and not in the statement on these.
+            self.__dict__.pop(name, None)
         self.family_, self.log_target_ = task.family, task.log_target
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
-        for name in _CENSORED_ONLY:
-            # Of an earlier fit to censored targets.
-            self.__dict__.pop(name, None)
         self._replicates: FloatArray | None = None
         self._scaled_fit = self._solve(release)
         self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, grid)

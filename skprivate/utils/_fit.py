@@ -21,6 +21,7 @@ _REVEALING = {
         "Expected 2D array. Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
     ),
     "Complex data not supported": "Complex data not supported.",
+    "got scalar": "Expected an array, got a scalar.",
 }
 
 
@@ -54,12 +55,13 @@ def without_private_text(method: Fit) -> Fit:
             # Whether a sum of huge values overflows on the way is a fact about private rows.
             with np.errstate(over="ignore", invalid="ignore"):
                 return method(*args, **kwargs)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             instead = [text for phrase, text in _REVEALING.items() if phrase in str(error)]
             if not instead:
                 raise
+            kind = TypeError if isinstance(error, TypeError) else ValueError
         # Raised outside the handler, so that the original is not kept as __context__.
-        raise ValueError(instead[0])
+        raise kind(instead[0])
 
     return cast(Fit, wrapper)
 

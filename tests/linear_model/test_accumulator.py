@@ -180,7 +180,7 @@ def test_weighted_rows_count_as_often_as_their_weight(rows):
 
 @pytest.mark.parametrize(
     "weights",
-    [np.ones(N - 1), np.ones(N + 1), np.ones((N, 1)), ["x"] * N, np.full(N, np.nan), np.full(N, np.inf)],
+    [np.ones(N - 1), np.ones(N + 1), np.ones((N, 1)), ["x"] * N, np.full(N, np.nan), np.full(N, np.inf), 1.0],
 )
 def test_unusable_weights(rows, weights):
     accumulator = make(max_sample_weight=1.0)

@@ -188,6 +188,14 @@ class TestClaims:
         assert np.float64(12.3456789).tobytes() not in data
         assert len(data) < 60_000
 
+    def test_a_later_fit_keeps_nothing_of_it(self):
+        X, y = fleet(3000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UtilityWarning)
+            fresh = DPLogLocationScaleRegressor(**BOX).fit(X, y["time"])
+            again = DPLogLocationScaleRegressor(**BOX).fit(X, y).fit(X, y["time"])
+        assert set(vars(again)) == set(vars(fresh))
+
     def test_groups(self, rows):
         X, y = rows
         groups = np.arange(len(X)) // 4

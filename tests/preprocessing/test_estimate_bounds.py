@@ -297,6 +297,13 @@ def test_no_message_repeats_a_value(bad):
     assert not any(text in str(caught.value) for text in ("secret", "54321", "4j"))
 
 
+def test_a_scalar_is_refused_without_its_value():
+    with pytest.raises(TypeError, match="got a scalar") as caught:
+        estimate_bounds(54321.5, 1.0)
+    assert "54321" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
 @pytest.mark.parametrize("shape", [(0, 2), (3, 0), (2, 2, 2), (0,)])
 def test_other_shapes_are_refused(shape):
     with pytest.raises(ValueError, match="Found array"):

@@ -1,0 +1,385 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whole fits on neighbours: the exact loss, replayed outputs, black-box audits, and planted bugs.
+
+Everything that a fit releases passes through `NoisePlan.randomize`. A `Tape` there keeps the exact integers,
+and can hand out recorded outputs instead of drawing: then a fit on a neighbour must end in the same object.
+"""
+
+import pickle
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
+from skprivate.accounting import PrivacyLedger
+from skprivate.linear_model import _base, _censored, _grid, _noise_plan, _release, _rounds
+
+EPSILON = Fraction(3, 2)
+# A right fit fails an audit with a probability below this.
+FALSE_ALARM = 1e-7
+
+pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+
+
+class Tape:
+    """Stands for `NoisePlan.randomize` during a fit; with a script, hands out its outputs."""
+
+    def __init__(self, draw, script=None):
+        self.draw, self.script = draw, script
+        self.plans, self.exact, self.outputs = [], [], []
+
+    def __call__(self, plan, values, entropy):
+        outputs = self.draw(plan, values, entropy) if self.script is None else self.script[len(self.exact)]
+        self.plans.append(plan)
+        self.exact.append(np.array(values))
+        self.outputs.append(outputs)
+        return outputs
+
+    @property
+    def scales(self):
+        return np.concatenate([plan.scales.ravel() for plan in self.plans])
+
+    @property
+    def values(self):
+        return np.concatenate([exact.ravel() for exact in self.exact])
+
+
+def record(model, rows, script=None):
+    """Fit; return the tape, and the warnings."""
+    tape, _, said = tape_of(lambda: model.fit(*rows[:2], groups=rows[2]), script)
+    return tape, said
+
+
+def tape_of(fit, script=None):
+    tape = Tape(_noise_plan.NoisePlan.randomize, script)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        patch.setattr(_noise_plan.NoisePlan, "randomize", lambda *args: tape(*args))
+        model = fit()
+    return tape, model, [str(warning.message) for warning in caught]
+
+
+def exact_loss(tape, other):
+    """Return epsilon, or rho, of one pair, over everything released."""
+    differences = [abs(int(a) - int(b)) for a, b in zip(tape.values, other.values, strict=True)]
+    if tape.plans[0].mechanism == "laplace":
+        return sum(Fraction(a, int(t)) for a, t in zip(differences, tape.scales, strict=True))
+    return sum(Fraction(a * a, 2 * int(t) ** 2) for a, t in zip(differences, tape.scales, strict=True))
+
+
+def table(structured, extra, grouped, n=30, seed=3):
+    """Some ordinary rows, then extra ones as (x_1, x_2, time, event), all of one person."""
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.uniform(-1, 1, (n, 2)), *(np.array([row[:2]], dtype=float) for row in extra)])
+    life = np.exp(np.r_[0.4 * X[:n, 0] + 0.2 * rng.gumbel(size=n), [np.log(row[2]) for row in extra]])
+    event = np.r_[rng.random(n) < 0.4, [bool(row[3]) for row in extra]].astype(bool)
+    groups = np.r_[np.arange(n), np.full(len(extra), n)] if grouped else None
+    if not structured:
+        return X, life, groups
+    y = np.empty(len(X), dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = event, life
+    return X, y, groups
+
+
+def make(**options):
+    settings = {"bounds_X": (-1, 1), "bounds_y": (np.exp(-1), np.e), "random_state": 0, **options}
+    if settings.get("mechanism") == "gaussian":
+        settings["delta"] = 1e-6
+    return DPLogLocationScaleRegressor(epsilon=EPSILON, **settings)
+
+
+FAR_ROWS = [
+    (1, 1, np.e, True),
+    (-1, 1, 1e-300, True),
+    (1e300, -1e300, 1e308, False),
+    (5e-324, -0.0, 5e-324, True),
+    (1, 0, np.e, False),
+    (0, -1, np.exp(-1), False),
+]
+
+
+# Without those that float32 cannot hold.
+FAR_FLOATS = [(1, 1, np.e, True), (-1, 1, 1e-300, True), (1e30, -1e30, 1e308, True), (0, -1, 1.0, True)]
+
+
+class TestReplay:
+    """Neighbours, the same outputs: the same object and the same warnings, at a loss within the budget."""
+
+    @pytest.mark.parametrize("structured", [False, True])
+    @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+    @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+    @pytest.mark.parametrize("options", [{}, {"x_norm": 1.0}, {"max_rows_per_group": 3}], ids=str)
+    def test_neighbours_differ_in_nothing_but_the_exact_integers(
+        self, structured, mechanism, relation, options
+    ):
+        grouped = "max_rows_per_group" in options
+        model = make(mechanism=mechanism, relation=relation, **options)
+        count = 3 if grouped else 1
+        rng = np.random.default_rng(5)
+        for _ in range(3):
+            here, there = (FAR_ROWS[i] for i in rng.integers(len(FAR_ROWS), size=2))
+            # A person with fewer rows; nobody at all, where that makes neighbours.
+            rest = [] if relation == "add-remove" else [there] * (1 if grouped else count)
+            tape, said = record(model, table(structured, [here] * count, grouped))
+            mine = pickle.dumps(model)
+            other, said_too = record(model, table(structured, rest, grouped), tape.outputs)
+            spent = model.privacy_spent_
+            loss = exact_loss(tape, other)
+            assert all(map(np.array_equal, (p.scales for p in tape.plans), (p.scales for p in other.plans)))
+            assert loss <= (spent.epsilon if mechanism == "laplace" else spent.rho)
+            assert mine == pickle.dumps(model)
+            assert said == said_too
+
+    @pytest.mark.parametrize("structured", [False, True])
+    def test_planted_leaks_are_seen(self, structured, monkeypatch):
+        """An object that holds the exact sums, or noise of half the scale."""
+        model = make(relation="add-remove")
+        extra = [(1, 1, np.e, True)]
+
+        def loss():
+            tape, _ = record(model, table(structured, extra, False))
+            mine = pickle.dumps(model)
+            other, _ = record(model, table(structured, [], False), tape.outputs)
+            return exact_loss(tape, other), mine == pickle.dumps(model)
+
+        assert loss()[1]
+        plan_laplace = _noise_plan.plan_laplace
+        for module in (_release, _rounds, _censored):
+            monkeypatch.setattr(
+                module, "plan_laplace", lambda weights, codes, s, e: plan_laplace(weights, codes, s / 2, e)
+            )
+        assert loss()[0] > EPSILON
+        monkeypatch.setattr(type(model), "_warn_if_useless", lambda self: setattr(self, "n_", self.exact_))
+        release = type(model)._release_rounds if structured else type(model)._release_moments
+
+        def leaking(self, rows, task, entropy):
+            self.exact_ = float(rows.y.sum())
+            release(self, rows, task, entropy)
+
+        monkeypatch.setattr(type(model), "_release_rounds" if structured else "_release_moments", leaking)
+        assert not loss()[1]
+
+
+class TestAccumulatorReplay:
+    """Weighted rows, at the cap and below it, and rows of one person: as `TestReplay`."""
+
+    @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+    @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+    @pytest.mark.parametrize("x_norm", [None, 1.0])
+    @pytest.mark.parametrize(("cap", "rows_per_group"), [(0.3, None), (7.5, 3), (2.0**-20, 2), (None, 2)])
+    def test_neighbours_differ_in_nothing_but_the_exact_integers(
+        self, mechanism, relation, x_norm, cap, rows_per_group
+    ):
+        def release(extra, script=None):
+            moments = MomentAccumulator(
+                (-np.ones(2), np.ones(2)),
+                (np.exp(-1), np.e),
+                1000,
+                mechanism=mechanism,
+                x_norm=x_norm,
+                max_sample_weight=cap,
+                max_rows_per_group=rows_per_group,
+            )
+            X, y, _ = table(False, [row for row, _ in extra], False)
+            weights = np.r_[np.ones(len(X) - len(extra)), [weight for _, weight in extra]]
+            moments.update(
+                X.astype(np.float32), y, sample_weight=None if cap is None else weights, batch_id=0
+            )
+            model = make(mechanism=mechanism, relation=relation, bounds_X=None, bounds_y=None)
+            return tape_of(lambda: moments.release(model), script)
+
+        count, rng = rows_per_group or 1, np.random.default_rng(6)
+        for _ in range(4):
+            here, there = (FAR_FLOATS[i] for i in rng.integers(len(FAR_FLOATS), size=2))
+            low, high = rng.choice([0.0, 0.5, 1.0, 1e300], size=2) * (cap or 1.0)
+            tape, model, _ = release([(here, high)] * count)
+            rest = [] if relation == "add-remove" else [(there, low)] * count
+            other, again, _ = release(rest, tape.outputs)
+            spent = model.privacy_spent_
+            assert exact_loss(tape, other) <= (spent.epsilon if mechanism == "laplace" else spent.rho)
+            assert pickle.dumps(model) == pickle.dumps(again)
+
+
+class TestProtectedNumberOfRows:
+    """Where the number of rows is protected, no grid may be made for it."""
+
+    @pytest.mark.parametrize("options", [{"relation": "add-remove"}, {"max_rows_per_group": 2}], ids=str)
+    @pytest.mark.parametrize("structured", [False, True])
+    def test_the_grid_is_that_of_many_rows(self, options, structured, monkeypatch):
+        asked = []
+        module, name = (_base, "plan_censored") if structured else (_base, "make_grid")
+        function = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda *args, **kwargs: asked.append(kwargs["n_rows"]) or function(*args, **kwargs)
+        )
+        rows = table(structured, [], "max_rows_per_group" in options)
+        make(**options).fit(*rows[:2], groups=rows[2])
+        make().fit(*rows[:2])
+        assert asked == [_grid.MANY_ROWS, 30]
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
+class TestNotFinite:
+    """Rows that are refused cost nothing, whatever the path."""
+
+    @pytest.mark.parametrize("bad", [np.nan, -np.inf])
+    @pytest.mark.parametrize("column", ["feature", "target"])
+    @pytest.mark.parametrize("structured", [False, True])
+    @pytest.mark.parametrize(
+        "options", [{}, {"x_norm": 1.0}, {"max_rows_per_group": 2}, {"bounds_X": None}], ids=str
+    )
+    def test_they_are_refused_before_the_charge(self, bad, column, structured, options, tmp_path):
+        ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=5)
+        grouped = "max_rows_per_group" in options
+        X, y, groups = table(structured, [], grouped)
+        X, y = X.copy(), y.copy()
+        if column == "feature":
+            X[7, 1] = bad
+        elif structured:
+            y["time"][7] = bad
+        else:
+            y[7] = bad
+        with pytest.raises(ValueError, match=r"NaN|infinity|inf|not above 0"):
+            make(ledger=ledger, **options).fit(X, y, groups=groups)
+        assert not ledger.entries()
+
+
+def half_the_noise(monkeypatch):
+    draw = _noise_plan.NoisePlan.randomize
+
+    def randomize(plan, values, entropy):
+        return draw(_noise_plan.NoisePlan(plan.mechanism, plan.scales // 2), values, entropy)
+
+    monkeypatch.setattr(_noise_plan.NoisePlan, "randomize", randomize)
+
+
+def half_the_sensitivity(monkeypatch):
+    for module in (_release, _rounds, _censored):
+        of_units = module.of_units
+        monkeypatch.setattr(
+            module,
+            "of_units",
+            lambda one, rows, *, squared=False, full=of_units: (
+                full(one, rows, squared=squared) / (4 if squared else 2)
+            ),
+        )
+
+
+PLANTED = {"right": None, "half the noise": half_the_noise, "half the sensitivity": half_the_sensitivity}
+
+
+@pytest.fixture(params=PLANTED)
+def bug(request, monkeypatch):
+    """Run a test with the right code (None) and with each bug; it is planted when called."""
+    plant = PLANTED[request.param]
+    return plant and (lambda: plant(monkeypatch))
+
+
+# At half the sensitivity the scales, and so the hits, are the same; `TestReplay` sees it.
+@pytest.mark.parametrize("bug", ["right", "half the noise"], indirect=True)
+def test_audit_of_moments(epsilon_lower_bound, bug):
+    """Whole fits, judged by their public result; the pair has the full loss, half in either moment."""
+    if bug:
+        bug()
+    trials, generator = 1200, np.random.default_rng(14)
+    model = DPSEVRegressor(EPSILON, bounds_X=(-1, 1), bounds_y=(-1, 1), random_state=generator)
+    hits = []
+    for y in (1.0, -1.0):
+        matrices = np.array([model.fit(np.ones((2, 1)), [y, 0.0]).release_.matrix[1] for _ in range(trials)])
+        # The sums of y and of x y are 1, or -1 on the neighbour; 4 is all that they can tell.
+        told = (np.abs(matrices + 1.0) - np.abs(matrices - 1.0))[:, [0, 2]].sum(axis=1)
+        hits.append(int((told >= 2.6).sum()))
+    bound = epsilon_lower_bound(*hits, trials, confidence=1 - FALSE_ALARM)
+    print(f"{hits}, epsilon >= {bound:.3f}")
+    assert bound > EPSILON if bug else 0.3 < bound <= EPSILON
+
+
+def draw_ratios(tape, other, trials, generator):
+    """Log likelihood ratios, in nominal scales, of fresh outputs of the first of two data sets."""
+    differ = tape.values != other.values
+    mine, theirs = (t.values[differ] for t in (tape, other))
+    # Of the scales that the fit had; what is drawn may have others.
+    plan = _noise_plan.NoisePlan(tape.plans[0].mechanism, np.tile(tape.scales[differ], (trials, 1)))
+    drawn = plan.randomize(np.tile(mine, (trials, 1)), generator)
+    if plan.mechanism == "laplace":
+        return ((np.abs(drawn - theirs) - np.abs(drawn - mine)) / plan.scales).sum(axis=1)
+    nearer = (drawn - theirs).astype(float) ** 2 - (drawn - mine).astype(float) ** 2
+    return (nearer / (2.0 * plan.scales.astype(float) ** 2)).sum(axis=1)
+
+
+def count_hits(tape, other, trials, threshold, generator):
+    """How often the ratio passes a threshold on either data set."""
+    likely = (draw_ratios(tape, other, trials, generator) >= threshold).sum()
+    return int(likely), int((-draw_ratios(other, tape, trials, generator) >= threshold).sum())
+
+
+def record_pair(structured, bug, **options):
+    """Tapes of two neighbours with the same outputs, those of the right code; and the model."""
+    model = make(relation="add-remove", n_newton=2, weight_clip=2.0, **options)
+    here, there = (table(structured, extra, False) for extra in ([(-1, -1, np.e, False)], []))
+    outputs = record(model, here)[0].outputs
+    if bug:
+        bug()
+    return record(model, here, outputs)[0], record(model, there, outputs)[0], model
+
+
+def test_audit_of_a_censored_fit(epsilon_lower_bound, bug):
+    """All releases of one fit, the rounds around the parameters that its own outputs chose."""
+    # The loss is spread over many values: few outputs show most of it.
+    trials = 250_000
+    tape, other, _ = record_pair(True, bug)
+    loss = exact_loss(tape, other)
+    hits = count_hits(tape, other, trials, 0.65 * float(loss), np.random.default_rng(15))
+    bound = epsilon_lower_bound(*hits, trials, confidence=1 - FALSE_ALARM)
+    print(f"loss {float(loss):.3f}, {hits}, epsilon >= {bound:.3f}")
+    if not bug:
+        assert 0.9 * EPSILON < loss <= EPSILON
+    assert bound > EPSILON if bug else 0.6 < bound <= loss
+
+
+@pytest.mark.parametrize("structured", [False, True])
+def test_audit_of_gaussian_noise(structured, bug):
+    """Two Gaussians at the distance mu = sqrt(2 rho): one event on both tells mu from below."""
+    trials = 40_000
+    tape, other, model = record_pair(structured, bug, mechanism="gaussian")
+    hits = count_hits(tape, other, trials, 0.0, np.random.default_rng(16))
+    low = stats.beta.ppf(FALSE_ALARM / 2, hits[0], trials - hits[0] + 1)
+    high = stats.beta.ppf(1 - FALSE_ALARM / 2, hits[1] + 1, trials - hits[1])
+    bound = stats.norm.ppf(low) - stats.norm.ppf(high)
+    claimed = np.sqrt(2 * float(model.privacy_spent_.rho))
+    print(f"{hits}, mu >= {bound:.3f}, claimed {claimed:.3f}")
+    assert bound > claimed if bug else 0.4 * claimed < bound <= claimed
+
+
+class TestLowBits:
+    """What is released lies on the grid, whatever the rows: floats have no low bits to tell anything."""
+
+    @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+    @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+    def test_moments(self, mechanism, relation):
+        model = make(mechanism=mechanism, relation=relation, random_state=None)
+        X, y, _ = table(False, FAR_ROWS, False)
+        model.fit(X, y)
+        assert_on_grid(model.release_.matrix, 4**model.grid_.exponent)
+
+    @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+    def test_rounds(self, mechanism):
+        model = make(mechanism=mechanism, random_state=None)
+        X, y, _ = table(True, FAR_ROWS, False)
+        release = model.fit(X, y).release_
+        assert_on_grid(release.histogram.counts, 1)
+        for step in release.rounds:
+            assert_on_grid(np.array([step.events]), 1)
+            assert_on_grid(step.gradient, 2 ** (_rounds._EXPONENT + _rounds._RESIDUAL_BITS))
+            if step.curvature is not None:
+                assert_on_grid(step.curvature, 2 ** (2 * _rounds._EXPONENT + _rounds._CURVATURE_BITS))
+
+
+def assert_on_grid(values, unit):
+    steps = values * float(unit)  # a power of two: exact
+    assert np.array_equal(steps, np.rint(steps))
+    # Not by chance: floats of that size have finer bits.
+    assert np.abs(steps).max() < 2**52
