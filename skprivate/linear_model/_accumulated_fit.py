@@ -45,13 +45,14 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
         grid.n_features, plan.max_rows_per_group is not None, max_weight=plan.max_weight
     )
     task = Task(
-        family_of(estimator.distribution)[0],
-        plan.log_target,
-        (grid.lower, grid.upper),
-        plan.bounds_y,
-        neighbours,
-        budget,
-        moments._n_rows if neighbours.n_is_public else None,
+        family=family_of(estimator.distribution)[0],
+        log_target=plan.log_target,
+        bounds=(grid.lower, grid.upper),
+        bounds_y=plan.bounds_y,
+        neighbours=neighbours,
+        budget=budget,
+        n_units=moments._n_rows if neighbours.n_is_public else None,
+        scale_bounds=estimator._bounds_of_scale(),
     )
     entropy = check_entropy(estimator.random_state)
     release_plan = _plan_release(plan, neighbours, budget)

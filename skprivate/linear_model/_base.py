@@ -74,7 +74,7 @@ class Rows:
         return Rows(self.X[rows], self.y[rows], None if self.event is None else self.event[rows], None)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
     """Everything public about one fit."""
 
@@ -85,6 +85,7 @@ class Task:
     neighbours: Neighbours
     budget: Budget
     n_units: int | None  # None: protected
+    scale_bounds: tuple[float, float] | None  # on the scale of the model
     leaks: tuple[str, ...] = ()
 
     @property
@@ -97,6 +98,13 @@ class Task:
     def n_rows(self) -> int:
         """Number of rows that the grid must bear."""
         return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
+
+    def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
+        """Bounds of the scale in scaled units."""
+        if self.scale_bounds is None:
+            return _SCALE_RANGE
+        low, high = self.scale_bounds
+        return low / grid.y_half, high / grid.y_half
 
 
 class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, RegressorMixin, BaseEstimator):
@@ -215,14 +223,15 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         if self.relation == "replace-one":
             n_units = int(rows.groups.max()) + 1 if rows.groups is not None else len(rows.X)
         return Task(
-            family_of(self.distribution)[0],
-            log_target,
-            self._bounds_of_X(rows.X),
-            self._bounds_of_y(rows.y, log_target),
-            neighbours,
-            budget,
-            n_units,
-            tuple(leaks),
+            family=family_of(self.distribution)[0],
+            log_target=log_target,
+            bounds=self._bounds_of_X(rows.X),
+            bounds_y=self._bounds_of_y(rows.y, log_target),
+            neighbours=neighbours,
+            budget=budget,
+            n_units=n_units,
+            scale_bounds=self._bounds_of_scale(),
+            leaks=tuple(leaks),
         )
 
     def _neighbours(self, n_features: int, grouped: bool, max_weight: Fraction | None = None) -> Neighbours:
@@ -249,6 +258,9 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         high = high if high > low else low + max(1.0, abs(low))
         return (float(np.exp(low)), float(np.exp(high))) if log_target else (low, high)
 
+    def _bounds_of_scale(self) -> tuple[float, float] | None:
+        return None if self.scale_bounds is None else check_scale_bounds(self.scale_bounds)
+
     def _release_moments(self, rows: Rows, task: Task, entropy: Any) -> None:
         """Release the moments of fully observed targets."""
         grid = self._grid(task)
@@ -270,7 +282,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
             n_newton=self.n_newton,
             weight_clip=self.weight_clip,
             regularization=self.regularization,
-            scale_bounds=self._scaled_scale_bounds(grid),
+            scale_bounds=task.scale_limits(grid),
             n_rows=task.n_rows,
         )
         name = f"discrete {_NAMES[task.budget.mechanism]} noise on a histogram and on rounds of residuals"
@@ -304,20 +316,17 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
         self._replicates: FloatArray | None = None
+        # Intervals are made when asked for, by the rule of this fit whatever set_params says by then.
+        self._method, self._regularization = self.method, self.regularization
+        self._scale_limits = task.scale_limits(grid)
         self._scaled_fit = self._solve(release)
         self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, grid)
 
     def _solve(self, release: MomentRelease | CensoredRelease) -> ScaledFit:
         if isinstance(release, CensoredRelease):
             return release.fit
-        scale_bounds = self._scaled_scale_bounds(self.grid_)
-        return SOLVERS[self.method](release, self.family_, self.regularization, scale_bounds)
-
-    def _scaled_scale_bounds(self, grid: MomentGrid) -> tuple[float, float]:
-        if self.scale_bounds is None:
-            return _SCALE_RANGE
-        low, high = check_scale_bounds(self.scale_bounds)
-        return low / grid.y_half, high / grid.y_half
+        solve = SOLVERS[self._method]
+        return solve(release, self.family_, self._regularization, self._scale_limits)
 
     def _warn_if_useless(self, user_frame: int = _USER_FRAME) -> None:
         if isinstance(self.release_, CensoredRelease):
@@ -393,9 +402,8 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
     def _bootstrap(self) -> ScaledFit:
         if isinstance(self.release_, CensoredRelease):
             return bootstrap_censored(self.release_)
-        scale_bounds = self._scaled_scale_bounds(self.grid_)
         return bootstrap_moments(
-            self.release_, self.family_, self.regularization, scale_bounds, method=self.method
+            self.release_, self.family_, self._regularization, self._scale_limits, method=self._method
         )
 
     @property
@@ -408,7 +416,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         """Confidence interval of the scale, of shape (2,)."""
         # The noise is added to squares: their errors are even where those of the scale are not.
         squares = _pivotal(self.scale_**2, self.replicates_[:, 1] ** 2)
-        low, high = (bound * self.grid_.y_half for bound in self._scaled_scale_bounds(self.grid_))
+        low, high = (bound * self.grid_.y_half for bound in self._scale_limits)
         return np.sqrt(np.clip(squares, low**2, high**2))
 
 

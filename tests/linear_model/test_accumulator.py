@@ -487,6 +487,7 @@ def test_a_refused_release_loses_nothing(rows, tmp_path):
         (ValueError, DPLogLocationScaleRegressor(bounds_X=(-3, 3), ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(bounds_y=(0.1, 499), ledger=ledger)),
         (ValueError, DPLogLocationScaleRegressor(x_norm=1.0, ledger=ledger)),
+        (ValueError, DPLogLocationScaleRegressor(scale_bounds=(0, 1), ledger=ledger)),
         (ValueError, DPSEVRegressor(ledger=ledger)),
         (TypeError, LinearRegression()),
     ]

@@ -131,6 +131,14 @@ class TestEstimates:
         assert 0 < fit.scale_interval_[0] < fit.scale_ < fit.scale_interval_[1]
         assert np.abs(fit.coef_interval_[:, 0] - fit.coef_).max() < 0.1
 
+    def test_intervals_are_those_of_the_fit_whatever_is_set_afterwards(self):
+        X, y = make(5000)
+        fit = DPSEVRegressor(epsilon=2.0, random_state=0, **BOX).fit(X, y)
+        slopes, scale = clone(fit).fit(X, y).coef_interval_, clone(fit).fit(X, y).scale_interval_
+        fit.set_params(method="taylor", regularization="trim", scale_bounds=(2.0, 3.0))
+        np.testing.assert_array_equal(fit.coef_interval_, slopes)
+        np.testing.assert_array_equal(fit.scale_interval_, scale)
+
 
 class TestClaims:
     def test_a_private_fit(self):
@@ -320,6 +328,17 @@ class TestLedger:
         assert "0.123" not in str(error.value)
         assert not ledger.entries()
         assert not hasattr(model, "coef_")
+
+    @pytest.mark.parametrize("method", ["moments", "taylor"])
+    @pytest.mark.parametrize(
+        "parameters",
+        [{"scale_bounds": (0, 1)}, {"scale_bounds": "ab"}, {"bounds_y": (3, -3)}, {"epsilon": 1e-300}],
+    )
+    def test_bad_parameters_cost_nothing(self, tmp_path, parameters, method):
+        ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=5)
+        with pytest.raises((TypeError, ValueError), match=r"scale_bounds|bounds_y|epsilon"):
+            DPSEVRegressor(**{**BOX, "method": method, "ledger": ledger, **parameters}).fit(*make(2000))
+        assert not ledger.entries()
 
     @pytest.mark.parametrize("spoil", [np.nan, np.inf])
     def test_bad_rows_with_groups_cost_nothing(self, tmp_path, spoil):
