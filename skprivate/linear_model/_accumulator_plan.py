@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from ..utils import check_bounds, check_int, check_positive
 from ._accumulate import EXACT, check_room
-from ._base import check_target_bounds
 from ._families import family_of
 from ._grid import SCALE_BITS, MomentGrid, choose_exponent
 from ._noise_plan import Budget
 from ._release import Neighbours, largest_scale
-from ._targets import is_structured, read_target
-from ._weights import moment_weights
+from ._targets import check_target_bounds, is_structured, on_model_scale, read_target
+from ._weights import moment_weights, order_of_norm
 
 FloatArray = NDArray[np.float64]
 
@@ -119,23 +118,23 @@ class AccumulatorPlan:
         if max_rows_per_group is not None:
             max_rows_per_group = check_int(max_rows_per_group, "max_rows_per_group", least=1)
         log_target = family_of(distribution)[1]
-        low, high = check_target_bounds(bounds_y, log_target)
+        bounds_y = check_target_bounds(bounds_y, log_target)
         norm = None if x_norm is None else float(check_positive(x_norm, "x_norm"))
         lower, upper, columns_known = _check_features(bounds_X, norm, features)
         weights = None if max_sample_weight is None else RowWeights.of(max_sample_weight)
         largest = weights.largest if weights else 1
-        order = None if norm is None else 1 if mechanism == "laplace" else 2
+        order = order_of_norm(mechanism, norm)
         grid = MomentGrid(
             lower=lower,
             upper=upper,
-            target=(float(np.log(low)), float(np.log(high))) if log_target else (low, high),
+            target=on_model_scale(bounds_y, log_target),
             exponent=_exponent(n_max, largest, max_rows_per_group or 1, len(lower), mechanism, order),
             x_norm=norm,
             norm_order=order,
         )
         return cls(
             grid=grid,
-            bounds_y=(low, high),
+            bounds_y=bounds_y,
             distribution=distribution,
             mechanism=mechanism,
             n_max=n_max,

@@ -4,7 +4,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, isqrt
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -27,14 +26,14 @@ from ._censored_release import CensoredRelease, bootstrap_censored, censored_war
 from ._families import Family, family_of
 from ._grid import MANY_ROWS, MomentGrid
 from ._histogram import kaplan_meier
-from ._intervals import bootstrap_moments
-from ._noise_plan import Budget
+from ._intervals import bootstrap_moments, pivotal
+from ._noise_plan import Budget, root_above
 from ._predictions import LogLocationScalePredictions
 from ._release import MomentRelease, Neighbours, make_grid, plan_moments
-from ._solve import SOLVERS, ScaledFit, unscale
-from ._targets import is_structured, read_target
+from ._solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
+from ._targets import check_target_bounds, is_structured, on_model_scale, read_target
 from ._utility import constant_wins
-from ._weights import moment_weights
+from ._weights import moment_weights, order_of_norm
 
 FloatArray = NDArray[np.float64]
 
@@ -45,8 +44,8 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "bounds_X": ["array-like", Mapping, None],
     "bounds_y": ["array-like", None],
     "x_norm": [Interval(Real, 0, None, closed="neither"), None],
-    "method": [StrOptions({"moments", "taylor"})],
-    "regularization": [StrOptions({"floor", "trim", "zhang", "none"})],
+    "method": [StrOptions(set(SOLVERS))],
+    "regularization": [StrOptions(set(REGULARIZATIONS))],
     "scale_bounds": ["array-like", None],
     "relation": [StrOptions({"replace-one", "add-remove"})],
     "n_newton": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
@@ -91,8 +90,7 @@ class Task:
     @property
     def target(self) -> tuple[float, float]:
         """Bounds of the target on the scale of the model."""
-        low, high = self.bounds_y
-        return (float(np.log(low)), float(np.log(high))) if self.log_target else (low, high)
+        return on_model_scale(self.bounds_y, self.log_target)
 
     @property
     def n_rows(self) -> int:
@@ -235,7 +233,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         )
 
     def _neighbours(self, n_features: int, grouped: bool, max_weight: Fraction | None = None) -> Neighbours:
-        order = None if self.x_norm is None else 1 if self.mechanism == "laplace" else 2
+        order = order_of_norm(self.mechanism, self.x_norm)
         return Neighbours(
             weights=moment_weights(n_features, self.mechanism, order),
             relation=self.relation,
@@ -259,7 +257,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         return (float(np.exp(low)), float(np.exp(high))) if log_target else (low, high)
 
     def _bounds_of_scale(self) -> tuple[float, float] | None:
-        return None if self.scale_bounds is None else check_scale_bounds(self.scale_bounds)
+        return None if self.scale_bounds is None else _check_scale_bounds(self.scale_bounds)
 
     def _release_moments(self, rows: Rows, task: Task, entropy: Any) -> None:
         """Release the moments of fully observed targets."""
@@ -344,7 +342,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
             scale: Any = sensitivity / task.budget.amount
         else:
             squared = task.neighbours.squared_l2 * unit**2
-            sensitivity, scale = _root(squared), _root(squared / (2 * task.budget.amount))
+            sensitivity, scale = root_above(squared), root_above(squared / (2 * task.budget.amount))
         return self._describe_spending(task, source, f"discrete {name} noise on moments", sensitivity, scale)
 
     def _describe_spending(
@@ -409,39 +407,20 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
     @property
     def coef_interval_(self) -> FloatArray:
         """Confidence interval of every slope, of shape (n_features, 2)."""
-        return _pivotal(self.coef_, self.replicates_[:, 2:])
+        return pivotal(self.coef_, self.replicates_[:, 2:].T, _LEVEL)
 
     @property
     def scale_interval_(self) -> FloatArray:
         """Confidence interval of the scale, of shape (2,)."""
         # The noise is added to squares: their errors are even where those of the scale are not.
-        squares = _pivotal(self.scale_**2, self.replicates_[:, 1] ** 2)
+        squares = pivotal(self.scale_**2, self.replicates_[:, 1] ** 2, _LEVEL)
         low, high = (bound * self.grid_.y_half for bound in self._scale_limits)
         return np.sqrt(np.clip(squares, low**2, high**2))
 
 
-def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:
-    """Return declared bounds of the target as two floats."""
-    lower, upper = check_bounds(bounds, 1, name="bounds_y")
-    if log_target and lower[0] <= 0:
-        raise ValueError("bounds_y must be above 0: the target is a time, modelled by its logarithm.")
-    return float(lower[0]), float(upper[0])
-
-
-def check_scale_bounds(bounds: Any) -> tuple[float, float]:
+def _check_scale_bounds(bounds: Any) -> tuple[float, float]:
     """Return declared bounds of the scale as two floats above 0."""
     lower, upper = check_bounds(bounds, 1, name="scale_bounds")
     if lower[0] <= 0:
         raise ValueError("scale_bounds must be above 0.")
     return float(lower[0]), float(upper[0])
-
-
-def _root(square: Fraction) -> int:
-    """Square root, rounded up."""
-    return isqrt(ceil(square) - 1) + 1
-
-
-def _pivotal(estimate: Any, replicates: FloatArray) -> FloatArray:
-    """Reflect the spread of the replicates at the estimate: bounds along the last axis."""
-    tails = 0.5 + 0.5 * _LEVEL * np.array([1.0, -1.0])
-    return np.moveaxis(2.0 * estimate - np.quantile(replicates, tails, axis=0), 0, -1)
