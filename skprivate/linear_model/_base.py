@@ -2,7 +2,7 @@
 """What every private log-location-scale regressor shares: public bounds, one budget, free post-processing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..accounting import PrivacySpent
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, number_groups, select_rows
@@ -85,7 +85,7 @@ class Task:
     budget: Budget
     n_units: int | None  # None: protected
     scale_bounds: tuple[float, float] | None  # on the scale of the model
-    leaks: tuple[str, ...] = ()
+    leaks: Mapping[str, str] = field(default_factory=dict)  # parameter -> what was read in its place
 
     @property
     def target(self) -> tuple[float, float]:
@@ -175,7 +175,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         budget = Budget.of(self.epsilon, self.delta, self.mechanism)
         leaks = self._find_leaks()
         rows, log_target = self._read(X, y, groups)
-        self._announce_leaks(leaks)
+        self._announce_leaks(list(leaks.values()))
         task = self._settle(rows, log_target, budget, leaks)
         entropy = check_entropy(self.random_state)
         if rows.groups is not None:
@@ -185,14 +185,14 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self._warn_if_useless()
         return self
 
-    def _find_leaks(self) -> list[str]:
+    def _find_leaks(self) -> dict[str, str]:
         """What would have to be read from private rows; found before any of them is looked at."""
-        leaks = []
-        if self.bounds_X is None and self.x_norm is None:
-            leaks.append("the bounds of X were read from private rows")
-        if self.bounds_y is None:
-            leaks.append("the bounds of y were read from private rows")
-        return leaks
+        missing = {
+            "bounds_X": self.bounds_X is None and self.x_norm is None,
+            "bounds_y": self.bounds_y is None,
+        }
+        text = "the bounds of {} were read from private rows"
+        return {name: text.format(name[-1]) for name, read in missing.items() if read}
 
     def _read(self, X: Any, y: Any, groups: Any) -> tuple[Rows, bool]:
         """Validate the rows; the target goes to the scale of the model."""
@@ -211,7 +211,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         codes = number_groups(groups, np.ones(len(X), dtype=bool))
         return Rows(X, target.time_on_model_scale, target.event, codes), log_target
 
-    def _settle(self, rows: Rows, log_target: bool, budget: Budget, leaks: list[str]) -> Task:
+    def _settle(self, rows: Rows, log_target: bool, budget: Budget, leaks: dict[str, str]) -> Task:
         """Resolve everything public."""
         if rows.event is not None and self.method == "taylor":
             raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
@@ -229,7 +229,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
             budget=budget,
             n_units=n_units,
             scale_bounds=self._bounds_of_scale(),
-            leaks=tuple(leaks),
+            leaks=leaks,
         )
 
     def _neighbours(self, n_features: int, grouped: bool, max_weight: Fraction | None = None) -> Neighbours:
@@ -350,10 +350,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
     ) -> PrivacySpent:
         """Return the statement on one fit."""
         grouped = task.neighbours.grouped
-        seeded = (
-            ["random_state is seeded: who knows the seed can undo the noise"] if source == "seeded" else []
-        )
-        reasons = (*task.leaks, *seeded)
+        reasons = reasons_against(task.leaks.values(), source)
         declared = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
         return PrivacySpent(
             mechanism=mechanism,
@@ -377,9 +374,8 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         facts: dict[str, Any] = {}
         if task.n_units is not None:
             facts["groups" if task.neighbours.grouped else "rows"] = task.n_units
-        for name, leak in (("bounds_X", "bounds of X"), ("bounds_y", "bounds of y")):
-            read = any(leak in text for text in task.leaks)
-            facts[name] = "READ FROM PRIVATE ROWS" if read else "declared"
+        for name in ("bounds_X", "bounds_y"):
+            facts[name] = "READ FROM PRIVATE ROWS" if name in task.leaks else "declared"
         return facts
 
     def __sklearn_tags__(self) -> Tags:
