@@ -80,6 +80,8 @@ def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: Budget)
 
 def _check_agreement(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] | None) -> None:
     """Refuse an estimator that declares other than what the rows were scaled by."""
+    if not plan.columns_known:
+        raise ValueError("there is nothing to release: no batch has told the number of columns.")
     grid = plan.grid
     if family_of(estimator.distribution)[1] != plan.log_target:
         raise ValueError("the estimator's distribution and the accumulator's differ in whether y is a time.")

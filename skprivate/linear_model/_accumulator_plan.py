@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..utils import check_bounds, check_int, check_positive
-from ._accumulate import EXACT, check_room
+from ._accumulate import check_room
 from ._families import family_of
 from ._grid import SCALE_BITS, MomentGrid, choose_exponent
 from ._noise_plan import Budget
@@ -27,8 +27,6 @@ WEIGHT_STEPS = 2**12
 LARGEST_CAP = 2**20
 # The grid is fixed before epsilon is known; at this one the noise still fits 64-bit integers.
 LEAST_EPSILON = Fraction(1, 1000)
-# Rows that a block may at least have, for speed.
-LEAST_BLOCK = 2**7
 
 
 @dataclass(frozen=True)
@@ -264,12 +262,12 @@ def _count_columns(bounds: Any) -> int | None:
 def _exponent(
     n_max: int, largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
 ) -> int:
-    """Finest grid whose sums, noise and blocks are safe; from public numbers alone."""
+    """Finest grid whose sums and noise are safe; from public numbers alone."""
     # Without a norm the grid is the same for both mechanisms, and the release may use either.
     mechanisms = ("laplace", "gaussian") if norm_order is None else (mechanism,)
     scale = max(_noise_scale(largest, rows_per_unit, n_features, name, norm_order) for name in mechanisms)
-    block_bits = (EXACT // (LEAST_BLOCK * largest)).bit_length() - 1
-    return min(choose_exponent(n_max * largest, min(scale, Fraction(2**SCALE_BITS))), block_bits // 2)
+    # So much noise keeps 4^k largest below 2^38: float64 holds the sums of large blocks.
+    return choose_exponent(n_max * largest, min(scale, Fraction(2**SCALE_BITS)))
 
 
 def _noise_scale(
