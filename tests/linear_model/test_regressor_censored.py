@@ -118,6 +118,7 @@ class TestEstimates:
         assert many.sum() > 20
         assert np.abs(survival - reached)[many].max() < 0.05
         assert abs(model.event_share_ - y["event"].mean()) < 0.02
+        assert 3 <= model.n_newton_ == len(model.release_.rounds) <= 8
         assert model.coef_interval_.shape == (3, 2)
         assert (model.coef_interval_[:, 0] < model.coef_).all()
         assert (model.coef_ < model.coef_interval_[:, 1]).all()
