@@ -30,8 +30,10 @@ from skprivate.exceptions import (
     PrivacyLeakWarning,
     UtilityWarning,
 )
+from skprivate.linear_model._intervals import bootstrap_moments
 from skprivate.linear_model._noise_plan import Budget
 from skprivate.linear_model._release import MomentPlan
+from skprivate.linear_model._solve import unscale
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (-3.0, 3.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
@@ -169,6 +171,14 @@ class TestEstimates:
         np.testing.assert_allclose(fit.scale_interval_, np.sqrt(np.clip(squares, 0.2**2, 0.26**2)))
         assert fit.scale_interval_[1] == pytest.approx(0.26)
 
+    @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+    @pytest.mark.parametrize(("method", "rule"), [("moments", "trim"), ("taylor", "none")])
+    def test_replicates_are_fitted_as_the_release_was(self, method, rule):
+        fit = DPSEVRegressor(epsilon=0.2, method=method, regularization=rule, **BOX).fit(*make(500))
+        stack = bootstrap_moments(fit.release_, fit.family_, rule, (1e-3, 2.0), method=method)
+        coef, intercept, scale = unscale(stack, fit.grid_)
+        np.testing.assert_array_equal(fit.replicates_, np.column_stack([intercept, scale, coef]))
+
     def test_another_fit_has_other_intervals(self):
         X, y = make(5000)
         fit = DPSEVRegressor(epsilon=8.0, random_state=0, **BOX).fit(X, y)
@@ -227,6 +237,8 @@ class TestClaims:
         assert fit.release_.matrix[0, 0] != 5000
         shorter = DPSEVRegressor(relation="add-remove", random_state=0, **BOX).fit(X[:2000], y[:2000])
         assert shorter.grid_.to_dict() == fit.grid_.to_dict()
+        # Room for 2^32 rows, whatever their number is.
+        assert 2**32 * 4**fit.grid_.exponent <= 2**61
 
     @pytest.mark.parametrize(
         ("given", "leaks"),
