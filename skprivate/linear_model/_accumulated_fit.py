@@ -40,23 +40,9 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     plan = moments.plan
     _check_agreement(estimator, plan, moments.feature_names)
     estimator.set_params(**_declared(estimator, plan))
-    grid = plan.grid
-    budget = Budget.of(estimator.epsilon, estimator.delta, estimator.mechanism)
-    neighbours = estimator._neighbours(
-        grid.n_features, plan.max_rows_per_group is not None, max_weight=plan.max_weight
-    )
-    task = Task(
-        family=family_of(estimator.distribution)[0],
-        log_target=plan.log_target,
-        bounds=(grid.lower, grid.upper),
-        bounds_y=plan.bounds_y,
-        neighbours=neighbours,
-        budget=budget,
-        n_units=moments._n_rows if neighbours.n_is_public else None,
-        scale_bounds=estimator._bounds_of_scale(),
-    )
+    grid, task = plan.grid, _settle(estimator, moments)
     entropy = check_entropy(estimator.random_state)
-    release_plan = _plan_release(plan, neighbours, budget)
+    release_plan = _plan_release(plan, task.neighbours, task.budget)
     spent = estimator._describe_moments(task, release_plan.unit, entropy.source)
     estimator._charge(spent)
     estimator.n_features_in_ = grid.n_features
@@ -65,6 +51,24 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     estimator._adopt(release_plan.release(moments._take_exact(), entropy), grid, task, spent)
     estimator._warn_if_useless(user_frame=4)
     return estimator
+
+
+def _settle(estimator: BaseLogLocationScale, moments: Moments) -> Task:
+    """Resolve everything public."""
+    plan, grid = moments.plan, moments.plan.grid
+    neighbours = estimator._neighbours(
+        grid.n_features, plan.max_rows_per_group is not None, max_weight=plan.max_weight
+    )
+    return Task(
+        family=family_of(estimator.distribution)[0],
+        log_target=plan.log_target,
+        bounds=(grid.lower, grid.upper),
+        bounds_y=plan.bounds_y,
+        neighbours=neighbours,
+        budget=Budget.of(estimator.epsilon, estimator.delta, estimator.mechanism),
+        n_units=moments._n_rows if neighbours.n_is_public else None,
+        scale_bounds=estimator._bounds_of_scale(),
+    )
 
 
 def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: Budget) -> MomentPlan:
