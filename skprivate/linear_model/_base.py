@@ -54,7 +54,8 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
 # Of the half-width of the target: where nothing is declared, scale_ ends between these.
 _SCALE_RANGE = (1e-3, 2.0)
 _LEVEL = 0.9
-_NAMES = {"laplace": "Laplace", "gaussian": "Gaussian"}
+# What a fit of censored targets sets besides; that of a previous fit must not outlive it.
+_ONLY_CENSORED = ("survival_curve_", "event_share_", "n_newton_")
 # Frames between warnings.warn and the user's call of fit: see `base`.
 _USER_FRAME = 6
 
@@ -283,7 +284,9 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
             scale_bounds=task.scale_limits(grid),
             n_rows=task.n_rows,
         )
-        name = f"discrete {_NAMES[task.budget.mechanism]} noise on a histogram and on rounds of residuals"
+        name = (
+            f"discrete {task.budget.mechanism.capitalize()} noise on a histogram and on rounds of residuals"
+        )
         spent = self._describe_spending(task, entropy.source, name, None, None)
         self._charge(spent)
         release = fit_censored(plan, rows.X, rows.y, event, entropy)
@@ -314,6 +317,8 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
         self._replicates: FloatArray | None = None
+        for name in _ONLY_CENSORED:
+            vars(self).pop(name, None)
         # Intervals are made when asked for, by the rule of this fit whatever set_params says by then.
         self._method, self._regularization = self.method, self.regularization
         self._scale_limits = task.scale_limits(grid)
@@ -336,7 +341,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
 
     def _describe_moments(self, task: Task, unit: Fraction, source: Any) -> PrivacySpent:
         """Return the statement on a release of moments; sensitivity and noise are those of weight 1."""
-        name = _NAMES[task.budget.mechanism]
+        name = task.budget.mechanism.capitalize()
         if task.budget.mechanism == "laplace":
             sensitivity: Any = task.neighbours.l1 * unit
             scale: Any = sensitivity / task.budget.amount
