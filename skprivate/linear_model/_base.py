@@ -284,10 +284,9 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
             scale_bounds=task.scale_limits(grid),
             n_rows=task.n_rows,
         )
-        name = (
-            f"discrete {task.budget.mechanism.capitalize()} noise on a histogram and on rounds of residuals"
+        spent = self._describe_spending(
+            task, entropy.source, "a histogram and on rounds of residuals", None, None
         )
-        spent = self._describe_spending(task, entropy.source, name, None, None)
         self._charge(spent)
         release = fit_censored(plan, rows.X, rows.y, event, entropy)
         self._adopt(release, grid, task, spent)
@@ -318,7 +317,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self.privacy_spent_ = spent
         self._replicates: FloatArray | None = None
         for name in _ONLY_CENSORED:
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         # Intervals are made when asked for, by the rule of this fit whatever set_params says by then.
         self._method, self._regularization = self.method, self.regularization
         self._scale_limits = task.scale_limits(grid)
@@ -341,24 +340,23 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
 
     def _describe_moments(self, task: Task, unit: Fraction, source: Any) -> PrivacySpent:
         """Return the statement on a release of moments; sensitivity and noise are those of weight 1."""
-        name = task.budget.mechanism.capitalize()
         if task.budget.mechanism == "laplace":
             sensitivity: Any = task.neighbours.l1 * unit
             scale: Any = sensitivity / task.budget.amount
         else:
             squared = task.neighbours.squared_l2 * unit**2
             sensitivity, scale = root_above(squared), root_above(squared / (2 * task.budget.amount))
-        return self._describe_spending(task, source, f"discrete {name} noise on moments", sensitivity, scale)
+        return self._describe_spending(task, source, "moments", sensitivity, scale)
 
     def _describe_spending(
-        self, task: Task, source: Any, mechanism: str, sensitivity: Any, scale: Any
+        self, task: Task, source: Any, released: str, sensitivity: Any, scale: Any
     ) -> PrivacySpent:
-        """Return the statement on one fit."""
+        """Return the statement on one fit that released something with noise."""
         grouped = task.neighbours.grouped
         reasons = reasons_against(task.leaks.values(), source)
         declared = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
         return PrivacySpent(
-            mechanism=mechanism,
+            mechanism=f"discrete {task.budget.mechanism.capitalize()} noise on {released}",
             epsilon=task.budget.epsilon,
             delta=task.budget.delta,
             rho=task.budget.rho,
