@@ -294,7 +294,8 @@ class TestClaims:
     def test_a_useless_fit_warns_where_it_is_called(self, censored):
         X, y = make(100)
         target = np.array([(True, value) for value in np.exp(y)], dtype="?,f8") if censored else np.exp(y)
-        model = DPLogLocationScaleRegressor(epsilon=0.01, bounds_X=(-1, 1), bounds_y=(0.1, 9))
+        options = {"epsilon": 0.01, "bounds_X": (-1, 1), "bounds_y": (0.1, 9), "random_state": 0}
+        model = DPLogLocationScaleRegressor(**options)
         with pytest.warns(UtilityWarning) as caught:
             model.fit(X, target)
         assert [warning.filename for warning in caught] == [__file__]
