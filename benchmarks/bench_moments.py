@@ -15,6 +15,8 @@ from sklearn.linear_model import LinearRegression
 from skprivate.linear_model._accumulate import exact_gram
 from skprivate.linear_model._grid import MomentGrid
 
+from ._timing import compare, seconds
+
 N_ROWS = 1_000_000
 PAIRS = 15
 GOAL_RATIO = 1.5
@@ -28,27 +30,16 @@ def make_grid(n_features: int, **options: Any) -> MomentGrid:
     return MomentGrid(lower=-bound, upper=bound, target=(-4.0, 4.0), exponent=20, **options)
 
 
-def seconds(call: Any) -> float:
-    start = perf_counter()
-    call()
-    return perf_counter() - start
-
-
 def bench_gram(n_features: int, name: str, dtype: Any = np.float64, **options: Any) -> None:
     """Print the milliseconds of both and the median ratio of neighbouring runs."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, n_features)).astype(dtype)
     y = rng.normal(size=N_ROWS)
     grid = make_grid(n_features, **options)
-    ours, theirs = [], []
-    for _ in range(PAIRS + 1):
-        ours.append(1e3 * seconds(lambda: exact_gram(grid, X, y)))
-        theirs.append(1e3 * seconds(lambda: X.T @ X))
-    # The first pair warms up.
-    ratio = median(one / other for one, other in zip(ours[1:], theirs[1:], strict=True))
+    ours, theirs, ratio = compare(lambda: exact_gram(grid, X, y), lambda: X.T @ X, PAIRS)
     print(
-        f"n = {N_ROWS:,}, d = {n_features:<2} {name:<8} {median(ours[1:]):6.1f} ms, X.T @ X"
-        f" {median(theirs[1:]):6.1f} ms, ratio {ratio:.2f}"
+        f"n = {N_ROWS:,}, d = {n_features:<2} {name:<8} {1e3 * ours:6.1f} ms, X.T @ X"
+        f" {1e3 * theirs:6.1f} ms, ratio {ratio:.2f}"
         f" (goal {GOAL_RATIO}: {'reached' if ratio <= GOAL_RATIO else 'missed'})",
         flush=True,
     )

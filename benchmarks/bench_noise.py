@@ -2,21 +2,16 @@
 """Time of a discrete Laplace draw against numpy's Laplace, side by side in one process."""
 
 from statistics import median
-from time import perf_counter
 
 import numpy as np
 
 from skprivate.noise import DiscreteLaplaceMechanism, laplace_sum
 
+from ._timing import compare, seconds
+
 DRAWS = 100_000
 PAIRS = 21
 SCALES = {"2": 2, "100": 100, "2^20": 2**20, "2^40": 2**40}
-
-
-def seconds(call):
-    start = perf_counter()
-    call()
-    return perf_counter() - start
 
 
 def measure(scale, random_state):
@@ -24,15 +19,12 @@ def measure(scale, random_state):
     mechanism = DiscreteLaplaceMechanism.from_scale(scale)
     zeros = np.zeros(DRAWS, dtype=np.int64)
     generator = np.random.default_rng(0)
-    pairs = [
-        (
-            seconds(lambda: mechanism.randomize(zeros, random_state)),
-            seconds(lambda: generator.laplace(scale=float(scale), size=DRAWS)),
-        )
-        for _ in range(PAIRS)
-    ]
-    ours, theirs = (1e9 / DRAWS * median(times) for times in zip(*pairs, strict=True))
-    return median(exact / plain for exact, plain in pairs), ours, theirs
+    ours, theirs, ratio = compare(
+        lambda: mechanism.randomize(zeros, random_state),
+        lambda: generator.laplace(scale=float(scale), size=DRAWS),
+        PAIRS,
+    )
+    return ratio, 1e9 / DRAWS * ours, 1e9 / DRAWS * theirs
 
 
 def run():

@@ -4,8 +4,6 @@
 import warnings
 from functools import partial
 from statistics import median
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LinearRegression
@@ -14,23 +12,12 @@ from skprivate import DPLogLocationScaleRegressor, DPNormalLLSRegressor
 from skprivate.datasets import make_location_scale
 from skprivate.exceptions import UtilityWarning
 
+from ._timing import compare, seconds
+
 N_ROWS = 1_000_000
 N_CENSORED = 100_000
 PAIRS = 9
 GOAL_RATIO = 1.5
-
-
-def seconds(call: Any) -> float:
-    start = perf_counter()
-    call()
-    return perf_counter() - start
-
-
-def compare(call: Any, other: Any, pairs: int = PAIRS) -> tuple[float, float, float]:
-    """Return the median seconds of both and the median ratio of pairs of runs; the first pair warms up."""
-    runs = [(seconds(call), seconds(other)) for _ in range(pairs + 1)][1:]
-    ours, theirs = zip(*runs, strict=True)
-    return median(ours), median(theirs), median(one / two for one, two in runs)
 
 
 def bench_fit(n_features: int) -> None:
@@ -41,7 +28,7 @@ def bench_fit(n_features: int) -> None:
     model = DPNormalLLSRegressor(1.0, bounds_X=(-4, 4), bounds_y=(-wide, wide))
     others = {"X.T @ X": lambda: X.T @ X, "LinearRegression": lambda: LinearRegression().fit(X, y)}
     for name, other in others.items():
-        ours, theirs, ratio = compare(lambda: model.fit(X, y), other)
+        ours, theirs, ratio = compare(lambda: model.fit(X, y), other, PAIRS)
         print(
             f"fit, n = {N_ROWS:,}, d = {n_features}: {1e3 * ours:.1f} ms, {name} {1e3 * theirs:.1f} ms, "
             f"ratio {ratio:.2f}" + (f" (goal at most {GOAL_RATIO})" if name == "X.T @ X" else ""),

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Speed of the partition kernels against scikit-learn's trees, one thread, in one process."""
 
-from collections.abc import Callable
-from time import perf_counter
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
@@ -12,25 +9,13 @@ from sklearn.tree._tree import Tree
 from skprivate.tree._leaf_kernels import count_leaves
 from skprivate.tree._partition import Partition, build_partition
 
+from ._timing import compare
+
 N_FEATURES = 10
 N_ROWS = 1_000_000
 APPLY_DEPTHS = (8, 12)
 BUILDS = ((4_000, 8), (40_000, 12))
 REPEATS = 9
-
-
-def seconds(task: Callable[[], object]) -> float:
-    """Return the wall time of one call."""
-    start = perf_counter()
-    task()
-    return perf_counter() - start
-
-
-def medians(ours: Callable[[], object], theirs: Callable[[], object]) -> tuple[float, float]:
-    """Return the median times of both, taken in turns so that a busy machine slows both."""
-    pairs = [(seconds(ours), seconds(theirs)) for _ in range(REPEATS + 1)]
-    first, second = np.median(pairs[1:], axis=0)
-    return float(first), float(second)
 
 
 def labelled_rows(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -72,7 +57,7 @@ def bench_apply(depth: int) -> None:
     single = X.astype(np.float32)
     if not np.array_equal(partition.apply(X), partition.leaf_index[tree.apply(single)]):
         raise RuntimeError("the two trees disagree")
-    ours, theirs = medians(lambda: partition.apply(X), lambda: tree.apply(single))
+    ours, theirs, _ = compare(lambda: partition.apply(X), lambda: tree.apply(single), REPEATS)
     print(
         f"apply   depth {depth:2d}, {partition.n_leaves:4d} leaves: {ours / N_ROWS * 1e9:6.1f} ns/row,"
         f" scikit-learn {theirs / N_ROWS * 1e9:6.1f} ns/row, ratio {theirs / ours:5.1f}"
@@ -83,7 +68,7 @@ def bench_build(n: int, depth: int, rule: str) -> None:
     """Print the time to grow a partition."""
     X, labels = labelled_rows(n, 0)
     tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
-    ours, theirs = medians(lambda: grow(X, labels, depth, rule), lambda: tree.fit(X, labels))
+    ours, theirs, _ = compare(lambda: grow(X, labels, depth, rule), lambda: tree.fit(X, labels), REPEATS)
     print(
         f"build   depth {depth:2d}, {n:6d} rows, {rule:8s}: {ours * 1e3:6.2f} ms,"
         f" scikit-learn's fit {theirs * 1e3:7.2f} ms, ratio {theirs / ours:5.1f}"
@@ -96,9 +81,10 @@ def bench_count(depth: int) -> None:
     partition = grow(X[:40_000], labels[:40_000], depth)
     leaves = partition.apply(X)
     counts = np.zeros((partition.n_leaves, 2), dtype=np.int64)
-    ours, theirs = medians(
+    ours, theirs, _ = compare(
         lambda: count_leaves(leaves, labels, counts),
         lambda: np.bincount(2 * leaves + labels, minlength=counts.size),
+        REPEATS,
     )
     print(
         f"count   depth {depth:2d}: {ours / N_ROWS * 1e9:5.2f} ns/row,"

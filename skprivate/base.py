@@ -4,7 +4,7 @@
 import functools
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
@@ -171,6 +171,12 @@ class PrivateEstimatorMixin:
 # Frames between warnings.warn and the user's call of fit: _announce_leaks, fit, scikit-learn's context,
 # without_private_text, fit_context.
 _USER_FRAME = 6
+
+
+def reasons_against(leaks: Iterable[str], source: str) -> tuple[str, ...]:
+    """Return why a release cannot claim to be private: what leaked, and noise that is not secret."""
+    seeded = ("random_state is seeded: who knows the seed can undo the noise",) if source == "seeded" else ()
+    return (*leaks, *seeded)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from ..noise import check_entropy
 from ..utils import check_bounds
 from ._accumulator_plan import AccumulatorPlan
-from ._base import BaseLogLocationScale, Task, check_target_bounds
+from ._base import BaseLogLocationScale, Task
 from ._families import family_of
 from ._grid import SCALE_BITS
 from ._noise_plan import Budget
 from ._release import MomentPlan, Neighbours, plan_moments
+from ._targets import check_target_bounds
 
 
 class Moments(Protocol):
@@ -39,22 +40,9 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     plan = moments.plan
     _check_agreement(estimator, plan, moments.feature_names)
     estimator.set_params(**_declared(estimator, plan))
-    grid = plan.grid
-    budget = Budget.of(estimator.epsilon, estimator.delta, estimator.mechanism)
-    neighbours = estimator._neighbours(
-        grid.n_features, plan.max_rows_per_group is not None, max_weight=plan.max_weight
-    )
-    task = Task(
-        family_of(estimator.distribution)[0],
-        plan.log_target,
-        (grid.lower, grid.upper),
-        plan.bounds_y,
-        neighbours,
-        budget,
-        moments._n_rows if neighbours.n_is_public else None,
-    )
+    grid, task = plan.grid, _settle(estimator, moments)
     entropy = check_entropy(estimator.random_state)
-    release_plan = _plan_release(plan, neighbours, budget)
+    release_plan = _plan_release(plan, task.neighbours, task.budget)
     spent = estimator._describe_moments(task, release_plan.unit, entropy.source)
     estimator._charge(spent)
     estimator.n_features_in_ = grid.n_features
@@ -63,6 +51,24 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     estimator._adopt(release_plan.release(moments._take_exact(), entropy), grid, task, spent)
     estimator._warn_if_useless(user_frame=4)
     return estimator
+
+
+def _settle(estimator: BaseLogLocationScale, moments: Moments) -> Task:
+    """Resolve everything public."""
+    plan, grid = moments.plan, moments.plan.grid
+    neighbours = estimator._neighbours(
+        grid.n_features, plan.max_rows_per_group is not None, max_weight=plan.max_weight
+    )
+    return Task(
+        family=family_of(estimator.distribution)[0],
+        log_target=plan.log_target,
+        bounds=(grid.lower, grid.upper),
+        bounds_y=plan.bounds_y,
+        neighbours=neighbours,
+        budget=Budget.of(estimator.epsilon, estimator.delta, estimator.mechanism),
+        n_units=moments._n_rows if neighbours.n_is_public else None,
+        scale_bounds=estimator._bounds_of_scale(),
+    )
 
 
 def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: Budget) -> MomentPlan:
@@ -78,6 +84,8 @@ def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: Budget)
 
 def _check_agreement(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] | None) -> None:
     """Refuse an estimator that declares other than what the rows were scaled by."""
+    if not plan.columns_known:
+        raise ValueError("there is nothing to release: no batch has told the number of columns.")
     grid = plan.grid
     if family_of(estimator.distribution)[1] != plan.log_target:
         raise ValueError("the estimator's distribution and the accumulator's differ in whether y is a time.")

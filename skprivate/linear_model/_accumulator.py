@@ -64,6 +64,10 @@ class MomentAccumulator:
         Ids of the batches that are in, sorted.
     feature_names : tuple of str or None
         Names of the columns, as far as they are known.
+    target : str or None
+        Name of the target's column.
+    plan : AccumulatorPlan
+        Everything public: the bounds, the grid, the largest number of rows, the cap on weights.
     released : bool
         Whether the moments are gone.
 

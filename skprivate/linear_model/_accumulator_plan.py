@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..utils import check_bounds, check_int, check_positive
-from ._accumulate import EXACT, check_room
-from ._base import check_target_bounds
+from ._accumulate import check_room
 from ._families import family_of
 from ._grid import SCALE_BITS, MomentGrid, choose_exponent
 from ._noise_plan import Budget
 from ._release import Neighbours, largest_scale
-from ._targets import is_structured, read_target
-from ._weights import moment_weights
+from ._targets import check_target_bounds, is_structured, on_model_scale, read_target
+from ._weights import moment_weights, order_of_norm
 
 FloatArray = NDArray[np.float64]
 
@@ -28,8 +27,6 @@ WEIGHT_STEPS = 2**12
 LARGEST_CAP = 2**20
 # The grid is fixed before epsilon is known; at this one the noise still fits 64-bit integers.
 LEAST_EPSILON = Fraction(1, 1000)
-# Rows that a block may at least have, for speed.
-LEAST_BLOCK = 2**7
 
 
 @dataclass(frozen=True)
@@ -119,23 +116,23 @@ class AccumulatorPlan:
         if max_rows_per_group is not None:
             max_rows_per_group = check_int(max_rows_per_group, "max_rows_per_group", least=1)
         log_target = family_of(distribution)[1]
-        low, high = check_target_bounds(bounds_y, log_target)
+        bounds_y = check_target_bounds(bounds_y, log_target)
         norm = None if x_norm is None else float(check_positive(x_norm, "x_norm"))
         lower, upper, columns_known = _check_features(bounds_X, norm, features)
         weights = None if max_sample_weight is None else RowWeights.of(max_sample_weight)
         largest = weights.largest if weights else 1
-        order = None if norm is None else 1 if mechanism == "laplace" else 2
+        order = order_of_norm(mechanism, norm)
         grid = MomentGrid(
             lower=lower,
             upper=upper,
-            target=(float(np.log(low)), float(np.log(high))) if log_target else (low, high),
+            target=on_model_scale(bounds_y, log_target),
             exponent=_exponent(n_max, largest, max_rows_per_group or 1, len(lower), mechanism, order),
             x_norm=norm,
             norm_order=order,
         )
         return cls(
             grid=grid,
-            bounds_y=(low, high),
+            bounds_y=bounds_y,
             distribution=distribution,
             mechanism=mechanism,
             n_max=n_max,
@@ -265,12 +262,12 @@ def _count_columns(bounds: Any) -> int | None:
 def _exponent(
     n_max: int, largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
 ) -> int:
-    """Finest grid whose sums, noise and blocks are safe; from public numbers alone."""
+    """Finest grid whose sums and noise are safe; from public numbers alone."""
     # Without a norm the grid is the same for both mechanisms, and the release may use either.
     mechanisms = ("laplace", "gaussian") if norm_order is None else (mechanism,)
     scale = max(_noise_scale(largest, rows_per_unit, n_features, name, norm_order) for name in mechanisms)
-    block_bits = (EXACT // (LEAST_BLOCK * largest)).bit_length() - 1
-    return min(choose_exponent(n_max * largest, min(scale, Fraction(2**SCALE_BITS))), block_bits // 2)
+    # So much noise keeps 4^k largest below 2^38: float64 holds the sums of large blocks.
+    return choose_exponent(n_max * largest, min(scale, Fraction(2**SCALE_BITS)))
 
 
 def _noise_scale(

@@ -2,9 +2,8 @@
 """What every private log-location-scale regressor shares: public bounds, one budget, free post-processing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, isqrt
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..accounting import PrivacySpent
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, number_groups, select_rows
@@ -27,14 +26,14 @@ from ._censored_release import CensoredRelease, bootstrap_censored, censored_war
 from ._families import Family, family_of
 from ._grid import MANY_ROWS, MomentGrid
 from ._histogram import kaplan_meier
-from ._intervals import bootstrap_moments
-from ._noise_plan import Budget
+from ._intervals import bootstrap_moments, pivotal
+from ._noise_plan import Budget, root_above
 from ._predictions import LogLocationScalePredictions
 from ._release import MomentRelease, Neighbours, make_grid, plan_moments
-from ._solve import SOLVERS, ScaledFit, unscale
-from ._targets import is_structured, read_target, refuse_other_forms
+from ._solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
+from ._targets import check_target_bounds, is_structured, on_model_scale, read_target, refuse_other_forms
 from ._utility import constant_wins
-from ._weights import moment_weights
+from ._weights import moment_weights, order_of_norm
 
 FloatArray = NDArray[np.float64]
 
@@ -45,8 +44,8 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "bounds_X": ["array-like", Mapping, None],
     "bounds_y": ["array-like", None],
     "x_norm": [Interval(Real, 0, None, closed="neither"), None],
-    "method": [StrOptions({"moments", "taylor"})],
-    "regularization": [StrOptions({"floor", "trim", "zhang", "none"})],
+    "method": [StrOptions(set(SOLVERS))],
+    "regularization": [StrOptions(set(REGULARIZATIONS))],
     "scale_bounds": ["array-like", None],
     "relation": [StrOptions({"replace-one", "add-remove"})],
     "n_newton": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
@@ -55,9 +54,8 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
 # Of the half-width of the target: where nothing is declared, scale_ ends between these.
 _SCALE_RANGE = (1e-3, 2.0)
 _LEVEL = 0.9
-_NAMES = {"laplace": "Laplace", "gaussian": "Gaussian"}
-# What only a censored fit releases.
-_CENSORED_ONLY = ("survival_curve_", "event_share_", "n_newton_")
+# What a fit of censored targets sets besides; that of a previous fit must not outlive it.
+_ONLY_CENSORED = ("survival_curve_", "event_share_", "n_newton_")
 # Frames between warnings.warn and the user's call of fit: see `base`.
 _USER_FRAME = 6
 
@@ -76,7 +74,7 @@ class Rows:
         return Rows(self.X[rows], self.y[rows], None if self.event is None else self.event[rows], None)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
     """Everything public about one fit."""
 
@@ -87,18 +85,25 @@ class Task:
     neighbours: Neighbours
     budget: Budget
     n_units: int | None  # None: protected
-    leaks: tuple[str, ...] = ()
+    scale_bounds: tuple[float, float] | None  # on the scale of the model
+    leaks: Mapping[str, str] = field(default_factory=dict)  # parameter -> what was read in its place
 
     @property
     def target(self) -> tuple[float, float]:
         """Bounds of the target on the scale of the model."""
-        low, high = self.bounds_y
-        return (float(np.log(low)), float(np.log(high))) if self.log_target else (low, high)
+        return on_model_scale(self.bounds_y, self.log_target)
 
     @property
     def n_rows(self) -> int:
         """Number of rows that the grid must bear."""
         return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
+
+    def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
+        """Bounds of the scale in scaled units."""
+        if self.scale_bounds is None:
+            return _SCALE_RANGE
+        low, high = self.scale_bounds
+        return low / grid.y_half, high / grid.y_half
 
 
 class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, RegressorMixin, BaseEstimator):
@@ -171,7 +176,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         budget = Budget.of(self.epsilon, self.delta, self.mechanism)
         leaks = self._find_leaks()
         rows, log_target = self._read(X, y, groups)
-        self._announce_leaks(leaks)
+        self._announce_leaks(list(leaks.values()))
         task = self._settle(rows, log_target, budget, leaks)
         entropy = check_entropy(self.random_state)
         if rows.groups is not None:
@@ -181,20 +186,14 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self._warn_if_useless()
         return self
 
-    def _validate_params(self) -> None:
-        # Needed after the release only, when the cost would be charged and the moments wiped.
-        super()._validate_params()
-        if self.scale_bounds is not None:
-            check_scale_bounds(self.scale_bounds)
-
-    def _find_leaks(self) -> list[str]:
+    def _find_leaks(self) -> dict[str, str]:
         """What would have to be read from private rows; found before any of them is looked at."""
-        leaks = []
-        if self.bounds_X is None and self.x_norm is None:
-            leaks.append("the bounds of X were read from private rows")
-        if self.bounds_y is None:
-            leaks.append("the bounds of y were read from private rows")
-        return leaks
+        missing = {
+            "bounds_X": self.bounds_X is None and self.x_norm is None,
+            "bounds_y": self.bounds_y is None,
+        }
+        text = "the bounds of {} were read from private rows"
+        return {name: text.format(name[-1]) for name, read in missing.items() if read}
 
     def _read(self, X: Any, y: Any, groups: Any) -> tuple[Rows, bool]:
         """Validate the rows; the target goes to the scale of the model."""
@@ -214,7 +213,7 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         codes = number_groups(groups, np.ones(len(X), dtype=bool))
         return Rows(X, target.time_on_model_scale, target.event, codes), log_target
 
-    def _settle(self, rows: Rows, log_target: bool, budget: Budget, leaks: list[str]) -> Task:
+    def _settle(self, rows: Rows, log_target: bool, budget: Budget, leaks: dict[str, str]) -> Task:
         """Resolve everything public."""
         if rows.event is not None and self.method == "taylor":
             raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
@@ -224,18 +223,19 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         if self.relation == "replace-one":
             n_units = int(rows.groups.max()) + 1 if rows.groups is not None else len(rows.X)
         return Task(
-            family_of(self.distribution)[0],
-            log_target,
-            self._bounds_of_X(rows.X),
-            self._bounds_of_y(rows.y, log_target),
-            neighbours,
-            budget,
-            n_units,
-            tuple(leaks),
+            family=family_of(self.distribution)[0],
+            log_target=log_target,
+            bounds=self._bounds_of_X(rows.X),
+            bounds_y=self._bounds_of_y(rows.y, log_target),
+            neighbours=neighbours,
+            budget=budget,
+            n_units=n_units,
+            scale_bounds=self._bounds_of_scale(),
+            leaks=leaks,
         )
 
     def _neighbours(self, n_features: int, grouped: bool, max_weight: Fraction | None = None) -> Neighbours:
-        order = None if self.x_norm is None else 1 if self.mechanism == "laplace" else 2
+        order = order_of_norm(self.mechanism, self.x_norm)
         return Neighbours(
             weights=moment_weights(n_features, self.mechanism, order),
             relation=self.relation,
@@ -258,6 +258,9 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         high = high if high > low else low + max(1.0, abs(low))
         return (float(np.exp(low)), float(np.exp(high))) if log_target else (low, high)
 
+    def _bounds_of_scale(self) -> tuple[float, float] | None:
+        return None if self.scale_bounds is None else _check_scale_bounds(self.scale_bounds)
+
     def _release_moments(self, rows: Rows, task: Task, entropy: Any) -> None:
         """Release the moments of fully observed targets."""
         grid = self._grid(task)
@@ -279,11 +282,12 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
             n_newton=self.n_newton,
             weight_clip=self.weight_clip,
             regularization=self.regularization,
-            scale_bounds=self._scaled_scale_bounds(grid),
+            scale_bounds=task.scale_limits(grid),
             n_rows=task.n_rows,
         )
-        name = f"discrete {_NAMES[task.budget.mechanism]} noise on a histogram and on rounds of residuals"
-        spent = self._describe_spending(task, entropy.source, name, None, None)
+        spent = self._describe_spending(
+            task, entropy.source, "a histogram and on rounds of residuals", None, None
+        )
         self._charge(spent)
         release = fit_censored(plan, rows.X, rows.y, event, entropy)
         self._adopt(release, grid, task, spent)
@@ -308,28 +312,24 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: Task, spent: PrivacySpent
     ) -> None:
         """Take over a release and post-process it."""
-        for name in _CENSORED_ONLY:
-            # Of other rows, and not in the statement on these.
-            self.__dict__.pop(name, None)
         self.family_, self.log_target_ = task.family, task.log_target
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
         self._replicates: FloatArray | None = None
+        for name in _ONLY_CENSORED:
+            self.__dict__.pop(name, None)
+        # Intervals are made when asked for, by the rule of this fit whatever set_params says by then.
+        self._method, self._regularization = self.method, self.regularization
+        self._scale_limits = task.scale_limits(grid)
         self._scaled_fit = self._solve(release)
         self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, grid)
 
     def _solve(self, release: MomentRelease | CensoredRelease) -> ScaledFit:
         if isinstance(release, CensoredRelease):
             return release.fit
-        scale_bounds = self._scaled_scale_bounds(self.grid_)
-        return SOLVERS[self.method](release, self.family_, self.regularization, scale_bounds)
-
-    def _scaled_scale_bounds(self, grid: MomentGrid) -> tuple[float, float]:
-        if self.scale_bounds is None:
-            return _SCALE_RANGE
-        low, high = check_scale_bounds(self.scale_bounds)
-        return low / grid.y_half, high / grid.y_half
+        solve = SOLVERS[self._method]
+        return solve(release, self.family_, self._regularization, self._scale_limits)
 
     def _warn_if_useless(self, user_frame: int = _USER_FRAME) -> None:
         if isinstance(self.release_, CensoredRelease):
@@ -341,27 +341,23 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
 
     def _describe_moments(self, task: Task, unit: Fraction, source: Any) -> PrivacySpent:
         """Return the statement on a release of moments; sensitivity and noise are those of weight 1."""
-        name = _NAMES[task.budget.mechanism]
         if task.budget.mechanism == "laplace":
             sensitivity: Any = task.neighbours.l1 * unit
             scale: Any = sensitivity / task.budget.amount
         else:
             squared = task.neighbours.squared_l2 * unit**2
-            sensitivity, scale = _root(squared), _root(squared / (2 * task.budget.amount))
-        return self._describe_spending(task, source, f"discrete {name} noise on moments", sensitivity, scale)
+            sensitivity, scale = root_above(squared), root_above(squared / (2 * task.budget.amount))
+        return self._describe_spending(task, source, "moments", sensitivity, scale)
 
     def _describe_spending(
-        self, task: Task, source: Any, mechanism: str, sensitivity: Any, scale: Any
+        self, task: Task, source: Any, released: str, sensitivity: Any, scale: Any
     ) -> PrivacySpent:
-        """Return the statement on one fit."""
+        """Return the statement on one fit that released something with noise."""
         grouped = task.neighbours.grouped
-        seeded = (
-            ["random_state is seeded: who knows the seed can undo the noise"] if source == "seeded" else []
-        )
-        reasons = (*task.leaks, *seeded)
+        reasons = reasons_against(task.leaks.values(), source)
         declared = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
         return PrivacySpent(
-            mechanism=mechanism,
+            mechanism=f"discrete {task.budget.mechanism.capitalize()} noise on {released}",
             epsilon=task.budget.epsilon,
             delta=task.budget.delta,
             rho=task.budget.rho,
@@ -382,9 +378,8 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         facts: dict[str, Any] = {}
         if task.n_units is not None:
             facts["groups" if task.neighbours.grouped else "rows"] = task.n_units
-        for name, leak in (("bounds_X", "bounds of X"), ("bounds_y", "bounds of y")):
-            read = any(leak in text for text in task.leaks)
-            facts[name] = "READ FROM PRIVATE ROWS" if read else "declared"
+        for name in ("bounds_X", "bounds_y"):
+            facts[name] = "READ FROM PRIVATE ROWS" if name in task.leaks else "declared"
         return facts
 
     def __sklearn_tags__(self) -> Tags:
@@ -405,47 +400,27 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
     def _bootstrap(self) -> ScaledFit:
         if isinstance(self.release_, CensoredRelease):
             return bootstrap_censored(self.release_)
-        scale_bounds = self._scaled_scale_bounds(self.grid_)
         return bootstrap_moments(
-            self.release_, self.family_, self.regularization, scale_bounds, method=self.method
+            self.release_, self.family_, self._regularization, self._scale_limits, method=self._method
         )
 
     @property
     def coef_interval_(self) -> FloatArray:
         """Confidence interval of every slope, of shape (n_features, 2)."""
-        return _pivotal(self.coef_, self.replicates_[:, 2:])
+        return pivotal(self.coef_, self.replicates_[:, 2:].T, _LEVEL)
 
     @property
     def scale_interval_(self) -> FloatArray:
         """Confidence interval of the scale, of shape (2,)."""
         # The noise is added to squares: their errors are even where those of the scale are not.
-        squares = _pivotal(self.scale_**2, self.replicates_[:, 1] ** 2)
-        low, high = (bound * self.grid_.y_half for bound in self._scaled_scale_bounds(self.grid_))
+        squares = pivotal(self.scale_**2, self.replicates_[:, 1] ** 2, _LEVEL)
+        low, high = (bound * self.grid_.y_half for bound in self._scale_limits)
         return np.sqrt(np.clip(squares, low**2, high**2))
 
 
-def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:
-    """Return declared bounds of the target as two floats."""
-    lower, upper = check_bounds(bounds, 1, name="bounds_y")
-    if log_target and lower[0] <= 0:
-        raise ValueError("bounds_y must be above 0: the target is a time, modelled by its logarithm.")
-    return float(lower[0]), float(upper[0])
-
-
-def check_scale_bounds(bounds: Any) -> tuple[float, float]:
+def _check_scale_bounds(bounds: Any) -> tuple[float, float]:
     """Return declared bounds of the scale as two floats above 0."""
     lower, upper = check_bounds(bounds, 1, name="scale_bounds")
     if lower[0] <= 0:
         raise ValueError("scale_bounds must be above 0.")
     return float(lower[0]), float(upper[0])
-
-
-def _root(square: Fraction) -> int:
-    """Square root, rounded up."""
-    return isqrt(ceil(square) - 1) + 1
-
-
-def _pivotal(estimate: Any, replicates: FloatArray) -> FloatArray:
-    """Reflect the spread of the replicates at the estimate: bounds along the last axis."""
-    tails = 0.5 + 0.5 * _LEVEL * np.array([1.0, -1.0])
-    return np.moveaxis(2.0 * estimate - np.quantile(replicates, tails, axis=0), 0, -1)

@@ -2,7 +2,7 @@
 """Parametric bootstrap of a release: what the fit would have been, had rows and noise fallen otherwise."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ._families import Family
 from ._release import MomentRelease
@@ -84,6 +84,31 @@ def bootstrap_moments(
     matrices += _noise(release, rng, count)
     replicated = MomentRelease(matrices, release.noise_std, release.mechanism)
     return SOLVERS[method](replicated, family, regularization, scale_bounds)
+
+
+def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:
+    """Reflect the spread of replicates at the estimates.
+
+    Parameters
+    ----------
+    estimates : array-like of any shape
+    replicates : ndarray of the shape of the estimates and one axis more
+    confidence : float
+
+    Returns
+    -------
+    intervals : ndarray of the shape of the estimates and one axis more, of length 2
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.linear_model._intervals import pivotal
+    >>> pivotal(5.0, np.linspace(4.0, 8.0, 101), 0.5)
+    array([3., 5.])
+    """
+    tails = 0.5 + 0.5 * confidence * np.array([1.0, -1.0])
+    ends = np.moveaxis(np.quantile(replicates, tails, axis=-1), 0, -1)
+    return 2.0 * np.asarray(estimates)[..., np.newaxis] - ends
 
 
 def _sampled(

@@ -142,5 +142,10 @@ def plan_gaussian(
     sigma_i^2 >= squared_sensitivity / (2 rho c_i^2) that is at most alpha rho.
     """
     variance = squared_sensitivity / (2 * rho)
-    sigmas = [isqrt(ceil(variance / weight) - 1) + 1 for weight in squared_weights]
+    sigmas = [root_above(variance / weight) for weight in squared_weights]
     return NoisePlan("gaussian", np.array(sigmas, dtype=np.int64)[codes])
+
+
+def root_above(square: Fraction) -> int:
+    """Return the least integer whose square is at least this number above 0."""
+    return isqrt(ceil(square) - 1) + 1

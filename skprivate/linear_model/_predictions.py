@@ -12,6 +12,7 @@ from ..base import without_private_text
 from ._concordance import concordance_index
 from ._curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
 from ._families import Family
+from ._intervals import pivotal
 from ._targets import is_structured, read_target
 
 FloatArray = NDArray[np.float64]
@@ -226,12 +227,10 @@ class LogLocationScalePredictions:
         replicates = self.replicates_
         intercepts, scales, slopes = replicates[:, 0], replicates[:, 1], replicates[:, 2:]
         offsets = intercepts + np.multiply.outer(errors, scales)
-        tails = 0.5 + 0.5 * confidence * np.array([1.0, -1.0])
         intervals = np.empty((*estimates.shape, 2))
         for part in gen_batches(len(rows), max(1, _AT_ONCE // max(1, offsets.size))):
             replicated = (rows[part] @ slopes.T)[:, np.newaxis, :] + offsets
-            ends = np.moveaxis(np.quantile(replicated, tails, axis=-1), 0, -1)
-            intervals[part] = 2.0 * estimates[part][..., np.newaxis] - ends
+            intervals[part] = pivotal(estimates[part], replicated, confidence)
         return intervals
 
     def _curves(self, X: ArrayLike, kind: type[PredictedCurve], return_array: bool) -> NDArray[Any]:

@@ -3,14 +3,13 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._grid import MomentGrid, choose_exponent
-from ._noise_plan import Budget, NoisePlan, plan_gaussian, plan_laplace
+from ._noise_plan import Budget, NoisePlan, plan_gaussian, plan_laplace, root_above
 from ._sensitivity import l1_moments, of_units, squared_l2_moments
 from ._weights import MomentWeights
 
@@ -113,7 +112,7 @@ def largest_scale(neighbours: Neighbours, budget: Budget) -> Fraction:
     if budget.mechanism == "laplace":
         return 2 * neighbours.l1 / (budget.amount * lightest)
     variance = neighbours.squared_l2 / (2 * budget.amount * lightest**2)
-    return Fraction(isqrt(ceil(variance)) + 1)
+    return Fraction(root_above(variance))
 
 
 def plan_moments(

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..utils import check_bounds
+
 FloatArray = NDArray[np.float64]
 
 _FORM = "y must have two fields, the event (True or False) and then the time"
@@ -110,6 +112,20 @@ def read_target(y: Any, log_target: bool) -> Target:
     event, times = _fields(y)
     event = _check_event(event)
     return Target(_log_times(_check_times(times)), event)
+
+
+def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:
+    """Return declared bounds of the target as two floats, in the units that they have."""
+    lower, upper = check_bounds(bounds, 1, name="bounds_y")
+    if log_target and lower[0] <= 0:
+        raise ValueError("bounds_y must be above 0: the target is a time, modelled by its logarithm.")
+    return float(lower[0]), float(upper[0])
+
+
+def on_model_scale(bounds: tuple[float, float], log_target: bool) -> tuple[float, float]:
+    """Put bounds of the target on the scale of the model."""
+    low, high = bounds
+    return (float(np.log(low)), float(np.log(high))) if log_target else (low, high)
 
 
 def _is_frame(y: Any) -> bool:

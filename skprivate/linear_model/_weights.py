@@ -45,6 +45,11 @@ class MomentWeights:
         return Fraction(1 + self.target**2 + share * self.features**2)
 
 
+def order_of_norm(mechanism: str, x_norm: float | None) -> int | None:
+    """Order of the norm that `x_norm` bounds; None without it."""
+    return None if x_norm is None else _NORMS[mechanism]
+
+
 def moment_weights(n_features: int, mechanism: str, norm_order: int | None) -> MomentWeights:
     """Choose the weights by public facts alone.
 

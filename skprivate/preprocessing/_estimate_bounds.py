@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from ..accounting import PrivacyLedger, PrivacySpent
-from ..base import SHARED_CONSTRAINTS, without_private_text
+from ..base import SHARED_CONSTRAINTS, reasons_against, without_private_text
 from ..exceptions import UtilityWarning
 from ..noise import DiscreteLaplaceMechanism, check_entropy
 from ..noise._quantise import grid_exponent
@@ -237,7 +237,7 @@ def _low_end(position: int) -> float:
 def _statement(
     mechanism: DiscreteLaplaceMechanism, relation: Any, rows_per_unit: int, grouped: bool, source: Any
 ) -> PrivacySpent:
-    reasons = ("random_state is seeded: who knows the seed can undo the noise",) if source == "seeded" else ()
+    reasons = reasons_against((), source)
     return PrivacySpent(
         mechanism="discrete Laplace noise on a histogram of every column, by sign and power of two",
         epsilon=mechanism.epsilon,

@@ -18,6 +18,7 @@ from ..base import (
     SHARED_CONSTRAINTS,
     PrivateEstimatorMixin,
     fit_context,
+    reasons_against,
     without_private_text,
 )
 from ..noise import check_entropy
@@ -231,10 +232,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     ) -> PrivacySpent:
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
-        seeded = (
-            ["random_state is seeded: who knows the seed can undo the noise"] if source == "seeded" else []
-        )
-        reasons = (*leaks, *seeded)
+        reasons = reasons_against(leaks, source)
         declared = [name for name in ("bounds", "classes") if getattr(self, name) is not None]
         public = ["public rows with their labels"] if design.n_public else []
         return PrivacySpent(
@@ -250,7 +248,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             public_inputs=(*public, *declared),
             unprotected=self._unprotected(design, n_used, grouped),
             claim="not-private" if reasons else "dp",
-            reasons=tuple(reasons),
+            reasons=reasons,
         )
 
     def _unprotected(self, design: Design, n_used: int, grouped: bool) -> dict[str, Any]:

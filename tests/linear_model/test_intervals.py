@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from skprivate.linear_model._families import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._intervals import bootstrap_moments
+from skprivate.linear_model._intervals import _possible_design, bootstrap_moments
 from skprivate.linear_model._release import MomentRelease
 from skprivate.linear_model._solve import SOLVERS, noise_level, solve_moments
 
@@ -114,6 +114,19 @@ def test_same_release_same_replicates():
     )
     np.testing.assert_array_equal(first, second)
     assert not np.array_equal(first, other)
+
+
+def test_replicates_are_of_rows_that_stand_out_of_the_noise_and_are_possible():
+    n, std = 1000.0, noise_of(2.0)
+    matrix = n * np.diag([1.0, 0.3, -0.5, 1e-3, 9.0])
+    matrix[0, 3] = matrix[3, 0] = 3 * n
+    release = MomentRelease(matrix, std, "gaussian")
+    design = _possible_design(release)
+    assert np.abs(design[0]).max() == n
+    centred = design[1:, 1:] - np.outer(design[0, 1:], design[0, 1:]) / n
+    np.testing.assert_allclose(
+        np.linalg.eigvalsh(centred), [noise_level(release), noise_level(release), 3 * n], rtol=1e-9
+    )
 
 
 def test_replicates_are_fewer_with_very_many_features():

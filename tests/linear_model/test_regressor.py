@@ -28,9 +28,12 @@ from skprivate.exceptions import (
     BudgetExceededError,
     PrivacyLeakError,
     PrivacyLeakWarning,
+    UtilityWarning,
 )
+from skprivate.linear_model._intervals import bootstrap_moments
 from skprivate.linear_model._noise_plan import Budget
 from skprivate.linear_model._release import MomentPlan
+from skprivate.linear_model._solve import unscale
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (-3.0, 3.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
@@ -115,6 +118,33 @@ class TestEstimates:
         fit = DPSEVRegressor(epsilon=1e6, scale_bounds=(0.5, 0.7), **BOX).fit(X, y)
         assert fit.scale_ == pytest.approx(0.5)
 
+    @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+    def test_scale_ends_between_a_thousandth_and_two_half_widths_where_none_are_declared(self):
+        X, y = make(2000)
+        # The target's half-width is 3: once there is no error, once nothing but noise.
+        assert DPSEVRegressor(epsilon=1e12, **BOX).fit(X, X @ SLOPES).scale_ == pytest.approx(0.003)
+        assert DPSEVRegressor(epsilon=1e-3, random_state=0, **BOX).fit(
+            X[:200], y[:200]
+        ).scale_ == pytest.approx(6.0)
+
+    @pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
+    @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+    @pytest.mark.parametrize("value", [0.5, 1e20])
+    def test_columns_and_targets_of_one_value_have_bounds_all_the_same(self, value):
+        X, y = make(100)
+        X[:, 1] = value
+        fit = DPLogLocationScaleRegressor("lognormal").fit(X, np.exp(y))
+        assert fit.bounds_y_ == pytest.approx((np.exp(y).min(), np.exp(y).max()))
+        lower, upper = fit.bounds_
+        assert lower[1] == value < upper[1]
+        same = DPNormalLLSRegressor().fit(X, np.full(100, value))
+        assert same.bounds_y_[0] == value < same.bounds_y_[1]
+
+    def test_a_norm_alone_centres_rows_at_zero(self):
+        fit = DPSEVRegressor(x_norm=2.0, bounds_y=(-3, 3)).fit(*make())
+        assert (fit.grid_.center == 0).all()
+        np.testing.assert_array_equal(fit.bounds_, [[-2.0, -2.0], [2.0, 2.0]])
+
     def test_values_outside_the_bounds_are_clipped_silently(self):
         X, y = make(5000)
         X[0], y[0] = 1e300, -1e300
@@ -131,6 +161,40 @@ class TestEstimates:
         assert 0 < fit.scale_interval_[0] < fit.scale_ < fit.scale_interval_[1]
         assert np.abs(fit.coef_interval_[:, 0] - fit.coef_).max() < 0.1
 
+    def test_intervals_are_pivotal_at_90_percent(self):
+        options = {"epsilon": 2.0, "scale_bounds": (0.2, 0.26), "random_state": 1}
+        fit = DPSEVRegressor(**options, **BOX).fit(*make(5000))
+        ends = np.quantile(fit.replicates_, [0.95, 0.05], axis=0)
+        np.testing.assert_allclose(fit.coef_interval_, (2 * fit.coef_ - ends[:, 2:]).T)
+        # The noise is in squares, of which the interval is, within the bounds of the scale.
+        squares = 2 * fit.scale_**2 - ends[:, 1] ** 2
+        np.testing.assert_allclose(fit.scale_interval_, np.sqrt(np.clip(squares, 0.2**2, 0.26**2)))
+        assert fit.scale_interval_[1] == pytest.approx(0.26)
+
+    @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+    @pytest.mark.parametrize(("method", "rule"), [("moments", "trim"), ("taylor", "none")])
+    def test_replicates_are_fitted_as_the_release_was(self, method, rule):
+        fit = DPSEVRegressor(epsilon=0.2, method=method, regularization=rule, **BOX).fit(*make(500))
+        stack = bootstrap_moments(fit.release_, fit.family_, rule, (1e-3, 2.0), method=method)
+        coef, intercept, scale = unscale(stack, fit.grid_)
+        np.testing.assert_array_equal(fit.replicates_, np.column_stack([intercept, scale, coef]))
+
+    def test_another_fit_has_other_intervals(self):
+        X, y = make(5000)
+        fit = DPSEVRegressor(epsilon=8.0, random_state=0, **BOX).fit(X, y)
+        first = fit.coef_interval_
+        fit.fit(X, -y)
+        np.testing.assert_array_equal(fit.coef_interval_, clone(fit).fit(X, -y).coef_interval_)
+        assert (fit.coef_interval_ != first).all()
+
+    def test_intervals_are_those_of_the_fit_whatever_is_set_afterwards(self):
+        X, y = make(5000)
+        fit = DPSEVRegressor(epsilon=2.0, random_state=0, **BOX).fit(X, y)
+        slopes, scale = clone(fit).fit(X, y).coef_interval_, clone(fit).fit(X, y).scale_interval_
+        fit.set_params(method="taylor", regularization="trim", scale_bounds=(2.0, 3.0))
+        np.testing.assert_array_equal(fit.coef_interval_, slopes)
+        np.testing.assert_array_equal(fit.scale_interval_, scale)
+
 
 class TestClaims:
     def test_a_private_fit(self):
@@ -141,6 +205,22 @@ class TestClaims:
         assert (spent.relation, spent.unit, spent.delta) == ("replace-one", "row", 0)
         assert spent.unprotected["rows"] == 5000
         assert spent.public_inputs == ("bounds_X", "bounds_y")
+
+    def test_states_the_sensitivity_and_the_noise_of_weight_1(self):
+        X, y = make(5000)
+        laplace = DPSEVRegressor(epsilon=0.5, **BOX).fit(X, y)
+        spent, unit = laplace.privacy_spent_, 4**laplace.grid_.exponent
+        # B = 1 + 2 + d; a feature's sum has weight 1, a square's half as much.
+        assert spent.sensitivity == Fraction(5**2, 2) * unit
+        assert spent.noise_scale == spent.sensitivity / Fraction(1, 2)
+        std = laplace.release_.noise_std[0, 2] * unit
+        assert std == pytest.approx(np.sqrt(2) * float(spent.noise_scale), rel=1e-6)
+        gaussian = DPSEVRegressor(relation="add-remove", **BOX, **GAUSSIAN).fit(X, y)
+        spent, unit = gaussian.privacy_spent_, 4**gaussian.grid_.exponent
+        # R^2 = 1 + 4 + d; a square has weight 1.
+        assert spent.sensitivity == 7 * unit
+        assert spent.noise_scale == pytest.approx(7 * unit / np.sqrt(2 * float(spent.rho)), rel=1e-6)
+        assert gaussian.release_.noise_std[0, 0] * unit == pytest.approx(spent.noise_scale, rel=1e-6)
 
     def test_gaussian_keeps_rho(self):
         X, y = make(5000)
@@ -157,6 +237,8 @@ class TestClaims:
         assert fit.release_.matrix[0, 0] != 5000
         shorter = DPSEVRegressor(relation="add-remove", random_state=0, **BOX).fit(X[:2000], y[:2000])
         assert shorter.grid_.to_dict() == fit.grid_.to_dict()
+        # Room for 2^32 rows, whatever their number is.
+        assert 2**32 * 4**fit.grid_.exponent <= 2**61
 
     @pytest.mark.parametrize(
         ("given", "leaks"),
@@ -172,6 +254,9 @@ class TestClaims:
         assert len(caught) == 1
         assert caught[0].filename == __file__
         assert len(fit.privacy_spent_.reasons) == leaks
+        sources = {name: fit.privacy_spent_.unprotected[name] for name in ("bounds_X", "bounds_y")}
+        assert list(sources.values()).count("READ FROM PRIVATE ROWS") == leaks
+        assert all(sources[name] == "declared" for name in given if name != "x_norm")
         with config_context(strict=True), pytest.raises(PrivacyLeakError):
             DPSEVRegressor(**given).fit(X, y)
 
@@ -196,6 +281,24 @@ class TestClaims:
         plain = DPSEVRegressor(relation="add-remove", **options).fit(X, y)
         ratio = fit.release_.noise_std[0, 0] / plain.release_.noise_std[0, 0]
         assert ratio == pytest.approx(3, rel=1e-6)
+        # A grid that told the number of rows would tell how many a person has.
+        assert fit.grid_.to_dict() == plain.grid_.to_dict()
+
+    def test_max_rows_per_group_is_of_no_account_without_groups(self):
+        X, y = make(5000)
+        fits = [DPSEVRegressor(max_rows_per_group=rows, random_state=0, **BOX).fit(X, y) for rows in (1, 9)]
+        np.testing.assert_array_equal(fits[0].release_.matrix, fits[1].release_.matrix)
+        assert fits[1].privacy_spent_.max_rows_per_unit == 1
+
+    @pytest.mark.parametrize("censored", [False, True])
+    def test_a_useless_fit_warns_where_it_is_called(self, censored):
+        X, y = make(100)
+        target = np.array([(True, value) for value in np.exp(y)], dtype="?,f8") if censored else np.exp(y)
+        options = {"epsilon": 0.01, "bounds_X": (-1, 1), "bounds_y": (0.1, 9), "random_state": 0}
+        model = DPLogLocationScaleRegressor(**options)
+        with pytest.warns(UtilityWarning) as caught:
+            model.fit(X, target)
+        assert [warning.filename for warning in caught] == [__file__]
 
     def test_pickle_holds_no_row_and_predicts_the_same(self):
         X, y = make(3000)
@@ -320,6 +423,17 @@ class TestLedger:
         assert "0.123" not in str(error.value)
         assert not ledger.entries()
         assert not hasattr(model, "coef_")
+
+    @pytest.mark.parametrize("method", ["moments", "taylor"])
+    @pytest.mark.parametrize(
+        "parameters",
+        [{"scale_bounds": (0, 1)}, {"scale_bounds": "ab"}, {"bounds_y": (3, -3)}, {"epsilon": 1e-300}],
+    )
+    def test_bad_parameters_cost_nothing(self, tmp_path, parameters, method):
+        ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=5)
+        with pytest.raises((TypeError, ValueError), match=r"scale_bounds|bounds_y|epsilon"):
+            DPSEVRegressor(**{**BOX, "method": method, "ledger": ledger, **parameters}).fit(*make(2000))
+        assert not ledger.entries()
 
     @pytest.mark.parametrize("spoil", [np.nan, np.inf])
     def test_bad_rows_with_groups_cost_nothing(self, tmp_path, spoil):

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from skprivate import (
     DPLogisticLLSRegressor,
@@ -118,10 +119,18 @@ class TestEstimates:
         assert many.sum() > 20
         assert np.abs(survival - reached)[many].max() < 0.05
         assert abs(model.event_share_ - y["event"].mean()) < 0.02
+        assert 3 <= model.n_newton_ == len(model.release_.rounds) <= 8
         assert model.coef_interval_.shape == (3, 2)
         assert (model.coef_interval_[:, 0] < model.coef_).all()
         assert (model.coef_ < model.coef_interval_[:, 1]).all()
         assert model.scale_interval_[0] < model.scale_ < model.scale_interval_[1]
+
+    def test_a_fit_of_observed_times_leaves_nothing_of_a_censored_one(self):
+        X, y = fleet(20_000)
+        options = {"epsilon": 50.0, "random_state": 0}
+        refitted = DPLogLocationScaleRegressor(**options, **BOX).fit(X, y).fit(X, y["time"])
+        assert vars(refitted).keys() == vars(clone(refitted).fit(X, y["time"])).keys()
+        assert not hasattr(refitted, "survival_curve_")
 
     def test_the_curve_ends_where_nobody_is_at_risk(self, rows, model):
         _, y = rows

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn's whole suite of checks, on every variant; no expected failure, no check switched off."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_regression
@@ -85,3 +88,18 @@ def test_poor_score_is_said_because_the_default_is_poor_on_200_rows(kind, option
     assert passed(1.0) < 0.5
     assert passed(1000.0) == 1.0
     assert get_tags(kind(**options)).regressor_tags.poor_score
+
+
+@pytest.mark.parametrize("kind", [DPSEVRegressor, DPLogisticLLSRegressor, DPNormalLLSRegressor])
+def test_presets_take_and_describe_what_the_regressor_does_but_the_distribution(kind):
+    def described(estimator):
+        text = inspect.getdoc(estimator)
+        parameters = text[text.index("Parameters\n") : text.index("Attributes\n")]
+        return re.split(r"\n(?=\w+ :)", parameters)[1:], text[
+            text.index("**Privacy.**") : text.index("Examples\n")
+        ]
+
+    parameters, privacy = described(DPLogLocationScaleRegressor)
+    assert described(kind) == (parameters[1:], privacy)
+    _, *signature = inspect.signature(DPLogLocationScaleRegressor).parameters.values()
+    assert list(inspect.signature(kind).parameters.values()) == signature

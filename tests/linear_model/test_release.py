@@ -113,13 +113,15 @@ def test_budget():
         Budget.of(1, 0, "gaussian")
 
 
-@pytest.mark.parametrize("n_rows", [1, 2, 1000, 2_000_000, 2_097_153, 10**8, 2**32])
-@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(8), Fraction(10**6), Fraction(10**12)])
+@pytest.mark.parametrize("n_rows", [1, 2, 1000, 2_000_000, 2_097_153, 10**8, 2**32, 2**41])
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 3), Fraction(8), Fraction(10**6), Fraction(2**31), Fraction(10**12)]
+)
 def test_the_finest_grid_that_fits(n_rows, scale):
     k = choose_exponent(n_rows, scale)
     assert n_rows * 4**k <= 2**61
     assert scale * 4**k <= 2**51
-    assert k == 20 or n_rows * 4 ** (k + 1) > 2**60 or scale * 4 ** (k + 1) > 2**50
+    assert k == 20 or n_rows * 4 ** (k + 1) > 2**61 or scale * 4 ** (k + 1) > 2**51
 
 
 def test_what_no_grid_can_hold():

@@ -197,7 +197,12 @@ class TestRegularization:
         np.testing.assert_allclose(self.fit("trim").coef, [0.5, 0.0], atol=1e-15)
 
     def test_zhang_adds_to_both(self):
+        # By the noise of the features' squares alone.
         ridge = 4 * 2 * self.NOISE / self.N
+        matrix, std = self.N * np.diag([1.0, 0.3, 0.36, 0.04]), self.NOISE * np.diag([9.0, 9.0, 2.0, 2.0])
+        matrix[1, 2] = matrix[2, 1] = 0.18 * self.N
+        fit = solve_moments(MomentRelease(matrix, std, "gaussian"), NORMAL, "zhang", WIDE)
+        np.testing.assert_allclose(fit.coef, [0.18 / (0.36 + ridge), 0.0])
         np.testing.assert_allclose(self.fit("zhang").coef, [0.18 / (0.36 + ridge), 0.02 / (0.04 + ridge)])
 
     @pytest.mark.parametrize("rule", ["floor", "zhang", "none"])

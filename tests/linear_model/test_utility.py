@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+from skprivate.linear_model import _utility
 from skprivate.linear_model._families import NORMAL
 from skprivate.linear_model._release import MomentRelease
 from skprivate.linear_model._solve import ScaledFit, solve_moments
@@ -72,6 +73,14 @@ def test_a_release_without_noise_is_not_suspected():
     gain, error = explained_share(release, ScaledFit(0.0, b, 0.1))
     assert gain == pytest.approx(0.1 * b @ b - 2 * D * 0.05 / N)
     assert 0 < error < 0.1 * gain
+
+
+@pytest.mark.parametrize(("errors", "suspected"), [(0.7, True), (0.8, False)])
+def test_slopes_must_be_better_by_three_quarters_of_a_standard_error(monkeypatch, errors, suspected):
+    monkeypatch.setattr(_utility, "explained_share", lambda release, fit: (0.02 * errors, 0.02))
+    matrix, b = exact(0.5)
+    release = MomentRelease(matrix, np.zeros_like(matrix), "laplace")
+    assert (constant_wins(release, ScaledFit(0.0, b, 0.1)) is not None) is suspected
 
 
 def test_slopes_of_zero_are_no_better_than_a_constant():

@@ -80,6 +80,7 @@ def test_bounds_of_known_columns():
     lower, upper = estimate_bounds(make_rows(), 2.0, random_state=0)
     assert lower.tolist() == [-4, 16, -8192, 0, 0]
     assert upper[[0, 1, 3, 4]].tolist() == [4, 128, 1, 1]
+    assert not np.signbit(lower[3:]).any()
     assert -64 <= upper[2] < 0
 
 
@@ -204,6 +205,8 @@ def test_what_was_spent():
     assert spent.epsilon == Fraction(spent.sensitivity) / spent.noise_scale
     assert spent.sensitivity % (2 * X.shape[1]) == 0
     assert pickle.loads(pickle.dumps(spent)) == spent
+    _, same = estimate_bounds(X, 0.3, return_spent=True, max_rows_per_group=5)
+    assert (same.sensitivity, same.max_rows_per_unit) == (spent.sensitivity, 1)
     _, other = estimate_bounds(X, 0.3, return_spent=True, relation="add-remove")
     assert (other.relation, other.noise_scale / spent.noise_scale) == (
         "add-remove",
