@@ -99,7 +99,7 @@ def residuals_of(family: Family, weight_clip: float) -> Residuals:
     if family is LOGISTIC:
         corners = ((0, Fraction(0)), (0, Fraction(-1)), (1, Fraction(1)), (1, Fraction(-1)))
         return Residuals(1, (-np.inf, np.inf), corners, Fraction(1, 2))
-    cut = float(special.ndtri(-np.expm1(-weight_clip)))
+    cut = -float(special.ndtri_exp(-weight_clip))
     early = max(cut, 2.0)
     corners = (
         (0, -_rounded_up(float(_normal_hazard(cut)))),

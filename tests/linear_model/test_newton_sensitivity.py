@@ -89,7 +89,7 @@ def test_the_curvature_keeps_to_its_bounds(family, weights):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("clip", CLIPS)
+@pytest.mark.parametrize("clip", [*CLIPS, 40.0, 100.0])
 def test_residuals_of_rows_stay_in_the_polygon(family, clip):
     # Convex: a row is inside if no direction separates it from the corners.
     residuals = residuals_of(family, clip)
