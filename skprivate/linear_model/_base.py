@@ -285,9 +285,8 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
             scale_bounds=task.scale_limits(grid),
             n_rows=task.n_rows,
         )
-        spent = self._describe_spending(
-            task, entropy.source, "a histogram and on rounds of residuals", None, None
-        )
+        what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
+        spent = self._describe_spending(task, entropy.source, what, None, None)
         self._charge(spent)
         release = fit_censored(plan, rows.X, rows.y, event, entropy)
         self._adopt(release, grid, task, spent)
