@@ -23,7 +23,7 @@ _LOOSE_QUANTILE = 0.19
 # How far the rows at risk may be from the normal law of the steps, relative to their variances.
 _MISFIT = 0.05
 # Part of its last step by which the intercept and the scale may be wrong: rows at risk are no normal sample.
-_WRONG_STEP = 0.2
+_WRONG_STEP = 0.15
 # A last step that long has not arrived, in standard deviations of the error.
 _LONG_STEP = 0.6
 # Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
