@@ -302,5 +302,7 @@ def test_scikit_survival_takes_the_survival_functions(rows, model):
     times = np.quantile(y["time"], [0.2, 0.4, 0.6])
     chances = np.vstack([curve(times) for curve in model.predict_survival_function(X)])
     assert 0 < metrics.integrated_brier_score(y, y, chances, times) < 0.25
-    scorer = metrics.as_concordance_index_ipcw_scorer(model, tau=float(times[-1]))
-    assert 0.6 < scorer.fit(X, y).score(X, y) < 0.9
+    # The metric wants a risk.
+    assert 0.6 < metrics.concordance_index_ipcw(y, y, -model.predict(X), tau=times[-1])[0] < 0.9
+    scorer = metrics.as_integrated_brier_score_scorer(model, times)
+    assert -0.25 < scorer.fit(X, y).score(X, y) < 0
