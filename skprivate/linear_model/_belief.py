@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ._families import SEV, Family
+from ._families import NORMAL, SEV, Family
 from ._newton import Design, secant, steady
 from ._newton_sensitivity import Residuals
 from ._rounds import Round
@@ -20,6 +20,9 @@ _FACTORS = (3.0, 1.7)
 _LONGEST_STEP = 2.0
 # In half-widths of the target: a location beyond means that the noise has taken over.
 _FARTHEST_LOCATION = 3.0
+# Rows at risk are no normal sample, and with noise the normal law's steps are too short.
+_USUAL_DOUBT = 0.15
+_DOUBT = {NORMAL.name: 1.0}
 # The targets' variance is believed up to so many times that of uncensored rows.
 _LOOSE = 2.0
 # The weights' mean moves by so many standard deviations at most.
@@ -76,6 +79,8 @@ class StepRule:
         Whether noise in the covariance is taken back.
     limits : tuple of two floats
         Least and greatest theta_1.
+    doubt : float
+        Part of its last step by which the intercept and the scale may be wrong.
     """
 
     tilt: float
@@ -85,6 +90,7 @@ class StepRule:
     slope: float
     shrink: bool
     limits: tuple[float, float]
+    doubt: float
 
     @classmethod
     def of(
@@ -98,7 +104,9 @@ class StepRule:
     ) -> "StepRule":
         """Collect the constants."""
         spread = residuals.spread(family)
-        return cls(tilt, family is SEV, spread, family.variance, slope, regularization != "none", limits)
+        shrink = regularization != "none"
+        doubt = _DOUBT.get(family.name, _USUAL_DOUBT)
+        return cls(tilt, family is SEV, spread, family.variance, slope, shrink, limits, doubt)
 
     def believe(self, belief: Belief | None, previous: Round | None, new: Round) -> Belief:
         """Update what is believed about the rows at risk by a new round."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..noise import check_entropy
 from ._belief import Belief, StepRule, length_of
 from ._censored_release import CensoredRelease
-from ._families import Family
+from ._families import NORMAL, Family
 from ._grid import MANY_ROWS, MomentGrid
 from ._histogram import HistogramRelease, count_bins, fit_histogram, tilt_of
 from ._newton_sensitivity import histogram_sensitivity, residuals_of
@@ -30,6 +30,8 @@ _LAST_SHARE = Fraction(3, 8)
 # Rounds when their number is chosen by released values; a middle one takes so much of what is left.
 _FEWEST_ROUNDS = 3
 _MOST_ROUNDS = 8
+# Noise slows the normal law's rounds down, so that a short step does not tell that they have arrived.
+_AUTOMATIC_ROUNDS = {NORMAL.name: 5}
 _MIDDLE_SHARE = Fraction(2, 5)
 # The round after a step so short is the last; steps are in standard deviations of the error.
 _SHORT_STEP = 1.5
@@ -96,7 +98,7 @@ def plan_censored(
     budget : Budget
     neighbours : Neighbours
     n_newton : "auto" or int, default="auto"
-        Number of rounds.
+        Number of rounds; "auto": by released values, for the normal law 5.
     weight_clip : "auto" or float, default="auto"
         Cumulative hazard at which a row counts as censored, from 0.1 to 100; "auto": 0.5 at a noisy share of
         events below .1, else 1. (No bound is needed for logistic errors, and it has no effect.)
@@ -112,7 +114,8 @@ def plan_censored(
     ValueError
         `n_newton` or `weight_clip` is out of range; too many rows, or epsilon too small.
     """
-    count = None if isinstance(n_newton, str) and n_newton == "auto" else n_newton
+    automatic = isinstance(n_newton, str) and n_newton == "auto"
+    count = _AUTOMATIC_ROUNDS.get(family.name) if automatic else n_newton
     if count is not None and (
         isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1
     ):

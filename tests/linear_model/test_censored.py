@@ -212,3 +212,11 @@ def test_the_bootstrap_spreads_as_the_fits_do():
     spread = np.std([release.fit.coef for release in fits], axis=0).mean()
     claimed = np.median([bootstrap_censored(release, 100).coef.std(axis=0).mean() for release in fits])
     assert 0.5 <= claimed / spread <= 2.0
+
+
+@pytest.mark.parametrize(("n", "censored", "warned"), [(20_000, 0.8, True), (20_000, 0.2, False)])
+def test_normal_errors_that_the_rounds_did_not_reach_are_told(n, censored, warned):
+    X, time, event, _ = fleet(n, censored, family=NORMAL)
+    release = fit_censored(make_plan(8.0, NORMAL, n=n), X, time, event, 1)
+    reason = censored_warning(release, NORMAL)
+    assert (reason is not None and "normal errors" in reason) is warned
