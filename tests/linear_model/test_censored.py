@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Censored fits: maximum likelihood without noise, accuracy with it, and nothing that data can break."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -220,3 +221,17 @@ def test_normal_errors_that_the_rounds_did_not_reach_are_told(n, censored, warne
     release = fit_censored(make_plan(8.0, NORMAL, n=n), X, time, event, 1)
     reason = censored_warning(release, NORMAL)
     assert (reason is not None and "normal errors" in reason) is warned
+
+
+def test_replicates_stop_short_where_the_curvature_was_noisy():
+    X, time, event, _ = fleet(20_000, 0.3)
+    release = fit_censored(make_plan(8.0, n=20_000), X, time, event, 1)
+
+    def low_quantiles(noise):
+        belief = replace(release.belief, noise=noise / float(release.theta[1]) ** 2)
+        fits = bootstrap_censored(replace(release, belief=belief))
+        return np.median(fits.scale), np.median(fits.intercept + SEV.quantile(0.1) * fits.scale)
+
+    (scale, low), (noisy_scale, noisy_low) = low_quantiles(0.0), low_quantiles(0.9)
+    assert noisy_scale > 1.05 * scale
+    assert noisy_low < low - 0.1 * scale
