@@ -22,8 +22,9 @@ _LOOSE_SLOPES = 0.3
 _LOOSE_QUANTILE = 0.19
 # How far the rows at risk may be from the normal law of the steps, relative to their variances.
 _MISFIT = 0.05
-# What noise of 1 leaves of the way, and the most that is believed; simulated.
-_SHORT = 0.4
+# What noise leaves of the way, per 1 beyond the harmless, and the most that is believed; simulated.
+_SHORT = 0.3
+_HARMLESS = 0.3
 _SHORTEST = 0.5
 # A last step that long has not arrived, in standard deviations of the error.
 _LONG_STEP = 0.6
@@ -115,11 +116,10 @@ def _short_of(fits: ScaledFit, release: CensoredRelease, share: FloatArray) -> S
     """Let replicates stop short of where they go, as noisy curvatures make the rounds do.
 
     Rounds start from a fit without features, whose scale is too large and whose lower quantiles are too low.
-    Noise in the covariance of the target, in units of the errors' variance, leaves a part of that, about in
-    proportion to its third power.
+    Noise in the covariance of the target, in units of the errors' variance, leaves a part of that.
     """
     noise = release.belief.noise * float(release.theta[1]) ** 2
-    part = min(_SHORT * noise**3, _SHORTEST) * share
+    part = min(_SHORT * max(noise - _HARMLESS, 0.0), _SHORTEST) * share
     scale = fits.scale * (1.0 + 0.5 * part)
     return ScaledFit(fits.intercept - 0.5 * part * fits.scale, fits.coef, scale)
 
