@@ -221,6 +221,7 @@ def test_normal_errors_that_the_rounds_did_not_reach_are_told(n, censored, warne
     release = fit_censored(make_plan(8.0, NORMAL, n=n), X, time, event, 1)
     reason = censored_warning(release, NORMAL)
     assert (reason is not None and "normal errors" in reason) is warned
+    assert len(release.rounds) == 5
 
 
 def test_replicates_stop_short_where_the_curvature_was_noisy():
@@ -235,3 +236,19 @@ def test_replicates_stop_short_where_the_curvature_was_noisy():
     (scale, low), (noisy_scale, noisy_low) = low_quantiles(0.0), low_quantiles(0.9)
     assert noisy_scale > 1.05 * scale
     assert noisy_low < low - 0.1 * scale
+
+
+@pytest.mark.parametrize("family", [SEV, NORMAL])
+def test_replicates_doubt_the_last_step(family):
+    X, time, event, _ = fleet(20_000, 0.3, family=family)
+    release = fit_censored(make_plan(8.0, family, n=20_000), X, time, event, 1)
+    # Far from where the last step ended, so that the step is what counts.
+    last = replace(release.rounds[-1], theta=release.theta * np.r_[1.0, 0.7, np.ones(len(release.theta) - 2)])
+    release = replace(release, rounds=(*release.rounds[:-1], last))
+
+    def spread(doubt):
+        rule = replace(release.rule, doubt=doubt)
+        return bootstrap_censored(replace(release, rule=rule)).scale.std()
+
+    assert release.rule.doubt == (1.0 if family is NORMAL else 0.15)
+    assert spread(1.0) > spread(0.15) > spread(0.0)
