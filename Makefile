@@ -48,9 +48,9 @@ $(BIN)/python:
 
 # Editable: the package runs from this folder; a changed kernel or extra is the only reason to install again.
 $(STAMPS)/plot: $(BIN)/python $(SOURCES) | same-python
-	$(BIN)/python -m pip install --editable '.[plot]'
+	$(BIN)/python -m pip install --editable '.[crypto,plot]'
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/test $(STAMPS)/lint $(STAMPS)/doc: $(STAMPS)/%: $(BIN)/python $(SOURCES) | same-python
-	$(BIN)/python -m pip install --editable '.[plot,$*]'
+	$(BIN)/python -m pip install --editable '.[crypto,plot,$*]'
 	@mkdir -p $(STAMPS) && touch $@

@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from .accounting import PrivacyLedger as PrivacyLedger
     from .accounting import PrivacySpent as PrivacySpent
     from .base import privacy_report as privacy_report
+    from .collaborative import BSTDAggregator as BSTDAggregator
+    from .collaborative import CollaborativeClassifier as CollaborativeClassifier
+    from .collaborative import CollaborativeLARRegressor as CollaborativeLARRegressor
+    from .collaborative import CollaborativeRegressor as CollaborativeRegressor
+    from .collaborative import ConsentBox as ConsentBox
+    from .collaborative import LocalAverageRegressor as LocalAverageRegressor
+    from .collaborative import SecureSumAggregator as SecureSumAggregator
     from .linear_model import DPLogisticLLSRegressor as DPLogisticLLSRegressor
     from .linear_model import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor
     from .linear_model import DPNormalLLSRegressor as DPNormalLLSRegressor
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
     from .linear_model import MomentAccumulator as MomentAccumulator
     from .model_selection import PublicPrivateSplit as PublicPrivateSplit
     from .preprocessing import BoundsScaler as BoundsScaler
+    from .preprocessing import TQMATransformer as TQMATransformer
     from .tree import DPTreeClassifier as DPTreeClassifier
     from .tree import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
     from .tree import TreeClient as TreeClient
@@ -26,18 +34,26 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BSTDAggregator": ".collaborative",
     "BoundsScaler": ".preprocessing",
+    "CollaborativeClassifier": ".collaborative",
+    "CollaborativeLARRegressor": ".collaborative",
+    "CollaborativeRegressor": ".collaborative",
+    "ConsentBox": ".collaborative",
     "DPLogLocationScaleRegressor": ".linear_model",
     "DPLogisticLLSRegressor": ".linear_model",
     "DPNormalLLSRegressor": ".linear_model",
     "DPSEVRegressor": ".linear_model",
     "DPTreeClassifier": ".tree",
     "LedgerEntry": ".accounting",
+    "LocalAverageRegressor": ".collaborative",
     "LocallyPrivateTreeClassifier": ".tree",
     "MomentAccumulator": ".linear_model",
     "PrivacyLedger": ".accounting",
     "PrivacySpent": ".accounting",
     "PublicPrivateSplit": ".model_selection",
+    "SecureSumAggregator": ".collaborative",
+    "TQMATransformer": ".preprocessing",
     "TreeClient": ".tree",
     "TreeCurator": ".tree",
     "privacy_report": ".base",
@@ -45,18 +61,26 @@ _HOMES = {
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
 __all__ = [
+    "BSTDAggregator",
     "BoundsScaler",
+    "CollaborativeClassifier",
+    "CollaborativeLARRegressor",
+    "CollaborativeRegressor",
+    "ConsentBox",
     "DPLogLocationScaleRegressor",
     "DPLogisticLLSRegressor",
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
     "DPTreeClassifier",
     "LedgerEntry",
+    "LocalAverageRegressor",
     "LocallyPrivateTreeClassifier",
     "MomentAccumulator",
     "PrivacyLedger",
     "PrivacySpent",
     "PublicPrivateSplit",
+    "SecureSumAggregator",
+    "TQMATransformer",
     "TreeClient",
     "TreeCurator",
     "config_context",

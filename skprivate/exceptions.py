@@ -4,7 +4,17 @@
 Every exception takes one message and survives pickling, so that it reaches the user from a worker process.
 """
 
-__all__ = ["BudgetExceededError", "LedgerError", "PrivacyLeakError", "PrivacyLeakWarning", "UtilityWarning"]
+__all__ = [
+    "BudgetExceededError",
+    "ConsentError",
+    "DisclosureWarning",
+    "LedgerError",
+    "PrivacyLeakError",
+    "PrivacyLeakWarning",
+    "SiteError",
+    "SiteWarning",
+    "UtilityWarning",
+]
 
 
 class PrivacyLeakWarning(UserWarning):
@@ -16,6 +26,22 @@ class UtilityWarning(UserWarning):
 
     It is shown even where a filter turns warnings into errors: an error would lose what was paid for.
     """
+
+
+class DisclosureWarning(UserWarning):
+    """A protection does less than its parameters promise, or nothing: too few parties, a narrow window."""
+
+
+class SiteWarning(UserWarning):
+    """A site of a collaborative platform failed and was left out of a prediction."""
+
+
+class SiteError(RuntimeError):
+    """A site of a collaborative platform failed; the message names the site and the kind of the failure."""
+
+
+class ConsentError(ValueError):
+    """A message is missing, altered, replayed, of another query or without consent: nothing opens."""
 
 
 class PrivacyLeakError(ValueError):

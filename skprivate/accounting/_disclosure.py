@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a protection that is not differential privacy does: one attack, one measure, one bound."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisclosureRisk:
+    """What is claimed for a protection against one attack; it is not differential privacy.
+
+    There is no epsilon here: such a protection says nothing about any other attack, nor about an attacker who
+    knows more than is assumed.
+
+    Parameters
+    ----------
+    protection : str
+        What is done, with its parameters.
+    attack : str
+        Who does what with which knowledge.
+    metric : str
+        What is counted, in percent.
+    bound : mapping of str to float
+        Greatest expected value of the metric in percent, per column or party.
+    assumption : str
+        What must be true for the bound to hold.
+    unprotected : tuple of str, default=()
+        What the attacker sees all the same.
+    leaks : tuple of str, default=()
+        What was read from rows that should have been declared.
+
+    Raises
+    ------
+    ValueError
+        A bound is not in [0, 100].
+
+    Examples
+    --------
+    >>> from skprivate.accounting import DisclosureRisk
+    >>> print(DisclosureRisk(
+    ...     protection="TQMA of depth 4", attack="linkage within 0.001 by age",
+    ...     metric="correct orientation", bound={"age": 6.4}, assumption="ages are uniform"))
+    TQMA of depth 4 (not differential privacy)
+    - attack: linkage within 0.001 by age
+    - correct orientation at most: age 6.4 %
+    - assumed: ages are uniform
+    """
+
+    protection: str
+    attack: str
+    metric: str
+    bound: Mapping[str, float]
+    assumption: str
+    unprotected: tuple[str, ...] = ()
+    leaks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not all(0 <= value <= 100 for value in self.bound.values()):
+            raise ValueError("a bound is a percentage, in [0, 100].")
+        object.__setattr__(self, "bound", MappingProxyType(dict(self.bound)))
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        # A mapping proxy cannot be pickled.
+        values = (getattr(self, name) for name in self.__dataclass_fields__)
+        return _rebuild, tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
+
+    def __str__(self) -> str:
+        bounds = ", ".join(f"{name} {value:.3g} %" for name, value in self.bound.items())
+        lines = [
+            f"{self.protection} (not differential privacy)",
+            f"- attack: {self.attack}",
+            f"- {self.metric} at most: {bounds}" if bounds else f"- {self.metric}: no bound is known",
+            f"- assumed: {self.assumption}",
+            *(f"- not protected: {item}" for item in self.unprotected),
+            *(f"- LEAK: {item}" for item in self.leaks),
+        ]
+        return "\n".join(lines)
+
+
+def _rebuild(*values: object) -> DisclosureRisk:
+    fields = zip(DisclosureRisk.__dataclass_fields__, values, strict=True)
+    return DisclosureRisk(**dict(fields))  # type: ignore[arg-type]

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Attacks on what is released, as simulations that report how well they did."""
+
+from typing import TYPE_CHECKING
+
+from ..utils import lazy_exports
+
+if TYPE_CHECKING:
+    from ._attribute import AttributeAttack as AttributeAttack
+    from ._extraction import ModelExtractionAttack as ModelExtractionAttack
+
+_HOMES = {
+    "AttributeAttack": "._attribute",
+    "ModelExtractionAttack": "._extraction",
+}
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+
+__all__ = [
+    "AttributeAttack",
+    "ModelExtractionAttack",
+]

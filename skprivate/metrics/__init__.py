@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures of disclosure: how often a protection left an attacker right."""
+
+from typing import TYPE_CHECKING
+
+from ..utils import lazy_exports
+
+if TYPE_CHECKING:
+    from ._linkage import record_linkage_score as record_linkage_score
+    from ._orientation import correct_orientation_score as correct_orientation_score
+
+_HOMES = {
+    "correct_orientation_score": "._orientation",
+    "record_linkage_score": "._linkage",
+}
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+
+__all__ = [
+    "correct_orientation_score",
+    "record_linkage_score",
+]
