@@ -132,6 +132,4 @@ class CollaborativeLARRegressor(RegressionMixin):
         return perturber
 
     def _make_aggregator(self) -> BSTDAggregator:
-        return BSTDAggregator(
-            self.p_lower, self.p_upper, order=self.order, active_rule=self.active_rule
-        )
+        return BSTDAggregator(self.p_lower, self.p_upper, order=self.order, active_rule=self.active_rule)

@@ -307,7 +307,9 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
         """Say once what the parameters do not do for so few parties."""
         reasons = self._weaknesses(len(self._weights))
         if reasons:
-            message = f"{type(self).__name__} protects less than its parameters promise: {'; '.join(reasons)}."
+            message = (
+                f"{type(self).__name__} protects less than its parameters promise: {'; '.join(reasons)}."
+            )
             warnings.warn(message, DisclosureWarning, stacklevel=_USER_FRAME)
 
     def _weaknesses(self, n_parties: int) -> list[str]:
@@ -316,7 +318,9 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
             return ["with no more parties than p_lower nothing is swapped"]
         reasons = []
         if upper < self.p_upper:
-            reasons.append("with no more parties than p_upper the window is cut at one less than their number")
+            reasons.append(
+                "with no more parties than p_upper the window is cut at one less than their number"
+            )
         if 2 * lower > n_parties:
             reasons.append("with fewer than 2 * p_lower parties the middle ranks keep their values")
         if upper - lower + 1 < NARROW:

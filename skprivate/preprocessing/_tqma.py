@@ -251,7 +251,11 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         depth = self.depth
         if isinstance(depth, Mapping):
             given = dict(
-                zip(resolve_columns(list(depth), _Shape(self), names, name="depth"), depth.values(), strict=True)
+                zip(
+                    resolve_columns(list(depth), _Shape(self), names, name="depth"),
+                    depth.values(),
+                    strict=True,
+                )
             )
             if set(given) != set(columns):
                 raise ValueError("depth: a dict has one entry for every quasi-identifier, and no other.")
