@@ -41,7 +41,7 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
 
     releases_state = False
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: dict[str, Any] = {
         "n_jobs": [int, None],
         "on_site_error": [StrOptions({"raise", "drop"})],
         "random_state": ["random_state"],
@@ -174,11 +174,10 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
     # Asking.
 
     def _perturb(self, X: Any) -> Any:
-        if self.query_perturber_ is None:
+        perturber = self.query_perturber_
+        if perturber is None:
             return X
-        return (
-            self.query_perturber_._perturb(X) if self._takes_floats() else self.query_perturber_.transform(X)
-        )
+        return perturber._perturb(X) if self._takes_floats() else perturber.transform(X)
 
     def _queries(self, X: Any) -> Any:
         """Return checked queries as they leave the asker."""
@@ -207,8 +206,8 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
             if isinstance(answer, Failure)
         }
         report(failed, len(models), self.on_site_error == "drop", "answer", USER_FRAME + 1)
-        answered = [j for j, answer in enumerate(found) if not isinstance(answer, Failure)]
-        return self._stack([found[j] for j in answered], answered)
+        came = [(j, answer) for j, answer in enumerate(found) if not isinstance(answer, Failure)]
+        return self._stack([answer for _, answer in came], [j for j, _ in came])
 
     def _model(self, name: Any) -> Any:
         if name not in self.estimators_:
