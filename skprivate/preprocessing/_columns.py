@@ -70,6 +70,13 @@ def resolve_columns(choice: Any, X: Any, names: Sequence[str] | None, *, name: s
     chosen = [choice] if isinstance(choice, str | Integral) else _listed(choice, name)
     if chosen and all(isinstance(item, bool | np.bool_) for item in chosen):
         chosen = _marked(chosen, n_features, name)
+    return positions_of(chosen, n_features, names, name=name)
+
+
+def positions_of(
+    chosen: Iterable[Any], n_features: int, names: Sequence[str] | None, *, name: str
+) -> list[int]:
+    """Return positions of columns that are given by names or positions, none of them twice."""
     columns = [_position(item, n_features, names, name) for item in chosen]
     if len(set(columns)) < len(columns):
         raise ValueError(f"{name}: a column is given twice.")

