@@ -110,9 +110,10 @@ def _position(item: Any, n_features: int, names: Sequence[str] | None, name: str
         return list(names).index(item)
     if isinstance(item, bool | np.bool_) or not isinstance(item, Integral):
         raise TypeError(f"{name} must be names or positions of columns, not {type(item).__name__}.")
-    if not -n_features <= item < n_features:
-        raise ValueError(f"{name}: there is no column {item}; X has {n_features} columns.")
-    return int(item) % n_features
+    column = int(item)
+    if not -n_features <= column < n_features:
+        raise ValueError(f"{name}: there is no column {column}; X has {n_features} columns.")
+    return column % n_features
 
 
 def read_columns(X: Any, columns: Sequence[int], names: Sequence[str] | None) -> FloatArray:
