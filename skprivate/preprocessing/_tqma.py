@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Quasi-microaggregation: identifying attributes of a query go to the centres of cells of a public range."""
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from numbers import Integral
@@ -17,7 +18,15 @@ from ..accounting import DisclosureRisk
 from ..base import PrivateEstimatorMixin, fit_context, without_private_text
 from ..utils import check_bounds, check_int
 from ..utils._compat import Interval
-from ._columns import as_table, is_frame, label_of, read_columns, replace_columns, resolve_columns
+from ._columns import (
+    as_table,
+    is_frame,
+    label_of,
+    positions_of,
+    read_columns,
+    replace_columns,
+    resolve_columns,
+)
 from ._tqma_kernels import coarsen
 
 FloatArray = NDArray[np.float64]
@@ -155,11 +164,11 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         PrivacyLeakError
             In strict mode, where the rows would say what the bounds or the quasi-identifiers are.
         """
-        leaks = self._leaks()
-        self._announce_leaks(leaks)
         X = self._check_table(X, reset=True)
         names = self._names()
         columns = resolve_columns(self.quasi_identifiers, X, names, name="quasi_identifiers")
+        leaks = self._leaks(columns)
+        self._announce_leaks(leaks)
         values = read_columns(X, columns, names)
         self.quasi_identifiers_ = np.array(columns, dtype=np.intp)
         self.depths_ = self._resolve_depths(columns, names)
@@ -203,11 +212,10 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
             Wrong columns, or a quasi-identifier that does not hold numbers (an infinite one is refused).
         """
         # One row in microseconds: nothing but the form of a plain array is looked at.
-        if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and len(X):
-            if X.shape[1] == getattr(self, "_n_plain_columns", None):
-                out = X.copy()
-                if not coarsen(out, self._plan, self._table):
-                    return out
+        if self._is_plain(X):
+            out = X.copy()
+            if not coarsen(out, self._plan, self._table):
+                return out
         return self._transform(X, perturb=True)
 
     @without_private_text
@@ -220,6 +228,12 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
             plan[:, 0] = np.arange(len(plan))
             coarsen(values, plan, self._table)
         return replace_columns(X, self.quasi_identifiers_.tolist(), values)
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether X is an array of the right form, with nothing to convert or to warn about."""
+        if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not len(X):
+            return False
+        return bool(X.shape[1] == getattr(self, "_n_plain_columns", None))
 
     def _perturb(self, X: FloatArray) -> FloatArray:
         """Coarsen rows that are known to be a finite C-contiguous float64 array of the right width."""
@@ -239,9 +253,9 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
             return validate_data(self, X, reset=reset, skip_check_array=True)
         return validate_data(self, as_table(X), reset=reset, dtype=None, ensure_all_finite=False)
 
-    def _leaks(self) -> list[str]:
+    def _leaks(self, columns: list[int]) -> list[str]:
         leaks = []
-        if self.bounds is None:
+        if self.bounds is None and columns:
             leaks.append("bounds of X were read from the rows")
         if callable(self.quasi_identifiers) and not isinstance(self.quasi_identifiers, make_column_selector):
             leaks.append("a function of the rows chose the quasi-identifiers")
@@ -250,13 +264,8 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     def _resolve_depths(self, columns: list[int], names: Any) -> NDArray[np.intp]:
         depth = self.depth
         if isinstance(depth, Mapping):
-            given = dict(
-                zip(
-                    resolve_columns(list(depth), _Shape(self), names, name="depth"),
-                    depth.values(),
-                    strict=True,
-                )
-            )
+            found = positions_of(depth, self.n_features_in_, names, name="depth")
+            given = dict(zip(found, depth.values(), strict=True))
             if set(given) != set(columns):
                 raise ValueError("depth: a dict has one entry for every quasi-identifier, and no other.")
             depth = [given[column] for column in columns]
@@ -303,7 +312,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         shares = np.where(lower < upper, np.minimum(100.0, 100.0 * _MU * 2.0 ** (self.depths_ + 2)), 100.0)
         others = self.n_features_in_ - len(labels)
         return DisclosureRisk(
-            protection=f"quasi-microaggregation, depth {', '.join(map(str, self.depths_.tolist()))}",
+            protection=f"quasi-microaggregation, depth {_listed(self.depths_)}",
             attack=f"linking one attribute to a table that is right up to mu = {_MU:g} of its range",
             metric="correct orientation (share of values moved by at most 2 mu)",
             bound=dict(zip(labels, shares.tolist(), strict=True)),
@@ -326,25 +335,29 @@ _UNPROTECTED = (
 )
 
 
-class _Shape:
-    """What `resolve_columns` needs of a table."""
-
-    def __init__(self, estimator: TQMATransformer) -> None:
-        self.shape = (0, estimator.n_features_in_)
+def _listed(depths: NDArray[np.intp]) -> str:
+    same = len(set(depths.tolist())) == 1
+    return ", ".join(str(depth) for depth in (depths[:1] if same else depths).tolist())
 
 
 def _cells(lower: float, upper: float, depth: int) -> FloatArray:
     """Return the inner edges of 2^depth cells, then their centres, as the kernel reads them."""
-    n_cells = 1 << depth
-    start, step = Fraction(lower), (Fraction(upper) - Fraction(lower)) / (2 * n_cells)
-    edges = np.array([_at_least(start + 2 * j * step) for j in range(1, n_cells)])
-    centres = np.array([float(start + (2 * j + 1) * step) for j in range(n_cells)])
+    # Whole numbers over one denominator, a power of two: Python divides them with correct rounding.
+    halves = 2 << depth
+    ends = Fraction(lower), Fraction(upper)
+    denominator = max(end.denominator for end in ends) * halves
+    start, stop = (int(end * denominator) for end in ends)
+    step = (stop - start) // halves
+    exact = [start + half * step for half in range(1, halves)]
+    centres = np.array([numerator / denominator for numerator in exact[::2]])
+    edges = np.array([_at_least(numerator, denominator) for numerator in exact[1::2]])
     # A cell of few floats: rounding must not carry a centre out of it, or coarsening twice would move it.
     centres[:-1] = np.minimum(centres[:-1], np.nextafter(edges, -np.inf))
     return np.concatenate([edges, np.maximum(centres, lower)])
 
 
-def _at_least(exact: Fraction) -> float:
-    """Return the least float that is not below a number: v is at or above the one iff it is the other."""
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else float(np.nextafter(nearest, np.inf))
+def _at_least(numerator: int, denominator: int) -> float:
+    """Return the least float that is not below a quotient: v is at or above the one iff it is the other."""
+    nearest = numerator / denominator
+    top, bottom = nearest.as_integer_ratio()
+    return nearest if top * denominator >= numerator * bottom else math.nextafter(nearest, math.inf)
