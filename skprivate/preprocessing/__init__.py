@@ -3,5 +3,6 @@
 
 from ._bounds import BoundsScaler
 from ._estimate_bounds import estimate_bounds
+from ._tqma import TQMATransformer
 
-__all__ = ["BoundsScaler", "estimate_bounds"]
+__all__ = ["BoundsScaler", "TQMATransformer", "estimate_bounds"]
