@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model extraction: units, what the copy learns from, and that the platform stays as it was."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from skprivate.audit import ModelExtractionAttack
+from skprivate.collaborative import (
+    BSTDAggregator,
+    CollaborativeRegressor,
+    LocalAverageRegressor,
+    SecureSumAggregator,
+)
+from skprivate.datasets import make_parties
+from skprivate.preprocessing import TQMATransformer
+
+CUBE = (0, 1)
+SLOPES = {"a": 1.0, "b": 2.0, "c": 4.0}
+SIZES = {"a": 30, "b": 60, "c": 90}
+
+
+def rows_of_lines():
+    """Rows of three sites, each on a line of its own, so that a linear copy is exact."""
+    rng = np.random.default_rng(0)
+    sites = np.repeat(list(SIZES), list(SIZES.values()))
+    X = rng.uniform(size=(len(sites), 2))
+    y = np.array([SLOPES[site] for site in sites]) * (1 + X[:, 0])
+    return X, y, sites
+
+
+@pytest.fixture(scope="module")
+def lines():
+    X, y, sites = rows_of_lines()
+    aggregator = BSTDAggregator(1, 2, active_rule=None, random_state=0)
+    return CollaborativeRegressor(LinearRegression(), aggregator=aggregator).fit(X, y, sites)
+
+
+@pytest.fixture(scope="module")
+def test_rows():
+    X = np.random.default_rng(1).uniform(size=(50, 2))
+    return X, 3 + 3 * X[:, 0]
+
+
+@pytest.fixture(scope="module")
+def toy():
+    X, y, sites = make_parties(2000, 10, random_state=0)
+    local = LocalAverageRegressor(bounds=CUBE)
+    platform = CollaborativeRegressor(local, aggregator=BSTDAggregator(2, 6), random_state=0)
+    return platform.fit(X, y, sites), *make_parties(300, 1, noise=0, random_state=1)[:2]
+
+
+def linear_attack(**parameters):
+    return ModelExtractionAttack(surrogate=LinearRegression(), random_state=0, **parameters)
+
+
+@pytest.mark.parametrize("victim", ["a", "b", "c"])
+def test_open_answers_give_an_exact_copy(lines, test_rows, victim):
+    result = linear_attack(victim=victim).run(lines, *test_rows, bounds=CUBE)
+    assert (result.victim, result.n_queries) == (victim, SIZES[victim])
+    assert result.unprotected.surrogate_rmse < 1e-9
+    assert result.unprotected.mse_replaced == pytest.approx(result.mse)
+    assert result.unprotected.record_linkage == 100
+
+
+def test_the_copy_replaces_the_victim_alone(lines, test_rows):
+    X, y = test_rows
+    result = linear_attack(victim="a").run(lines, X, y, bounds=CUBE)
+    # The platform predicts sum of n_j slope_j (1 + x) / n = 3 (1 + x): its copy answers so for the victim.
+    assert result.mse == pytest.approx(0, abs=1e-20)
+    off = (3 - SLOPES["a"]) * (1 + X[:, 0])
+    assert result.predictions.surrogate_rmse == pytest.approx(np.sqrt(np.mean(off**2)))
+    assert result.predictions.mse_replaced == pytest.approx(np.mean((SIZES["a"] / 180 * off) ** 2))
+    assert result.predictions.record_linkage is None
+
+
+def test_the_column_is_read_in_units_of_the_answers(lines, test_rows):
+    X, y = test_rows
+    attack = linear_attack(victim="b")
+    queries = np.random.default_rng(2).uniform(size=(60, 2))
+    result = attack.run(lines, X, y, queries=queries)
+    # Shares n_j f_j over their mean size, here n_j / 60: what is in b's column is over its own weight, 1.
+    copied = LinearRegression().fit(queries, lines.observe(queries)[:, 1])
+    off = copied.predict(X) - SLOPES["b"] * (1 + X[:, 0])
+    assert result.observed.surrogate_rmse == pytest.approx(np.sqrt(np.mean(off**2)))
+    answers = lines.site_responses(X)
+    answers[:, 1] = copied.predict(X)
+    assert result.observed.mse_replaced == pytest.approx(np.mean((answers @ [1 / 6, 1 / 3, 1 / 2] - y) ** 2))
+
+
+def test_swapping_hurts_who_takes_the_column_at_its_word(toy):
+    platform, X, y = toy
+    result = ModelExtractionAttack(random_state=0).run(platform, X, y, bounds=CUBE)
+    assert result.victim == 9
+    assert result.n_queries == platform.site_sizes_.max()
+    assert result.ratio == result.observed.mse_replaced / result.mse
+    # Over 20 seeds of the toy 3.0 times and 1.1 times, with standard deviations of .3 and .1.
+    assert result.ratio > 1.5 > result.unprotected.mse_replaced / result.mse
+    assert result.observed.surrogate_rmse > 2 * result.unprotected.surrogate_rmse
+    assert result.observed.surrogate_rmse > 2 * result.predictions.surrogate_rmse
+    assert result.observed.record_linkage < 20 < result.unprotected.record_linkage == 100
+
+
+def test_the_platform_stays_as_it_was(toy):
+    platform, X, y = toy
+    before, models = platform.predict(X), dict(platform.estimators_)
+    ModelExtractionAttack(0, n_queries=40, random_state=0).run(platform, X, y, bounds=CUBE)
+    assert platform.estimators_ == models
+    assert (platform.predict(X) == before).all()
+
+
+def test_nothing_is_opened_by_a_secure_sum(test_rows):
+    pytest.importorskip("cryptography")
+    X, y, sites = rows_of_lines()
+    platform = CollaborativeRegressor(LinearRegression(), aggregator=SecureSumAggregator()).fit(X, y, sites)
+    result = linear_attack().run(platform, *test_rows, bounds=CUBE)
+    assert result.observed is None
+    assert result.ratio is None
+    assert "nothing is opened, so there is no copy" in str(result)
+    assert result.unprotected.surrogate_rmse < 1e-9
+    assert result.predictions.surrogate_rmse > 0.1
+
+
+def test_the_copy_learns_from_queries_as_they_leave(test_rows):
+    X, y, sites = rows_of_lines()
+    perturber = TQMATransformer(1, bounds={0: CUBE}, quasi_identifiers=[0])
+    platform = CollaborativeRegressor(LinearRegression(), perturber).fit(X, y, sites)
+    # Sites answer to midpoints .25 and .75, and the operator knows these: the copy is exact again.
+    result = linear_attack(victim="a").run(platform, *test_rows, bounds=CUBE)
+    assert result.unprotected.surrogate_rmse < 1e-9
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_data_frames(frame, lines, test_rows):
+    X, y, sites = rows_of_lines()
+    asked = frame({"age": test_rows[0][:, 0], "weight": test_rows[0][:, 1]})
+    rows = frame({"age": X[:, 0], "weight": X[:, 1]})
+    platform = CollaborativeRegressor(LinearRegression(), aggregator=lines.aggregator_).fit(rows, y, sites)
+    bounds = {"weight": CUBE, "age": CUBE}
+    result = linear_attack().run(platform, asked, test_rows[1], bounds=bounds)
+    assert result.unprotected.surrogate_rmse < 1e-9
+    assert linear_attack(n_queries=20).run(platform, asked, test_rows[1], queries=rows).n_queries == 20
+
+
+def test_queries_scale_the_default_copy(toy):
+    platform, X, y = toy
+    queries = np.random.default_rng(3).uniform(size=(120, 5))
+    attack = ModelExtractionAttack(n_queries=100)
+    found = attack.run(platform, X, y, queries=queries).unprotected
+    box = (queries[:100].min(axis=0), queries[:100].max(axis=0))
+    assert found == attack.run(platform, X, y, queries=queries, bounds=box).unprotected
+    # A constant column has no range.
+    queries[:, 2] = 0.5
+    assert np.isfinite(attack.run(platform, X, y, queries=queries).unprotected.surrogate_rmse)
+
+
+def test_seeds(lines, test_rows):
+    runs = [
+        ModelExtractionAttack(surrogate=LinearRegression(), random_state=seed).run(
+            lines, *test_rows, bounds=CUBE
+        )
+        for seed in (0, 0, 1)
+    ]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_text(lines, test_rows):
+    lines_of_text = str(linear_attack(victim="a").run(lines, *test_rows, bounds=CUBE)).splitlines()
+    assert lines_of_text[0] == "model extraction of site 'a' by 30 fake queries"
+    assert lines_of_text[-1].endswith("record linkage 100 %")
+    assert len(lines_of_text) == 5
+
+
+@pytest.mark.parametrize(
+    ("parameters", "options", "error", "message"),
+    [
+        ({"victim": "d"}, {"bounds": CUBE}, ValueError, "no site 'd'"),
+        ({}, {}, ValueError, "pass queries, or bounds"),
+        ({"n_queries": 5}, {"queries": np.zeros((4, 2))}, ValueError, "at least n_queries"),
+        ({"n_queries": 0}, {"bounds": CUBE}, ValueError, "n_queries must be at least 1"),
+        ({"n_queries": 2.0}, {"bounds": CUBE}, TypeError, "n_queries must be an int"),
+        ({}, {"bounds": (1, 0)}, ValueError, "lower must be below upper"),
+    ],
+)
+def test_refusals(lines, test_rows, parameters, options, error, message):
+    with pytest.raises(error, match=message):
+        ModelExtractionAttack(**parameters).run(lines, *test_rows, **options)
