@@ -2,7 +2,15 @@
 """The one place for private names of scikit-learn, so that a new release breaks one file."""
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import _num_samples as num_samples
 
-__all__ = ["Interval", "StrOptions", "fit_context", "num_samples", "validate_parameter_constraints"]
+__all__ = [
+    "Interval",
+    "StrOptions",
+    "fit_context",
+    "num_samples",
+    "safe_indexing",
+    "validate_parameter_constraints",
+]

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The platform: local models that stay at their sites, perturbed queries, answers synthesised in a box."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from ..base import PrivateEstimatorMixin, fit_context, without_private_text
+from ..exceptions import SiteError, SiteWarning
+from ..utils import as_labels
+from ..utils._compat import StrOptions, safe_indexing
+from ._local_average import LocalAverageRegressor
+from ._site import respond
+from ._swapping import BSTDAggregator
+
+FloatArray = NDArray[np.float64]
+
+#: Frames between warnings.warn and the user's call of predict.
+_USER_FRAME = 4
+
+
+class Answers(NamedTuple):
+    """What the sites answered: values of shape (n_queries, n_sites, n_outputs), and which sites these are."""
+
+    values: FloatArray
+    answered: NDArray[np.intp]
+
+
+class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
+    """Splitting rows by site, fitting the local models, asking them, and synthesising their answers.
+
+    Subclasses say what is predicted and what the parts are.
+    """
+
+    releases_state = False
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "n_jobs": [int, None],
+        "on_site_error": [StrOptions({"raise", "drop"})],
+        "random_state": ["random_state"],
+    }
+    n_jobs: int | None
+    on_site_error: str
+    random_state: Any
+
+    # What a subclass provides.
+
+    def _template(self, site: Any) -> Any:
+        """Return the unfitted model of one site; it will be cloned."""
+        raise NotImplementedError
+
+    def _templates(self) -> Iterable[Any]:
+        """Return one template of every kind that is used."""
+        raise NotImplementedError
+
+    def _make_perturber(self) -> Any:
+        raise NotImplementedError
+
+    def _make_aggregator(self) -> Any:
+        raise NotImplementedError
+
+    def _check_target(self, y: Any) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def _trainable(self, template: Any, y: NDArray[Any]) -> Any:
+        """Return the model for a site with these targets."""
+        return template
+
+    # Fitting.
+
+    @fit_context
+    def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
+        """Fit every site's model on its own rows, and prepare the platform.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows of all sites; a simulation, or a test, of what each site does at home.
+        y : array-like of shape (n_samples,)
+            What is to be predicted.
+        sites : array-like of shape (n_samples,), default=None
+            The site that holds each row: strings or integers. None: one site. Routed by scikit-learn's
+            metadata routing (``set_fit_request(sites=True)``).
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        TypeError, ValueError
+            X, y or sites are not as described, or a site's model cannot be fitted.
+        SiteError
+            With ``on_site_error="drop"``: no site's model could be fitted.
+        """
+        X = self._check_rows(X, reset=True)
+        y = self._check_target(y)
+        check_consistent_length(X, y)
+        names, rows = _rows_of_sites(sites, len(y))
+        self.query_perturber_ = self._fit_perturber(X)
+        self._fit_sites(X, y, names, rows)
+        self.aggregator_ = self._fit_aggregator(self.site_sizes_)
+        self._state_risks()
+        return self
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Any:
+        """Return rows as they can be split: a data frame as it came, anything else as an array."""
+        if not reset and self._takes_floats():
+            return validate_data(self, X, dtype=np.float64, reset=False, order="C")
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            if not reset and len(X) == 0:
+                raise ValueError("Found array with 0 sample(s): there is no query.")
+            return X
+        allow_nan = get_tags(self).input_tags.allow_nan
+        return validate_data(
+            self, X, dtype=None, ensure_all_finite="allow-nan" if allow_nan else True, reset=reset, order="C"
+        )
+
+    def _fit_perturber(self, X: Any) -> Any:
+        perturber = self._make_perturber()
+        return None if perturber is None else clone(perturber).fit(X)
+
+    def _fit_sites(self, X: Any, y: NDArray[Any], names: list[Any], rows: list[NDArray[np.intp]]) -> None:
+        seeds = self._seeds(len(names))
+        templates = [
+            _prepare(self._trainable(self._template(name), y[own]), len(y), seed)
+            for name, own, seed in zip(names, rows, seeds, strict=True)
+        ]
+        catch = self.on_site_error == "drop"
+        found = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_model)(template, safe_indexing(X, own), y[own], catch)
+            for template, own in zip(templates, rows, strict=True)
+        )
+        failed = {name: model for name, model in zip(names, found, strict=True) if isinstance(model, _Failure)}
+        _report(failed, catch, "fit", _USER_FRAME + 3)
+        kept = [j for j, name in enumerate(names) if name not in failed]
+        if not kept:
+            raise SiteError("no site's model could be fitted")
+        self.sites_ = [names[j] for j in kept]
+        self.estimators_ = {names[j]: found[j] for j in kept}
+        self.site_sizes_ = np.array([len(rows[j]) for j in kept], dtype=np.int64)
+
+    def _seeds(self, n_sites: int) -> list[int | None]:
+        """Return a seed per site, from `random_state`; None where there is none."""
+        if self.random_state is None:
+            return [None] * n_sites
+        draws = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_sites + 1)
+        self._aggregator_seed = int(draws[0])
+        return [int(draw) for draw in draws[1:]]
+
+    def _fit_aggregator(self, sizes: NDArray[np.int64]) -> Any:
+        """Return the aggregator for parties of these sizes; it learns nothing from answers."""
+        aggregator = clone(self._make_aggregator())
+        parameters = aggregator.get_params(deep=False)
+        if "party_sizes" in parameters and parameters["party_sizes"] is None:
+            aggregator.set_params(party_sizes=sizes)
+        if self.random_state is not None and "random_state" in parameters:
+            if parameters["random_state"] is None:
+                aggregator.set_params(random_state=self._aggregator_seed)
+        return aggregator.fit(np.zeros((1, len(sizes))))
+
+    def _state_risks(self) -> None:
+        parts = (self.query_perturber_, self.aggregator_)
+        self.disclosure_risk_ = tuple(
+            part.disclosure_risk_ for part in parts if hasattr(part, "disclosure_risk_")
+        )
+
+    # Asking.
+
+    def _perturb(self, X: Any) -> Any:
+        if self.query_perturber_ is None:
+            return X
+        return self.query_perturber_._perturb(X) if self._takes_floats() else self.query_perturber_.transform(X)
+
+    def _queries(self, X: Any) -> Any:
+        """Return checked queries as they leave the asker."""
+        check_is_fitted(self)
+        return self._perturb(self._check_rows(X, reset=False))
+
+    def _takes_floats(self) -> bool:
+        """Whether all that a query meets here takes a checked array of floats without looking again."""
+        models = list(self.estimators_.values())
+        perturber = self.query_perturber_
+        local = bool(models) and all(isinstance(model, LocalAverageRegressor) for model in models)
+        return local and (perturber is None or hasattr(perturber, "_perturb"))
+
+    def _ask_sites(self, X: Any) -> Answers:
+        classes = getattr(self, "classes_", None)
+        models = [self._model(name) for name in self.sites_]
+        checked = self._takes_floats()
+        if effective_n_jobs(self.n_jobs) == 1 or len(models) == 1:
+            found = [_ask_model(model, X, classes, checked) for model in models]
+        else:
+            tasks = (delayed(_ask_model)(model, X, classes, checked) for model in models)
+            found = Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks)
+        failed = {
+            name: answer for name, answer in zip(self.sites_, found, strict=True) if isinstance(answer, _Failure)
+        }
+        _report(failed, self.on_site_error == "drop", "answer", _USER_FRAME + 1)
+        answered = [j for j, answer in enumerate(found) if not isinstance(answer, _Failure)]
+        return self._stack([found[j] for j in answered], answered)
+
+    def _model(self, name: Any) -> Any:
+        if name not in self.estimators_:
+            raise SiteError(f"the model of site {name!r} is not here: use ask and combine")
+        return self.estimators_[name]
+
+    def _stack(self, answers: list[FloatArray], answered: list[int]) -> Answers:
+        """Return the answers side by side; NaN, for no support, only where the aggregator knows it."""
+        if not answers:
+            raise SiteError("no site answered")
+        values = np.stack(answers, axis=1)
+        if not get_tags(self.aggregator_).input_tags.allow_nan:
+            values = np.where(np.isnan(values), 0.0, values)
+        return Answers(values, np.array(answered))
+
+    def _synthesise(self, answers: Answers) -> FloatArray:
+        """Return the synthesis of the answers, of shape (n_queries, n_outputs)."""
+        aggregator = self.aggregator_
+        if len(answers.answered) < len(self.sites_):
+            aggregator = self._aggregator_of(answers.answered)
+        combine = getattr(aggregator, "_combine", aggregator.predict)
+        columns = [
+            combine(np.ascontiguousarray(answers.values[:, :, k])) for k in range(answers.values.shape[2])
+        ]
+        return np.column_stack(columns)
+
+    def _aggregator_of(self, answered: NDArray[np.intp]) -> Any:
+        """Return the aggregator as it is for the sites that answered alone."""
+        aggregator = clone(self.aggregator_)
+        sizes = aggregator.get_params(deep=False).get("party_sizes")
+        if sizes is not None:
+            aggregator.set_params(party_sizes=np.asarray(sizes)[answered])
+        return aggregator.fit(np.zeros((1, len(answered))))
+
+    @without_private_text
+    def site_responses(self, X: Any) -> FloatArray:
+        """Return what the sites answer to the perturbed queries.
+
+        These are what aggregator and consent gate protect; an operator of the platform does not see them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            Queries, before their perturbation.
+
+        Returns
+        -------
+        responses : ndarray of shape (n_queries, n_sites) or (n_queries, n_sites, n_classes)
+            In the order of ``sites_``, sites that failed left out.
+
+        Raises
+        ------
+        SiteError
+            A site failed, with ``on_site_error="raise"``, or none answered.
+        """
+        values = self._ask_sites(self._queries(X)).values
+        return values if values.shape[2] > 1 else values[:, :, 0]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        models = self.estimators_.values() if hasattr(self, "estimators_") else self._templates()
+        parts = [get_tags(model) for model in models]
+        tags.input_tags.allow_nan = all(part.input_tags.allow_nan for part in parts)
+        return tags
+
+
+class _Failure(NamedTuple):
+    """What became of a site that failed: the kind of its error; the text may repeat its rows."""
+
+    kind: str
+
+
+def _report(failed: Mapping[Any, _Failure], drop: bool, verb: str, stacklevel: int) -> None:
+    """Raise for the first site that failed, or warn that all of them are left out."""
+    if not failed:
+        return
+    listed = ", ".join(f"{name!r} ({failure.kind})" for name, failure in failed.items())
+    if not drop:
+        raise SiteError(f"site {listed} could not {verb}; on_site_error='drop' goes on without it")
+    warnings.warn(f"left out, could not {verb}: site {listed}", SiteWarning, stacklevel=stacklevel)
+
+
+def _rows_of_sites(sites: Any, n_rows: int) -> tuple[list[Any], list[NDArray[np.intp]]]:
+    """Return the names of the sites, sorted, and the numbers of their rows."""
+    if sites is None:
+        return [0], [np.arange(n_rows)]
+    labels = np.asarray(as_labels(sites))
+    if labels.shape != (n_rows,):
+        raise ValueError(f"sites must have shape ({n_rows},), one label per row of X, not {labels.shape}.")
+    if labels.dtype.kind == "O" and len({type(label) for label in labels.tolist()}) > 1:
+        raise TypeError("sites must hold labels of one type, strings or integers.")
+    labels = np.asarray(labels.tolist())
+    if labels.dtype.kind not in "iuUb":
+        raise TypeError("sites must hold strings or integers.")
+    names, codes = np.unique(labels, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    return names.tolist(), np.split(order, np.cumsum(np.bincount(codes))[:-1])
+
+
+def _prepare(template: Any, n_total: int, seed: int | None) -> Any:
+    """Return a copy that knows the number of all rows, where it wants it, and its seed."""
+    model = clone(template)
+    parameters = model.get_params(deep=True)
+    wanted: dict[str, Any] = {}
+    for name, value in parameters.items():
+        last = name.rsplit("__", 1)[-1]
+        if value is None and last == "refine_to":
+            wanted[name] = n_total
+        if value is None and last == "random_state" and seed is not None:
+            wanted[name] = seed
+    return model.set_params(**wanted)
+
+
+def _fit_model(model: Any, X: Any, y: NDArray[Any], catch: bool) -> Any:
+    try:
+        return model.fit(X, y)
+    except Exception as error:
+        if not catch:
+            raise
+        return _Failure(type(error).__name__)
+
+
+def _ask_model(
+    model: Any, X: Any, classes: NDArray[Any] | None, checked: bool
+) -> FloatArray | _Failure:
+    """Return a model's answers, of shape (n_queries, n_outputs), or how it failed."""
+    try:
+        return respond(model, X, classes, checked=checked)
+    except Exception as error:
+        return _Failure(type(error).__name__)
+
+
+def default_aggregator(aggregator: Any, **parameters: Any) -> Any:
+    """Return the aggregator that was passed, or bounded swapping."""
+    return BSTDAggregator(**parameters) if aggregator is None else aggregator
+
+
+def names_of(estimator: Any) -> Sequence[Any]:
+    """Return the templates of an estimator parameter: one, or those of a dict."""
+    return list(estimator.values()) if isinstance(estimator, Mapping) else [estimator]

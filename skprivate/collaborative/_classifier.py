@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Collaborative classification: the synthesis of every class's probabilities."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
+
+from ..base import without_private_text
+from ._base import default_aggregator, names_of
+from ._local_average import LocalAverageRegressor
+from ._transport import MessagesMixin
+
+FloatArray = NDArray[np.float64]
+
+
+class LocalAverageClassifier(ClassifierMixin, BaseEstimator):
+    """Class probabilities as local averages of the classes' indicators; the default local model."""
+
+    def __init__(self, refine_to: int | None = None) -> None:
+        self.refine_to = refine_to
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit one local average per class, on its indicator."""
+        self.classes_ = np.unique(y)
+        self.models_ = [
+            LocalAverageRegressor(refine_to=self.refine_to).fit(X, (y == label).astype(np.float64))
+            for label in self.classes_
+        ]
+        self.n_features_in_ = self.models_[0].n_features_in_
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the averages, made to sum to one."""
+        values = np.column_stack([model.predict(X) for model in self.models_])
+        return values / values.sum(axis=1, keepdims=True)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest classes."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class CollaborativeClassifier(ClassifierMixin, MessagesMixin):
+    """Classify together: every site's class probabilities, synthesised class by class.
+
+    Parameters
+    ----------
+    estimator : classifier or dict, default=None
+        The local model, cloned for every site; or ``{site: classifier}``. It must have ``predict_proba``; an
+        already fitted one inside scikit-learn's ``FrozenEstimator``. None: local averages of the classes'
+        indicators. A site whose rows are all of one class answers with that class.
+    query_perturber : transformer, default=None
+        As in `CollaborativeRegressor`.
+    aggregator : regressor, default=None
+        Takes the probabilities of one class, of shape (n_queries, n_sites). None: ``BSTDAggregator`` with
+        ``active_rule=None``: a probability of 0 is an answer, so every site counts.
+    n_jobs, on_site_error, random_state
+        As in `CollaborativeRegressor`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes of all sites together.
+    sites_, estimators_, site_sizes_, query_perturber_, aggregator_, disclosure_risk_
+        As in `CollaborativeRegressor`.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
+
+    See Also
+    --------
+    CollaborativeRegressor : The same for numbers.
+
+    Notes
+    -----
+    **Privacy.** As in `CollaborativeRegressor`: not differential privacy, and this object is not to be
+    published. Each class's answers are swapped on their own. With a `BSTDAggregator` an operator sees the
+    multiset of the answers to each class; answers that are rare (a site that never saw a class answers 0)
+    may name their owner.
+
+    References
+    ----------
+    Lin, Liu, Wang, Striking the Perfect Balance: Preserving Privacy While Boosting Utility in Collaborative
+    Medical Prediction Platforms, which names classification as future work.
+
+    Examples
+    --------
+    >>> from skprivate import CollaborativeClassifier
+    >>> from skprivate.datasets import make_parties
+    >>> X, y, sites = make_parties(3000, 12, random_state=0)
+    >>> platform = CollaborativeClassifier().fit(X, y > 0.3, sites=sites)
+    >>> platform.predict_proba(X[:2]).sum(axis=1)
+    array([1., 1.])
+    """
+
+    _parameter_constraints = {
+        **MessagesMixin._parameter_constraints,
+        "estimator": "no_validation",
+        "query_perturber": "no_validation",
+        "aggregator": "no_validation",
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        query_perturber: Any = None,
+        aggregator: Any = None,
+        *,
+        n_jobs: int | None = None,
+        on_site_error: str = "raise",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.query_perturber = query_perturber
+        self.aggregator = aggregator
+        self.n_jobs = n_jobs
+        self.on_site_error = on_site_error
+        self.random_state = random_state
+
+    def _template(self, site: Any) -> Any:
+        if self.estimator is None:
+            return LocalAverageClassifier()
+        if not isinstance(self.estimator, Mapping):
+            return self.estimator
+        if site not in self.estimator:
+            raise ValueError(f"estimator has no classifier for site {site!r}.")
+        return self.estimator[site]
+
+    def _templates(self) -> Iterable[Any]:
+        return [LocalAverageRegressor()] if self.estimator is None else names_of(self.estimator)
+
+    def _make_perturber(self) -> Any:
+        return self.query_perturber
+
+    def _make_aggregator(self) -> Any:
+        return default_aggregator(self.aggregator, active_rule=None)
+
+    def _check_target(self, y: Any) -> NDArray[Any]:
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        return y
+
+    def _trainable(self, template: Any, y: NDArray[Any]) -> Any:
+        one_class = len(np.unique(y)) == 1
+        return DummyClassifier(strategy="prior") if one_class else template
+
+    @without_private_text
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the synthesised probabilities of every class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_queries, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_queries, n_classes)
+            In the order of ``classes_``. All equal where no site supports any class.
+
+        Raises
+        ------
+        SiteError
+            A site failed, with ``on_site_error="raise"``, or none answered.
+        """
+        return _normalise(self._synthesise(self._ask_sites(self._queries(X))))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of every query.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_queries, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_queries,)
+        """
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def _decide(self, synthesis: FloatArray) -> NDArray[Any]:
+        return _normalise(synthesis)
+
+
+def _normalise(synthesis: FloatArray) -> FloatArray:
+    """Return rows that sum to one; uniform where there is nothing to normalise."""
+    values = np.maximum(synthesis, 0.0)
+    total = values.sum(axis=1, keepdims=True)
+    return np.where(total > 0, values / np.where(total > 0, total, 1.0), 1.0 / values.shape[1])

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Answers that open only when every party has consented to this very query."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import ConsentError
+from ._keys import SiteKey
+from ._primitives import KEY_BYTES, REFUSED, SEAL_BYTES, expand, framed, seal, unseal
+from ._roster import Roster, check_query_id
+
+_PIECE_BYTES = KEY_BYTES + SEAL_BYTES
+_VALUE_BYTES = 8
+
+
+class ConsentBox(Roster):
+    """An all-parties consent gate: sealed answers that open when every member consents, and only then.
+
+    What it costs first: **one party offline stops every prediction**. And it is a gate, not a computation on
+    hidden values: **whoever runs the opened box sees the values**. Where only the sum of the answers is
+    needed, `MaskedSum` opens nothing.
+
+    For one query each member calls `seal` on its answers, then `consent` on the sealed answers of all; the
+    opener calls `open`. Every column is sealed under a key of its own that exists nowhere until all consents
+    are there: the site draws 32 fresh random bytes for each member, the key is derived from their XOR, and
+    each member gets its piece encrypted. A member's consent hands its pieces of this query's columns to
+    the opener. There is no dealer, and all but one of the pieces say nothing about the key.
+
+    This is not the same as a key that is cut into shares once. Such shares, shown for one query, open
+    every other; here a consent opens one query and one set of sealed columns, and a member gives no second
+    one under the same query id.
+
+    Parameters
+    ----------
+    members : mapping of str to bytes
+        The public key of every site (`SiteKey.public`) by its name; the names' order is the order of the
+        opened columns.
+    opener : bytes of length 32
+        The public key of who opens. Consents are encrypted to it, so that any transport may carry them.
+
+    Attributes
+    ----------
+    members : tuple of str
+        The names.
+    fingerprint : str
+        Digest of the roster. Members compare it over a channel that they trust: who could exchange public
+        keys unseen could consent for others.
+
+    Raises
+    ------
+    TypeError, ValueError
+        No member; a name that is not a string; a key that is not 32 bytes, or is there twice.
+
+    See Also
+    --------
+    MaskedSum : Sums without an opened answer.
+    SiteKey : The key of a member or of the opener.
+
+    Notes
+    -----
+    **Privacy.** Not differential privacy. Without the consent of every member the columns stay sealed by
+    AES-256-GCM, whoever else works together; the number of queries shows in a message's length. With
+    all consents the opener sees every value. A site that seals wrong values, or members who tell what was
+    opened, are not prevented. A message that is missing, altered, replayed, of another query, site or roster
+    is refused, and then nothing opens. Query ids must be fresh (`new_query_id`).
+
+    References
+    ----------
+    .. [1] X. Lin, Y. Liu, Y. Wang, "Striking the Perfect Balance: Preserving Privacy While Boosting Utility
+       in Collaborative Medical Prediction Platforms", section 3.
+
+    Examples
+    --------
+    >>> from skprivate.collaborative import ConsentBox
+    >>> box, keys, opener = ConsentBox.simulate(["north", "south"])
+    >>> query = box.new_query_id()
+    >>> answers = {"north": [1.0, 2.0], "south": [3.0, 4.0]}
+    >>> sealed = {name: box.seal(name, keys[name], query, answers[name]) for name in keys}
+    >>> consents = {name: box.consent(name, keys[name], query, sealed) for name in keys}
+    >>> box.open(opener, query, sealed, consents)
+    array([[1., 3.],
+           [2., 4.]])
+    >>> del consents["south"]
+    >>> box.open(opener, query, sealed, consents)
+    Traceback (most recent call last):
+    skprivate.exceptions.ConsentError: Nothing was opened: exactly one message, ...
+    """
+
+    _protocol = b"skprivate consent 1"
+
+    def __init__(self, members: Mapping[str, bytes], opener: bytes) -> None:
+        super().__init__(members, opener)
+
+    def seal(self, name: str, key: SiteKey, query_id: bytes, values: ArrayLike) -> bytes:
+        """Seal a member's answers to one query, or to one batch of queries.
+
+        Parameters
+        ----------
+        name : str
+            The member.
+        key : SiteKey
+            The member's key.
+        query_id : bytes of length 16
+        values : array-like of shape (n_queries,)
+            Any floats, in any unit; NaN is carried too.
+
+        Returns
+        -------
+        sealed : bytes
+            8 bytes per query, 60 per member and 28 more; for everybody to read.
+
+        Raises
+        ------
+        ConsentError
+            Not a member's name and key, not a query id, or a member's public key that cannot be used.
+        TypeError, ValueError
+            The values are not a one-dimensional array of real numbers.
+        """
+        check_query_id(query_id)
+        self._check_member(name, key)
+        content = _as_column(values).astype("<f8").tobytes()
+        pieces = [os.urandom(KEY_BYTES) for _ in self._order]
+        parts = [
+            seal(
+                self._link(key, self._members[peer], b"piece", query_id),
+                piece,
+                *self._context(b"piece", query_id, name, peer),
+            )
+            for peer, piece in zip(self._order, pieces, strict=True)
+        ]
+        column = seal(
+            self._column_key(pieces, query_id, name), content, *self._context(b"column", query_id, name)
+        )
+        return b"".join([*parts, column])
+
+    def consent(self, name: str, key: SiteKey, query_id: bytes, sealed: Mapping[str, bytes]) -> bytes:
+        """Consent, as one member, to the opening of these sealed columns under this query id.
+
+        The same columns may be consented to again, for a message that was lost; others under the same id not.
+
+        Parameters
+        ----------
+        name : str
+            The member that consents.
+        key : SiteKey
+            The member's key.
+        query_id : bytes of length 16
+        sealed : mapping of str to bytes
+            What every member's `seal` returned.
+
+        Returns
+        -------
+        consent : bytes
+            Encrypted to the opener.
+
+        Raises
+        ------
+        ConsentError
+            A column is missing, altered, of another query or roster, or of another length than the
+            rest; or other columns were consented to under this query id before.
+        """
+        check_query_id(query_id)
+        self._check_member(name, key)
+        columns, sealed_digest = self._check_sealed(sealed)
+        place = self._order.index(name) * _PIECE_BYTES
+        pieces = [
+            unseal(
+                self._link(key, self._members[sender], b"piece", query_id),
+                column[place : place + _PIECE_BYTES],
+                *self._context(b"piece", query_id, sender, name),
+            )
+            for sender, column in zip(self._order, columns, strict=True)
+        ]
+        # Last, so that no garbage can use up a query id.
+        if not key.remember(framed(b"consent", self._digest, query_id), sealed_digest):
+            raise ConsentError("this member consented to other columns under the same query id.")
+        return seal(
+            self._link(key, self._receiver, b"consent", query_id),
+            b"".join(pieces),
+            *self._context(b"consent", query_id, name),
+            sealed_digest,
+        )
+
+    def open(
+        self, opener_key: SiteKey, query_id: bytes, sealed: Mapping[str, bytes], consents: Mapping[str, bytes]
+    ) -> NDArray[np.float64]:
+        """Open the columns of one query with the consents of all members.
+
+        Parameters
+        ----------
+        opener_key : SiteKey
+            The key that the roster names as the opener's.
+        query_id : bytes of length 16
+        sealed : mapping of str to bytes
+            What every member's `seal` returned.
+        consents : mapping of str to bytes
+            What every member's `consent` returned.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries, n_members)
+            Columns in the order of `members`, bit for bit as they were sealed.
+
+        Raises
+        ------
+        ConsentError
+            Anything is missing, altered, replayed or of another query, site or roster; nothing opens then.
+        """
+        check_query_id(query_id)
+        self._check_receiver(opener_key)
+        columns, sealed_digest = self._check_sealed(sealed)
+        given = [
+            self._pieces_of(member, opener_key, query_id, message, sealed_digest)
+            for member, message in zip(self._order, self._complete(consents), strict=True)
+        ]
+        head = len(self._order) * _PIECE_BYTES
+        opened = {}
+        for place, (name, column) in enumerate(zip(self._order, columns, strict=True)):
+            column_key = self._column_key([pieces[place] for pieces in given], query_id, name)
+            content = unseal(column_key, column[head:], *self._context(b"column", query_id, name))
+            opened[name] = np.frombuffer(content, dtype="<f8")
+        return np.column_stack([opened[name] for name in self._members]).astype(np.float64, copy=False)
+
+    def _pieces_of(
+        self, member: str, opener_key: SiteKey, query_id: bytes, message: bytes, sealed_digest: bytes
+    ) -> list[bytes]:
+        """Return the pieces that one member's consent holds, one per column."""
+        content = unseal(
+            self._link(opener_key, self._members[member], b"consent", query_id),
+            message,
+            *self._context(b"consent", query_id, member),
+            sealed_digest,
+        )
+        if len(content) != len(self._order) * KEY_BYTES:
+            raise ConsentError(REFUSED)
+        return [content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)]
+
+    def _column_key(self, pieces: Iterable[bytes], query_id: bytes, name: str) -> bytes:
+        """Return the key of one column: without any one piece it is as good as any 32 bytes."""
+        whole = 0
+        for piece in pieces:
+            whole ^= int.from_bytes(piece, "big")
+        return expand(whole.to_bytes(KEY_BYTES, "big"), b"column", self._digest, query_id, name.encode())
+
+    def _check_sealed(self, sealed: Mapping[str, bytes]) -> tuple[list[bytes], bytes]:
+        """Return the columns sorted by name, and the digest of them all; refuse what cannot be opened."""
+        columns = self._complete(sealed)
+        lengths = {len(column) for column in columns}
+        rest = lengths.pop() - len(self._order) * _PIECE_BYTES - SEAL_BYTES
+        if lengths or rest < 0 or rest % _VALUE_BYTES:
+            raise ConsentError("Nothing was opened: the sealed columns are damaged or of unequal lengths.")
+        # Of digests: each column is hashed where it lies, not joined into one long copy.
+        return columns, hashlib.sha256(b"".join(hashlib.sha256(c).digest() for c in columns)).digest()
+
+
+def _as_column(values: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > _VALUE_BYTES:
+        raise TypeError("values must be real numbers of at most 64 bits.")
+    if array.ndim != 1:
+        raise ValueError("values must be one-dimensional: one answer per query.")
+    return array.astype(np.float64, copy=False)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Collaborative regression with any local model, any query perturber and any aggregator."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_array, column_or_1d
+
+from ..base import without_private_text
+from ._base import default_aggregator, names_of
+from ._local_average import LocalAverageRegressor
+from ._transport import MessagesMixin
+
+FloatArray = NDArray[np.float64]
+
+
+class RegressionMixin(RegressorMixin, MessagesMixin):
+    """One number per query: target, prediction, and what an operator observes."""
+
+    def _check_target(self, y: Any) -> FloatArray:
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y")
+        return np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+
+    @without_private_text
+    def predict(self, X: Any) -> FloatArray:
+        """Predict: perturb the queries, ask every site, synthesise the answers.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_queries, n_features)
+            As the asker has them.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_queries,)
+            Those of a batch are those of its rows.
+
+        Raises
+        ------
+        SiteError
+            A site failed, with ``on_site_error="raise"``, or none answered.
+        """
+        return self._decide(self._synthesise(self._ask_sites(self._queries(X))))
+
+    @without_private_text
+    def observe(self, X: Any) -> FloatArray:
+        """Return what the platform's operator sees of the sites' answers: the aggregator's released values.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_queries, n_features)
+            Queries, before their perturbation.
+
+        Returns
+        -------
+        released : ndarray of shape (n_queries, n_sites)
+            In the aggregator's units (`BSTDAggregator.transform`).
+
+        Raises
+        ------
+        TypeError
+            The aggregator opens no answer.
+        """
+        if not hasattr(self.aggregator_, "transform"):
+            raise TypeError(f"{type(self.aggregator_).__name__} opens no answer: there is nothing to observe.")
+        answers = self._ask_sites(self._queries(X))
+        aggregator = self._aggregator_of(answers.answered)
+        return aggregator.transform(answers.values[:, :, 0])
+
+    def _decide(self, synthesis: FloatArray) -> FloatArray:
+        return synthesis[:, 0]
+
+
+class CollaborativeRegressor(RegressionMixin):
+    """Predict together: every site keeps its rows and its own model, the asker's query leaves coarsened.
+
+    A query is perturbed, answered by every site with its own model, and the answers are synthesised by an
+    aggregator that hides whose answer is whose, or never opens one.
+
+    Parameters
+    ----------
+    estimator : regressor or dict, default=None
+        The local model, cloned for every site; or ``{site: regressor}``, each of its own kind. Any
+        scikit-learn regressor; an already fitted one inside scikit-learn's ``FrozenEstimator``. None: a
+        `LocalAverageRegressor`. Where a parameter ``refine_to`` is None it becomes the number of all rows,
+        and where a ``random_state`` is None it is drawn from `random_state`, if that is set.
+    query_perturber : transformer, default=None
+        Applied to queries, never to training rows; `TQMATransformer`, say. None: queries leave as they are.
+    aggregator : regressor, default=None
+        Takes answers of shape (n_queries, n_sites). None: ``BSTDAggregator()``. Where its ``party_sizes`` are
+        None they become the sites' numbers of rows.
+    n_jobs : int, default=None
+        Sites fitted at once (joblib), and asked at once, in threads.
+    on_site_error : {"raise", "drop"}, default="raise"
+        What happens when a site's model fails: a `SiteError` that names the site, or a `SiteWarning` and a
+        synthesis of the others, weighted as if the site did not exist.
+    random_state : int, RandomState or None, default=None
+        Seed of local models and aggregator where they have none. With a seed the swap of answers can be
+        undone by who knows it: for simulations.
+
+    Attributes
+    ----------
+    sites_ : list
+        Names of the sites, sorted.
+    estimators_ : dict
+        ``{site: fitted model}``. Stays where the rows are.
+    site_sizes_ : ndarray of shape (n_sites,)
+        Rows per site.
+    query_perturber_, aggregator_ : estimators
+        Fitted; the perturber is None if there is none.
+    disclosure_risk_ : tuple of DisclosureRisk
+        What perturber and aggregator protect against, and what not.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X had string names.
+
+    See Also
+    --------
+    CollaborativeLARRegressor : The same with the paper's parts, as one estimator with a depth.
+    CollaborativeSite : A site elsewhere, which answers messages.
+    SecureSumAggregator : Opens no answer at all; recommended where answers need not be shown.
+    ConsentBox : Opens answers only if every party consents.
+
+    Notes
+    -----
+    **Privacy.** This is not differential privacy, there is no epsilon: ``disclosure_risk_`` states one attack
+    and one bound per part. Never publish this object: it holds the models of all sites, and local averages
+    hold rows. Protected are the asker's quasi-identifiers against linkage, and a site's answers against who
+    would copy its model. Not protected: the synthesis itself (membership in the training rows can be inferred
+    from predictions), the sites' sizes, features that are not perturbed, and anything against a party that
+    runs all of this in one process.
+
+    ``fit`` on the rows of all sites is a simulation. In production each site fits at home and
+    `from_sites`, `ask` and `combine` carry queries and answers as bytes.
+
+    References
+    ----------
+    Lin, Liu, Wang, Striking the Perfect Balance: Preserving Privacy While Boosting Utility in Collaborative
+    Medical Prediction Platforms.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from skprivate import CollaborativeRegressor, TQMATransformer
+    >>> from skprivate.datasets import make_parties
+    >>> X, y, sites = make_parties(3000, 12, random_state=0)
+    >>> platform = CollaborativeRegressor(KNeighborsRegressor(10), TQMATransformer(bounds=(0, 1)))
+    >>> platform.fit(X, y, sites=sites).predict(X[:2]).shape
+    (2,)
+    """
+
+    _parameter_constraints = {
+        **MessagesMixin._parameter_constraints,
+        "estimator": "no_validation",
+        "query_perturber": "no_validation",
+        "aggregator": "no_validation",
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        query_perturber: Any = None,
+        aggregator: Any = None,
+        *,
+        n_jobs: int | None = None,
+        on_site_error: str = "raise",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.query_perturber = query_perturber
+        self.aggregator = aggregator
+        self.n_jobs = n_jobs
+        self.on_site_error = on_site_error
+        self.random_state = random_state
+
+    def _template(self, site: Any) -> Any:
+        if self.estimator is None:
+            return LocalAverageRegressor()
+        if not isinstance(self.estimator, Mapping):
+            return self.estimator
+        if site not in self.estimator:
+            raise ValueError(f"estimator has no regressor for site {site!r}.")
+        return self.estimator[site]
+
+    def _templates(self) -> Iterable[Any]:
+        return [LocalAverageRegressor()] if self.estimator is None else names_of(self.estimator)
+
+    def _make_perturber(self) -> Any:
+        return self.query_perturber
+
+    def _make_aggregator(self) -> Any:
+        return default_aggregator(self.aggregator)

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The synthesis of the parties' responses from masked sums, as an estimator."""
+
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from ..accounting import DisclosureRisk
+from ..base import fit_context, without_private_text
+from ..utils._compat import StrOptions
+from ._activity import (
+    aggregator_tags,
+    check_party_sizes,
+    relative_sizes,
+    shares,
+    validate_responses,
+)
+from ._masked_sum import MaskedSum, warn_few_parties
+
+FloatArray = NDArray[np.float64]
+
+# Keys remember every query id; after so many queries they are made anew, and the memory with them.
+_QUERIES_PER_SESSION = 1000
+# Frames from the warning to the user's call of fit: see base.
+_USER_FRAME = 5
+
+
+class SecureSumAggregator(RegressorMixin, BaseEstimator):
+    """Combine the parties' responses to a query into one prediction, from sums that open no response.
+
+    The prediction is the mean of the active parties' responses, weighted by party sizes. It is the one that
+    `BSTDAggregator` makes with the same ``active_rule``, to 1e-9 of the size of the values, but no response
+    is ever opened, swapped or not: every party decides on its own response whether it is active, and the
+    platform adds masked numbers (`MaskedSum`). Recommended where responses need not be shown; there is no
+    ``transform``. A party that drops out stops the prediction.
+
+    An estimator runs all parties and the platform in one process, with fresh keys. For parties in
+    places of their own use `MaskedSum`.
+
+    Parameters
+    ----------
+    party_sizes : array-like of shape (n_parties,), default=None
+        Positive weights n_j, usually the numbers of rows; None means equal parties of one row.
+    active_rule : {"box", "support"} or None, default="box"
+        Whose responses count. "box": those of magnitude at least 1 / n, with n the sum of party sizes, which
+        depends on the unit of y. "support": those that are not NaN. None: all.
+
+    Attributes
+    ----------
+    party_sizes_ : ndarray of shape (n_parties,)
+        The sizes in use.
+    disclosure_risk_ : DisclosureRisk
+        What the platform can learn.
+    n_features_in_ : int
+        Number of parties.
+    feature_names_in_ : ndarray of shape (n_parties,)
+        Names of the columns, where X had string names.
+
+    Warns
+    -----
+    DisclosureWarning
+        There are fewer than three parties: the sum hides nothing from them.
+
+    See Also
+    --------
+    MaskedSum : The protocol, for sites in places of their own.
+    BSTDAggregator : Opens the responses, swapped.
+
+    Notes
+    -----
+    **Privacy.** Not differential privacy. Assumed is what `MaskedSum` assumes; then the platform and up to
+    m - 2 of the m parties learn only two sums per query over the others, of n_j f_j and of n_j over the
+    active parties. Where one party only is active the sum is its response; ``active_rule=None`` keeps
+    everybody in the sum. The prediction itself is not protected: who may ask many queries learns the
+    platform's function, and may infer who is in the data; noise on the released sum is the remedy.
+    Keys are made by ``fit``, are in no repr and no pickle, and are made anew after unpickling.
+
+    References
+    ----------
+    .. [1] X. Lin, Y. Liu, Y. Wang, "Striking the Perfect Balance: Preserving Privacy While Boosting Utility
+       in Collaborative Medical Prediction Platforms", eq. (11).
+    .. [2] K. Bonawitz et al., "Practical Secure Aggregation for Privacy-Preserving Machine Learning", CCS
+       2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import SecureSumAggregator
+    >>> responses = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, 6.0]])
+    >>> aggregator = SecureSumAggregator(party_sizes=[100, 100, 200]).fit(responses)
+    >>> aggregator.predict(responses)
+    array([2.75, 5.  ])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "party_sizes": ["array-like", None],
+        "active_rule": [StrOptions({"box", "support"}), None],
+    }
+
+    def __init__(self, *, party_sizes: ArrayLike | None = None, active_rule: str | None = "box") -> None:
+        self.party_sizes = party_sizes
+        self.active_rule = active_rule
+
+    @fit_context
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check the responses and make keys; nothing is learnt from values.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_parties)
+            The parties' responses. NaN, for a party without an answer, only with the rule "support".
+        y : array-like of shape (n_queries,), default=None
+            Checked where given, and not used.
+
+        Returns
+        -------
+        self : SecureSumAggregator
+
+        Raises
+        ------
+        TypeError, ValueError
+            X, y or the party sizes are not as described.
+        ImportError
+            ``cryptography`` is not installed.
+        """
+        n_parties = validate_responses(self, X, y, reset=True).shape[1]
+        self.party_sizes_ = check_party_sizes(self.party_sizes, n_parties)
+        warn_few_parties(n_parties, stacklevel=_USER_FRAME)
+        self._session = _Session(n_parties)
+        self.disclosure_risk_ = _risk(n_parties)
+        return self
+
+    @without_private_text
+    def predict(self, X: Any) -> FloatArray:
+        """Return the synthesis of responses, from masked sums.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_parties)
+            As in `fit`.
+
+        Returns
+        -------
+        y_pred : ndarray of shape (n_queries,)
+            In the units of the responses; 0 where no party is active.
+
+        Raises
+        ------
+        ValueError
+            X is not as described, or a response times its party's size is not below 2^100.
+        """
+        check_is_fitted(self)
+        return self._combine(validate_responses(self, X, reset=False))
+
+    def _combine(self, values: FloatArray) -> FloatArray:
+        """`predict` without validation: `values` is a float64 array of shape (n_queries, n_parties)."""
+        sizes, n_rows = relative_sizes(self.party_sizes_), float(self.party_sizes_.sum())
+        weighted, active = shares(values, sizes, self.active_rule, total=n_rows)
+        total, size = self._open_session().add(weighted, active * sizes)
+        return np.divide(total, size, out=np.zeros(len(total)), where=size > 0)
+
+    def _open_session(self) -> "_Session":
+        session: _Session | None = getattr(self, "_session", None)
+        if session is None or session.used >= _QUERIES_PER_SESSION:
+            self._session = session = _Session(len(self.party_sizes_))
+        return session
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        # Keys stay in their process; the copy makes its own.
+        state.pop("_session", None)
+        return state
+
+    def __sklearn_tags__(self) -> Tags:
+        return aggregator_tags(super().__sklearn_tags__(), self.active_rule)
+
+
+class _Session:
+    """All parties and the platform, with their keys, in one process."""
+
+    __slots__ = ("_keys", "_platform_key", "_sum", "used")
+
+    def __init__(self, n_parties: int) -> None:
+        names = [f"party {index}" for index in range(n_parties)]
+        self._sum, self._keys, self._platform_key = MaskedSum.simulate(names)
+        self.used = 0
+
+    def add(self, values: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Run the protocol once over columns of shape (n_queries, n_parties); return both sums."""
+        self.used += 1
+        query_id = self._sum.new_query_id()
+        messages = {
+            name: self._sum.mask(name, key, query_id, values[:, party], sizes[:, party])
+            for party, (name, key) in enumerate(self._keys.items())
+        }
+        return self._sum.open(self._platform_key, query_id, messages)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a session holds keys and cannot be pickled or copied")
+
+
+def _risk(n_parties: int) -> DisclosureRisk:
+    """What holds for a sum over so many parties; with one, nothing does."""
+    colluding = max(n_parties - 2, 0)
+    return DisclosureRisk(
+        protection=f"secure sum over {n_parties} {'party' if n_parties == 1 else 'parties'}",
+        attack=f"the platform, with up to {colluding} of the parties, reads the messages of one query",
+        metric="single responses read from messages",
+        bound={"each other party": 0.0 if n_parties > 1 else 100.0},
+        assumption=(
+            "all follow the protocol; public keys are authentic; X25519, HKDF-SHA256 and AES-256 hold; "
+            "at least two of the parties that do not collude are active in the query"
+        ),
+        unprotected=(
+            "the two sums of a query, and so the prediction: membership may be inferred from it",
+            "how many parties are active, or which, and the response of one that is active alone",
+            "the last party, where all others collude",
+            *(("each party's response from the other",) if n_parties == 2 else ()),
+            "anything, from who runs the process: all keys are in it",
+        ),
+    )

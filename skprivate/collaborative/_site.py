@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One site of a collaboration: a fitted model that stays where its rows are, and answers queries."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from ..utils import check_int
+from ._local_average import LocalAverageRegressor
+from ._messages import Answer, Query, SiteCard
+
+FloatArray = NDArray[np.float64]
+
+
+class CollaborativeSite:
+    """A site that answers queries with its own model.
+
+    The model and its rows stay here; only answers leave. The asker's query reaches it perturbed, if the
+    platform has a query perturber.
+
+    Parameters
+    ----------
+    name : str
+        Name of the site, the same at all parties.
+    estimator : regressor or classifier
+        Fitted, of any kind.
+    n_samples : int
+        Number of rows that it was fitted on: the weight of its answers. It is told to the platform.
+    classes : array-like, default=None
+        For a classifier: all classes of the collaboration, in the order of the answers' columns. None: those
+        of the estimator.
+
+    Attributes
+    ----------
+    name, estimator, n_samples, classes
+        As passed.
+
+    See Also
+    --------
+    CollaborativeRegressor.from_sites : The platform that asks sites.
+    ConsentBox : Seals answers until every party has consented.
+
+    Notes
+    -----
+    **Privacy.** This is not differential privacy. Never publish this object: it holds the model, and a local
+    average holds the rows. An answer is exact; behind a `BSTDAggregator` its owner is hidden, under a
+    `SecureSumAggregator` it is never opened. Messages carry a checksum against accidents; who must resist
+    forgers seals them (`ConsentBox`, or an authenticated transport).
+
+    Examples
+    --------
+    >>> from skprivate.collaborative import CollaborativeRegressor, CollaborativeSite, LocalAverageRegressor
+    >>> from skprivate.datasets import make_parties
+    >>> X, y, sites = make_parties(1200, 12, random_state=0)
+    >>> models = [LocalAverageRegressor(refine_to=1200).fit(X[sites == j], y[sites == j]) for j in range(12)]
+    >>> hospitals = [CollaborativeSite(f"h{j}", model, (sites == j).sum()) for j, model in enumerate(models)]
+    >>> platform = CollaborativeRegressor.from_sites([site.announce() for site in hospitals])
+    >>> query = platform.ask(X[:2])
+    >>> platform.combine(*(site.answer(query) for site in hospitals), query=query).shape
+    (2,)
+    """
+
+    def __init__(self, name: str, estimator: Any, n_samples: int, classes: Any = None) -> None:
+        check_is_fitted(estimator)
+        self.name = str(name)
+        self.estimator = estimator
+        self.n_samples = check_int(n_samples, "n_samples", least=1)
+        self.classes = getattr(estimator, "classes_", None) if classes is None else np.asarray(classes)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {type(self.estimator).__name__}, {self.n_samples} rows)"
+
+    def announce(self) -> bytes:
+        """Return what the platform needs to know of this site: name, number of rows and of features."""
+        classes = None if self.classes is None else tuple(self.classes.tolist())
+        return SiteCard(self.name, self.n_samples, int(self.estimator.n_features_in_), classes).to_bytes()
+
+    def respond(self, X: Any) -> FloatArray:
+        """Return the model's answers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            As the model takes them.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries, 1) or (n_queries, n_classes)
+            NaN where a local average has no row within its kernel's support.
+
+        Raises
+        ------
+        ValueError
+            The model answered with another shape, or with values that are not finite.
+        """
+        return respond(self.estimator, X, self.classes)
+
+    def answer(self, query: bytes) -> bytes:
+        """Answer a query message.
+
+        Parameters
+        ----------
+        query : bytes
+            From the platform's ``ask``.
+
+        Returns
+        -------
+        answer : bytes
+            For the platform's ``combine``.
+
+        Raises
+        ------
+        ConsentError
+            The message is not a query, or damaged.
+        """
+        asked = Query.from_bytes(query)
+        return Answer(asked.query_id, self.name, self.n_samples, self.respond(asked.rows())).to_bytes()
+
+
+def respond(
+    model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked: bool = False
+) -> FloatArray:
+    """Return a model's checked answers, one column per output; NaN where it has no support.
+
+    With ``checked``, X is an array of finite floats with the right number of columns.
+    """
+    if isinstance(model, LocalAverageRegressor):
+        values, support = model._respond(X) if checked else model.responses(X)
+        return np.where(support, values, np.nan)[:, None]
+    if is_classifier(model):
+        return _probabilities(model, X, classes)
+    values = np.asarray(model.predict(X), dtype=np.float64)
+    _check(values, (len(X),))
+    return values[:, None]
+
+
+def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArray:
+    """Return probabilities of all classes of the collaboration; 0 for a class that the site never saw."""
+    found = np.asarray(model.predict_proba(X), dtype=np.float64)
+    own = model.classes_
+    _check(found, (len(X), len(own)))
+    if classes is None:
+        return found
+    values = np.zeros((len(found), len(classes)))
+    values[:, np.searchsorted(classes, own)] = found
+    return values
+
+
+def _check(values: FloatArray, shape: tuple[int, ...]) -> None:
+    if values.shape != shape:
+        raise ValueError("the model answered with another number of values than it was asked for")
+    if not np.isfinite(values).all():
+        raise ValueError("the model answered with values that are not finite")

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The platform as messages: a query leaves as bytes, answers come back as bytes, by any transport."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import without_private_text
+from ..exceptions import ConsentError
+from ._base import _USER_FRAME, Answers, BaseCollaborative, _Failure, _report
+from ._messages import Answer, Query, SiteCard, new_query_id
+from ._site import CollaborativeSite
+
+
+class MessagesMixin(BaseCollaborative):
+    """Building a platform from sites, asking them and combining their answers."""
+
+    @classmethod
+    def from_sites(cls, sites: Any, **parameters: Any) -> Self:
+        """Build a platform from sites that have fitted their models themselves.
+
+        Parameters
+        ----------
+        sites : list of CollaborativeSite or bytes
+            Sites in this process, or announcements of sites elsewhere (``site.announce()``), which only
+            `ask` and `combine` reach.
+        **parameters
+            Of the estimator. A query perturber that names columns, or learns from rows, must be fitted.
+
+        Returns
+        -------
+        platform : estimator
+            Ready to predict; nothing is fitted but the query perturber, if it was not.
+
+        Raises
+        ------
+        TypeError, ValueError
+            No site, two sites of one name, or sites that differ in features or classes.
+        ConsentError
+            An announcement is damaged.
+        """
+        platform = cls(**parameters)
+        platform._join([_card(site) for site in sites])
+        platform.estimators_ = {
+            site.name: site.estimator for site in sites if isinstance(site, CollaborativeSite)
+        }
+        platform._seeds(0)
+        platform.query_perturber_ = platform._ready_perturber()
+        platform.aggregator_ = platform._fit_aggregator(platform.site_sizes_)
+        platform._state_risks()
+        return platform
+
+    def _join(self, cards: list[SiteCard]) -> None:
+        names = [card.site for card in cards]
+        if not cards or len(set(names)) < len(names):
+            raise ValueError("sites must be at least one, and each must have its own name.")
+        if len({(card.n_features, card.classes) for card in cards}) > 1:
+            raise ValueError("all sites must have the same number of features and the same classes.")
+        self.sites_ = names
+        self.site_sizes_ = np.array([card.n_samples for card in cards], dtype=np.int64)
+        self.n_features_in_ = cards[0].n_features
+        if cards[0].classes is not None:
+            self.classes_: NDArray[Any] = np.asarray(cards[0].classes)
+
+    def _ready_perturber(self) -> Any:
+        """Return the perturber as it is if fitted; else fit it on a row that says nothing."""
+        perturber = self._make_perturber()
+        if perturber is None:
+            return None
+        if getattr(perturber, "n_features_in_", None) is not None:
+            return perturber
+        if getattr(perturber, "bounds", ()) is None:
+            raise ValueError("a query perturber needs declared bounds here: the platform has no rows.")
+        return self._fit_perturber(np.zeros((1, self.n_features_in_)))
+
+    def site(self, name: Any) -> CollaborativeSite:
+        """Return one site of this process, which answers messages.
+
+        Parameters
+        ----------
+        name : label
+            Among ``sites_``.
+
+        Returns
+        -------
+        site : CollaborativeSite
+            Its name is the label as a string.
+        """
+        check_is_fitted(self)
+        if name not in self.sites_:
+            raise ValueError(f"there is no site {name!r}.")
+        size = int(self.site_sizes_[self.sites_.index(name)])
+        return CollaborativeSite(str(name), self._model(name), size, getattr(self, "classes_", None))
+
+    @without_private_text
+    def ask(self, X: Any) -> bytes:
+        """Return perturbed queries as a message; run it where the queries are, before anything leaves.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_queries, n_features)
+
+        Returns
+        -------
+        query : bytes
+            The same message for every site; it carries a fresh random id and no unperturbed value of a
+            quasi-identifier.
+        """
+        rows = self._queries(X)
+        names = tuple(map(str, rows.columns)) if hasattr(rows, "columns") else None
+        names = names or tuple(map(str, getattr(self, "feature_names_in_", ()))) or None
+        table = np.asarray(rows)
+        if table.dtype.kind in "iufb":
+            table = table.astype(np.float64)
+        return Query(new_query_id(), table, names).to_bytes()
+
+    def combine(self, *answers: bytes, query: bytes | None = None) -> NDArray[Any]:
+        """Return the predictions from the sites' answers to one query.
+
+        Parameters
+        ----------
+        *answers : bytes
+            One answer of every site, in any order.
+        query : bytes, default=None
+            What was asked. Given, answers to another query are refused; without it the answers must only
+            agree with each other, so that old answers would pass.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_queries,) or (n_queries, n_classes)
+            What ``predict`` gives for the same queries; a classifier's probabilities.
+
+        Raises
+        ------
+        ConsentError
+            An answer is damaged, of another query, of an unknown site or comes twice.
+        SiteError
+            A site's answer is missing, with ``on_site_error="raise"``.
+        """
+        check_is_fitted(self)
+        read = [Answer.from_bytes(answer) for answer in answers]
+        expected = Query.from_bytes(query) if query is not None else None
+        self._check_answers(read, expected)
+        by_site = {answer.site: answer for answer in read}
+        missing = {name: _Failure("no answer") for name in self.sites_ if str(name) not in by_site}
+        _report(missing, self.on_site_error == "drop", "answer", _USER_FRAME - 1)
+        present = [j for j, name in enumerate(self.sites_) if str(name) in by_site]
+        found: Answers = self._stack([by_site[str(self.sites_[j])].values for j in present], present)
+        return self._decide(self._synthesise(found))
+
+    def _check_answers(self, answers: list[Answer], expected: Query | None) -> None:
+        names = [answer.site for answer in answers]
+        sizes = dict(zip(map(str, self.sites_), self.site_sizes_.tolist(), strict=True))
+        if len(set(names)) < len(names) or not set(names) <= set(sizes):
+            raise ConsentError("an answer is of a site that is unknown here or has answered already.")
+        if any(answer.n_samples != sizes[answer.site] for answer in answers):
+            raise ConsentError("an answer states another number of rows than its site announced.")
+        if len({answer.values.shape for answer in answers}) > 1:
+            raise ConsentError("the answers are not of one shape.")
+        wanted = {answer.query_id for answer in answers} | ({expected.query_id} if expected else set())
+        if len(wanted) > 1 or (expected and any(len(a.values) != len(expected.X) for a in answers)):
+            raise ConsentError("an answer is not of this query.")
+        outputs = len(self.classes_) if hasattr(self, "classes_") else 1
+        if any(answer.values.shape[1] != outputs or np.isinf(answer.values).any() for answer in answers):
+            raise ConsentError("an answer does not hold one finite value per query and output.")
+
+    def _decide(self, synthesis: NDArray[np.float64]) -> NDArray[Any]:
+        raise NotImplementedError
+
+
+def _card(site: Any) -> SiteCard:
+    if isinstance(site, CollaborativeSite):
+        return SiteCard.from_bytes(site.announce())
+    if isinstance(site, bytes):
+        return SiteCard.from_bytes(site)
+    raise TypeError(f"a site must be a CollaborativeSite or an announcement in bytes, not {type(site).__name__}.")

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Queries and answers as bytes: the same predictions as in one process, and refusal of anything else."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from skprivate import (
+    CollaborativeClassifier,
+    CollaborativeLARRegressor,
+    CollaborativeRegressor,
+    LocalAverageRegressor,
+    TQMATransformer,
+)
+from skprivate.collaborative import CollaborativeSite
+from skprivate.collaborative._messages import Answer, Query
+from skprivate.datasets import make_parties
+from skprivate.exceptions import ConsentError, SiteError, SiteWarning
+
+M = 12
+X, Y, SITES = make_parties(1200, M, n_features=3, random_state=0)
+ASKED = make_parties(5, 1, n_features=3, random_state=1)[0]
+
+
+@pytest.fixture(scope="module")
+def platform():
+    return CollaborativeLARRegressor(bounds=(0, 1)).fit(X, Y, sites=SITES)
+
+
+@pytest.fixture(scope="module")
+def query(platform):
+    return platform.ask(ASKED)
+
+
+@pytest.fixture(scope="module")
+def answers(platform, query):
+    return [platform.site(name).answer(query) for name in platform.sites_]
+
+
+def test_messages_predict_what_the_process_predicts(platform, query, answers):
+    np.testing.assert_array_equal(platform.combine(*answers, query=query), platform.predict(ASKED))
+    np.testing.assert_array_equal(platform.combine(*answers[::-1]), platform.predict(ASKED))
+
+
+def test_a_query_carries_no_value_of_the_asker(platform, query):
+    sent = Query.from_bytes(query).X
+    np.testing.assert_array_equal(sent, platform.query_perturber_.transform(ASKED))
+    assert not np.isin(sent, ASKED).any()
+    assert platform.ask(ASKED) != query
+
+
+def test_a_platform_that_holds_no_model(platform):
+    sites = [
+        CollaborativeSite(f"h{j}", platform.estimators_[j], platform.site_sizes_[j]) for j in platform.sites_
+    ]
+    remote = CollaborativeLARRegressor.from_sites([site.announce() for site in sites], bounds=(0, 1))
+    assert remote.estimators_ == {}
+    query = remote.ask(ASKED)
+    found = remote.combine(*(site.answer(query) for site in sites), query=query)
+    np.testing.assert_array_equal(found, platform.predict(ASKED))
+    with pytest.raises(SiteError, match="use ask and combine"):
+        remote.predict(ASKED)
+    here = CollaborativeLARRegressor.from_sites(sites, bounds=(0, 1))
+    np.testing.assert_array_equal(here.predict(ASKED), platform.predict(ASKED))
+
+
+def test_sites_that_do_not_fit_each_other():
+    model = LinearRegression().fit(X, Y)
+    first, second = CollaborativeSite("a", model, 10), CollaborativeSite("a", model, 20)
+    narrow = CollaborativeSite("b", LinearRegression().fit(X[:, :2], Y), 10)
+    for sites in ([], [first, second]):
+        with pytest.raises(ValueError, match="at least one, and each must have its own name"):
+            CollaborativeRegressor.from_sites(sites)
+    with pytest.raises(ValueError, match="same number of features"):
+        CollaborativeRegressor.from_sites([first, narrow])
+    with pytest.raises(TypeError, match="not int"):
+        CollaborativeRegressor.from_sites([3])
+    with pytest.raises(ValueError, match="declared bounds"):
+        CollaborativeRegressor.from_sites([first], query_perturber=TQMATransformer())
+
+
+class TestRefusals:
+    def test_an_answer_to_another_query(self, platform, query, answers):
+        other = platform.site(0).answer(platform.ask(ASKED))
+        with pytest.raises(ConsentError, match="not of this query"):
+            platform.combine(other, *answers[1:], query=query)
+        with pytest.raises(ConsentError, match="not of this query"):
+            platform.combine(*answers, query=platform.ask(ASKED))
+        with pytest.raises(ConsentError, match="not of this query"):
+            platform.combine(other, *answers[1:])
+
+    def test_an_answer_twice_or_of_a_stranger(self, platform, query, answers):
+        stranger = CollaborativeSite("x", platform.estimators_[0], 100).answer(query)
+        for extra in (answers[0], stranger):
+            with pytest.raises(ConsentError, match="unknown here or has answered already"):
+                platform.combine(*answers, extra)
+
+    def test_a_site_that_claims_more_weight(self, platform, query, answers):
+        heavy = CollaborativeSite("0", platform.estimators_[0], 10**6).answer(query)
+        with pytest.raises(ConsentError, match="number of rows"):
+            platform.combine(heavy, *answers[1:])
+
+    def test_a_missing_answer(self, platform, query, answers):
+        with pytest.raises(SiteError, match=r"site 0 \(no answer\)"):
+            platform.combine(*answers[1:], query=query)
+        drop = CollaborativeLARRegressor(bounds=(0, 1), on_site_error="drop").fit(X, Y, sites=SITES)
+        with pytest.warns(SiteWarning, match="site 0") as caught:
+            found = drop.combine(*answers[1:], query=query)
+        assert caught[0].filename == __file__
+        kept = [drop.site(name) for name in drop.sites_[1:]]
+        others = CollaborativeLARRegressor.from_sites(kept, bounds=(0, 1))
+        np.testing.assert_allclose(found, others.predict(ASKED), atol=1e-12)
+
+    def test_every_damaged_byte(self, platform, query, answers):
+        rng = np.random.default_rng(0)
+        for message, read in ((query, platform.site(0).answer), (answers[0], platform.combine)):
+            for position in rng.integers(len(message), size=200):
+                broken = bytearray(message)
+                broken[position] ^= 1 << rng.integers(8)
+                try:
+                    read(bytes(broken))
+                except (ConsentError, SiteError):
+                    continue
+                # Names and numbers in the header are not sealed: that is what a ConsentBox is for.
+                assert position < 4 + int.from_bytes(message[:4], "little")
+
+    @pytest.mark.parametrize("message", [b"", b"\xff" * 50, b"\x02\0\0\0{}", "text", None, 3.0])
+    def test_what_is_no_message(self, message, platform):
+        with pytest.raises(ConsentError):
+            platform.combine(message)
+
+    def test_values_that_are_no_answers(self, platform, query):
+        good = Answer.from_bytes(platform.site(0).answer(query))
+        for values in (np.full((5, 1), np.inf), np.zeros((5, 2)), np.zeros((4, 1))):
+            forged = Answer(good.query_id, good.site, good.n_samples, values).to_bytes()
+            with pytest.raises(ConsentError):
+                platform.combine(forged, query=query)
+
+    def test_an_unknown_site(self, platform):
+        with pytest.raises(ValueError, match="no site 99"):
+            platform.site(99)
+
+
+def test_no_support_travels_as_such():
+    model = LocalAverageRegressor("epanechnikov", bandwidth=0.05, bounds=(0, 1)).fit(X, Y)
+    site = CollaborativeSite("a", model, len(X))
+    values = site.respond(ASKED)
+    np.testing.assert_array_equal(np.isnan(values[:, 0]), ~model.support(ASKED))
+    assert np.isnan(values).any()
+
+
+def test_columns_with_text_travel():
+    frame = pd.DataFrame(X, columns=["age", "weight", "dose"])
+    frame["ward"] = np.where(X[:, 0] > 0.5, "north", "south")
+    frame.loc[:3, "ward"] = None
+    encode = make_column_transformer((OneHotEncoder(), ["ward"]), remainder="passthrough")
+    perturber = TQMATransformer(4, {"age": (0, 1)}, ["age"])
+    platform = CollaborativeRegressor(make_pipeline(encode, LinearRegression()), perturber)
+    platform.fit(frame, Y, sites=SITES)
+    query = platform.ask(frame[:5])
+    found = platform.combine(*(platform.site(name).answer(query) for name in platform.sites_), query=query)
+    np.testing.assert_allclose(found, platform.predict(frame[:5]), atol=1e-12)
+    frame["when"] = pd.Timestamp("2020-01-01")
+    with pytest.raises(TypeError, match="numbers, strings and booleans"):
+        CollaborativeRegressor(make_pipeline(encode, LinearRegression())).fit(
+            frame[["age", "ward"]], Y, sites=SITES
+        ).ask(frame[["when", "ward"]].rename(columns={"when": "age"}))
+
+
+def test_probabilities_travel():
+    labels = np.where(Y > 0.3, "high", "low")
+    platform = CollaborativeClassifier(LogisticRegression()).fit(X, labels, sites=SITES)
+    sites = [platform.site(name) for name in platform.sites_]
+    remote = CollaborativeClassifier.from_sites([site.announce() for site in sites])
+    assert remote.classes_.tolist() == ["high", "low"]
+    query = remote.ask(ASKED)
+    found = remote.combine(*(site.answer(query) for site in sites), query=query)
+    np.testing.assert_allclose(found, platform.predict_proba(ASKED), atol=1e-12)
+
+
+def test_repr_of_a_site_shows_no_value():
+    site = CollaborativeSite("a", LocalAverageRegressor(bandwidth=0.1).fit(X, Y), len(X))
+    assert repr(site) == "CollaborativeSite('a', LocalAverageRegressor, 1200 rows)"
