@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows laid out for a kernel; each layout averages y around queries, for several sizes of the kernel at once.
+
+A size is a bandwidth, or a number of neighbours. Rows are scaled to [0, 1]; queries are scaled on the way by
+``ranges``, an array of four lines: lower, upper, a unit, the width in units. `averages` returns values and
+support, both of shape (n_queries, n_sizes).
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._cell_kernels import cell_averages, fill_cells
+from ._smooth_kernels import scale_rows, smooth_averages
+from ._tree_kernels import ball_averages, build_tree, nearest_averages
+
+FloatArray = NDArray[np.float64]
+Averages = tuple[FloatArray, NDArray[np.bool_]]
+
+# Rows of a leaf: four loads of eight lanes a column.
+LEAF = 32
+LANES = 8
+# No smaller bandwidth is told apart, so that its square and its inverse are normal numbers.
+LEAST_BANDWIDTH = 1e-100
+# What rows that are scaled already need.
+UNIT_RANGE = np.array([[0.0], [1.0], [1.0], [1.0]])
+
+
+class LocalModel(Protocol):
+    """What every layout offers."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None: ...
+
+    def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
+        """Average around the rows of X."""
+
+
+def make_ranges(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return the ranges of features as the kernels take them.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of shape (n_features,)
+        In the units of X; equal where a column is constant.
+
+    Returns
+    -------
+    ranges : ndarray of shape (4, n_features)
+    """
+    with np.errstate(over="ignore"):
+        # Halves where the width overflows.
+        unit = np.where(np.isfinite(upper - lower), 1.0, 0.5)
+    width = upper * unit - lower * unit
+    return np.array([lower, upper, unit, np.where(width > 0, width, 1.0)])
+
+
+def scaled(X: FloatArray, ranges: FloatArray) -> FloatArray:
+    """Return rows clipped to the ranges and scaled to [0, 1], as the kernels scale a query."""
+    out = np.empty(X.shape)
+    scale_rows(X, ranges, out)
+    return out
+
+
+class _SmoothModel:
+    """All rows, column by column: a Gaussian or Laplace weight reaches everywhere."""
+
+    squared: bool
+
+    def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
+        n, d = X.shape
+        filled = -(-n // LANES) * LANES
+        self.columns = np.full((d, filled), np.inf)
+        self.columns[:, :n] = X.T
+        self.y = np.zeros(filled)
+        self.y[:n] = y
+        bandwidths = np.maximum(sizes, LEAST_BANDWIDTH)
+        # Weights are powers of two.
+        self.factors = math.log2(math.e) / (bandwidths**2 if self.squared else bandwidths)
+
+    def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
+        shape = (len(X), len(self.factors))
+        values = np.empty(shape)
+        smooth_averages(X, ranges, self.columns, self.y, self.factors, self.squared, values)
+        return values, np.ones(shape, dtype=bool)
+
+
+class GaussianModel(_SmoothModel):
+    """Weights exp(-(distance / h)^2)."""
+
+    squared = True
+
+
+class LaplaceModel(_SmoothModel):
+    """Weights exp(-distance / h)."""
+
+    squared = False
+
+
+class _TreeModel:
+    """A balanced kd-tree, its rows leaf by leaf."""
+
+    def __init__(self, X: FloatArray, y: FloatArray) -> None:
+        n, d = X.shape
+        size = min(LEAF, -(-n // LANES) * LANES)
+        leaves = -(-n // size)
+        rows, order = X.copy(), np.arange(n)
+        self.feature, self.gap = np.zeros(leaves, dtype=np.int32), np.zeros((leaves, 2))
+        build_tree(rows, order, self.feature, self.gap, size)
+        filled = np.full((leaves * size, d), np.inf)
+        filled[:n] = rows
+        self.columns = np.ascontiguousarray(filled.reshape(leaves, size, d).transpose(0, 2, 1))
+        self.y, self.index = np.zeros(leaves * size), np.full(leaves * size, -1)
+        self.y[:n], self.index[:n] = y[order], order
+        self.y, self.index = self.y.reshape(leaves, size), self.index.reshape(leaves, size)
+
+
+class NeighborsModel(_TreeModel):
+    """The mean of the nearest rows; of equally far ones, the first."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
+        super().__init__(X, y)
+        self.wanted = np.array(sizes, dtype=np.int64)
+
+    def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
+        shape = (len(X), len(self.wanted))
+        values = np.empty(shape)
+        nearest_averages(
+            X, ranges, self.columns, self.y, self.index, self.feature, self.gap, self.wanted, values
+        )
+        return values, np.ones(shape, dtype=bool)
+
+
+class EpanechnikovModel(_TreeModel):
+    """Weights (1 - (distance / h)^2)_+."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
+        super().__init__(X, y)
+        self.radii = np.maximum(sizes, LEAST_BANDWIDTH)
+
+    def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
+        shape = (len(X), len(self.radii))
+        values, support = np.empty(shape), np.empty(shape, dtype=bool)
+        ball_averages(
+            X,
+            ranges,
+            self.columns,
+            self.y,
+            self.feature,
+            self.gap,
+            self.radii,
+            values,
+            support.view(np.uint8),
+        )
+        return values, support
+
+
+class PartitionModel:
+    """The mean of y in each cube of a grid anchored at 0, in a hash table per side."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
+        self.tables = [self._table(X, y, max(side, LEAST_BANDWIDTH)) for side in sizes]
+
+    @staticmethod
+    def _table(X: FloatArray, y: FloatArray, side: float) -> tuple[float, Any, FloatArray, FloatArray]:
+        slots = np.full(2 ** (2 * len(X)).bit_length(), -1)
+        cells, means = np.empty(X.shape), np.empty(len(X))
+        n_cells = fill_cells(X, y, side, slots, cells, means, np.empty(len(X), dtype=np.int64))
+        return side, slots, cells[:n_cells].copy(), means[:n_cells].copy()
+
+    def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
+        shape = (len(X), len(self.tables))
+        values, support = np.empty(shape), np.empty(shape, dtype=bool)
+        for column, (side, slots, cells, means) in enumerate(self.tables):
+            cell_averages(X, ranges, side, slots, cells, means, values, support.view(np.uint8), column)
+        return values, support
+
+
+MODELS: dict[str, type[LocalModel]] = {
+    "gaussian": GaussianModel,
+    "laplace": LaplaceModel,
+    "epanechnikov": EpanechnikovModel,
+    "partition": PartitionModel,
+    "knn": NeighborsModel,
+}
