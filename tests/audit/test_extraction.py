@@ -20,6 +20,8 @@ from skprivate.preprocessing import TQMATransformer
 CUBE = (0, 1)
 SLOPES = {"a": 1.0, "b": 2.0, "c": 4.0}
 SIZES = {"a": 30, "b": 60, "c": 90}
+#: The platform's slope, of the sites' slopes weighted by their sizes.
+SLOPE = (30 * 1 + 60 * 2 + 90 * 4) / 180
 
 
 def rows_of_lines():
@@ -41,7 +43,7 @@ def lines():
 @pytest.fixture(scope="module")
 def test_rows():
     X = np.random.default_rng(1).uniform(size=(50, 2))
-    return X, 3 + 3 * X[:, 0]
+    return X, SLOPE * (1 + X[:, 0])
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +70,9 @@ def test_open_answers_give_an_exact_copy(lines, test_rows, victim):
 def test_the_copy_replaces_the_victim_alone(lines, test_rows):
     X, y = test_rows
     result = linear_attack(victim="a").run(lines, X, y, bounds=CUBE)
-    # The platform predicts sum of n_j slope_j (1 + x) / n = 3 (1 + x): its copy answers so for the victim.
+    # A copy of the platform answers for the victim as the platform does.
     assert result.mse == pytest.approx(0, abs=1e-20)
-    off = (3 - SLOPES["a"]) * (1 + X[:, 0])
+    off = (SLOPE - SLOPES["a"]) * (1 + X[:, 0])
     assert result.predictions.surrogate_rmse == pytest.approx(np.sqrt(np.mean(off**2)))
     assert result.predictions.mse_replaced == pytest.approx(np.mean((SIZES["a"] / 180 * off) ** 2))
     assert result.predictions.record_linkage is None
