@@ -134,19 +134,18 @@ def read_columns(X: Any, columns: Sequence[int], names: Sequence[str] | None) ->
     return values
 
 
-def _raw(X: Any, column: int) -> Any:
+def _raw(X: Any, column: int) -> NDArray[Any]:
     if _is_of("pandas", X):
-        return X.iloc[:, column]
+        series = X.iloc[:, column]
+        if series.dtype.kind in "biuf":
+            return series.to_numpy(dtype=np.float64, na_value=np.nan)
+        return series.to_numpy(na_value=np.nan) if series.dtype == object else series.to_numpy()
     if _is_of("polars", X):
-        # Missing values become NaN in columns of numbers, None elsewhere.
         return X.to_series(column).to_numpy()
     return X[:, column]
 
 
-def _numbers(raw: Any, label: str) -> FloatArray:
-    # Numbers of a pandas column of objects or of its own kinds may be missing in several ways.
-    values = raw.to_numpy(na_value=np.nan) if hasattr(raw, "to_numpy") and raw.dtype != bool else raw
-    values = np.asarray(values)
+def _numbers(values: NDArray[Any], label: str) -> FloatArray:
     if values.dtype.kind not in "biufO" or _holds_text(values):
         raise ValueError(
             f"{label} is a quasi-identifier and does not hold numbers; encode it as numbers, or leave it out "

@@ -155,11 +155,11 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         PrivacyLeakError
             In strict mode, where the rows would say what the bounds or the quasi-identifiers are.
         """
-        leaks = self._leaks()
-        self._announce_leaks(leaks)
         X = self._check_table(X, reset=True)
         names = self._names()
         columns = resolve_columns(self.quasi_identifiers, X, names, name="quasi_identifiers")
+        leaks = self._leaks(columns)
+        self._announce_leaks(leaks)
         values = read_columns(X, columns, names)
         self.quasi_identifiers_ = np.array(columns, dtype=np.intp)
         self.depths_ = self._resolve_depths(columns, names)
@@ -203,11 +203,10 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
             Wrong columns, or a quasi-identifier that does not hold numbers (an infinite one is refused).
         """
         # One row in microseconds: nothing but the form of a plain array is looked at.
-        if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and len(X):
-            if X.shape[1] == getattr(self, "_n_plain_columns", None):
-                out = X.copy()
-                if not coarsen(out, self._plan, self._table):
-                    return out
+        if self._is_plain(X):
+            out = X.copy()
+            if not coarsen(out, self._plan, self._table):
+                return out
         return self._transform(X, perturb=True)
 
     @without_private_text
@@ -220,6 +219,12 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
             plan[:, 0] = np.arange(len(plan))
             coarsen(values, plan, self._table)
         return replace_columns(X, self.quasi_identifiers_.tolist(), values)
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether X is an array of the right form, with nothing to convert or to warn about."""
+        if type(X) is not np.ndarray or X.dtype != np.float64 or X.ndim != 2 or not len(X):
+            return False
+        return bool(X.shape[1] == getattr(self, "_n_plain_columns", None))
 
     def _perturb(self, X: FloatArray) -> FloatArray:
         """Coarsen rows that are known to be a finite C-contiguous float64 array of the right width."""
@@ -239,9 +244,9 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
             return validate_data(self, X, reset=reset, skip_check_array=True)
         return validate_data(self, as_table(X), reset=reset, dtype=None, ensure_all_finite=False)
 
-    def _leaks(self) -> list[str]:
+    def _leaks(self, columns: list[int]) -> list[str]:
         leaks = []
-        if self.bounds is None:
+        if self.bounds is None and columns:
             leaks.append("bounds of X were read from the rows")
         if callable(self.quasi_identifiers) and not isinstance(self.quasi_identifiers, make_column_selector):
             leaks.append("a function of the rows chose the quasi-identifiers")
@@ -299,7 +304,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         shares = np.where(lower < upper, np.minimum(100.0, 100.0 * _MU * 2.0 ** (self.depths_ + 2)), 100.0)
         others = self.n_features_in_ - len(labels)
         return DisclosureRisk(
-            protection=f"quasi-microaggregation, depth {', '.join(map(str, self.depths_.tolist()))}",
+            protection=f"quasi-microaggregation, depth {_listed(self.depths_)}",
             attack=f"linking one attribute to a table that is right up to mu = {_MU:g} of its range",
             metric="correct orientation (share of values moved by at most 2 mu)",
             bound=dict(zip(labels, shares.tolist(), strict=True)),
@@ -327,6 +332,11 @@ class _Shape:
 
     def __init__(self, estimator: TQMATransformer) -> None:
         self.shape = (0, estimator.n_features_in_)
+
+
+def _listed(depths: NDArray[np.intp]) -> str:
+    same = len(set(depths.tolist())) == 1
+    return ", ".join(str(depth) for depth in (depths[:1] if same else depths).tolist())
 
 
 def _cells(lower: float, upper: float, depth: int) -> FloatArray:

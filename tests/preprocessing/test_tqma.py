@@ -1,0 +1,499 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""TQMATransformer: exact cells, the share that keeps its place, columns of every kind, leaks."""
+
+import datetime
+import pickle
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+
+import skprivate
+from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
+from skprivate.preprocessing import TQMATransformer
+
+MU = 1e-3
+finite = st.floats(allow_nan=False, allow_infinity=False)
+moderate = st.floats(-1e6, 1e6)
+
+
+def fitted(depth=4, bounds=(0.0, 1.0)):
+    return TQMATransformer(depth, bounds).fit(np.zeros((1, 1)))
+
+
+def coarsened(transformer, values):
+    return transformer.transform(np.asarray(values, dtype=float)[:, None]).ravel()
+
+
+def exact_cell(value, lower, upper, depth):
+    """The cell of the definition, in exact arithmetic: number, both ends."""
+    lower, upper = Fraction(lower), Fraction(upper)
+    width = (upper - lower) / 2**depth
+    clipped = min(max(Fraction(value), lower), upper)
+    cell = min((clipped - lower) // width, 2**depth - 1)
+    return cell, lower + cell * width, lower + (cell + 1) * width
+
+
+# --- the definition ---------------------------------------------------------------------------------------
+
+
+def test_values_go_to_the_centres_of_their_cells():
+    values = [0.0, 0.2499, 0.25, 0.5, 0.74, 1.0, -3.0, 7.0]
+    expected = [0.125, 0.125, 0.375, 0.625, 0.625, 0.875, 0.125, 0.875]
+    assert coarsened(fitted(2), values).tolist() == expected
+    assert coarsened(fitted(0, (10, 30)), [10.0, 29.0]).tolist() == [20.0, 20.0]
+
+
+@given(
+    bounds=st.tuples(moderate, moderate) | st.tuples(finite, finite),
+    depth=st.integers(0, 7),
+    share=st.floats(-0.25, 1.25),
+)
+@settings(deadline=None)
+def test_cells_are_exact(bounds, depth, share):
+    lower, upper = min(bounds), max(bounds)
+    if lower == upper:
+        return
+    transformer = fitted(depth, (lower, upper))
+    # A value somewhere, the floats around an edge, both ends.
+    width = (Fraction(upper) - Fraction(lower)) / 2**depth
+    near = float(Fraction(lower) + (round(share * 2**depth) % 2**depth) * width)
+    inside = float(Fraction(lower) + Fraction(share) * 2**depth * width) if 0 <= share <= 1 else near
+    values = np.array([inside, near, np.nextafter(near, -np.inf), np.nextafter(near, np.inf), lower, upper])
+    values = values[np.isfinite(values)]
+    result = coarsened(transformer, values)
+    for value, centre in zip(values, result, strict=True):
+        cell, start, end = exact_cell(value, lower, upper, depth)
+        assert start <= Fraction(centre) <= end
+        assert exact_cell(centre, lower, upper, depth)[0] == cell
+        clipped = Fraction(min(max(value, lower), upper))
+        assert abs(clipped - Fraction(centre)) <= (end - start) / 2 + Fraction(np.spacing(abs(centre)))
+        assert abs(Fraction(centre) - (start + end) / 2) <= Fraction(np.spacing(abs(centre)))
+    assert (result >= lower).all()
+    assert (result <= upper).all()
+    np.testing.assert_array_equal(coarsened(transformer, result), result)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.1, 0.8), (-0.3, 0.3), (1e-3, 1e3), (18.0, 98.1)])
+def test_lattice_points_fall_where_the_real_numbers_do(lower, upper):
+    depth = 6
+    # Rounded lattice points: half of them lie a little below the edge that they are meant to be.
+    points = [lower + j * (upper - lower) / 2**depth for j in range(2**depth + 1)]
+    expected = [exact_cell(point, lower, upper, depth)[0] for point in points]
+    centres = coarsened(fitted(depth, (lower, upper)), points)
+    assert [exact_cell(centre, lower, upper, depth)[0] for centre in centres] == expected
+    naive = np.floor((np.array(points) - lower) / ((upper - lower) / 2**depth)).clip(0, 2**depth - 1)
+    if (lower, upper) == (0.1, 0.8):
+        # The rounded formula would not do.
+        assert naive.tolist() != expected
+
+
+@given(values=st.lists(finite, min_size=2, max_size=20), depth=st.integers(0, 10))
+def test_order_is_kept(values, depth):
+    result = coarsened(fitted(depth, (-50.0, 1e5)), np.sort(values))
+    assert (np.diff(result) >= 0).all()
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 30))
+def test_every_row_is_coarsened_alone(random, n):
+    rng = np.random.default_rng(random.randrange(2**32))
+    X = rng.normal(size=(n, 3))
+    transformer = TQMATransformer([1, 6], (-2, 2), [2, 0]).fit(X)
+    whole, order = transformer.transform(X), rng.permutation(n)
+    np.testing.assert_array_equal(transformer.transform(X[order]), whole[order])
+    np.testing.assert_array_equal(np.vstack([transformer.transform(row[None]) for row in X]), whole)
+    np.testing.assert_array_equal(transformer._perturb(X), whole)
+
+
+def test_the_widest_and_the_narrowest_range():
+    largest = np.finfo(float).max
+    assert coarsened(fitted(1, (-largest, largest)), [-largest, largest]).tolist() == [-largest / 2, largest / 2]
+    assert coarsened(fitted(4, (0, 5e-324)), [0.0, 5e-324]).tolist() == [0.0, 5e-324]
+
+
+@pytest.mark.parametrize("depth", range(17))
+def test_few_floats_in_a_range_are_returned_as_they_are(depth):
+    # Ranges of 1 to 9 floats across a power of two, where spacing changes.
+    for centre in (1.0, -1.0, 0.75):
+        floats = [centre]
+        for _ in range(4):
+            floats = [np.nextafter(floats[0], -9), *floats, np.nextafter(floats[-1], 9)]
+        for low, high in ((0, 8), (3, 5), (4, 5), (2, 4)):
+            transformer = fitted(depth, (floats[low], floats[high]))
+            once = coarsened(transformer, floats)
+            np.testing.assert_array_equal(coarsened(transformer, once), once)
+            assert floats[low] <= once.min() <= once.max() <= floats[high]
+
+
+# --- correct orientation ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("depth", "within"), [(1, 5), (4, 100), (7, 1000), (7, 4096), (8, 4096)])
+def test_proposition_1_is_an_equality_counted_on_a_grid(depth, within):
+    n = 2**20
+    values = (np.arange(n) + 0.5) / n
+    # 2 mu is `within` steps of the grid: no distance is equal to it.
+    distance = np.abs(coarsened(fitted(depth), values) - values)
+    mu = within / n / 2
+    assert np.mean(distance <= 2 * mu) == min(1.0, mu * 2 ** (depth + 2))
+
+
+def test_proposition_1_is_an_equality_in_a_simulation():
+    n, lower, upper = 400_000, -3.0, 17.0
+    values = np.random.default_rng(0).uniform(lower, upper, n)
+    mu = MU * (upper - lower)
+    for depth in range(1, 9):
+        transformer = fitted(depth, (lower, upper))
+        share = np.mean(np.abs(coarsened(transformer, values) - values) <= 2 * mu)
+        truth = transformer.disclosure_risk_.bound["x0"] / 100
+        assert truth == pytest.approx(min(1.0, 0.004 * 2**depth))
+        # Within six standard deviations, but for a probability of 2e-9 over the choice of the seed.
+        assert abs(share - truth) <= 6 * np.sqrt(truth * (1 - truth) / n)
+
+
+def test_depth_4_leaves_6_4_percent():
+    assert fitted(4).disclosure_risk_.bound["x0"] == pytest.approx(6.4)
+    assert fitted(8).disclosure_risk_.bound["x0"] == 100.0
+
+
+def test_the_risk_says_what_is_protected_and_what_is_not():
+    X = pd.DataFrame({"age": [30.0], "weight": [80.0], "dose": [3.0]})
+    transformer = TQMATransformer({"weight": 2, "age": 3}, (0, 200), ["age", "weight"]).fit(X)
+    risk = transformer.disclosure_risk_
+    assert dict(risk.bound) == {"age": pytest.approx(3.2), "weight": pytest.approx(1.6)}
+    assert risk.leaks == ()
+    text = str(risk)
+    for part in ("depth 3, 2", "mu = 0.001", "uniform", "other columns (1)", "lattice", "same cells"):
+        assert part in text
+    assert "epsilon" not in text
+    assert not hasattr(transformer, "privacy_spent_")
+
+
+def test_a_report_never_counts_it_as_paid():
+    X, y = np.random.default_rng(0).uniform(size=(30, 2)), np.zeros(30)
+    model = make_pipeline(TQMATransformer(bounds=(0, 1)), KNeighborsRegressor()).fit(X, y)
+    step = skprivate.privacy_report(model).unpaid[0]
+    assert step.path == "tqmatransformer"
+    assert "not differential privacy" in step.reason
+
+
+# --- parameters -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("choice", "positions"),
+    [
+        (None, [0, 1, 2]),
+        (1, [1]),
+        (-1, [2]),
+        ("weight", [1]),
+        (["weight", "age"], [1, 0]),
+        (np.array([2, 0]), [2, 0]),
+        (slice(1, None), [1, 2]),
+        ([False, True, True], [1, 2]),
+        (make_column_selector(pattern="a"), [0]),
+        ([], []),
+    ],
+)
+def test_columns_may_be_named_in_every_way(choice, positions):
+    X = pd.DataFrame({"age": [30.0], "weight": [80.0], "dose": [3.0]})
+    transformer = TQMATransformer(2, (0, 80), choice)
+    out = transformer.fit(X).transform(X)
+    assert transformer.quasi_identifiers_.tolist() == positions
+    expected = X.to_numpy().copy()
+    expected[:, positions] = np.array([[30.0, 70.0, 10.0]])[:, positions]
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_a_range_or_a_depth_per_column():
+    X = np.array([[1.0, 1.0, 1.0]])
+    for bounds in ({2: (0, 16), 0: (0, 8)}, ([0, 5, 0], [8, 6, 16])):
+        for depth in ([1, 3], {0: 3, 2: 1}):
+            out = TQMATransformer(depth, bounds, [2, 0]).fit_transform(X)
+            assert out.tolist() == [[1.5, 1.0, 4.0]]
+    both = TQMATransformer(1, {"b": (0, 4), "a": (0, 8), "c": (0, 1)}, ["b"])
+    assert both.fit_transform(pd.DataFrame({"a": [1.0], "b": [1.0], "c": [1.0]})).to_numpy().tolist() == [
+        [1.0, 1.0, 1.0]
+    ]
+    assert both.bounds_[1].tolist() == [4.0]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"depth": -1}, ValueError, "depth"),
+        ({"depth": 17}, ValueError, "depth"),
+        ({"depth": 2.0}, ValueError, "depth"),
+        ({"depth": [2]}, ValueError, "2 quasi-identifiers need 2 depths"),
+        ({"depth": [2, 17]}, ValueError, "at most 16"),
+        ({"depth": [2, 2.5]}, TypeError, "depth must be an int"),
+        ({"depth": {0: 2}}, ValueError, "one entry for every quasi-identifier"),
+        ({"depth": {0: 2, 5: 3}}, ValueError, "no column 5"),
+        ({"bounds": (1, 0)}, ValueError, "lower must be below upper"),
+        ({"bounds": {0: (0, 1)}}, ValueError, "column 1 has no bounds"),
+        ({"bounds": {0: (0, 1), 1: (0, 1), 7: (0, 1)}}, ValueError, "no column 7"),
+        ({"bounds": ([0, 0, 0], [1, 1, 1])}, ValueError, "one value per column"),
+        ({"quasi_identifiers": "age"}, ValueError, "no column names"),
+        ({"quasi_identifiers": [0, 0]}, ValueError, "twice"),
+        ({"quasi_identifiers": [2]}, ValueError, "no column 2"),
+        ({"quasi_identifiers": [0.5]}, TypeError, "names or positions"),
+        ({"quasi_identifiers": lambda X: 0.5}, TypeError, "names or positions"),
+        ({"quasi_identifiers": [True]}, ValueError, "one value per column"),
+        ({"quasi_identifiers": slice("a", "b")}, TypeError, "positions"),
+        ({"perturb_fit": "no"}, ValueError, "perturb_fit"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
+def test_bad_parameters(parameters, error, message):
+    transformer = TQMATransformer(**({"bounds": (0, 1)} | parameters))
+    with pytest.raises(error, match=message):
+        transformer.fit(np.zeros((3, 2)))
+    assert not hasattr(transformer, "disclosure_risk_")
+
+
+# --- input ------------------------------------------------------------------------------------------------
+
+
+def people(library):
+    columns = {
+        "age": [20, 41, None],
+        "name": ["Ann", "Bob", "Cid"],
+        "seen": [datetime.datetime(2020, 1, day) for day in (1, 2, 3)],
+        "weight": [50.5, 80.0, 400.0],
+        "smoker": [True, False, True],
+    }
+    return library.DataFrame(columns)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_frames_come_back_as_they_were_but_for_the_quasi_identifiers(library):
+    X = people(library)
+    before = people(library)
+    transformer = TQMATransformer(2, {"age": (0, 100), "weight": (40, 200)}, ["weight", "age"])
+    for out in (transformer.fit_transform(X), transformer.transform(X)):
+        assert type(out) is library.DataFrame
+        assert list(out.columns) == list(X.columns)
+        for name in ("name", "seen", "smoker"):
+            assert out[name].dtype == X[name].dtype
+            assert out[name].equals(X[name])
+        for name in ("age", "weight"):
+            assert str(out[name].dtype).lower() == "float64"
+        np.testing.assert_array_equal(out["age"].to_numpy(), [12.5, 37.5, np.nan])
+        assert out["weight"].to_list() == [60.0, 100.0, 180.0]
+    assert X.equals(before)
+    assert transformer.get_feature_names_out().tolist() == list(X.columns)
+
+
+def test_pandas_kinds_of_columns_and_the_index_survive():
+    X = pd.DataFrame(
+        {
+            "n": pd.array([1, None, 9], dtype="Int64"),
+            "c": pd.Categorical(["u", "v", "u"]),
+            "o": np.array([1, "x", None], dtype=object),
+            "m": np.array([1, 2.5, None], dtype=object),
+        },
+        index=[5, 5, 7],
+    )
+    out = TQMATransformer(1, (0, 4), ["n", "m"]).fit_transform(X)
+    np.testing.assert_array_equal(out[["n", "m"]].to_numpy(), [[1, 1], [np.nan, 3], [3, np.nan]])
+    pd.testing.assert_frame_equal(out[["c", "o"]], X[["c", "o"]])
+
+
+def test_a_frame_owns_its_other_columns():
+    X = pd.DataFrame({"age": [1.0], "dose": [3.0]})
+    out = TQMATransformer(1, (0, 4), ["age"]).fit_transform(X)
+    out.loc[0, "dose"] = 99.0
+    assert X.loc[0, "dose"] == 3.0
+
+
+def test_arrays_of_objects_and_lists_keep_their_other_columns():
+    X = np.array([[1.5, "x"], [None, "y"]], dtype=object)
+    for table in (X, X.tolist()):
+        out = TQMATransformer(2, (0, 8), [0]).fit_transform(table)
+        assert out.dtype == object
+        assert out[0].tolist() == [1.0, "x"]
+        assert np.isnan(out[1, 0])
+        assert out[1, 1] == "y"
+    assert X[0, 0] == 1.5
+    assert TQMATransformer(2, (0, 8)).fit_transform(X[:1, :1]).dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", ">f8", "bool"])
+def test_arrays_of_numbers_become_float64(dtype):
+    X = np.array([[1, 0], [0, 1]], dtype=dtype)
+    out = TQMATransformer(1, (0, 1), [0]).fit_transform(X)
+    assert out.dtype == np.float64
+    assert out.tolist() == [[0.75, 0.0], [0.25, 1.0]]
+
+
+def test_nothing_is_written_into_x():
+    X = np.random.default_rng(0).uniform(size=(4, 2))
+    before = X.copy()
+    X.flags.writeable = False
+    transformer = TQMATransformer(bounds=(0, 1), perturb_fit=False)
+    outs = transformer.fit_transform(X), transformer.transform(X), transformer._perturb(X)
+    np.testing.assert_array_equal(X, before)
+    assert not any(np.shares_memory(out, X) for out in outs)
+    assert TQMATransformer(bounds=(0, 1), quasi_identifiers=[]).fit_transform(X) is not X
+
+
+def test_set_output():
+    X = np.array([[0.1, 0.9]])
+    transformer = TQMATransformer(1, (0, 1)).set_output(transform="pandas")
+    assert transformer.fit_transform(X).columns.tolist() == ["x0", "x1"]
+    assert isinstance(transformer.transform(X), pd.DataFrame)
+    assert isinstance(transformer.set_output(transform="polars").transform(X), pl.DataFrame)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("column", ["name", "seen"])
+def test_text_in_a_quasi_identifier_is_refused_by_name(library, column):
+    with pytest.raises(ValueError, match=f"column '{column}' is a quasi-identifier") as caught:
+        TQMATransformer(bounds=(0, 1), quasi_identifiers=[column]).fit(people(library))
+    assert not any(name in str(caught.value) for name in ("Ann", "Bob", "Cid", "2020"))
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("X", [[["7", 1.0]], np.array([["7", "1"]]), np.array([[b"7", 1]], dtype=object)])
+def test_text_that_looks_like_a_number_is_text(X):
+    with pytest.raises(ValueError, match="column 'x0'"):
+        TQMATransformer(bounds=(0, 9), quasi_identifiers=[0]).fit(X)
+
+
+def test_wrong_queries_are_refused():
+    X = np.zeros((2, 3))
+    transformer = TQMATransformer(bounds=(0, 1))
+    with pytest.raises(NotFittedError):
+        transformer.transform(X)
+    transformer.fit(X)
+    for bad in (np.zeros((2, 2)), np.zeros(3), np.zeros((0, 3))):
+        with pytest.raises(ValueError, match=r"features|2D|sample"):
+            transformer.transform(bad)
+    with pytest.raises(ValueError, match="infinity"):
+        transformer.transform([[0.0, -np.inf, 0.0]])
+    with pytest.raises(ValueError, match="sample"):
+        transformer.fit(pd.DataFrame({"a": []}))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    transformer.fit(frame)
+    with pytest.raises(ValueError, match="names should match"):
+        transformer.transform(frame[["b", "a", "c"]])
+    with pytest.warns(UserWarning, match="valid feature names"):
+        transformer.transform(X)
+
+
+def test_nan_passes_and_infinity_in_other_columns_too():
+    X = np.array([[np.nan, np.inf], [0.6, np.nan]])
+    out = TQMATransformer(1, (0, 1), [0]).fit_transform(X)
+    np.testing.assert_array_equal(out, [[np.nan, np.inf], [0.75, np.nan]])
+
+
+# --- leaks ------------------------------------------------------------------------------------------------
+
+
+def test_missing_bounds_are_a_leak_announced_once():
+    X = np.array([[0.0, np.nan], [8.0, 5.0], [2.0, 5.0]])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        transformer = TQMATransformer(1).fit(X)
+        out = transformer.transform(X)
+    assert [warning.category for warning in caught] == [PrivacyLeakWarning]
+    assert "bounds of X were read from the rows" in str(caught[0].message)
+    np.testing.assert_array_equal(out, [[2, np.nan], [6, 5], [2, 5]])
+    # A column without width hides nothing; all is said in the risk.
+    assert transformer.disclosure_risk_.bound["x1"] == 100.0
+    assert transformer.transform([[9.0, -7.0]]).tolist() == [[6.0, 5.0]]
+    assert transformer.disclosure_risk_.leaks == ("bounds of X were read from the rows",)
+    with pytest.warns(PrivacyLeakWarning), pytest.raises(ValueError, match="no value to read bounds"):
+        TQMATransformer(1).fit(X[:1])
+
+
+def test_a_function_of_the_rows_is_a_leak_and_a_selector_by_type_is_not():
+    X = people(pd)
+
+    def chooser(rows):
+        return rows.columns[[0]].tolist()
+
+    with pytest.warns(PrivacyLeakWarning, match="a function of the rows chose"):
+        assert TQMATransformer(bounds=(0, 1), quasi_identifiers=chooser).fit(X).disclosure_risk_.leaks
+    selector = make_column_selector(dtype_include="number")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        transformer = TQMATransformer(bounds={0: (0, 1), 3: (0, 1)}, quasi_identifiers=selector).fit(X)
+    assert transformer.quasi_identifiers_.tolist() == [0, 3]
+
+
+def test_strict_mode_refuses_and_travels_with_a_pickle():
+    X = np.zeros((2, 1))
+    with skprivate.config_context(strict=True):
+        with pytest.raises(PrivacyLeakError):
+            TQMATransformer().fit(X)
+        TQMATransformer(bounds=(0, 1)).fit(X)
+        travelled = pickle.loads(pickle.dumps(TQMATransformer()))
+    for estimator in (travelled, clone(travelled)):
+        with pytest.raises(PrivacyLeakError):
+            estimator.fit(X)
+
+
+# --- inside other estimators ------------------------------------------------------------------------------
+
+
+def test_a_pipeline_trains_on_clean_rows_and_predicts_from_coarse_ones():
+    X = np.array([[0.1], [0.2], [0.8]])
+    y = np.array([1.0, 2.0, 3.0])
+    clean = make_pipeline(
+        TQMATransformer(0, (0, 1), perturb_fit=False), KNeighborsRegressor(n_neighbors=1)
+    ).fit(X, y)
+    assert clean[-1]._fit_X.tolist() == X.tolist()
+    # Every query becomes .5, whose nearest clean row is .2 or .8 (the former: .8 - .5 rounds up).
+    assert clean.predict(X).tolist() == [2.0, 2.0, 2.0]
+    coarse = clone(clean).set_params(tqmatransformer__perturb_fit=True).fit(X, y)
+    assert coarse[-1]._fit_X.tolist() == [[0.5]] * 3
+    frame = people(pd)
+    untouched = TQMATransformer(1, (0, 100), ["age", "weight"], perturb_fit=False)
+    out = untouched.fit_transform(frame)
+    assert out["age"].dtype == np.float64
+    assert out["weight"].tolist() == frame["weight"].tolist()
+    assert untouched.transform(frame)["weight"].tolist() == [75.0, 75.0, 75.0]
+
+
+def test_a_search_over_depth():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 1))
+    y = np.sin(8 * X.ravel())
+    model = make_pipeline(TQMATransformer(bounds=(0, 1), perturb_fit=False), KNeighborsRegressor())
+    search = GridSearchCV(model, {"tqmatransformer__depth": [1, 3, 6]}, cv=3).fit(X, y)
+    assert search.best_params_ == {"tqmatransformer__depth": 6}
+    assert (np.diff(search.cv_results_["mean_test_score"]) > 0).all()
+
+
+def test_inside_a_column_transformer():
+    X = people(pd)
+    union = ColumnTransformer(
+        [("coarse", TQMATransformer(2, {"age": (0, 100), "weight": (40, 200)}), ["age", "weight"])],
+        remainder="drop",
+        verbose_feature_names_out=False,
+    )
+    np.testing.assert_array_equal(
+        union.fit_transform(X), [[12.5, 60.0], [37.5, 100.0], [np.nan, 180.0]]
+    )
+    assert union.get_feature_names_out().tolist() == ["age", "weight"]
+
+
+def test_clone_and_pickle():
+    X = np.random.default_rng(0).uniform(size=(5, 2))
+    transformer = TQMATransformer([2, 3], (0, 1)).fit(X)
+    twin = pickle.loads(pickle.dumps(transformer))
+    np.testing.assert_array_equal(twin.transform(X), transformer.transform(X))
+    assert twin.disclosure_risk_ == transformer.disclosure_risk_
+    assert clone(transformer).get_params() == transformer.get_params()
