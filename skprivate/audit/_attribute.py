@@ -48,8 +48,8 @@ class AttributeAttackResult:
         for name, share in self.correct_orientation.items():
             linked, right = self.column_linked[name], self.column_reidentified[name]
             lines.append(
-                f"- {name}, within {self.mu[name]:g}: {_percent(linked)} linked, {_percent(right)} to the right "
-                f"person, correct orientation {_percent(share)}"
+                f"- {name}, within {self.mu[name]:g}: {_percent(linked)} linked, {_percent(right)} to the "
+                f"right person, correct orientation {_percent(share)}"
             )
         return "\n".join(lines)
 
@@ -79,9 +79,9 @@ class AttributeAttack:
 
     Notes
     -----
-    **Privacy**: this is a simulation by someone who holds the true queries; its figures are exact functions of
-    them, and nothing here is private. It is one attack by one kind of attacker: a low figure is no proof of
-    protection.
+    **Privacy**: this is a simulation by someone who holds the true queries; its figures are exact functions
+    of them, and nothing here is private. It is one attack by one kind of attacker: a low figure is no proof
+    of protection.
 
     A coarsened query is linked by chance as well: with many people in the table, somebody is within `mu` of
     any midpoint. ``linked`` counts those too, ``reidentified`` does not.

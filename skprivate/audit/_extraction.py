@@ -2,7 +2,7 @@
 """Model extraction: what the operator of a collaborative platform can copy of one site's model."""
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,14 @@ class Extraction:
     record_linkage : float or None
         `skprivate.metrics.record_linkage_score` of the answers as observed, in percent; None: no answers of
         single sites were observed.
+    surrogate : regressor
+        The copy.
     """
 
     mse_replaced: float
     surrogate_rmse: float
     record_linkage: float | None
+    surrogate: Any = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +52,11 @@ class ModelExtractionResult:
     mse : float
         Mean squared error of the intact platform on the test rows.
     observed : Extraction or None
-        From the victim's column of what is opened; None where the platform opens no answer.
+        From the victim's column of what is opened, as the paper simulates it; None where the platform opens
+        no answer.
+    rescaled : Extraction or None
+        From the same column by an operator who knows that a swapped share is one of another site, of another
+        size.
     predictions : Extraction
         From the platform's predictions alone, which anybody gets who may ask, whatever the protection.
     unprotected : Extraction
@@ -60,6 +67,7 @@ class ModelExtractionResult:
     n_queries: int
     mse: float
     observed: Extraction | None
+    rescaled: Extraction | None
     predictions: Extraction
     unprotected: Extraction
 
@@ -71,25 +79,25 @@ class ModelExtractionResult:
     def __str__(self) -> str:
         found = {
             "victim's column as opened": self.observed,
+            "same, scaled to other sites": self.rescaled,
             "platform's predictions": self.predictions,
             "victim's answers in the open": self.unprotected,
         }
         return "\n".join(
             [
                 f"model extraction of site {self.victim!r} by {self.n_queries} fake queries",
-                f"- intact platform: mean squared error {self.mse:.3g}",
-                *(f"- by the {source}: {self._describe(copy)}" for source, copy in found.items()),
+                f"{'copied from':<30}{'MSE':>10}{'times':>7}{'off victim':>12}{'linkage':>10}",
+                f"{'(intact platform)':<30}{self.mse:>10.3g}{1:>7.2f}",
+                *(f"{source:<30}{self._describe(copied)}" for source, copied in found.items()),
             ]
         )
 
-    def _describe(self, found: Extraction | None) -> str:
-        if found is None:
-            return "nothing is opened, so there is no copy"
-        text = (
-            f"mean squared error {found.mse_replaced:.3g} with the copy in place "
-            f"({found.mse_replaced / self.mse:.2f} times), copy {found.surrogate_rmse:.3g} off the victim"
-        )
-        return text if found.record_linkage is None else f"{text}, record linkage {found.record_linkage:.3g} %"
+    def _describe(self, copied: Extraction | None) -> str:
+        if copied is None:
+            return "  nothing is opened, so there is no copy"
+        linkage = "" if copied.record_linkage is None else f"{copied.record_linkage:>8.3g} %"
+        times = copied.mse_replaced / self.mse
+        return f"{copied.mse_replaced:>10.3g}{times:>7.2f}{copied.surrogate_rmse:>12.3g}{linkage}"
 
 
 class ModelExtractionAttack:
@@ -120,15 +128,16 @@ class ModelExtractionAttack:
     -----
     The platform itself is not changed; every copy is tried in a shallow copy of it.
 
-    What is opened are shares of the synthesis, so the victim's column is divided by its share of all rows. A
-    swapped share is one of another site, of another size: a copy fitted on it is off by the ratio of the sizes
-    first of all.
+    What is opened are shares of the synthesis, in proportion to a site's size. ``observed`` divides the
+    victim's column by the victim's size, as if it were its own; when it was swapped it is another site's, and
+    where the victim is larger than the others that error of scale is nearly all that makes this copy bad.
+    ``rescaled`` divides by the mean size of the others instead.
 
     **Privacy**: this is a simulation by someone who holds every site's model; its figures are exact functions
-    of them. ``observed`` is an attacker who takes the victim's column at its word. Swapping hides which answer
-    is whose, not what the sites agree on: ``predictions`` is a copy that needs no opened answer at all, and
-    where sites hold the same kind of people it is nearly as good as one from the open answers. Neither is
-    prevented by limits other than on who may ask, and how often.
+    of them. Swapping hides which answer is whose, not what the sites agree on: where they hold the same kind
+    of people, ``rescaled``, and ``predictions`` without any opened answer, are nearly as good as a copy from
+    open answers. Only limits on who may ask, and how often, stand against that. A site whose answers stand
+    out from the others' is found by their values wherever they were swapped to; that is not simulated here.
 
     References
     ----------
@@ -137,12 +146,23 @@ class ModelExtractionAttack:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from skprivate import CollaborativeRegressor
     >>> from skprivate.audit import ModelExtractionAttack
-    >>> from skprivate.collaborative import CollaborativeRegressor, LocalAverageRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(size=(400, 2))
-    >>> y = X[:, 0] + 0.1 * rng.normal(size=400)
+    >>> from skprivate.collaborative import BSTDAggregator, LocalAverageRegressor
+    >>> from skprivate.datasets import make_parties
+    >>> X, y, sites = make_parties(2000, 10, random_state=0)
+    >>> local, swap = LocalAverageRegressor(bounds=(0, 1)), BSTDAggregator(2, 7)
+    >>> platform = CollaborativeRegressor(local, aggregator=swap, random_state=0).fit(X, y, sites)
+    >>> queries, truth, _ = make_parties(200, 1, noise=0, random_state=1)
+    >>> attack = ModelExtractionAttack(random_state=0)
+    >>> print(attack.run(platform, queries, truth, bounds=(0, 1)))
+    model extraction of site 9 by 424 fake queries
+    copied from                          MSE  times  off victim   linkage
+    (intact platform)                 0.0011   1.00
+    victim's column as opened        0.00407   3.70       0.211       0 %
+    same, scaled to other sites      0.00126   1.15      0.0683       0 %
+    platform's predictions           0.00122   1.11       0.061
+    victim's answers in the open     0.00116   1.05      0.0496     100 %
     """
 
     def __init__(
@@ -184,16 +204,18 @@ class ModelExtractionAttack:
         Raises
         ------
         ValueError
-            No such site; neither `queries` nor `bounds`; too few `queries`.
+            No such site; neither `queries` nor `bounds`; too few `queries`; a site does not answer.
         """
         victim, n_queries = self._choose(platform)
         queries = self._fake_queries(X_test, n_queries, queries, bounds)
         trial = _Trial(platform, victim, self._model(queries, bounds), queries, X_test, y_test)
+        opened = platform.observe(queries) if _opens(platform) else None
         return ModelExtractionResult(
             victim=platform.sites_[victim],
             n_queries=n_queries,
             mse=trial.mse(platform),
-            observed=trial.from_opened(platform.observe(queries)) if _opens(platform) else None,
+            observed=None if opened is None else trial.from_opened(opened),
+            rescaled=None if opened is None else trial.from_opened(opened, trial.unit_of_others()),
             predictions=trial.extract(platform.predict(queries)),
             unprotected=trial.from_opened(trial.submitted),
         )
@@ -251,17 +273,25 @@ class _Trial:
         sizes = np.asarray(platform.site_sizes_, dtype=np.float64)
         # What is opened are the sites' shares of the synthesis, in these units of their answers.
         self.units = sizes / sizes.mean()
-        # A site that does not answer submits 0.
-        self.submitted = np.nan_to_num(platform.site_responses(queries)) * self.units
+        answers = platform.site_responses(queries)
+        if answers.shape != (len(queries), len(sizes)):
+            raise ValueError("platform must be a collaborative regressor whose sites all answer.")
+        # A site that has nothing to say submits 0.
+        self.submitted = np.nan_to_num(answers) * self.units
         self.truth = platform.site_responses(X_test)[:, victim]
 
     def mse(self, platform: Any) -> float:
         return float(np.mean((platform.predict(self.X_test) - self.y_test) ** 2))
 
-    def from_opened(self, opened: FloatArray) -> Extraction:
-        """Take the victim's column for its answers."""
+    def unit_of_others(self) -> float:
+        others = np.delete(self.units, self.victim)
+        return float(others.mean()) if len(others) else 1.0
+
+    def from_opened(self, opened: FloatArray, unit: float | None = None) -> Extraction:
+        """Take the victim's column for its answers, in the victim's units unless others are given."""
+        unit = float(self.units[self.victim]) if unit is None else unit
         linkage = float(record_linkage_score(self.submitted, opened))
-        return self.extract(opened[:, self.victim] / self.units[self.victim], linkage)
+        return self.extract(opened[:, self.victim] / unit, linkage)
 
     def extract(self, answers: FloatArray, record_linkage: float | None = None) -> Extraction:
         """Fit the surrogate on what is held for the victim's answers, and put it in the victim's place."""
@@ -273,6 +303,7 @@ class _Trial:
             mse_replaced=self.mse(replaced),
             surrogate_rmse=float(np.sqrt(np.nanmean(off**2))),
             record_linkage=record_linkage,
+            surrogate=surrogate,
         )
 
 

@@ -15,35 +15,36 @@ from skprivate.collaborative import (
     SecureSumAggregator,
 )
 from skprivate.datasets import make_parties
+from skprivate.exceptions import DisclosureWarning, SiteWarning
 from skprivate.preprocessing import TQMATransformer
 
 CUBE = (0, 1)
-SLOPES = {"a": 1.0, "b": 2.0, "c": 4.0}
-SIZES = {"a": 30, "b": 60, "c": 90}
-#: The platform's slope, of the sites' slopes weighted by their sizes.
-SLOPE = (30 * 1 + 60 * 2 + 90 * 4) / 180
+SITES = list("abcdefgh")
+SLOPES = np.arange(1.0, 9.0)
+SIZES = np.array([30, 60, 90, 30, 30, 30, 30, 30])
+#: What a site counts for in the synthesis.
+WEIGHTS = SIZES / SIZES.sum()
 
 
 def rows_of_lines():
-    """Rows of three sites, each on a line of its own, so that a linear copy is exact."""
+    """Rows of eight sites, each on a line of its own, so that a linear copy is exact."""
     rng = np.random.default_rng(0)
-    sites = np.repeat(list(SIZES), list(SIZES.values()))
+    sites = np.repeat(SITES, SIZES)
     X = rng.uniform(size=(len(sites), 2))
-    y = np.array([SLOPES[site] for site in sites]) * (1 + X[:, 0])
-    return X, y, sites
+    return X, np.repeat(SLOPES, SIZES) * (1 + X[:, 0]), sites
 
 
 @pytest.fixture(scope="module")
 def lines():
     X, y, sites = rows_of_lines()
-    aggregator = BSTDAggregator(1, 2, active_rule=None, random_state=0)
+    aggregator = BSTDAggregator(2, 7, active_rule=None, random_state=0)
     return CollaborativeRegressor(LinearRegression(), aggregator=aggregator).fit(X, y, sites)
 
 
 @pytest.fixture(scope="module")
 def test_rows():
     X = np.random.default_rng(1).uniform(size=(50, 2))
-    return X, SLOPE * (1 + X[:, 0])
+    return X, WEIGHTS @ SLOPES * (1 + X[:, 0])
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def linear_attack(**parameters):
 @pytest.mark.parametrize("victim", ["a", "b", "c"])
 def test_open_answers_give_an_exact_copy(lines, test_rows, victim):
     result = linear_attack(victim=victim).run(lines, *test_rows, bounds=CUBE)
-    assert (result.victim, result.n_queries) == (victim, SIZES[victim])
+    assert (result.victim, result.n_queries) == (victim, SIZES[SITES.index(victim)])
     assert result.unprotected.surrogate_rmse < 1e-9
     assert result.unprotected.mse_replaced == pytest.approx(result.mse)
     assert result.unprotected.record_linkage == 100
@@ -72,9 +73,9 @@ def test_the_copy_replaces_the_victim_alone(lines, test_rows):
     result = linear_attack(victim="a").run(lines, X, y, bounds=CUBE)
     # A copy of the platform answers for the victim as the platform does.
     assert result.mse == pytest.approx(0, abs=1e-20)
-    off = (SLOPE - SLOPES["a"]) * (1 + X[:, 0])
+    off = (WEIGHTS @ SLOPES - SLOPES[0]) * (1 + X[:, 0])
     assert result.predictions.surrogate_rmse == pytest.approx(np.sqrt(np.mean(off**2)))
-    assert result.predictions.mse_replaced == pytest.approx(np.mean((SIZES["a"] / 180 * off) ** 2))
+    assert result.predictions.mse_replaced == pytest.approx(np.mean((WEIGHTS[0] * off) ** 2))
     assert result.predictions.record_linkage is None
 
 
@@ -83,13 +84,18 @@ def test_the_column_is_read_in_units_of_the_answers(lines, test_rows):
     attack = linear_attack(victim="b")
     queries = np.random.default_rng(2).uniform(size=(60, 2))
     result = attack.run(lines, X, y, queries=queries)
-    # Shares n_j f_j over their mean size, here n_j / 60: what is in b's column is over its own weight, 1.
-    copied = LinearRegression().fit(queries, lines.observe(queries)[:, 1])
-    off = copied.predict(X) - SLOPES["b"] * (1 + X[:, 0])
+    copied = LinearRegression().fit(queries, lines.observe(queries)[:, 1] / (8 * WEIGHTS[1]))
+    off = copied.predict(X) - SLOPES[1] * (1 + X[:, 0])
     assert result.observed.surrogate_rmse == pytest.approx(np.sqrt(np.mean(off**2)))
-    answers = lines.site_responses(X)
-    answers[:, 1] = copied.predict(X)
-    assert result.observed.mse_replaced == pytest.approx(np.mean((answers @ [1 / 6, 1 / 3, 1 / 2] - y) ** 2))
+    assert result.observed.mse_replaced == pytest.approx(np.mean((WEIGHTS[1] * off) ** 2))
+
+
+def test_who_knows_the_sizes_reads_it_in_units_of_the_others(lines, test_rows):
+    result = linear_attack(victim="c").run(lines, *test_rows, bounds=CUBE)
+    observed, rescaled = (
+        copied.surrogate.predict(test_rows[0]) for copied in (result.observed, result.rescaled)
+    )
+    assert rescaled == pytest.approx(90 / (240 / 7) * observed)
 
 
 def test_swapping_hurts_who_takes_the_column_at_its_word(toy):
@@ -101,7 +107,10 @@ def test_swapping_hurts_who_takes_the_column_at_its_word(toy):
     # Over 20 seeds of the toy 3.0 times and 1.1 times, with standard deviations of .3 and .1.
     assert result.ratio > 1.5 > result.unprotected.mse_replaced / result.mse
     assert result.observed.surrogate_rmse > 2 * result.unprotected.surrogate_rmse
-    assert result.observed.surrogate_rmse > 2 * result.predictions.surrogate_rmse
+    # Not so who scales it, nor who learns from predictions: what the sites agree on is not hidden.
+    for copied in (result.rescaled, result.predictions):
+        assert copied.surrogate_rmse < 0.6 * result.observed.surrogate_rmse
+        assert copied.mse_replaced < 1.5 * result.mse
     assert result.observed.record_linkage < 20 < result.unprotected.record_linkage == 100
 
 
@@ -119,16 +128,17 @@ def test_nothing_is_opened_by_a_secure_sum(test_rows):
     platform = CollaborativeRegressor(LinearRegression(), aggregator=SecureSumAggregator()).fit(X, y, sites)
     result = linear_attack().run(platform, *test_rows, bounds=CUBE)
     assert result.observed is None
+    assert result.rescaled is None
     assert result.ratio is None
     assert "nothing is opened, so there is no copy" in str(result)
     assert result.unprotected.surrogate_rmse < 1e-9
     assert result.predictions.surrogate_rmse > 0.1
 
 
-def test_the_copy_learns_from_queries_as_they_leave(test_rows):
+def test_the_copy_learns_from_queries_as_they_leave(lines, test_rows):
     X, y, sites = rows_of_lines()
     perturber = TQMATransformer(1, bounds={0: CUBE}, quasi_identifiers=[0])
-    platform = CollaborativeRegressor(LinearRegression(), perturber).fit(X, y, sites)
+    platform = CollaborativeRegressor(LinearRegression(), perturber, lines.aggregator_).fit(X, y, sites)
     # Sites answer to midpoints .25 and .75, and the operator knows these: the copy is exact again.
     result = linear_attack(victim="a").run(platform, *test_rows, bounds=CUBE)
     assert result.unprotected.surrogate_rmse < 1e-9
@@ -169,16 +179,39 @@ def test_seeds(lines, test_rows):
 
 
 def test_text(lines, test_rows):
-    lines_of_text = str(linear_attack(victim="a").run(lines, *test_rows, bounds=CUBE)).splitlines()
-    assert lines_of_text[0] == "model extraction of site 'a' by 30 fake queries"
-    assert lines_of_text[-1].endswith("record linkage 100 %")
-    assert len(lines_of_text) == 5
+    shown = str(linear_attack(victim="a").run(lines, *test_rows, bounds=CUBE)).splitlines()
+    assert shown[0] == "model extraction of site 'a' by 30 fake queries"
+    assert shown[-1].startswith("victim's answers in the open")
+    assert shown[-1].endswith("100 %")
+    assert len(shown) == 7
+
+
+def test_a_platform_of_one_site(test_rows):
+    X, y, _ = rows_of_lines()
+    with pytest.warns(DisclosureWarning):
+        found = linear_attack().run(
+            CollaborativeRegressor(LinearRegression()).fit(X, y), *test_rows, bounds=CUBE
+        )
+    assert found.observed == found.rescaled == found.unprotected
+
+
+def test_every_site_must_answer(lines, test_rows):
+    X, y, sites = rows_of_lines()
+    platform = CollaborativeRegressor(
+        LinearRegression(), aggregator=lines.aggregator_, on_site_error="drop"
+    ).fit(X, y, sites)
+    platform.estimators_["b"] = LinearRegression()
+    with (
+        pytest.warns(SiteWarning),
+        pytest.raises(ValueError, match="whose sites all answer"),
+    ):
+        linear_attack(victim="a").run(platform, *test_rows, bounds=CUBE)
 
 
 @pytest.mark.parametrize(
     ("parameters", "options", "error", "message"),
     [
-        ({"victim": "d"}, {"bounds": CUBE}, ValueError, "no site 'd'"),
+        ({"victim": "z"}, {"bounds": CUBE}, ValueError, "no site 'z'"),
         ({}, {}, ValueError, "pass queries, or bounds"),
         ({"n_queries": 5}, {"queries": np.zeros((4, 2))}, ValueError, "at least n_queries"),
         ({"n_queries": 0}, {"bounds": CUBE}, ValueError, "n_queries must be at least 1"),
