@@ -123,7 +123,12 @@ cdef inline Py_ssize_t choose_rank(
 
 
 cdef inline Py_ssize_t find_partner(
-    const int32_t* partners, Py_ssize_t m, Py_ssize_t rank, Py_ssize_t lower, Py_ssize_t upper, Py_ssize_t skip
+    const int32_t* partners,
+    Py_ssize_t m,
+    Py_ssize_t rank,
+    Py_ssize_t lower,
+    Py_ssize_t upper,
+    Py_ssize_t skip,
 ) noexcept nogil:
     """The free partner of a rank behind so many others."""
     cdef Py_ssize_t r

@@ -42,8 +42,8 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
     weighted by the parties' sizes; the swap does not change it. This is the swapping of BSTD (bounded
     swapping and threshold decryption); `ConsentBox` is the decryption.
 
-    Where no response needs to be shown, use `SecureSumAggregator`: the same prediction from masked sums, which
-    no party's answers can be read from.
+    Where no response needs to be shown, use `SecureSumAggregator`: the same prediction from masked sums, and
+    no party's answer to be seen.
 
     Parameters
     ----------
@@ -99,17 +99,18 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
       they are `p_lower` apart. So at most ``1 + (p_lower - 1)`` are left of each circle.
 
     For m up to 10, enumeration finds no more than ``p_lower * (m // w) + min(m % w, p_lower)`` with ``w =
-    p_lower + p_upper``, for which we have no proof. The paper's bound, ``p_lower - 1``, is false. The bound
-    counts the parties of one query together. It is no bound for one party: of 20 responses with ``p_lower=3,
-    p_upper=8`` a party whose rank is always the same keeps its value in 0.9 % of the queries at the worst rank
-    with "fewest", in 20 % with "random" and in 40 % with "top" (measured), and always at a rank without a
-    partner, which exists if m is below ``2 * p_lower``. Equal responses, such as those that are not active,
-    may be swapped and look as before.
+    p_lower + p_upper``, for which we have no proof. The paper's bound, ``p_lower - 1``, is false.
+
+    The bound counts the parties of one query together, and is none for one party: of 20 responses with
+    ``p_lower=3, p_upper=8`` a party whose rank is always the same keeps its value in 0.9 % of the queries at
+    the worst rank with "fewest", in 20 % with "random" and in 40 % with "top" (measured); and always at a
+    rank without a partner, which exists if m is below ``2 * p_lower``. Equal responses, such as those that
+    are not active, may be swapped and look as before.
 
     Not protected: the synthesis, and with it membership in a party's rows; the values of a query, in some
     order, so that a party known to answer the largest, or to have most rows, is found by its rank; a party's
-    rank, if the same query may be asked again and again, as fresh swaps leave out the ranks next to it; anything
-    from whoever runs the swap.
+    rank, if the same query may be asked again and again, as fresh swaps leave out the ranks next to it;
+    anything from whoever runs the swap.
 
     A seeded run is a simulation: who knows the seed can undo the swap. It is recorded as a leak.
 
@@ -119,8 +120,8 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
 
     References
     ----------
-    Lin, Liu and Wang, Striking the perfect balance: preserving privacy while boosting utility in collaborative
-    medical prediction platforms, Algorithms 2 and 3.
+    Lin, Liu and Wang, Striking the perfect balance: preserving privacy while boosting utility in
+    collaborative medical prediction platforms, Algorithms 2 and 3.
 
     Li and Sarkar, Protecting privacy against record linkage disclosure: a bounded swapping approach for
     numeric data, Information Systems Research 22(4), 2011.
@@ -307,7 +308,9 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
         """Say once what the parameters do not do for so few parties."""
         reasons = self._weaknesses(len(self._weights))
         if reasons:
-            message = f"{type(self).__name__} protects less than its parameters promise: {'; '.join(reasons)}."
+            message = (
+                f"{type(self).__name__} protects less than its parameters promise: {'; '.join(reasons)}."
+            )
             warnings.warn(message, DisclosureWarning, stacklevel=_USER_FRAME)
 
     def _weaknesses(self, n_parties: int) -> list[str]:
@@ -316,7 +319,9 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
             return ["with no more parties than p_lower nothing is swapped"]
         reasons = []
         if upper < self.p_upper:
-            reasons.append("with no more parties than p_upper the window is cut at one less than their number")
+            reasons.append(
+                "with no more parties than p_upper the window is cut at one less than their number"
+            )
         if 2 * lower > n_parties:
             reasons.append("with fewer than 2 * p_lower parties the middle ranks keep their values")
         if upper - lower + 1 < NARROW:
