@@ -89,8 +89,9 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
     Notes
     -----
     **Privacy.** This is not differential privacy. One attack is hindered: the platform's operator, who takes
-    what stands in a party's place for that party's answers and fits a copy of its model. A response that
-    keeps its value is right. At most ``p_lower * ceil(m / (p_lower + p_upper))`` of m responses to a query do:
+    what stands in a party's place for that party's answers and fits a copy of its model. He is right about a
+    response that keeps its value. Of m responses to a query at most ``p_lower * ceil(m / (p_lower +
+    p_upper))`` do:
 
     - Two ranks that are left differ by less than `p_lower` or by more than `p_upper`. Bend ``p_lower +
       p_upper`` neighbouring ranks to a circle: those that are left are less than `p_lower` apart on it.
