@@ -42,8 +42,8 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
     weighted by the parties' sizes; the swap does not change it. This is the swapping of BSTD (bounded
     swapping and threshold decryption); `ConsentBox` is the decryption.
 
-    Where no response needs to be shown, use `SecureSumAggregator`: the same prediction from masked sums, which
-    no party's answers can be read from.
+    Where no response needs to be shown, use `SecureSumAggregator`: the same prediction from masked sums, and
+    no party's answer to be seen.
 
     Parameters
     ----------
@@ -89,8 +89,9 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
     Notes
     -----
     **Privacy.** This is not differential privacy. One attack is hindered: the platform's operator, who takes
-    what stands in a party's place for that party's answers and fits a copy of its model. A response that
-    keeps its value is right. At most ``p_lower * ceil(m / (p_lower + p_upper))`` of m responses to a query do:
+    what stands in a party's place for that party's answers and fits a copy of its model. He is right about a
+    response that keeps its value. Of m responses to a query at most ``p_lower * ceil(m / (p_lower +
+    p_upper))`` do:
 
     - Two ranks that are left differ by less than `p_lower` or by more than `p_upper`. Bend ``p_lower +
       p_upper`` neighbouring ranks to a circle: those that are left are less than `p_lower` apart on it.
@@ -99,17 +100,18 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
       they are `p_lower` apart. So at most ``1 + (p_lower - 1)`` are left of each circle.
 
     For m up to 10, enumeration finds no more than ``p_lower * (m // w) + min(m % w, p_lower)`` with ``w =
-    p_lower + p_upper``, for which we have no proof. The paper's bound, ``p_lower - 1``, is false. The bound
-    counts the parties of one query together. It is no bound for one party: of 20 responses with ``p_lower=3,
-    p_upper=8`` a party whose rank is always the same keeps its value in 0.9 % of the queries at the worst rank
-    with "fewest", in 20 % with "random" and in 40 % with "top" (measured), and always at a rank without a
-    partner, which exists if m is below ``2 * p_lower``. Equal responses, such as those that are not active,
-    may be swapped and look as before.
+    p_lower + p_upper``, for which we have no proof. The paper's bound, ``p_lower - 1``, is false.
+
+    The bound counts the parties of one query together, and is none for one party: of 20 responses with
+    ``p_lower=3, p_upper=8`` a party whose rank is always the same keeps its value in 0.9 % of the queries at
+    the worst rank with "fewest", in 20 % with "random" and in 40 % with "top" (measured); and always at a
+    rank without a partner, which exists if m is below ``2 * p_lower``. Equal responses, such as those that
+    are not active, may be swapped and look as before.
 
     Not protected: the synthesis, and with it membership in a party's rows; the values of a query, in some
     order, so that a party known to answer the largest, or to have most rows, is found by its rank; a party's
-    rank, if the same query may be asked again and again, as fresh swaps leave out the ranks next to it; anything
-    from whoever runs the swap.
+    rank, if the same query may be asked again and again, as fresh swaps leave out the ranks next to it;
+    anything from whoever runs the swap.
 
     A seeded run is a simulation: who knows the seed can undo the swap. It is recorded as a leak.
 
@@ -119,8 +121,8 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
 
     References
     ----------
-    Lin, Liu and Wang, Striking the perfect balance: preserving privacy while boosting utility in collaborative
-    medical prediction platforms, Algorithms 2 and 3.
+    Lin, Liu and Wang, Striking the perfect balance: preserving privacy while boosting utility in
+    collaborative medical prediction platforms, Algorithms 2 and 3.
 
     Li and Sarkar, Protecting privacy against record linkage disclosure: a bounded swapping approach for
     numeric data, Information Systems Research 22(4), 2011.

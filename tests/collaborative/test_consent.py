@@ -251,16 +251,19 @@ def test_2000_damaged_messages_are_all_refused(platform, corruptions, part):
     np.testing.assert_array_equal(platform.open(), VALUES)
 
 
-def test_2000_damaged_columns_get_no_consent(platform, corruptions):
-    # Its own pieces are all that a member can check: damage elsewhere is found by the others or the opener.
-    others = 0
-    for damaged in corruptions(platform.sealed, 2000, seed=1):
-        query_id = platform.query_id
-        for name, key in platform.keys.items():
-            with pytest.raises(ConsentError):
-                platform.box.consent(name, key, query_id, damaged)
-        others += 1
-    assert others == 2000
+def test_1000_damaged_columns_open_for_nobody_whoever_consents(platform, corruptions):
+    # A member can check its own pieces only; what it overlooks is found by another or by the opener.
+    refused_by_members = 0
+    for damaged in corruptions(platform.sealed, 1000, seed=1):
+        for key in platform.keys.values():
+            key._done.clear()
+        try:
+            consents = platform.consent(platform.query_id, damaged)
+        except ConsentError:
+            refused_by_members += 1
+            continue
+        refuses(lambda d=damaged, c=consents: platform.open(sealed=d, consents=c))
+    assert 0 < refused_by_members < 1000
 
 
 @pytest.mark.parametrize(

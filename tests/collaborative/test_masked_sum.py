@@ -187,8 +187,6 @@ def test_m_minus_2_colluding_sites_still_cannot_read_one_of_the_others(platform)
         words = platform.words(name, QUERY, messages[name])[:, :WORDS].copy()
         for crook in crooks:
             # The crooks know the streams that they share with this site, and take them away.
-            shared = MaskedSum._add_masks
-            assert shared is not None
             link = platform.sum._link(platform.keys[crook], platform.keys[name].public, b"mask", QUERY)
             words -= (1 if name < crook else -1) * _stream(link, len(VALUES))[:, :WORDS]
         left = to_floats(words)
@@ -269,8 +267,8 @@ def test_2000_damaged_messages_are_all_refused(platform, corruptions):
 @pytest.mark.parametrize(
     ("values", "sizes", "error", "message"),
     [
-        ([2.0**100], 1, ValueError, "below 2.100"),
-        ([-123456.0 * 2.0**90], 1, ValueError, "below 2.100"),
+        ([2.0**100], 1, ValueError, r"below 2\^100"),
+        ([-123456.0 * 2.0**90], 1, ValueError, r"below 2\^100"),
         ([np.nan], 1, ValueError, "finite"),
         ([np.inf], 1, ValueError, "finite"),
         ([1.0], np.inf, ValueError, "finite"),
