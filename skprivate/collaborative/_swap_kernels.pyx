@@ -99,7 +99,7 @@ cdef inline Py_ssize_t choose_rank(
     """The next rank to swap, -1 if none is left."""
     cdef Py_ssize_t r
     cdef Py_ssize_t skip = 0
-    # A number less one, as unsigned, is the greatest of all for a rank that is out; that rank never qualifies.
+    # Less one, as unsigned, the number of a rank that is out is the greatest of all: it never qualifies.
     cdef uint32_t most = OUT - 1
     if order == FEWEST:
         for r in range(m):
