@@ -8,6 +8,7 @@ SPEED = ("noise", "tree", "fit", "moments", "regression")
 FIGURES = (
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
     *("lls", "adassp", "censored", "turbofan", "paper_lls"),
+    *("collaborative", "perturbation", "warfarin"),
 )
 
 
