@@ -97,11 +97,14 @@ def attacks(toy: Toy, equal: Toy, seed: int) -> dict[str, float]:
         result, kept = attacked(toy, low, high, seed)
         found |= {f"{name}: kept %": kept, f"{name}: RL %": result.observed.record_linkage}
         found |= copied(name, result.observed, result.mse)
-    found |= copied("3-8, scaled to other sizes", attacked(toy, 3, 8, seed)[0].rescaled, result.mse)
+    other = attacked(toy, 3, 8, seed)[0]
+    found |= copied("3-8, scaled to other sizes", other.rescaled, other.mse)
+    found |= copied("3-8, value at the victim's rank", other.ranked, other.mse)
     found |= copied("open answers", result.unprotected, result.mse)
     found |= copied("predictions only", result.predictions, result.mse)
     result, _ = attacked(equal, 3, 8, seed)
     found |= copied("3-8, equal parties", result.observed, result.mse)
+    found |= copied("3-8, equal parties, victim's rank", result.ranked, result.mse)
     found |= copied("open answers, equal parties", result.unprotected, result.mse)
     return found
 
@@ -154,12 +157,12 @@ def run() -> None:
         )
         depths.append(sweep(toy))
     print(f"20 parties, 10,000 rows, {SEEDS} seeds; RL of answers to fake queries, kept of active answers")
-    print(f"  {'figure':<56}{'mean':>10}{'sd':>9}  {'paper':<10}goal")
+    print(f"  {'figure':<60}{'mean':>10}{'sd':>9}  {'paper':<10}goal")
     for name in figures[0]:
         values = [row[name] for row in figures]
         worst = "greatest" in name
         middle, spread = (max(values), 0.0) if worst else (np.mean(values), np.std(values))
-        print(f"  {name:<56}{middle:>10.4g}{spread:>9.2g}  {PAPER.get(name, ''):<10}{GOALS.get(name, '')}")
+        print(f"  {name:<60}{middle:>10.4g}{spread:>9.2g}  {PAPER.get(name, ''):<10}{GOALS.get(name, '')}")
     print("by depth, one column" + "".join(f"{depth:>8}" for depth in DEPTHS))
     for name, row in zip(("MSE x 1e4", "CO %"), np.mean(depths, axis=0).T, strict=True):
         print(f"  {name:<18}" + "".join(f"{value:>8.2f}" for value in row))
