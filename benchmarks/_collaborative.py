@@ -17,7 +17,7 @@ FloatArray = NDArray[np.float64]
 #: Number of seeds, from the environment where it is set.
 SEEDS = int(os.environ.get("SEEDS", "20"))
 KERNELS = ("gaussian", "laplace", "epanechnikov", "partition", "knn")
-N_QUERIES = 1000
+N_ROWS, N_PARTIES, N_QUERIES = 10_000, 20, 1000
 # Far from the seeds of the parties' rows.
 _QUERY_SEED = 10_000
 
@@ -37,12 +37,14 @@ class Toy:
     truth: FloatArray
 
     @classmethod
-    def draw(cls, seed: int, estimator: Any = None, n_samples: int = 10_000, n_parties: int = 20) -> "Toy":
+    def draw(cls, seed: int, estimator: Any = None, equal_sizes: bool = False) -> "Toy":
         """Draw rows and queries; by default each party has a kernel of the paper's Table 1."""
-        X, y, sites = make_parties(n_samples, n_parties, random_state=seed)
+        X, y, sites = make_parties(N_ROWS, N_PARTIES, random_state=seed)
+        if equal_sizes:
+            sites = np.arange(N_ROWS) % N_PARTIES
         queries, truth, _ = make_parties(N_QUERIES, 1, noise=0, random_state=_QUERY_SEED + seed)
         if estimator is None:
-            estimator = drawn_kernels(n_parties, np.random.default_rng(seed), (0, 1))
+            estimator = drawn_kernels(N_PARTIES, np.random.default_rng(seed), (0, 1))
         aggregator = BSTDAggregator(3, 8, random_state=seed)
         return cls(CollaborativeRegressor(estimator, aggregator=aggregator).fit(X, y, sites), queries, truth)
 

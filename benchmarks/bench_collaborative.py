@@ -6,6 +6,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeRegressor
 
 from skprivate.audit import ModelExtractionAttack
+from skprivate.audit._extraction import Extraction, ModelExtractionResult
 from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
 from skprivate.metrics import correct_orientation_score
 from skprivate.preprocessing import TQMATransformer
@@ -88,28 +89,41 @@ def exactness(toy: Toy, base: float, seed: int) -> dict[str, float]:
     }
 
 
-def attacks(toy: Toy, base: float, seed: int) -> dict[str, float]:
+def attacks(toy: Toy, equal: Toy, seed: int) -> dict[str, float]:
     """Return the figures of swapping against model extraction from the largest party."""
     found: dict[str, float] = {}
-    attack = ModelExtractionAttack(random_state=seed)
-    answers = toy.platform.site_responses(toy.queries)
-    shares = answers * toy.platform.site_sizes_ / toy.platform.site_sizes_.mean()
     for low, high in WINDOWS:
         name = f"{low}-{high}"
-        platform = toy.with_parts(BSTDAggregator(low, high, random_state=seed))
-        result = attack.run(platform, toy.queries, toy.truth, bounds=CUBE)
-        active = np.abs(answers) >= 1 / platform.site_sizes_.sum()
-        kept = (platform.observe(toy.queries) == shares)[active]
-        found[f"{name}: kept %"] = 100 * float(kept.mean())
-        found[f"{name}: RL %"] = result.observed.record_linkage
-        found[f"{name}: MSE x 1e4 under attack"] = 1e4 * result.observed.mse_replaced
-        found[f"{name}: attack, times the MSE"] = result.observed.mse_replaced / base
-        found[f"{name}: copy off the victim, RMSE"] = result.observed.surrogate_rmse
-    for name, copied in (("open answers", result.unprotected), ("predictions only", result.predictions)):
-        found[f"{name}: MSE x 1e4 under attack"] = 1e4 * copied.mse_replaced
-        found[f"{name}: attack, times the MSE"] = copied.mse_replaced / base
-        found[f"{name}: copy off the victim, RMSE"] = copied.surrogate_rmse
+        result, kept = attacked(toy, low, high, seed)
+        found |= {f"{name}: kept %": kept, f"{name}: RL %": result.observed.record_linkage}
+        found |= copied(name, result.observed, result.mse)
+    other = attacked(toy, 3, 8, seed)[0]
+    found |= copied("3-8, scaled to other sizes", other.rescaled, other.mse)
+    found |= copied("3-8, value at the victim's rank", other.ranked, other.mse)
+    found |= copied("open answers", result.unprotected, result.mse)
+    found |= copied("predictions only", result.predictions, result.mse)
+    result, _ = attacked(equal, 3, 8, seed)
+    found |= copied("3-8, equal parties", result.observed, result.mse)
+    found |= copied("3-8, equal parties, victim's rank", result.ranked, result.mse)
+    found |= copied("open answers, equal parties", result.unprotected, result.mse)
     return found
+
+
+def attacked(toy: Toy, low: int, high: int, seed: int) -> tuple[ModelExtractionResult, float]:
+    """Return the attack on a window, and the percentage of active answers that kept their value."""
+    platform = toy.with_parts(BSTDAggregator(low, high, random_state=seed))
+    result = ModelExtractionAttack(random_state=seed).run(platform, toy.queries, toy.truth, bounds=CUBE)
+    sizes, answers = platform.site_sizes_, platform.site_responses(toy.queries)
+    kept = platform.observe(toy.queries) == answers * sizes / sizes.mean()
+    return result, 100 * float(kept[np.abs(answers) >= 1 / sizes.sum()].mean())
+
+
+def copied(name: str, copy: Extraction, base: float) -> dict[str, float]:
+    return {
+        f"{name}: MSE x 1e4 under attack": 1e4 * copy.mse_replaced,
+        f"{name}: attack, times the MSE": copy.mse_replaced / base,
+        f"{name}: copy off the victim, RMSE": copy.surrogate_rmse,
+    }
 
 
 def trees(seed: int) -> dict[str, float]:
@@ -138,17 +152,17 @@ def run() -> None:
             {"MSE x 1e4, no privacy": 1e4 * base}
             | patients(toy, base)
             | exactness(toy, base, seed)
-            | attacks(toy, base, seed)
+            | attacks(toy, Toy.draw(seed, equal_sizes=True), seed)
             | trees(seed)
         )
         depths.append(sweep(toy))
     print(f"20 parties, 10,000 rows, {SEEDS} seeds; RL of answers to fake queries, kept of active answers")
-    print(f"  {'figure':<48}{'mean':>10}{'sd':>9}  {'paper':<10}goal")
+    print(f"  {'figure':<60}{'mean':>10}{'sd':>9}  {'paper':<10}goal")
     for name in figures[0]:
         values = [row[name] for row in figures]
         worst = "greatest" in name
         middle, spread = (max(values), 0.0) if worst else (np.mean(values), np.std(values))
-        print(f"  {name:<48}{middle:>10.4g}{spread:>9.2g}  {PAPER.get(name, ''):<10}{GOALS.get(name, '')}")
+        print(f"  {name:<60}{middle:>10.4g}{spread:>9.2g}  {PAPER.get(name, ''):<10}{GOALS.get(name, '')}")
     print("by depth, one column" + "".join(f"{depth:>8}" for depth in DEPTHS))
     for name, row in zip(("MSE x 1e4", "CO %"), np.mean(depths, axis=0).T, strict=True):
         print(f"  {name:<18}" + "".join(f"{value:>8.2f}" for value in row))

@@ -57,6 +57,9 @@ class ModelExtractionResult:
     rescaled : Extraction or None
         From the same column by an operator who knows that a swapped share is one of another site, of another
         size.
+    ranked : Extraction or None
+        From the value at the rank at which the victim's share mostly is, wherever it was swapped to, by an
+        operator who knows that rank.
     predictions : Extraction
         From the platform's predictions alone, which anybody gets who may ask, whatever the protection.
     unprotected : Extraction
@@ -68,6 +71,7 @@ class ModelExtractionResult:
     mse: float
     observed: Extraction | None
     rescaled: Extraction | None
+    ranked: Extraction | None
     predictions: Extraction
     unprotected: Extraction
 
@@ -80,6 +84,7 @@ class ModelExtractionResult:
         found = {
             "victim's column as opened": self.observed,
             "same, scaled to other sites": self.rescaled,
+            "value at the victim's rank": self.ranked,
             "platform's predictions": self.predictions,
             "victim's answers in the open": self.unprotected,
         }
@@ -131,13 +136,14 @@ class ModelExtractionAttack:
     What is opened are shares of the synthesis, in proportion to a site's size. ``observed`` divides the
     victim's column by the victim's size, as if it were its own; when it was swapped it is another site's, and
     where the victim is larger than the others that error of scale is nearly all that makes this copy bad.
-    ``rescaled`` divides by the mean size of the others instead.
+    ``rescaled`` divides by the mean size of the others instead. ``ranked`` needs no column: all values of a
+    query are opened, and a site that is larger, or whose people differ, stands out among them.
 
     **Privacy**: this is a simulation by someone who holds every site's model; its figures are exact functions
-    of them. Swapping hides which answer is whose, not what the sites agree on: where they hold the same kind
-    of people, ``rescaled``, and ``predictions`` without any opened answer, are nearly as good as a copy from
-    open answers. Only limits on who may ask, and how often, stand against that. A site whose answers stand
-    out from the others' is found by their values wherever they were swapped to; that is not simulated here.
+    of them. Swapping hides which answer is whose from who does not know the sites, not what the sites agree
+    on: where they hold the same kind of people, ``rescaled``, and ``predictions`` without any opened answer,
+    are nearly as good as a copy from open answers. Only limits on who may ask, and how often, stand against
+    that.
 
     References
     ----------
@@ -161,6 +167,7 @@ class ModelExtractionAttack:
     (intact platform)                 0.0011   1.00
     victim's column as opened        0.00407   3.70       0.211       0 %
     same, scaled to other sites      0.00126   1.15      0.0683       0 %
+    value at the victim's rank       0.00116   1.05      0.0496
     platform's predictions           0.00122   1.11       0.061
     victim's answers in the open     0.00116   1.05      0.0496     100 %
     """
@@ -209,15 +216,13 @@ class ModelExtractionAttack:
         victim, n_queries = self._choose(platform)
         queries = self._fake_queries(X_test, n_queries, queries, bounds)
         trial = _Trial(platform, victim, self._model(queries, bounds), queries, X_test, y_test)
-        opened = platform.observe(queries) if _opens(platform) else None
         return ModelExtractionResult(
             victim=platform.sites_[victim],
             n_queries=n_queries,
             mse=trial.mse(platform),
-            observed=None if opened is None else trial.from_opened(opened),
-            rescaled=None if opened is None else trial.from_opened(opened, trial.unit_of_others()),
+            **trial.extract_opened(queries),
             predictions=trial.extract(platform.predict(queries)),
-            unprotected=trial.from_opened(trial.submitted),
+            unprotected=trial.extract(trial.column(trial.submitted), 100.0),
         )
 
     def _choose(self, platform: Any) -> tuple[int, int]:
@@ -283,15 +288,29 @@ class _Trial:
     def mse(self, platform: Any) -> float:
         return float(np.mean((platform.predict(self.X_test) - self.y_test) ** 2))
 
-    def unit_of_others(self) -> float:
-        others = np.delete(self.units, self.victim)
-        return float(others.mean()) if len(others) else 1.0
+    def column(self, opened: FloatArray) -> FloatArray:
+        """Take the victim's column for its answers."""
+        return opened[:, self.victim] / self.units[self.victim]
 
-    def from_opened(self, opened: FloatArray, unit: float | None = None) -> Extraction:
-        """Take the victim's column for its answers, in the victim's units unless others are given."""
-        unit = float(self.units[self.victim]) if unit is None else unit
+    def at_rank(self, opened: FloatArray) -> FloatArray:
+        """Take the value at the victim's most frequent rank for its answers."""
+        ranks = np.sum(self.submitted > self.submitted[:, [self.victim]], axis=1)
+        usual = np.bincount(ranks).argmax()
+        return np.sort(opened, axis=1)[:, -1 - usual] / self.units[self.victim]
+
+    def extract_opened(self, queries: Any) -> dict[str, Extraction | None]:
+        """Return what comes of the values that the operator sees; None where no value of a site is opened."""
+        if not hasattr(self.platform.aggregator_, "transform"):
+            return dict.fromkeys(("observed", "rescaled", "ranked"))
+        opened = np.asarray(self.platform.observe(queries), dtype=np.float64)
         linkage = float(record_linkage_score(self.submitted, opened))
-        return self.extract(opened[:, self.victim] / unit, linkage)
+        others = np.delete(self.units, self.victim)
+        scale = self.units[self.victim] / others.mean() if len(others) else 1.0
+        return {
+            "observed": self.extract(self.column(opened), linkage),
+            "rescaled": self.extract(self.column(opened) * scale, linkage),
+            "ranked": self.extract(self.at_rank(opened)),
+        }
 
     def extract(self, answers: FloatArray, record_linkage: float | None = None) -> Extraction:
         """Fit the surrogate on what is held for the victim's answers, and put it in the victim's place."""
@@ -305,8 +324,3 @@ class _Trial:
             record_linkage=record_linkage,
             surrogate=surrogate,
         )
-
-
-def _opens(platform: Any) -> bool:
-    """Whether the operator sees answers of single sites."""
-    return hasattr(platform.aggregator_, "transform")

@@ -90,6 +90,14 @@ def test_the_column_is_read_in_units_of_the_answers(lines, test_rows):
     assert result.observed.mse_replaced == pytest.approx(np.mean((WEIGHTS[1] * off) ** 2))
 
 
+@pytest.mark.parametrize("victim", SITES)
+def test_who_knows_the_rank_undoes_the_swap(lines, test_rows, victim):
+    # Each site's share has the same rank in every query.
+    result = linear_attack(victim=victim).run(lines, *test_rows, bounds=CUBE)
+    assert result.ranked.surrogate_rmse < 1e-9 < 0.1 < result.observed.surrogate_rmse
+    assert result.ranked.record_linkage is None
+
+
 def test_who_knows_the_sizes_reads_it_in_units_of_the_others(lines, test_rows):
     result = linear_attack(victim="c").run(lines, *test_rows, bounds=CUBE)
     observed, rescaled = (
@@ -107,8 +115,8 @@ def test_swapping_hurts_who_takes_the_column_at_its_word(toy):
     # Over 20 seeds of the toy 3.0 times and 1.1 times, with standard deviations of .3 and .1.
     assert result.ratio > 1.5 > result.unprotected.mse_replaced / result.mse
     assert result.observed.surrogate_rmse > 2 * result.unprotected.surrogate_rmse
-    # Not so who scales it, nor who learns from predictions: what the sites agree on is not hidden.
-    for copied in (result.rescaled, result.predictions):
+    # Not so who scales it, who looks for the largest share, or who learns from predictions.
+    for copied in (result.rescaled, result.ranked, result.predictions):
         assert copied.surrogate_rmse < 0.6 * result.observed.surrogate_rmse
         assert copied.mse_replaced < 1.5 * result.mse
     assert result.observed.record_linkage < 20 < result.unprotected.record_linkage == 100
@@ -129,6 +137,7 @@ def test_nothing_is_opened_by_a_secure_sum(test_rows):
     result = linear_attack().run(platform, *test_rows, bounds=CUBE)
     assert result.observed is None
     assert result.rescaled is None
+    assert result.ranked is None
     assert result.ratio is None
     assert "nothing is opened, so there is no copy" in str(result)
     assert result.unprotected.surrogate_rmse < 1e-9
@@ -183,7 +192,7 @@ def test_text(lines, test_rows):
     assert shown[0] == "model extraction of site 'a' by 30 fake queries"
     assert shown[-1].startswith("victim's answers in the open")
     assert shown[-1].endswith("100 %")
-    assert len(shown) == 7
+    assert len(shown) == 8
 
 
 def test_a_platform_of_one_site(test_rows):
@@ -193,6 +202,7 @@ def test_a_platform_of_one_site(test_rows):
             CollaborativeRegressor(LinearRegression()).fit(X, y), *test_rows, bounds=CUBE
         )
     assert found.observed == found.rescaled == found.unprotected
+    assert found.ranked.surrogate_rmse == found.observed.surrogate_rmse
 
 
 def test_every_site_must_answer(lines, test_rows):
