@@ -186,7 +186,7 @@ cdef void visit_nearest(Walk* w, Py_ssize_t leaf) noexcept nogil:
     cdef Py_ssize_t i
     cdef Row row
     cdef double limit = reach(w)
-    squares(w.columns + leaf * w.d * w.size, w.size, w.size, w.d, w.query, w.scratch)
+    squares(w.columns + leaf * w.d * w.size, w.size, w.d, w.query, w.scratch)
     for i in range(w.size):
         if w.scratch[i] <= limit:
             row.distance = w.scratch[i]
