@@ -16,6 +16,7 @@ from ._timing import compare, seconds
 
 FloatArray = NDArray[np.float64]
 
+KERNELS = ("gaussian", "laplace", "epanechnikov", "partition", "knn")
 N_QUERIES, N_FEATURES = 1000, 5
 SIZES = (100_000, 1_000_000)
 # Rows in the mean ball of the Epanechnikov kernel, beside the bandwidth n^(-1/7).
@@ -131,10 +132,8 @@ def bench_rows(n: int) -> None:
 def bench_choice(n: int) -> None:
     """Print the seconds of a fit that cross-validates, by kernel."""
     rows = make_rows(n)
-    times = [
-        f"{kernel} {seconds(lambda k=kernel: LocalAverageRegressor(k, bounds=(0, 1)).fit(rows.X, rows.y)):.2f}"
-        for kernel in ("gaussian", "laplace", "epanechnikov", "partition", "knn")
-    ]
+    models = [LocalAverageRegressor(kernel, bounds=(0, 1)) for kernel in KERNELS]
+    times = [f"{model.kernel} {seconds(lambda m=model: m.fit(rows.X, rows.y)):.2f}" for model in models]
     print(f"n = {n:,}, fit with cross-validation, s: {', '.join(times)}", flush=True)
 
 
@@ -142,7 +141,7 @@ def bench_single() -> None:
     """Print the microseconds of one query at a site of 500 rows."""
     rows = make_rows(500)
     query = rows.queries[:1].copy()
-    for kernel in ("gaussian", "laplace", "epanechnikov", "partition", "knn"):
+    for kernel in KERNELS:
         model = LocalAverageRegressor(kernel, bounds=(0, 1)).fit(rows.X, rows.y)
         took = [
             min(seconds(lambda c=call: [c(query) for _ in range(100)]) for _ in range(20)) * 1e4

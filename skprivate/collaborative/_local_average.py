@@ -268,7 +268,7 @@ class LocalAverageRegressor(RegressorMixin, BaseEstimator):
 
     def _respond(self, X: FloatArray) -> Averages:
         """`responses` to finite C-contiguous float64 rows, without any check."""
-        if len(X) <= BLOCK or self.n_jobs is None or (n_jobs := effective_n_jobs(self.n_jobs)) == 1:
+        if len(X) <= BLOCK or (n_jobs := effective_n_jobs(self.n_jobs)) == 1:
             values, support = self._model.averages(X, self._ranges)
             return values[:, 0], support[:, 0]
         size = max(BLOCK, -(-len(X) // (TASKS * n_jobs)))

@@ -20,7 +20,7 @@ from ._tree_kernels import ball_averages, build_tree, nearest_averages
 FloatArray = NDArray[np.float64]
 Averages = tuple[FloatArray, NDArray[np.bool_]]
 
-# Rows of a leaf: four loads of eight lanes a column; where all rows may count, as many as the first cache holds.
+# Rows of a leaf: four loads of eight lanes a column; where most rows count, what the first cache holds.
 LEAF = 32
 BLOCK = 256
 LANES = 8
@@ -94,7 +94,7 @@ class _SmoothModel(_TreeModel):
     def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
         super().__init__(X, y, BLOCK)
         bandwidths = np.clip(sizes, LEAST_BANDWIDTH, MOST_BANDWIDTH)
-        # Weights are powers of two. All rows that are passed over weigh less than half a unit in the last place.
+        # Weights are powers of two. All rows that are passed over weigh less than a quarter of an ulp.
         self.factors = math.log2(math.e) / (bandwidths**2 if self.squared else bandwidths)
         self.invisible = 54 + math.log2(len(X))
 
