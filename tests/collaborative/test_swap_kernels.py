@@ -425,11 +425,11 @@ def test_ties_of_rounding(row):
     assert exact_sum(row) == math.fsum(row)
 
 
-def test_no_overflow_where_the_average_is_finite():
-    values = np.array([[1.7e308, 1.7e308, -1.6e308, 1e308]])
-    out = np.empty(1)
+@pytest.mark.parametrize("largest", [1.7e308, 0.9e308, 1e290])
+def test_no_overflow_where_the_average_is_finite(largest):
+    values, out = largest * np.array([[1.0, 1.0, -0.5, 1.0]]), np.empty(1)
     synthesize_rows(values, np.ones((1, 4), dtype=np.uint8), np.ones(4), np.empty(8), out)
-    assert out[0] == pytest.approx(0.7e308, rel=1e-15)
+    assert out[0] == pytest.approx(0.625 * largest, rel=1e-15)
 
 
 def test_only_active_values_count():
