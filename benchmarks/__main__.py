@@ -4,7 +4,7 @@
 import argparse
 import importlib
 
-SPEED = ("noise", "tree", "fit", "moments", "regression", "consent")
+SPEED = ("noise", "tree", "fit", "moments", "regression", "swapping", "consent")
 FIGURES = (
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
     *("lls", "adassp", "censored", "turbofan", "paper_lls"),
