@@ -86,9 +86,7 @@ def run():
     names = [f"site {j}" for j in range(PARTIES)]
     values = np.random.default_rng(0).normal(size=(QUERIES, PARTIES))
     print(f"{PARTIES} parties in one process, median of {RUNS}; ms from values to the opened result")
-    print(
-        f"{'protocol':>8} {'first, with agreement':>21} {f'{QUERIES} queries':>12} {'1 query':>8} {'refused':>16}"
-    )
+    print(f"{'protocol':>8} {'with agreement':>14} {f'{QUERIES} queries':>12} {'1 query':>8} {'refused':>15}")
     for kind in (Gate, Sum):
         protocol = kind(names)
         first = seconds(lambda p=protocol: run_once(p, values))
@@ -96,7 +94,7 @@ def run():
         row = median(seconds(lambda p=protocol: run_once(p, values[:1])) for _ in range(RUNS))
         refused = count_refused(kind(names[:5]), values[:3, :5])
         print(
-            f"{kind.__name__:>8} {1e3 * first:21.1f} {1e3 * batch:12.1f} {1e3 * row:8.1f} "
+            f"{kind.__name__:>8} {1e3 * first:14.1f} {1e3 * batch:12.1f} {1e3 * row:8.1f} "
             f"{refused:>8} / {DAMAGED}"
         )
 

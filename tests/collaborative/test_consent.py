@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ConsentBox: opens with everybody's consent to this query, and with nothing less."""
 
+import hmac
 import itertools
 
 import numpy as np
@@ -102,6 +103,15 @@ def test_no_proper_subset_of_pieces_opens_a_column(platform):
                     assert unseal(key, columns[place][head:], context)
                 else:
                     refuses(lambda k=key, p=place, c=context: unseal(k, columns[p][head:], c))
+
+
+def test_the_key_of_a_column_is_hkdf_of_the_exclusive_or_of_all_pieces(platform):
+    box = platform.box
+    pieces = np.random.default_rng(6).integers(256, size=(4, 32), dtype=np.uint8)
+    for query_id, name in itertools.product((bytes(16), platform.query_id), NAMES):
+        info = bytes.fromhex(box.fingerprint) + query_id + name.encode() + b"\1"
+        expected = hmac.digest(np.bitwise_xor.reduce(pieces).tobytes(), info, "sha256")
+        assert box._column_key([piece.tobytes() for piece in pieces], query_id, name) == expected
 
 
 def test_pieces_are_fresh_in_every_seal(platform):
