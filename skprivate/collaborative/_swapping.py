@@ -263,7 +263,11 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
 
     def _shares(self, responses: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
         """The parties' shares in the units of equal parties' responses, and who is active."""
-        return shares(responses, self._weights, self.active_rule, total=self._total)
+        if (self._weights == 1.0).all():
+            return shares(responses, self._weights, self.active_rule, total=self._total)
+        values, active = shares(responses, self.party_sizes_, self.active_rule)
+        values /= self._total / len(self._weights)
+        return values, active
 
     def _swap(self, values: FloatArray) -> FloatArray:
         lower, upper = self._window()
