@@ -44,10 +44,10 @@ def record_linkage_score(responses: ArrayLike, swapped: ArrayLike) -> float:
 
     Notes
     -----
-    If every row of `swapped` is a permutation of the row of `responses`, no two responses to a query are equal
-    and none moves to a neighbouring rank (``p_lower`` of at least 2), then the score is the share of responses
-    that kept their value: one that moved is nearest to itself, then to one of its two neighbours by rank, and
-    further from all others.
+    If every row of `swapped` is a permutation of the row of `responses`, no two responses to a query are
+    equal and none moves to a neighbouring rank (``p_lower`` of at least 2), then the score is the share of
+    responses that kept their value: one that moved is nearest to itself, then to one of its two neighbours
+    by rank, and further from all others.
 
     **Privacy.** The score is an exact function of the responses: it is for those who hold them. It measures
     one attack on one query; it is not differential privacy.
