@@ -4,7 +4,10 @@
 import argparse
 import importlib
 
-SPEED = ("noise", "tree", "fit", "moments", "regression")
+SPEED = (
+    *("noise", "tree", "fit", "moments", "regression"),
+    *("local_average", "swapping", "consent", "platform"),
+)
 FIGURES = (
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
     *("lls", "adassp", "censored", "turbofan", "paper_lls"),

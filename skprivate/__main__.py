@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Demonstration, in strict mode: accuracy and error against epsilon, what was spent, and a picture.
+"""Demonstration, in strict mode: accuracy and error against protection, what was spent, and a picture.
 
 Run ``python -m skprivate [PICTURE.png]``.
 """
@@ -20,7 +20,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from . import DPTreeClassifier, LocallyPrivateTreeClassifier, _demo_life, config_context
+from . import DPTreeClassifier, LocallyPrivateTreeClassifier, _demo_life, _demo_parties, config_context
 from .datasets import make_posterior_drift
 from .inspection import PartitionDisplay
 
@@ -149,20 +149,22 @@ def _draw_picture(
     problems: list[Problem],
     tree: LocallyPrivateTreeClassifier,
     life: dict[str, NDArray[np.float64]],
+    parties: dict[str, NDArray[np.float64]],
     path: Path,
 ) -> None:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(19, 3.9), layout="constrained")
-    axes = figure.subplots(1, 5)
+    figure = Figure(figsize=(13, 7.6), layout="constrained")
+    axes = figure.subplots(2, 3).ravel()
     for axis, problem in zip(axes, problems, strict=False):
         _draw_lines(axis, problem.scores, problem.title, "accuracy")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(METHODS) + 1)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(METHODS) + 1)
     PartitionDisplay.from_estimator(tree, ax=axes[3], edgecolor="face")
     axes[3].set(title="What was learnt at epsilon 1", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
     _draw_lines(axes[4], life, _demo_life.TITLE, "median relative error")
     axes[4].set(yscale="log", title="B10 life of machines, SIMULATED")
     axes[4].legend(fontsize="small")
+    _demo_parties.draw_lines(axes[5], parties)
     figure.savefig(path, dpi=110)
 
 
@@ -198,10 +200,23 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"\n{_demo_life.TITLE}")
         life = _demo_life.evaluate(EPSILONS, REPETITIONS, _progress)
         _print_table(life)
+        print(
+            "\nHospitals that predict together. This is NOT differential privacy: a query leaves coarsened, an"
+        )
+        print(
+            "attacker with a table that is right up to 0.1 % of the range can link the share in the last column."
+        )
+        print(f"\n{_demo_parties.TITLE}")
+        parties = _demo_parties.evaluate(REPETITIONS, _progress)
+        _demo_parties.print_table(parties)
+        print(
+            "\nAn operator copies one hospital's model; near 1 times, the copy does as well as the hospital:"
+        )
+        print(_demo_parties.attack())
     print("\nWhat one tree at epsilon 1 on the second table spent and claims:\n")
     print(trees[1].privacy_spent_)
     try:
-        _draw_picture(problems, trees[0], life, picture)
+        _draw_picture(problems, trees[0], life, parties, picture)
     except ImportError:
         print("\nNo picture: it needs matplotlib. Install it with: pip install 'skprivate[plot]'")
     else:

@@ -23,13 +23,8 @@ MOST_NEIGHBORS = 1024
 TIE = 1e-12
 
 
-def bandwidth_grid(n_samples: int) -> list[float]:
-    """Return the bandwidths that cross-validation tries, descending, whatever the number of rows."""
-    return list(BANDWIDTHS)
-
-
 def neighbors_grid(n_samples: int) -> list[int]:
-    """Return the numbers of neighbours that cross-validation tries, descending from all rows of a training part.
+    """Return the numbers of neighbours that cross-validation tries, descending from those of a training part.
 
     Parameters
     ----------
@@ -51,8 +46,9 @@ def cross_validate(
 ) -> tuple[Any, FloatArray]:
     """Return the size with the least mean squared error on rows left out, the largest on ties.
 
-    Row i is in fold i mod 5 (one fold per row where there are fewer). At most 1,000 rows, evenly spaced within
-    each fold, are predicted from all rows of the other folds. One row can leave nothing out: the largest size.
+    Row i is in fold i mod 5 (one fold per row where there are fewer). At most 1,000 rows, evenly spaced
+    within each fold, are predicted from all rows of the other folds. One row can leave nothing out: the
+    largest size.
 
     Parameters
     ----------
@@ -67,12 +63,14 @@ def cross_validate(
     -------
     size : one of the sizes
     errors : ndarray of shape (n_sizes,)
-        The mean squared error of each; zeros for one row.
+        The mean squared error of each, with y scaled to [-1, 1]; zeros for one row.
     """
     folds = min(FOLDS, len(X))
     if folds < 2:
         return sizes[0], np.zeros(len(sizes))
     ranges = np.ascontiguousarray(np.broadcast_to(UNIT_RANGE, (4, X.shape[1])))
+    # No square overflows.
+    y = y / (np.abs(y).max() or 1.0)
     # The kernel of neighbours takes its sizes in ascending order.
     ascending = sizes[::-1]
     fold_of = np.arange(len(X)) % folds
@@ -94,7 +92,7 @@ def _evenly(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
 
 
 def refined_bandwidth(bandwidth: float, n_samples: int, n_total: int) -> float:
-    """Return h^e, e = ln n / ln n_j: what suits n_j rows, made to suit the mean over sites with n rows in all.
+    """Return h^e, e = ln n / ln n_j: what suits n_j rows, made to suit the mean over all sites.
 
     Parameters
     ----------

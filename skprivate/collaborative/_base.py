@@ -23,7 +23,7 @@ from ._swapping import BSTDAggregator
 FloatArray = NDArray[np.float64]
 
 #: Frames between warnings.warn and the user's call of predict.
-_USER_FRAME = 4
+USER_FRAME = 4
 
 
 class Answers(NamedTuple):
@@ -41,7 +41,7 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
 
     releases_state = False
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: dict[str, Any] = {
         "n_jobs": [int, None],
         "on_site_error": [StrOptions({"raise", "drop"})],
         "random_state": ["random_state"],
@@ -139,11 +139,9 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
             delayed(_fit_model)(template, safe_indexing(X, own), y[own], catch)
             for template, own in zip(templates, rows, strict=True)
         )
-        failed = {name: model for name, model in zip(names, found, strict=True) if isinstance(model, _Failure)}
-        _report(failed, catch, "fit", _USER_FRAME + 3)
+        failed = {name: model for name, model in zip(names, found, strict=True) if isinstance(model, Failure)}
+        report(failed, len(names), catch, "fit", USER_FRAME + 3)
         kept = [j for j, name in enumerate(names) if name not in failed]
-        if not kept:
-            raise SiteError("no site's model could be fitted")
         self.sites_ = [names[j] for j in kept]
         self.estimators_ = {names[j]: found[j] for j in kept}
         self.site_sizes_ = np.array([len(rows[j]) for j in kept], dtype=np.int64)
@@ -162,9 +160,9 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         parameters = aggregator.get_params(deep=False)
         if "party_sizes" in parameters and parameters["party_sizes"] is None:
             aggregator.set_params(party_sizes=sizes)
-        if self.random_state is not None and "random_state" in parameters:
-            if parameters["random_state"] is None:
-                aggregator.set_params(random_state=self._aggregator_seed)
+        unseeded = "random_state" in parameters and parameters["random_state"] is None
+        if self.random_state is not None and unseeded:
+            aggregator.set_params(random_state=self._aggregator_seed)
         return aggregator.fit(np.zeros((1, len(sizes))))
 
     def _state_risks(self) -> None:
@@ -176,9 +174,10 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
     # Asking.
 
     def _perturb(self, X: Any) -> Any:
-        if self.query_perturber_ is None:
+        perturber = self.query_perturber_
+        if perturber is None:
             return X
-        return self.query_perturber_._perturb(X) if self._takes_floats() else self.query_perturber_.transform(X)
+        return perturber._perturb(X) if self._takes_floats() else perturber.transform(X)
 
     def _queries(self, X: Any) -> Any:
         """Return checked queries as they leave the asker."""
@@ -202,11 +201,13 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
             tasks = (delayed(_ask_model)(model, X, classes, checked) for model in models)
             found = Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks)
         failed = {
-            name: answer for name, answer in zip(self.sites_, found, strict=True) if isinstance(answer, _Failure)
+            name: answer
+            for name, answer in zip(self.sites_, found, strict=True)
+            if isinstance(answer, Failure)
         }
-        _report(failed, self.on_site_error == "drop", "answer", _USER_FRAME + 1)
-        answered = [j for j, answer in enumerate(found) if not isinstance(answer, _Failure)]
-        return self._stack([found[j] for j in answered], answered)
+        report(failed, len(models), self.on_site_error == "drop", "answer", USER_FRAME + 1)
+        came = [(j, answer) for j, answer in enumerate(found) if not isinstance(answer, Failure)]
+        return self._stack([answer for _, answer in came], [j for j, _ in came])
 
     def _model(self, name: Any) -> Any:
         if name not in self.estimators_:
@@ -215,8 +216,6 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
 
     def _stack(self, answers: list[FloatArray], answered: list[int]) -> Answers:
         """Return the answers side by side; NaN, for no support, only where the aggregator knows it."""
-        if not answers:
-            raise SiteError("no site answered")
         values = np.stack(answers, axis=1)
         if not get_tags(self.aggregator_).input_tags.allow_nan:
             values = np.where(np.isnan(values), 0.0, values)
@@ -273,19 +272,21 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         return tags
 
 
-class _Failure(NamedTuple):
+class Failure(NamedTuple):
     """What became of a site that failed: the kind of its error; the text may repeat its rows."""
 
     kind: str
 
 
-def _report(failed: Mapping[Any, _Failure], drop: bool, verb: str, stacklevel: int) -> None:
-    """Raise for the first site that failed, or warn that all of them are left out."""
+def report(failed: Mapping[Any, Failure], n_sites: int, drop: bool, verb: str, stacklevel: int) -> None:
+    """Warn that sites are left out; raise if they must not be, or if nobody is left."""
     if not failed:
         return
     listed = ", ".join(f"{name!r} ({failure.kind})" for name, failure in failed.items())
     if not drop:
-        raise SiteError(f"site {listed} could not {verb}; on_site_error='drop' goes on without it")
+        raise SiteError(f"could not {verb}: site {listed}; on_site_error='drop' goes on without it")
+    if len(failed) == n_sites:
+        raise SiteError(f"no site could {verb}: {listed}")
     warnings.warn(f"left out, could not {verb}: site {listed}", SiteWarning, stacklevel=stacklevel)
 
 
@@ -317,7 +318,9 @@ def _prepare(template: Any, n_total: int, seed: int | None) -> Any:
             wanted[name] = n_total
         if value is None and last == "random_state" and seed is not None:
             wanted[name] = seed
-    return model.set_params(**wanted)
+    if wanted:
+        model.set_params(**wanted)
+    return model
 
 
 def _fit_model(model: Any, X: Any, y: NDArray[Any], catch: bool) -> Any:
@@ -326,17 +329,15 @@ def _fit_model(model: Any, X: Any, y: NDArray[Any], catch: bool) -> Any:
     except Exception as error:
         if not catch:
             raise
-        return _Failure(type(error).__name__)
+        return Failure(type(error).__name__)
 
 
-def _ask_model(
-    model: Any, X: Any, classes: NDArray[Any] | None, checked: bool
-) -> FloatArray | _Failure:
+def _ask_model(model: Any, X: Any, classes: NDArray[Any] | None, checked: bool) -> FloatArray | Failure:
     """Return a model's answers, of shape (n_queries, n_outputs), or how it failed."""
     try:
         return respond(model, X, classes, checked=checked)
     except Exception as error:
-        return _Failure(type(error).__name__)
+        return Failure(type(error).__name__)
 
 
 def default_aggregator(aggregator: Any, **parameters: Any) -> Any:
@@ -344,6 +345,6 @@ def default_aggregator(aggregator: Any, **parameters: Any) -> Any:
     return BSTDAggregator(**parameters) if aggregator is None else aggregator
 
 
-def names_of(estimator: Any) -> Sequence[Any]:
+def templates_of(estimator: Any) -> Sequence[Any]:
     """Return the templates of an estimator parameter: one, or those of a dict."""
     return list(estimator.values()) if isinstance(estimator, Mapping) else [estimator]

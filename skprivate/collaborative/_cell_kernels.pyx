@@ -41,8 +41,8 @@ def fill_cells(
 ):
     """Fill the table of the cells that hold rows, and the mean of y in each; return their number.
 
-    `slots`, -1 at first, has a power of two above the number of rows as its length; a slot holds the number of
-    a cell. The other outputs have a line per row, of which the first ones are filled.
+    `slots`, -1 at first, has a power of two above the number of rows as its length; a slot holds the number
+    of a cell. The other outputs have a line per row, of which the first ones are filled.
     """
     cdef Py_ssize_t i, d = X.shape[1]
     cdef uint64_t mask = slots.shape[0] - 1, at
@@ -77,7 +77,7 @@ def cell_averages(
     uint8_t[:, ::1] support,
     Py_ssize_t column,
 ):
-    """Fill a column of `values` with the mean of every query's cell; 0, and support 0, where no row lies in it."""
+    """Fill a column of `values` with the mean of every query's cell; 0 and no support where no row lies."""
     cdef Py_ssize_t i, d = cells.shape[1]
     cdef uint64_t mask = slots.shape[0] - 1, at
     cdef int64_t c

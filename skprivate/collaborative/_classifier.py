@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ..base import without_private_text
-from ._base import default_aggregator, names_of
+from ._base import default_aggregator, templates_of
 from ._local_average import LocalAverageRegressor
 from ._transport import MessagesMixin
 
@@ -133,7 +133,7 @@ class CollaborativeClassifier(ClassifierMixin, MessagesMixin):
         return self.estimator[site]
 
     def _templates(self) -> Iterable[Any]:
-        return [LocalAverageRegressor()] if self.estimator is None else names_of(self.estimator)
+        return [LocalAverageRegressor()] if self.estimator is None else templates_of(self.estimator)
 
     def _make_perturber(self) -> Any:
         return self.query_perturber
@@ -186,7 +186,8 @@ class CollaborativeClassifier(ClassifierMixin, MessagesMixin):
         -------
         labels : ndarray of shape (n_queries,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likeliest]
 
     def _decide(self, synthesis: FloatArray) -> NDArray[Any]:
         return _normalise(synthesis)

@@ -128,12 +128,12 @@ class ConsentBox(Roster):
             seal(
                 self._link(key, self._members[peer], b"piece", query_id),
                 piece,
-                *self._context(b"piece", query_id, name, peer),
+                self._context(b"piece", query_id, name, peer),
             )
             for peer, piece in zip(self._order, pieces, strict=True)
         ]
         column = seal(
-            self._column_key(pieces, query_id, name), content, *self._context(b"column", query_id, name)
+            self._column_key(pieces, query_id, name), content, self._context(b"column", query_id, name)
         )
         return b"".join([*parts, column])
 
@@ -171,7 +171,7 @@ class ConsentBox(Roster):
             unseal(
                 self._link(key, self._members[sender], b"piece", query_id),
                 column[place : place + _PIECE_BYTES],
-                *self._context(b"piece", query_id, sender, name),
+                self._context(b"piece", query_id, sender, name),
             )
             for sender, column in zip(self._order, columns, strict=True)
         ]
@@ -181,8 +181,7 @@ class ConsentBox(Roster):
         return seal(
             self._link(key, self._receiver, b"consent", query_id),
             b"".join(pieces),
-            *self._context(b"consent", query_id, name),
-            sealed_digest,
+            self._context(b"consent", query_id, name, about=sealed_digest),
         )
 
     def open(
@@ -221,7 +220,7 @@ class ConsentBox(Roster):
         opened = {}
         for place, (name, column) in enumerate(zip(self._order, columns, strict=True)):
             column_key = self._column_key([pieces[place] for pieces in given], query_id, name)
-            content = unseal(column_key, column[head:], *self._context(b"column", query_id, name))
+            content = unseal(column_key, column[head:], self._context(b"column", query_id, name))
             opened[name] = np.frombuffer(content, dtype="<f8")
         return np.column_stack([opened[name] for name in self._members]).astype(np.float64, copy=False)
 
@@ -232,8 +231,7 @@ class ConsentBox(Roster):
         content = unseal(
             self._link(opener_key, self._members[member], b"consent", query_id),
             message,
-            *self._context(b"consent", query_id, member),
-            sealed_digest,
+            self._context(b"consent", query_id, member, about=sealed_digest),
         )
         if len(content) != len(self._order) * KEY_BYTES:
             raise ConsentError(REFUSED)
@@ -244,7 +242,7 @@ class ConsentBox(Roster):
         whole = 0
         for piece in pieces:
             whole ^= int.from_bytes(piece, "big")
-        return expand(whole.to_bytes(KEY_BYTES, "big"), b"column", self._digest, query_id, name.encode())
+        return expand(whole.to_bytes(KEY_BYTES, "big"), self._digest + query_id + name.encode())
 
     def _check_sealed(self, sealed: Mapping[str, bytes]) -> tuple[list[bytes], bytes]:
         """Return the columns sorted by name, and the digest of them all; refuse what cannot be opened."""

@@ -4,7 +4,7 @@
 from typing import Any, NoReturn, Self
 
 from ..exceptions import ConsentError
-from ._primitives import KEY_BYTES, extract, library
+from ._primitives import KEY_BYTES, extract, framed, library
 
 
 class SiteKey:
@@ -29,7 +29,8 @@ class SiteKey:
     **Privacy.** The private half is in no repr and refuses to be pickled or copied; `to_bytes` is the only
     way out. It writes the key but not the memory of used query ids: a process that restarts, and
     every further process of a site, should `generate` a key of its own rather than load the old one.
-    Agreed secrets are kept in memory as long as the object, so that a query costs symmetric work only.
+    Agreed secrets are kept in memory as long as the object, so that a query costs symmetric work only. Who
+    gets hold of a private half can read what was encrypted to it before: renew keys now and then.
 
     References
     ----------
@@ -123,8 +124,9 @@ class SiteKey:
         # A dict's get and setitem are atomic; two threads at worst compute the same secret twice.
         secret = self._agreed.get((peer_public, purpose))
         if secret is None:
-            pair = sorted((self.public, peer_public))
-            secret = extract(self._exchange(peer_public), b"skprivate agree", *pair, purpose)
+            shared = self._exchange(peer_public)
+            context = framed(b"skprivate agree", *sorted((self.public, peer_public)), purpose)
+            secret = extract(shared, context)
             self._agreed[peer_public, purpose] = secret
         return secret
 

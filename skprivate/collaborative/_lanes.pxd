@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Loops over eight rows at a time, compiled for several widths of vectors with bit-equal results.
 
-Rows stand column by column: value j of row i at `columns[j * stride + i]`, the number of rows a multiple of
-eight; a row that fills up is at infinity. Sums keep eight lanes each, the numerator's before the
+The n rows of a block stand column by column, value j of row i at `columns[j * n + i]`; n is a multiple of
+eight, and a row that fills up is at infinity, its y 0. Sums keep eight lanes each, the numerator's before the
 denominator's, so that the order of summation does not depend on the width.
 """
 
@@ -24,13 +24,8 @@ cdef extern from *:
     #define SKP_CLONED
     #endif
 
-    #if defined(__GNUC__) && !defined(__clang__)
-    /* Without errno a square root is one instruction, eight lanes wide. */
-    #pragma GCC push_options
-    #pragma GCC optimize ("no-math-errno")
-    /* A helper that returns eight lanes is always inlined, so that its calling convention is no matter. */
-    #pragma GCC diagnostic push
-    #pragma GCC diagnostic ignored "-Wpsabi"
+    #if defined(__SSE2__)
+    #include <emmintrin.h>
     #endif
 
     #if defined(__GNUC__)
@@ -53,53 +48,74 @@ cdef extern from *:
     #define SKP_AT(p) (*(skp_lanes*)(p))
     #define SKP_READ(p) (*(const skp_lanes*)(p))
 
-    /* 2^x for x <= 0, x itself raised to -1000: the whole part goes to the exponent, 2^f of the rest,
-       |f| <= 1/2, is interpolated at ten Chebyshev nodes (after the 1): relative error below 1e-15. */
+    /* 2^x for x <= 0, x itself raised to -1000: the whole part goes to the exponent; of the rest, f with
+       |f| <= 1/2, 2^(f / 4) is interpolated at seven Chebyshev nodes beside 1 at 0, and squared twice. The
+       relative error is below 1e-14, and 2^0 is exact. */
     #define SKP_LEAST -1000.0
     #define SKP_ROUND 6755399441055744.0  /* 1.5 * 2^52: added, it leaves no bit for a fraction */
-    SKP_INLINE skp_lanes skp_power(skp_lanes x) {
+    SKP_INLINE void skp_power(skp_lanes* lanes) {
+        skp_lanes x = *lanes, least = {0}, shifted, f, p;
         skp_bits low = SKP_MASK(x < SKP_LEAST);
-        skp_lanes least = {0}, shifted, f, p;
         least = least + SKP_LEAST;
         x = SKP_DOUBLES((SKP_BITS(x) & ~low) | (SKP_BITS(least) & low));
         shifted = x + SKP_ROUND;
         f = x - (shifted - SKP_ROUND);
-        p = f * 7.070977866508139e-09 + 1.0205905413765595e-07;
-        p = p * f + 1.3215451633221434e-06;
-        p = p * f + 1.5252672924850737e-05;
-        p = p * f + 0.00015403530424776529;
-        p = p * f + 0.0013333558200794592;
-        p = p * f + 0.009618129107618665;
-        p = p * f + 0.05550410866465167;
-        p = p * f + 0.24022650695910075;
-        p = p * f + 0.6931471805599462;
+        p = f * 9.311228705983226e-10 + 3.761509858361155e-08;
+        p = p * f + 1.3021052665016557e-06;
+        p = p * f + 3.75708157237381e-05;
+        p = p * f + 0.0008672516978885008;
+        p = p * f + 0.015014156684978262;
+        p = p * f + 0.17328679513998632;
         p = p * f + 1.0;
-        return SKP_DOUBLES(SKP_BITS(p) + (SKP_BITS(shifted) << 52));
+        p = p * p;
+        p = p * p;
+        *lanes = SKP_DOUBLES(SKP_BITS(p) + (SKP_BITS(shifted) << 52));
     }
 
     SKP_CLONED static void skp_squares(
-        const double* columns, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
     ) {
         for (Py_ssize_t i = 0; i < n; i += SKP_LANES) {
-            skp_lanes sum = {0};
-            for (Py_ssize_t j = 0; j < d; j++) {
-                skp_lanes gap = SKP_READ(columns + j * stride + i) - query[j];
+            skp_lanes gap = SKP_READ(columns + i) - query[0], sum = gap * gap;
+            for (Py_ssize_t j = 1; j < d; j++) {
+                gap = SKP_READ(columns + j * n + i) - query[j];
                 sum += gap * gap;
             }
             SKP_AT(out + i) = sum;
         }
     }
 
-    SKP_CLONED static void skp_roots(double* values, Py_ssize_t n) {
-        for (Py_ssize_t i = 0; i < n; i++) values[i] = sqrt(values[i]);
+    /* Two roots at a time are as fast as eight, and the compiler would watch for errno. */
+    SKP_INLINE void skp_roots(double* values) {
+    #if defined(__SSE2__)
+        for (int lane = 0; lane < SKP_LANES; lane += 2)
+            _mm_storeu_pd(values + lane, _mm_sqrt_pd(_mm_loadu_pd(values + lane)));
+    #else
+        for (int lane = 0; lane < SKP_LANES; lane++) values[lane] = sqrt(values[lane]);
+    #endif
+    }
+
+    SKP_CLONED static void skp_distances(
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
+    ) {
+        for (Py_ssize_t i = 0; i < n; i += SKP_LANES) {
+            skp_lanes gap = SKP_READ(columns + i) - query[0], sum = gap * gap;
+            for (Py_ssize_t j = 1; j < d; j++) {
+                gap = SKP_READ(columns + j * n + i) - query[j];
+                sum += gap * gap;
+            }
+            SKP_AT(out + i) = sum;
+            skp_roots(out + i);
+        }
     }
 
     SKP_CLONED static void skp_add_powers(
-        const double* distances, const double* y, Py_ssize_t n, double factor, double nearest, double* sums
+        const double* distances, const double* y, Py_ssize_t n, double factor, double* sums
     ) {
         skp_lanes over = SKP_READ(sums), under = SKP_READ(sums + 8);
         for (Py_ssize_t i = 0; i < n; i += SKP_LANES) {
-            skp_lanes weight = skp_power((nearest - SKP_READ(distances + i)) * factor);
+            skp_lanes weight = SKP_READ(distances + i) * factor;
+            skp_power(&weight);
             over += weight * SKP_READ(y + i);
             under += weight;
         }
@@ -113,9 +129,9 @@ cdef extern from *:
     ) {
         skp_lanes over = SKP_READ(sums), under = SKP_READ(sums + 8);
         for (Py_ssize_t i = 0; i < n; i += SKP_LANES) {
-            skp_lanes sum = {0}, weight;
-            for (Py_ssize_t j = 0; j < d; j++) {
-                skp_lanes gap = SKP_READ(columns + j * n + i) - query[j];
+            skp_lanes gap = SKP_READ(columns + i) - query[0], sum = gap * gap, weight;
+            for (Py_ssize_t j = 1; j < d; j++) {
+                gap = SKP_READ(columns + j * n + i) - query[j];
                 sum += gap * gap;
             }
             weight = 1.0 - sum * inverse;
@@ -126,22 +142,19 @@ cdef extern from *:
         SKP_AT(sums) = over;
         SKP_AT(sums + 8) = under;
     }
-
-    #if defined(__GNUC__) && !defined(__clang__)
-    #pragma GCC diagnostic pop
-    #pragma GCC pop_options
-    #endif
     """
-    # Squared distances of n rows to a query.
+    # Squared distances of n rows to a query, and their roots.
     void squares "skp_squares"(
-        const double* columns, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
     ) noexcept nogil
-    void roots "skp_roots"(double* values, Py_ssize_t n) noexcept nogil
-    # Adds weights 2^((nearest - distance) factor) times y, and the weights, to the sums.
+    void distances "skp_distances"(
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
+    ) noexcept nogil
+    # Adds weights 2^(distance * factor), at least 2^-1000, times y, and the weights, to the sums.
     void add_powers "skp_add_powers"(
-        const double* distances, const double* y, Py_ssize_t n, double factor, double nearest, double* sums
+        const double* distances, const double* y, Py_ssize_t n, double factor, double* sums
     ) noexcept nogil
-    # Adds weights (1 - squared distance * inverse)_+ times y, and the weights; the stride is n.
+    # Adds weights (1 - squared distance * inverse)_+ times y, and the weights.
     void add_parabolas "skp_add_parabolas"(
         const double* columns, const double* y, Py_ssize_t n, Py_ssize_t d, const double* query,
         double inverse, double* sums

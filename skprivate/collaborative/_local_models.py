@@ -20,11 +20,12 @@ from ._tree_kernels import ball_averages, build_tree, nearest_averages
 FloatArray = NDArray[np.float64]
 Averages = tuple[FloatArray, NDArray[np.bool_]]
 
-# Rows of a leaf: four loads of eight lanes a column.
+# Rows of a leaf: four loads of eight lanes a column; where most rows count, what the first cache holds.
 LEAF = 32
+BLOCK = 256
 LANES = 8
-# No smaller bandwidth is told apart, so that its square and its inverse are normal numbers.
-LEAST_BANDWIDTH = 1e-100
+# Bandwidths are cut to these, so that their squares and inverses are normal numbers; features are in [0, 1].
+LEAST_BANDWIDTH, MOST_BANDWIDTH = 1e-100, 1e100
 # What rows that are scaled already need.
 UNIT_RANGE = np.array([[0.0], [1.0], [1.0], [1.0]])
 
@@ -64,26 +65,46 @@ def scaled(X: FloatArray, ranges: FloatArray) -> FloatArray:
     return out
 
 
-class _SmoothModel:
-    """All rows, column by column: a Gaussian or Laplace weight reaches everywhere."""
+class _TreeModel:
+    """A balanced kd-tree, its rows leaf by leaf; all leaves are full but the last, filled up at infinity."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, leaf_size: int) -> None:
+        n, d = X.shape
+        size = min(leaf_size, -(-n // LANES) * LANES)
+        leaves = -(-n // size)
+        rows, order = X.copy(), np.arange(n)
+        self.feature, self.gap = np.zeros(leaves, dtype=np.int32), np.zeros((leaves, 2))
+        build_tree(rows, order, self.feature, self.gap, size)
+        starts = np.arange(leaves) * size
+        self.boxes = np.stack(
+            [np.minimum.reduceat(rows, starts, axis=0), np.maximum.reduceat(rows, starts, axis=0)], axis=1
+        )
+        filled = np.full((leaves * size, d), np.inf)
+        filled[:n] = rows
+        self.columns = np.ascontiguousarray(filled.reshape(leaves, size, d).transpose(0, 2, 1))
+        self.y, self.index = np.zeros((leaves, size)), np.full((leaves, size), -1)
+        self.y.flat[:n], self.index.flat[:n] = y[order], order
+
+
+class _SmoothModel(_TreeModel):
+    """A Gaussian or Laplace weight reaches everywhere, visibly only so far."""
 
     squared: bool
 
     def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
-        n, d = X.shape
-        filled = -(-n // LANES) * LANES
-        self.columns = np.full((d, filled), np.inf)
-        self.columns[:, :n] = X.T
-        self.y = np.zeros(filled)
-        self.y[:n] = y
-        bandwidths = np.maximum(sizes, LEAST_BANDWIDTH)
-        # Weights are powers of two.
+        super().__init__(X, y, BLOCK)
+        bandwidths = np.clip(sizes, LEAST_BANDWIDTH, MOST_BANDWIDTH)
+        # Weights are powers of two. All rows that are passed over weigh less than a quarter of an ulp.
         self.factors = math.log2(math.e) / (bandwidths**2 if self.squared else bandwidths)
+        self.invisible = 54 + math.log2(len(X))
 
     def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
         shape = (len(X), len(self.factors))
         values = np.empty(shape)
-        smooth_averages(X, ranges, self.columns, self.y, self.factors, self.squared, values)
+        smooth_averages(
+            *(X, ranges, self.columns, self.y, self.boxes, self.feature, self.gap),
+            *(self.factors, self.squared, self.invisible, values),
+        )
         return values, np.ones(shape, dtype=bool)
 
 
@@ -99,29 +120,11 @@ class LaplaceModel(_SmoothModel):
     squared = False
 
 
-class _TreeModel:
-    """A balanced kd-tree, its rows leaf by leaf."""
-
-    def __init__(self, X: FloatArray, y: FloatArray) -> None:
-        n, d = X.shape
-        size = min(LEAF, -(-n // LANES) * LANES)
-        leaves = -(-n // size)
-        rows, order = X.copy(), np.arange(n)
-        self.feature, self.gap = np.zeros(leaves, dtype=np.int32), np.zeros((leaves, 2))
-        build_tree(rows, order, self.feature, self.gap, size)
-        filled = np.full((leaves * size, d), np.inf)
-        filled[:n] = rows
-        self.columns = np.ascontiguousarray(filled.reshape(leaves, size, d).transpose(0, 2, 1))
-        self.y, self.index = np.zeros(leaves * size), np.full(leaves * size, -1)
-        self.y[:n], self.index[:n] = y[order], order
-        self.y, self.index = self.y.reshape(leaves, size), self.index.reshape(leaves, size)
-
-
 class NeighborsModel(_TreeModel):
     """The mean of the nearest rows; of equally far ones, the first."""
 
     def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
-        super().__init__(X, y)
+        super().__init__(X, y, LEAF)
         self.wanted = np.array(sizes, dtype=np.int64)
 
     def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
@@ -137,22 +140,15 @@ class EpanechnikovModel(_TreeModel):
     """Weights (1 - (distance / h)^2)_+."""
 
     def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
-        super().__init__(X, y)
-        self.radii = np.maximum(sizes, LEAST_BANDWIDTH)
+        super().__init__(X, y, LEAF)
+        self.radii = np.clip(sizes, LEAST_BANDWIDTH, MOST_BANDWIDTH)
 
     def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
         shape = (len(X), len(self.radii))
         values, support = np.empty(shape), np.empty(shape, dtype=bool)
         ball_averages(
-            X,
-            ranges,
-            self.columns,
-            self.y,
-            self.feature,
-            self.gap,
-            self.radii,
-            values,
-            support.view(np.uint8),
+            *(X, ranges, self.columns, self.y, self.feature, self.gap),
+            *(self.radii, values, support.view(np.uint8)),
         )
         return values, support
 
@@ -161,7 +157,8 @@ class PartitionModel:
     """The mean of y in each cube of a grid anchored at 0, in a hash table per side."""
 
     def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
-        self.tables = [self._table(X, y, max(side, LEAST_BANDWIDTH)) for side in sizes]
+        sides = np.clip(sizes, LEAST_BANDWIDTH, MOST_BANDWIDTH)
+        self.tables = [self._table(X, y, float(side)) for side in sides]
 
     @staticmethod
     def _table(X: FloatArray, y: FloatArray, side: float) -> tuple[float, Any, FloatArray, FloatArray]:

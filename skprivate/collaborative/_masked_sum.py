@@ -146,7 +146,7 @@ class MaskedSum(Roster):
         self._add_masks(words, name, key, query_id)
         content = settle(words.reshape(-1, WORDS), 0).astype("<u4").tobytes()
         link = self._link(key, self._receiver, b"message", query_id)
-        return seal(link, content, *self._context(b"message", query_id, name))
+        return seal(link, content, self._context(b"message", query_id, name))
 
     def open(
         self, platform_key: SiteKey, query_id: bytes, messages: Mapping[str, bytes]
@@ -178,7 +178,7 @@ class MaskedSum(Roster):
             unseal(
                 self._link(platform_key, self._members[name], b"message", query_id),
                 message,
-                *self._context(b"message", query_id, name),
+                self._context(b"message", query_id, name),
             )
             for name, message in zip(self._order, self._complete(messages), strict=True)
         ]

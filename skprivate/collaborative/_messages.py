@@ -20,6 +20,8 @@ _ID_BYTES = 16
 _QUERY, _ANSWER, _CARD = "skprivate-query", "skprivate-answer", "skprivate-site"
 #: Cells of a table that is not numeric; anything else has no form in JSON.
 _CELLS = (str, bool, int, float, type(None))
+#: JSON has no NaN, and None is another missing value.
+_NAN = ["nan"]
 
 
 def new_query_id() -> bytes:
@@ -148,19 +150,21 @@ def _table(head: dict[str, Any], payload: FloatArray) -> NDArray[Any]:
     if head["table"] is None:
         return payload.reshape(head["shape"])
     X = np.empty(head["shape"], dtype=object)
-    X[...] = head["table"]
-    X[X == None] = np.nan  # noqa: E711
+    for i, row in enumerate(head["table"]):
+        X[i] = [np.nan if cell == _NAN else cell for cell in row]
+    if not all(isinstance(cell, _CELLS) for cell in X.flat):
+        raise ValueError
     return X
 
 
 def _cells(X: NDArray[Any]) -> list[list[Any]]:
-    """Return a table as lists; a missing number travels as null."""
+    """Return a table as lists."""
     rows = [[_cell(value) for value in row] for row in X.tolist()]
-    if not all(isinstance(value, _CELLS) for row in rows for value in row):
+    if not all(value is _NAN or isinstance(value, _CELLS) for row in rows for value in row):
         raise TypeError("A query travels as numbers, strings and booleans; encode other columns first.")
     return rows
 
 
 def _cell(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    return _NAN if isinstance(value, float) and np.isnan(value) else value

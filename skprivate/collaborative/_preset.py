@@ -23,7 +23,7 @@ class CollaborativeLARRegressor(RegressionMixin):
     kernel : {"gaussian", "laplace", "epanechnikov", "partition", "knn"}, default="gaussian"
         Weights of the local averages.
     bandwidth : float or "cv", default="cv"
-        Of the local averages, in units of the bounds' widths, before its refinement to the number of all rows.
+        Of the local averages, as a share of the bounds' widths, before it is refined to all rows' number.
     n_neighbors : int or "cv", default="cv"
         Of the kernel "knn".
     bounds : pair or dict, default=None
@@ -132,6 +132,4 @@ class CollaborativeLARRegressor(RegressionMixin):
         return perturber
 
     def _make_aggregator(self) -> BSTDAggregator:
-        return BSTDAggregator(
-            self.p_lower, self.p_upper, order=self.order, active_rule=self.active_rule
-        )
+        return BSTDAggregator(self.p_lower, self.p_upper, order=self.order, active_rule=self.active_rule)

@@ -49,35 +49,35 @@ def framed(*parts: bytes) -> bytes:
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
 
-def extract(secret: bytes, *context: bytes) -> bytes:
+def extract(secret: bytes, context: bytes) -> bytes:
     """Return a uniform key from a secret that is not uniform, as a point of a curve is (HKDF-SHA256)."""
     crypto = library()
-    key: bytes = crypto.HKDF(crypto.sha256, KEY_BYTES, None, framed(*context)).derive(secret)
+    key: bytes = crypto.HKDF(crypto.sha256, KEY_BYTES, None, context).derive(secret)
     return key
 
 
-def expand(key: bytes, *context: bytes) -> bytes:
+def expand(key: bytes, context: bytes) -> bytes:
     """Return the key for one context from a key that is uniform already (the second half of HKDF)."""
     crypto = library()
-    derived: bytes = crypto.HKDFExpand(crypto.sha256, KEY_BYTES, framed(*context)).derive(key)
+    derived: bytes = crypto.HKDFExpand(crypto.sha256, KEY_BYTES, context).derive(key)
     return derived
 
 
-def seal(key: bytes, content: bytes, *context: bytes) -> bytes:
+def seal(key: bytes, content: bytes, context: bytes) -> bytes:
     """Encrypt under AES-256-GCM, bound to a context that is not sent; a fresh nonce stands in front."""
     nonce = os.urandom(NONCE_BYTES)
-    message: bytes = nonce + library().AESGCM(key).encrypt(nonce, content, framed(*context))
+    message: bytes = nonce + library().AESGCM(key).encrypt(nonce, content, context)
     return message
 
 
-def unseal(key: bytes, message: bytes, *context: bytes) -> bytes:
+def unseal(key: bytes, message: bytes, context: bytes) -> bytes:
     """Return what `seal` was given; ConsentError for any other key, context or message."""
     crypto = library()
     if len(message) < SEAL_BYTES:
         raise ConsentError(REFUSED)
     nonce, sealed = message[:NONCE_BYTES], message[NONCE_BYTES:]
     try:
-        content: bytes = crypto.AESGCM(key).decrypt(nonce, sealed, framed(*context))
+        content: bytes = crypto.AESGCM(key).decrypt(nonce, sealed, context)
     except crypto.InvalidTag:
         raise ConsentError(REFUSED) from None
     return content

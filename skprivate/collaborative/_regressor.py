@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ..base import without_private_text
-from ._base import default_aggregator, names_of
+from ._base import default_aggregator, templates_of
 from ._local_average import LocalAverageRegressor
 from ._transport import MessagesMixin
 
@@ -69,7 +69,9 @@ class RegressionMixin(RegressorMixin, MessagesMixin):
             The aggregator opens no answer.
         """
         if not hasattr(self.aggregator_, "transform"):
-            raise TypeError(f"{type(self.aggregator_).__name__} opens no answer: there is nothing to observe.")
+            raise TypeError(
+                f"{type(self.aggregator_).__name__} opens no answer: there is nothing to observe."
+            )
         answers = self._ask_sites(self._queries(X))
         aggregator = self._aggregator_of(answers.answered)
         return aggregator.transform(answers.values[:, :, 0])
@@ -191,7 +193,7 @@ class CollaborativeRegressor(RegressionMixin):
         return self.estimator[site]
 
     def _templates(self) -> Iterable[Any]:
-        return [LocalAverageRegressor()] if self.estimator is None else names_of(self.estimator)
+        return [LocalAverageRegressor()] if self.estimator is None else templates_of(self.estimator)
 
     def _make_perturber(self) -> Any:
         return self.query_perturber

@@ -101,11 +101,12 @@ class Roster:
 
     def _link(self, key: SiteKey, peer: bytes, use: bytes, query_id: bytes) -> bytes:
         """Return the key of one query between two key pairs, for one use."""
-        return expand(key.agree(peer, self._protocol), use, self._digest, query_id)
+        # The digest tells the protocol, and all but the last are of fixed length.
+        return expand(key.agree(peer, self._protocol), self._digest + query_id + use)
 
-    def _context(self, use: bytes, query_id: bytes, *names: str) -> tuple[bytes, ...]:
+    def _context(self, use: bytes, query_id: bytes, *names: str, about: bytes = b"") -> bytes:
         """Return what a message is bound to, besides its key."""
-        return (self._protocol, use, self._digest, query_id, *(name.encode() for name in names))
+        return framed(self._digest, query_id, use, about, *(name.encode() for name in names))
 
 
 def check_query_id(query_id: bytes) -> None:

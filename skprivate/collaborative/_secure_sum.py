@@ -210,7 +210,7 @@ def _risk(n_parties: int) -> DisclosureRisk:
         protection=f"secure sum over {n_parties} {'party' if n_parties == 1 else 'parties'}",
         attack=f"the platform, with up to {colluding} of the parties, reads the messages of one query",
         metric="single responses read from messages",
-        bound={"each other party": 0.0 if n_parties > 1 else 100.0},
+        bound={"each other party": 0.0} if n_parties > 1 else {},
         assumption=(
             "all follow the protocol; public keys are authentic; X25519, HKDF-SHA256 and AES-256 hold; "
             "at least two of the parties that do not collude are active in the query"
@@ -219,7 +219,7 @@ def _risk(n_parties: int) -> DisclosureRisk:
             "the two sums of a query, and so the prediction: membership may be inferred from it",
             "how many parties are active, or which, and the response of one that is active alone",
             "the last party, where all others collude",
-            *(("each party's response from the other",) if n_parties == 2 else ()),
+            *(("each party's response, from the other that sees the prediction",) if n_parties == 2 else ()),
             "anything, from who runs the process: all keys are in it",
         ),
     )

@@ -120,9 +120,7 @@ class CollaborativeSite:
         return Answer(asked.query_id, self.name, self.n_samples, self.respond(asked.rows())).to_bytes()
 
 
-def respond(
-    model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked: bool = False
-) -> FloatArray:
+def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked: bool = False) -> FloatArray:
     """Return a model's checked answers, one column per output; NaN where it has no support.
 
     With ``checked``, X is an array of finite floats with the right number of columns.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gaussian and Laplace averages: every row has a weight, so every row is read."""
+"""Gaussian and Laplace averages: every row has a weight, but far blocks of rows no visible one."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,11 @@ def smooth_averages(
     ranges: NDArray[np.float64],
     columns: NDArray[np.float64],
     y: NDArray[np.float64],
+    boxes: NDArray[np.float64],
+    feature: NDArray[np.int32],
+    gap: NDArray[np.float64],
     factors: NDArray[np.float64],
     squared: bool,
+    invisible: float,
     values: NDArray[np.float64],
 ) -> None: ...

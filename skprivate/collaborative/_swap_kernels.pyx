@@ -9,7 +9,7 @@ from ..noise._stream_kernels cimport WordStream
 
 cdef enum:
     FEWEST = 0
-    RANDOM = 1
+    TOP = 2
 
 cdef uint64_t STEP = 0x9E3779B97F4A7C15ULL
 cdef uint32_t OUT = 0xFFFFFFFFU
@@ -98,32 +98,33 @@ cdef inline Py_ssize_t choose_rank(
 ) except -2 nogil:
     """The next rank to swap, -1 if none is left."""
     cdef Py_ssize_t r
-    cdef Py_ssize_t n_candidates = 0
-    cdef uint32_t most = OUT
+    cdef Py_ssize_t skip = 0
+    # Less one, as unsigned, the number of a rank that is out is the greatest of all: it never qualifies.
+    cdef uint32_t most = OUT - 1
     if order == FEWEST:
-        # One less, as unsigned: a rank that is out has the greatest.
         for r in range(m):
             most = min(most, <uint32_t> partners[r] - 1)
-    else:
-        most -= 1
-    if order == FEWEST and most == OUT:
-        return -1
-    if order <= RANDOM:
+    if order != TOP:
         for r in range(m):
-            n_candidates += <uint32_t> partners[r] - 1 <= most
-        if n_candidates == 0:
+            skip += <uint32_t> partners[r] - 1 <= most
+        if skip == 0:
             return -1
-        n_candidates = below(stream, counter, n_candidates)
+        skip = below(stream, counter, skip)
     for r in range(m):
         if <uint32_t> partners[r] - 1 <= most:
-            if n_candidates == 0:
+            if skip == 0:
                 return r
-            n_candidates -= 1
+            skip -= 1
     return -1
 
 
 cdef inline Py_ssize_t find_partner(
-    const int32_t* partners, Py_ssize_t m, Py_ssize_t rank, Py_ssize_t lower, Py_ssize_t upper, Py_ssize_t skip
+    const int32_t* partners,
+    Py_ssize_t m,
+    Py_ssize_t rank,
+    Py_ssize_t lower,
+    Py_ssize_t upper,
+    Py_ssize_t skip,
 ) noexcept nogil:
     """The free partner of a rank behind so many others."""
     cdef Py_ssize_t r

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import without_private_text
 from ..exceptions import ConsentError
-from ._base import _USER_FRAME, Answers, BaseCollaborative, _Failure, _report
+from ._base import USER_FRAME, BaseCollaborative, Failure, report
 from ._messages import Answer, Query, SiteCard, new_query_id
 from ._site import CollaborativeSite
 
@@ -144,10 +144,10 @@ class MessagesMixin(BaseCollaborative):
         expected = Query.from_bytes(query) if query is not None else None
         self._check_answers(read, expected)
         by_site = {answer.site: answer for answer in read}
-        missing = {name: _Failure("no answer") for name in self.sites_ if str(name) not in by_site}
-        _report(missing, self.on_site_error == "drop", "answer", _USER_FRAME - 1)
+        missing = {name: Failure("no answer") for name in self.sites_ if str(name) not in by_site}
+        report(missing, len(self.sites_), self.on_site_error == "drop", "answer", USER_FRAME - 1)
         present = [j for j, name in enumerate(self.sites_) if str(name) in by_site]
-        found: Answers = self._stack([by_site[str(self.sites_[j])].values for j in present], present)
+        found = self._stack([by_site[str(self.sites_[j])].values for j in present], present)
         return self._decide(self._synthesise(found))
 
     def _check_answers(self, answers: list[Answer], expected: Query | None) -> None:
@@ -175,4 +175,6 @@ def _card(site: Any) -> SiteCard:
         return SiteCard.from_bytes(site.announce())
     if isinstance(site, bytes):
         return SiteCard.from_bytes(site)
-    raise TypeError(f"a site must be a CollaborativeSite or an announcement in bytes, not {type(site).__name__}.")
+    raise TypeError(
+        f"a site must be a CollaborativeSite or an announcement in bytes, not {type(site).__name__}."
+    )

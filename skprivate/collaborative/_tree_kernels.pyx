@@ -15,7 +15,9 @@ cdef double SAFE = 1 - 1e-12
 cdef double INFINITE = float("inf")
 
 
-cdef inline void swap_rows(double[:, ::1] rows, int64_t[::1] order, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+cdef inline void swap_rows(
+    double[:, ::1] rows, int64_t[::1] order, Py_ssize_t a, Py_ssize_t b
+) noexcept nogil:
     cdef Py_ssize_t j
     cdef double value
     cdef int64_t index = order[a]
@@ -41,9 +43,8 @@ cdef void select(
     while low < high:
         # Rows at scattered places, so that no order of the rows makes this slow.
         state = state * 6364136223846793005u + 1442695040888963407u
-        pivot = middle(
-            rows[low, j], rows[low + <Py_ssize_t>((state >> 33) % <uint64_t>(high - low + 1)), j], rows[high, j]
-        )
+        a = low + <Py_ssize_t>((state >> 33) % <uint64_t>(high - low + 1))
+        pivot = middle(rows[low, j], rows[a, j], rows[high, j])
         a = low
         b = high
         while a <= b:
@@ -63,7 +64,9 @@ cdef void select(
             return
 
 
-cdef Py_ssize_t widest(const double[:, ::1] rows, Py_ssize_t first, Py_ssize_t last, double* box) noexcept nogil:
+cdef Py_ssize_t widest(
+    const double[:, ::1] rows, Py_ssize_t first, Py_ssize_t last, double* box
+) noexcept nogil:
     """Return the column of the largest range; `box` is scratch for d lowest and d highest values."""
     cdef Py_ssize_t i, j, d = rows.shape[1], best = 0
     for j in range(d):
@@ -79,11 +82,11 @@ cdef Py_ssize_t widest(const double[:, ::1] rows, Py_ssize_t first, Py_ssize_t l
 
 
 cdef void split(
-    double[:, ::1] rows, int64_t[::1] order, Py_ssize_t size, Py_ssize_t a, Py_ssize_t b, int32_t[::1] feature,
-    double[:, ::1] gap, double* box
+    double[:, ::1] rows, int64_t[::1] order, Py_ssize_t size, Py_ssize_t a, Py_ssize_t b,
+    int32_t[::1] feature, double[:, ::1] gap, double* box
 ) noexcept nogil:
-    cdef Py_ssize_t mid = (a + b) // 2, first = a * size, last = min(b * size, rows.shape[0]), cut = mid * size
-    cdef Py_ssize_t i, j
+    cdef Py_ssize_t mid = (a + b) // 2, first = a * size, cut = mid * size, i, j
+    cdef Py_ssize_t last = min(b * size, rows.shape[0])
     if b - a < 2:
         return
     j = widest(rows, first, last, box)
@@ -99,10 +102,12 @@ cdef void split(
     split(rows, order, size, mid, b, feature, gap, box)
 
 
-def build_tree(double[:, ::1] rows, int64_t[::1] order, int32_t[::1] feature, double[:, ::1] gap, Py_ssize_t size):
-    """Reorder the rows leaf by leaf, `order` with them; fill every split's column and the gap between its sides.
+def build_tree(
+    double[:, ::1] rows, int64_t[::1] order, int32_t[::1] feature, double[:, ::1] gap, Py_ssize_t size
+):
+    """Reorder the rows leaf by leaf, `order` with them; fill in the column and the gap of every split.
 
-    `size` is that of a leaf; `feature` and `gap` have a line per leaf, of which the first is not used.
+    The gap is the highest value of the lower side and the lowest of the other; `size` is that of a leaf; `feature` and `gap` have a line per leaf, of which the first is not used.
     """
     cdef double* box = <double*>malloc(2 * rows.shape[1] * sizeof(double))
     if box == NULL:
@@ -186,7 +191,7 @@ cdef void visit_nearest(Walk* w, Py_ssize_t leaf) noexcept nogil:
     cdef Py_ssize_t i
     cdef Row row
     cdef double limit = reach(w)
-    squares(w.columns + leaf * w.d * w.size, w.size, w.size, w.d, w.query, w.scratch)
+    squares(w.columns + leaf * w.d * w.size, w.size, w.d, w.query, w.scratch)
     for i in range(w.size):
         if w.scratch[i] <= limit:
             row.distance = w.scratch[i]
@@ -200,7 +205,8 @@ cdef void visit_nearest(Walk* w, Py_ssize_t leaf) noexcept nogil:
 
 cdef void visit_ball(Walk* w, Py_ssize_t leaf) noexcept nogil:
     add_parabolas(
-        w.columns + leaf * w.d * w.size, w.y + leaf * w.size, w.size, w.d, w.query, 1.0 / w.squared_radius, w.sums
+        w.columns + leaf * w.d * w.size, w.y + leaf * w.size, w.size, w.d, w.query, 1.0 / w.squared_radius,
+        w.sums,
     )
 
 
@@ -268,7 +274,7 @@ def nearest_averages(
     const int64_t[::1] wanted,
     double[:, ::1] values,
 ):
-    """Fill `values[query, k]` with the mean y of the `wanted[k]` nearest rows; of equally far ones, the first.
+    """Fill `values[query, k]` with the mean y of the `wanted[k]` nearest rows; on ties, of the first.
 
     `wanted` ascends and ends at the number of rows at most. Leaf by leaf: `columns` (leaf, column, row), `y`,
     and `index`, the rows' numbers, -1 where a row only fills up.

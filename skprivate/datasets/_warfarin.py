@@ -147,7 +147,6 @@ def _features(row: dict[str, str]) -> list[float]:
         _number(row["Height (cm)"]),
         _number(row["Weight (kg)"]),
         *(float(row["Race"] == level) for level in _RACES.values()),
-        # NaN is neither 0 nor 1: a drug that is taken decides, else one that was not asked for.
         *(_any_taken([_number(row[drug]) for drug in drugs]) for drugs in _DRUGS.values()),
     ]
 
@@ -157,6 +156,7 @@ def _number(text: str) -> float:
 
 
 def _any_taken(answers: list[float]) -> float:
+    # One drug that is taken settles it; else one unknown answer leaves it unknown.
     return 1.0 if 1.0 in answers else float(np.sum(answers))
 
 

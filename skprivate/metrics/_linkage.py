@@ -44,18 +44,18 @@ def record_linkage_score(responses: ArrayLike, swapped: ArrayLike) -> float:
 
     Notes
     -----
-    If every row of `swapped` is a permutation of the row of `responses`, no two responses to a query are equal
-    and no value moves to a neighbouring rank (``p_lower`` of at least 2), then the score is the share of the
-    responses that kept their value: a response that moved is nearest to itself, then to one of its two
-    neighbours by rank, and further from every other.
+    If every row of `swapped` is a permutation of the row of `responses`, no two responses to a query are
+    equal and none moves to a neighbouring rank (``p_lower`` of at least 2), then the score is the share of
+    responses that kept their value: one that moved is nearest to itself, then to one of its two neighbours
+    by rank, and further from all others.
 
     **Privacy.** The score is an exact function of the responses: it is for those who hold them. It measures
     one attack on one query; it is not differential privacy.
 
     References
     ----------
-    Lin, Liu and Wang, Striking the perfect balance: preserving privacy while boosting utility in collaborative
-    medical prediction platforms, Definition 4; within a query, over its responses.
+    Lin, Liu and Wang, Striking the perfect balance: preserving privacy while boosting utility in
+    collaborative medical prediction platforms, Definition 4; within a query, over its responses.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def _count_linked(true: FloatArray, sent: FloatArray) -> int:
 
 
 def _second_nearest(true: FloatArray, sent: FloatArray) -> FloatArray:
-    """Distance of every sent value to the second nearest of its row's true values; infinite if there is one."""
+    """Distance of every sent value to the second nearest of its row's true values; infinite without one."""
     # Rounding keeps the order of distances, so that the two nearest are among two neighbours on each side.
     ends = np.full((len(true), 2), np.inf)
     padded = np.concatenate([-ends, np.sort(true, axis=1), ends], axis=1)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often an attacker who knows a value nearly still finds it in a perturbed column."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
@@ -37,8 +35,8 @@ def correct_orientation_score(
     TypeError
         `mu` does not hold numbers.
     ValueError
-        The tables do not agree in shape or names, are infinite somewhere or not numeric; `mu` is negative, not
-        finite or of another length.
+        The tables do not agree in shape or names, are infinite somewhere or not numeric; `mu` is negative,
+        not finite or of another length.
 
     See Also
     --------
@@ -54,8 +52,8 @@ def correct_orientation_score(
 
     References
     ----------
-    Lin, Liu and Wang, Striking the perfect balance: preserving privacy while boosting utility in collaborative
-    medical prediction platforms, Definition 2.
+    Lin, Liu and Wang, Striking the perfect balance: preserving privacy while boosting utility in
+    collaborative medical prediction platforms, Definition 2.
 
     Examples
     --------

@@ -70,6 +70,13 @@ def resolve_columns(choice: Any, X: Any, names: Sequence[str] | None, *, name: s
     chosen = [choice] if isinstance(choice, str | Integral) else _listed(choice, name)
     if chosen and all(isinstance(item, bool | np.bool_) for item in chosen):
         chosen = _marked(chosen, n_features, name)
+    return positions_of(chosen, n_features, names, name=name)
+
+
+def positions_of(
+    chosen: Iterable[Any], n_features: int, names: Sequence[str] | None, *, name: str
+) -> list[int]:
+    """Return positions of columns that are given by names or positions, none of them twice."""
     columns = [_position(item, n_features, names, name) for item in chosen]
     if len(set(columns)) < len(columns):
         raise ValueError(f"{name}: a column is given twice.")
@@ -103,9 +110,10 @@ def _position(item: Any, n_features: int, names: Sequence[str] | None, name: str
         return list(names).index(item)
     if isinstance(item, bool | np.bool_) or not isinstance(item, Integral):
         raise TypeError(f"{name} must be names or positions of columns, not {type(item).__name__}.")
-    if not -n_features <= item < n_features:
-        raise ValueError(f"{name}: there is no column {item}; X has {n_features} columns.")
-    return int(item) % n_features
+    column = int(item)
+    if not -n_features <= column < n_features:
+        raise ValueError(f"{name}: there is no column {column}; X has {n_features} columns.")
+    return column % n_features
 
 
 def read_columns(X: Any, columns: Sequence[int], names: Sequence[str] | None) -> FloatArray:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Quasi-microaggregation: identifying attributes of a query go to the centres of cells of a public range."""
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from numbers import Integral
@@ -17,7 +18,15 @@ from ..accounting import DisclosureRisk
 from ..base import PrivateEstimatorMixin, fit_context, without_private_text
 from ..utils import check_bounds, check_int
 from ..utils._compat import Interval
-from ._columns import as_table, is_frame, label_of, read_columns, replace_columns, resolve_columns
+from ._columns import (
+    as_table,
+    is_frame,
+    label_of,
+    positions_of,
+    read_columns,
+    replace_columns,
+    resolve_columns,
+)
 from ._tqma_kernels import coarsen
 
 FloatArray = NDArray[np.float64]
@@ -255,9 +264,8 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     def _resolve_depths(self, columns: list[int], names: Any) -> NDArray[np.intp]:
         depth = self.depth
         if isinstance(depth, Mapping):
-            given = dict(
-                zip(resolve_columns(list(depth), _Shape(self), names, name="depth"), depth.values(), strict=True)
-            )
+            found = positions_of(depth, self.n_features_in_, names, name="depth")
+            given = dict(zip(found, depth.values(), strict=True))
             if set(given) != set(columns):
                 raise ValueError("depth: a dict has one entry for every quasi-identifier, and no other.")
             depth = [given[column] for column in columns]
@@ -327,13 +335,6 @@ _UNPROTECTED = (
 )
 
 
-class _Shape:
-    """What `resolve_columns` needs of a table."""
-
-    def __init__(self, estimator: TQMATransformer) -> None:
-        self.shape = (0, estimator.n_features_in_)
-
-
 def _listed(depths: NDArray[np.intp]) -> str:
     same = len(set(depths.tolist())) == 1
     return ", ".join(str(depth) for depth in (depths[:1] if same else depths).tolist())
@@ -341,16 +342,22 @@ def _listed(depths: NDArray[np.intp]) -> str:
 
 def _cells(lower: float, upper: float, depth: int) -> FloatArray:
     """Return the inner edges of 2^depth cells, then their centres, as the kernel reads them."""
-    n_cells = 1 << depth
-    start, step = Fraction(lower), (Fraction(upper) - Fraction(lower)) / (2 * n_cells)
-    edges = np.array([_at_least(start + 2 * j * step) for j in range(1, n_cells)])
-    centres = np.array([float(start + (2 * j + 1) * step) for j in range(n_cells)])
+    # Whole numbers over one denominator, a power of two: Python divides them with correct rounding.
+    halves = 2 << depth
+    ends = Fraction(lower), Fraction(upper)
+    denominator = max(end.denominator for end in ends) * halves
+    start, stop = (int(end * denominator) for end in ends)
+    step = (stop - start) // halves
+    exact = [start + half * step for half in range(1, halves)]
+    centres = np.array([numerator / denominator for numerator in exact[::2]])
+    edges = np.array([_at_least(numerator, denominator) for numerator in exact[1::2]])
     # A cell of few floats: rounding must not carry a centre out of it, or coarsening twice would move it.
     centres[:-1] = np.minimum(centres[:-1], np.nextafter(edges, -np.inf))
     return np.concatenate([edges, np.maximum(centres, lower)])
 
 
-def _at_least(exact: Fraction) -> float:
-    """Return the least float that is not below a number: v is at or above the one iff it is the other."""
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else float(np.nextafter(nearest, np.inf))
+def _at_least(numerator: int, denominator: int) -> float:
+    """Return the least float that is not below a quotient: v is at or above the one iff it is the other."""
+    nearest = numerator / denominator
+    top, bottom = nearest.as_integer_ratio()
+    return nearest if top * denominator >= numerator * bottom else math.nextafter(nearest, math.inf)

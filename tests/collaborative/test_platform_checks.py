@@ -34,7 +34,7 @@ PLATFORMS = [
         CollaborativeRegressor(LinearRegression(), TQMATransformer(8)),
         CollaborativeRegressor(aggregator=SecureSumAggregator()),
         CollaborativeLARRegressor(kernel="knn", active_rule="support"),
-        CollaborativeLARRegressor(kernel="epanechnikov", bounds=(-100, 100), bandwidth=0.5),
+        CollaborativeLARRegressor(kernel="epanechnikov", bandwidth=0.5),
         CollaborativeClassifier(LogisticRegression()),
     ]
 )

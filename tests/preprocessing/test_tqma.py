@@ -2,6 +2,7 @@
 """TQMATransformer: exact cells, the share that keeps its place, columns of every kind, leaks."""
 
 import datetime
+import math
 import pickle
 import warnings
 from fractions import Fraction
@@ -70,7 +71,8 @@ def test_cells_are_exact(bounds, depth, share):
     width = (Fraction(upper) - Fraction(lower)) / 2**depth
     near = float(Fraction(lower) + (round(share * 2**depth) % 2**depth) * width)
     inside = float(Fraction(lower) + Fraction(share) * 2**depth * width) if 0 <= share <= 1 else near
-    values = np.array([inside, near, np.nextafter(near, -np.inf), np.nextafter(near, np.inf), lower, upper])
+    around = math.nextafter(near, -math.inf), math.nextafter(near, math.inf)
+    values = np.array([inside, near, *around, lower, upper])
     values = values[np.isfinite(values)]
     result = coarsened(transformer, values)
     for value, centre in zip(values, result, strict=True):
@@ -118,18 +120,21 @@ def test_every_row_is_coarsened_alone(random, n):
 
 def test_the_widest_and_the_narrowest_range():
     largest = np.finfo(float).max
-    assert coarsened(fitted(1, (-largest, largest)), [-largest, largest]).tolist() == [-largest / 2, largest / 2]
+    assert coarsened(fitted(1, (-largest, largest)), [-largest, largest]).tolist() == [
+        -largest / 2,
+        largest / 2,
+    ]
     assert coarsened(fitted(4, (0, 5e-324)), [0.0, 5e-324]).tolist() == [0.0, 5e-324]
 
 
-@pytest.mark.parametrize("depth", range(17))
-def test_few_floats_in_a_range_are_returned_as_they_are(depth):
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 6, 16])
+def test_coarsening_twice_is_once_in_a_range_of_few_floats(depth):
     # Ranges of 1 to 9 floats across a power of two, where spacing changes.
     for centre in (1.0, -1.0, 0.75):
         floats = [centre]
         for _ in range(4):
             floats = [np.nextafter(floats[0], -9), *floats, np.nextafter(floats[-1], 9)]
-        for low, high in ((0, 8), (3, 5), (4, 5), (2, 4)):
+        for low, high in ((0, 8), (2, 8), (3, 5), (4, 5), (2, 4)):
             transformer = fitted(depth, (floats[low], floats[high]))
             once = coarsened(transformer, floats)
             np.testing.assert_array_equal(coarsened(transformer, once), once)
@@ -484,9 +489,7 @@ def test_inside_a_column_transformer():
         remainder="drop",
         verbose_feature_names_out=False,
     )
-    np.testing.assert_array_equal(
-        union.fit_transform(X), [[12.5, 60.0], [37.5, 100.0], [np.nan, 180.0]]
-    )
+    np.testing.assert_array_equal(union.fit_transform(X), [[12.5, 60.0], [37.5, 100.0], [np.nan, 180.0]])
     assert union.get_feature_names_out().tolist() == ["age", "weight"]
 
 

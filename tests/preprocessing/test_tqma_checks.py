@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from skprivate.preprocessing import TQMATransformer
 
-_CLEAN = "fit_transform returns the rows of fit as they are, transform coarsens: what perturb_fit=False is for"
+_CLEAN = "fit_transform returns clean rows, transform coarse ones: this is what perturb_fit=False is for"
 
 
 def expected_failures(estimator):
@@ -43,5 +43,5 @@ def test_nothing_is_skipped_or_excused():
 
 def test_no_tag_switches_checks_off():
     tags = get_tags(TQMATransformer())
-    assert not (tags._skip_test or tags.no_validation or tags.non_deterministic)
+    assert not any([tags._skip_test, tags.no_validation, tags.non_deterministic])
     assert tags.input_tags.allow_nan

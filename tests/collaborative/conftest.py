@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keys that are the same in every run, and messages damaged in every way."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def fixed_keys() -> Callable[..., dict]:
+    """``fixed_keys(names, seed)``: the same private halves in every run."""
+    from skprivate.collaborative import SiteKey
+
+    def make(names, seed=0):
+        rng = np.random.default_rng(seed)
+        return {name: SiteKey.from_bytes(rng.bytes(32)) for name in names}
+
+    return make
+
+
+def _damaged(message: bytes, other: bytes, rng: np.random.Generator) -> Iterator[bytes]:
+    """One message of each kind of damage; `other` is a right message of another site."""
+    place = int(rng.integers(len(message)))
+    bit = 1 << int(rng.integers(8))
+    yield message[:place] + bytes([message[place] ^ bit]) + message[place + 1 :]
+    yield message[:place]
+    yield message[place + 1 :]
+    yield message + rng.bytes(int(rng.integers(1, 100)))
+    yield rng.bytes(int(rng.integers(1, 100))) + message
+    yield message + message
+    yield rng.bytes(len(message))
+    yield bytes(len(message))
+    yield other
+    # Two fields of equal length change places: both 60 bytes, as a member's piece is, or both 32.
+    for width in (60, 32):
+        if len(message) >= 2 * width:
+            yield message[width : 2 * width] + message[:width] + message[2 * width :]
+            yield message[:-width] + message[:width]
+    # The start of one and the end of the other.
+    cut = int(rng.integers(1, len(message)))
+    yield message[:cut] + other[cut:]
+    yield b""
+
+
+@pytest.fixture
+def corruptions() -> Callable[..., Iterator[dict[str, bytes]]]:
+    """``corruptions(messages, n, seed)``: n sets of messages, each with one damaged."""
+
+    def make(messages: Mapping[str, bytes], n: int, seed: int = 0) -> Iterator[dict[str, bytes]]:
+        rng = np.random.default_rng(seed)
+        names = list(messages)
+        made = 0
+        while True:
+            victim, donor = rng.permutation(names)[:2]
+            for bad in _damaged(messages[victim], messages[donor], rng):
+                if bad == messages[victim]:
+                    continue
+                yield {**messages, victim: bad}
+                made += 1
+                if made == n:
+                    return
+
+    return make

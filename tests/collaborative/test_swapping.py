@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""BSTDAggregator: what it predicts, shows, claims and warns about."""
+
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.ensemble import StackingRegressor
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.utils._param_validation import InvalidParameterError
+
+from skprivate.base import privacy_report
+from skprivate.collaborative import BSTDAggregator
+from skprivate.exceptions import DisclosureWarning
+from skprivate.metrics import record_linkage_score
+
+ORDERS = ("fewest", "random", "top")
+RULES = ("box", "support", None, "receiver")
+
+
+def toy(n=300, m=20, seed=0):
+    """Responses with every sign and size, some of them too small to be active; unequal parties."""
+    rng = np.random.default_rng(seed)
+    responses = rng.normal(size=(n, m)) * rng.choice([1.0, 1e-3, 1e6], size=(n, m))
+    return responses, rng.integers(100, 1000, size=m)
+
+
+def synthesis(responses, sizes, active):
+    """The formula: n times the sum of the active a_j over the sum of their n_j."""
+    n = sizes.sum()
+    a = np.where(active, responses * sizes / n, 0.0)
+    return n * a.sum(axis=1) / np.maximum((active * sizes).sum(axis=1), 1e-300)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Predictions
+# ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("random_state", [0, None])
+def test_box_rule_equals_the_unswapped_synthesis(order, random_state):
+    X, sizes = toy()
+    aggregator = BSTDAggregator(3, 8, party_sizes=sizes, order=order, random_state=random_state).fit(X)
+    expected = synthesis(X, sizes, np.abs(X) >= 1 / sizes.sum())
+    np.testing.assert_allclose(aggregator.predict(X), expected, rtol=1e-12, atol=1e-12 * np.abs(X).max())
+
+
+@pytest.mark.parametrize("rule", ["box", "support", None])
+def test_the_swap_changes_no_bit_of_a_prediction(rule):
+    X, sizes = toy()
+    aggregator = BSTDAggregator(3, 8, party_sizes=sizes, active_rule=rule).fit(X)
+    weights = sizes / sizes.mean()
+    active = np.abs(X) >= 1 / sizes.sum() if rule == "box" else np.ones_like(X, dtype=bool)
+    shown = aggregator.transform(X)
+    expected = [math.fsum(row) / sum(weights[who]) for row, who in zip(shown, active, strict=True)]
+    assert aggregator.predict(X).tolist() == expected
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("rule", RULES)
+def test_rows_alone_equal_the_batch_bit_for_bit(rule, order):
+    X, sizes = toy(60)
+    aggregator = BSTDAggregator(party_sizes=sizes, active_rule=rule, order=order, random_state=4).fit(X)
+    for method in (aggregator.transform, aggregator.predict, aggregator._combine):
+        alone = np.concatenate([method(X[i : i + 1]) for i in range(60)])
+        np.testing.assert_array_equal(method(X), alone)
+
+
+def test_equal_parties_show_the_responses_themselves():
+    X = toy()[0]
+    for sizes in (None, np.full(20, 0.1)):
+        shown = BSTDAggregator(active_rule=None, party_sizes=sizes).fit(X).transform(X)
+        np.testing.assert_array_equal(np.sort(shown), np.sort(X))
+
+
+def test_unequal_parties_show_their_shares_and_zeros():
+    X, sizes = toy()
+    shown = BSTDAggregator(party_sizes=sizes).fit(X).transform(X)
+    shares = np.where(np.abs(X) >= 1 / sizes.sum(), X * sizes / sizes.mean(), 0.0)
+    np.testing.assert_allclose(np.sort(shown), np.sort(shares), rtol=1e-15)
+
+
+def test_nobody_active_predicts_zero():
+    X = np.array([[1e-9] * 10, [0.0] * 10, [1.0] * 10])
+    assert BSTDAggregator().fit(X).predict(X).tolist() == [0.0, 0.0, 1.0]
+    assert BSTDAggregator(active_rule="receiver").fit(X).predict(X).tolist() == [0.0, 0.0, 1.0]
+    X = np.full((2, 10), np.nan)
+    assert BSTDAggregator(active_rule="support").fit(X).predict(X).tolist() == [0.0, 0.0]
+
+
+def test_the_box_rule_depends_on_the_unit_of_y_and_support_does_not():
+    X = np.random.default_rng(0).uniform(0.5, 1.0, size=(50, 20))
+    box = BSTDAggregator().fit(X)
+    assert (box.predict(X) > 0.5).all()
+    assert (box.predict(1e-4 * X) == 0).all()
+    support = BSTDAggregator(active_rule="support").fit(X)
+    np.testing.assert_allclose(support.predict(1e-4 * X), 1e-4 * support.predict(X), rtol=1e-14)
+
+
+def test_receiver_is_the_printed_rule():
+    X, sizes = toy()
+    aggregator = BSTDAggregator(party_sizes=sizes, active_rule="receiver", random_state=2).fit(X)
+    n = sizes.sum()
+    b = aggregator.transform(X) / X.shape[1]
+    active = np.abs(b) >= sizes / n**2
+    expected = n * np.where(active, b, 0).sum(axis=1) / (active * sizes).sum(axis=1)
+    np.testing.assert_allclose(aggregator.predict(X), expected, rtol=1e-12, atol=1e-12 * np.abs(X).max())
+
+
+def test_receiver_depends_on_the_swap_where_somebody_is_not_active():
+    X, sizes = toy()
+    # Some shares are below some parties' thresholds and above others'.
+    X[:, 0] = 1.0 / sizes.sum()
+    seeds = [
+        BSTDAggregator(party_sizes=sizes, active_rule="receiver", random_state=seed).fit(X).predict(X)
+        for seed in (0, 1)
+    ]
+    assert (seeds[0] != seeds[1]).any()
+
+
+def test_missing_answers_are_left_out():
+    X = toy()[0]
+    X[:, 3] = np.nan
+    predicted = BSTDAggregator(active_rule="support").fit(X).predict(X)
+    np.testing.assert_allclose(predicted, np.nanmean(X, axis=1), rtol=1e-12)
+    shown = BSTDAggregator(active_rule="support").fit(X).transform(X)
+    assert np.isfinite(shown).all()
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Randomness
+# ---------------------------------------------------------------------------------------------------------
+def test_a_seed_repeats_and_entropy_does_not():
+    X = toy()[0]
+    seeded = BSTDAggregator(random_state=0).fit(X)
+    np.testing.assert_array_equal(seeded.transform(X), clone(seeded).fit(X).transform(X))
+    assert (seeded.transform(X) != BSTDAggregator(random_state=1).fit(X).transform(X)).any()
+    fresh = BSTDAggregator().fit(X)
+    assert (fresh.transform(X) != fresh.transform(X)).any()
+
+
+def test_a_generator_gives_one_seed_in_fit():
+    X = toy()[0]
+    for make in (np.random.default_rng, np.random.RandomState):
+        generator = make(3)
+        first = BSTDAggregator(random_state=generator).fit(X)
+        second = BSTDAggregator(random_state=generator).fit(X)
+        np.testing.assert_array_equal(first.transform(X), first.transform(X))
+        assert (first.transform(X) != second.transform(X)).any()
+        again = BSTDAggregator(random_state=make(3)).fit(X)
+        np.testing.assert_array_equal(first.transform(X), again.transform(X))
+
+
+def test_nothing_random_stays_on_the_object():
+    X = toy()[0]
+    aggregator = BSTDAggregator().fit(X)
+    before = pickle.dumps(aggregator)
+    aggregator.transform(X)
+    assert pickle.dumps(aggregator) == before
+    assert aggregator._seed is None
+
+
+def test_nothing_is_learnt_from_rows():
+    X, y = toy()[0], np.arange(300.0)
+    states = [vars(BSTDAggregator().fit(rows, target)) for rows, target in ((X, None), (X[::-1] * 3, y))]
+    assert pickle.dumps(states[0]) == pickle.dumps(states[1])
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What is claimed, and what is not
+# ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("m", "lower", "upper", "percent"),
+    [
+        (20, 2, 10, 20.0),
+        (20, 3, 8, 30.0),
+        (20, 4, 10, 40.0),
+        (12, 2, 8, 100 * 4 / 12),
+        (9, 1, 6, 100 * 2 / 9),
+    ],
+)
+def test_the_bound_is_the_proven_one_and_holds(m, lower, upper, percent):
+    X = np.random.default_rng(0).normal(size=(2000, m))
+    for order in ORDERS:
+        aggregator = BSTDAggregator(lower, upper, order=order, active_rule=None, random_state=0).fit(X)
+        bound = aggregator.disclosure_risk_.bound["responses to a query"]
+        assert bound == pytest.approx(percent)
+        kept = 100 * (aggregator.transform(X) == X).mean(axis=1)
+        assert kept.max() <= bound + 1e-9
+
+
+def test_the_risk_says_what_is_not_protected_and_shows_no_epsilon():
+    X = toy()[0]
+    text = str(BSTDAggregator().fit(X).disclosure_risk_)
+    for part in (
+        "model extraction",
+        "membership",
+        "same query",
+        "whoever runs the swap",
+        "no bound is proven",
+    ):
+        assert part in text
+    assert "epsilon" not in text
+    assert "LEAK" not in text
+    assert "who knows the seed" in str(BSTDAggregator(random_state=0).fit(X).disclosure_risk_)
+    assert privacy_report(BSTDAggregator().fit(X)).claim == "not-private"
+
+
+@pytest.mark.parametrize(
+    ("m", "lower", "upper", "reasons"),
+    [
+        (2, 2, 8, ["nothing is swapped"]),
+        (1, 1, 5, ["nothing is swapped"]),
+        (8, 2, 8, ["cut"]),
+        (5, 1, 8, ["cut", "narrow|easy to guess"]),
+        (5, 3, 8, ["cut", "middle ranks", "easy to guess"]),
+        (20, 2, 5, ["easy to guess"]),
+        (15, 8, 14, ["middle ranks"]),
+    ],
+)
+def test_one_warning_says_every_weakness(m, lower, upper, reasons):
+    X = np.random.default_rng(0).normal(size=(50, m))
+    with pytest.warns(DisclosureWarning) as caught:
+        aggregator = BSTDAggregator(lower, upper).fit(X)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    message = str(caught[0].message)
+    for reason in reasons:
+        assert any(part in message for part in reason.split("|"))
+    assert message.count(";") == len(reasons) - 1
+    # Not again: the platform predicts often.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aggregator.transform(X)
+        aggregator.predict(X)
+
+
+def test_no_warning_where_the_window_fits():
+    BSTDAggregator().fit(np.ones((2, 9)))
+    BSTDAggregator(4, 8).fit(np.ones((2, 9)))
+
+
+def test_too_few_parties_change_nothing():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    with pytest.warns(DisclosureWarning, match="nothing is swapped"):
+        aggregator = BSTDAggregator(3, 8, active_rule=None).fit(X)
+    np.testing.assert_array_equal(aggregator.transform(X), X)
+    assert aggregator.disclosure_risk_.bound["responses to a query"] == 100.0
+    assert "no swap" in str(aggregator.disclosure_risk_)
+
+
+def test_a_cut_window_is_one_less_than_the_number_of_parties():
+    X = np.random.default_rng(0).normal(size=(500, 8))
+    with pytest.warns(DisclosureWarning, match="cut"):
+        cut = BSTDAggregator(2, 30, active_rule=None, random_state=0).fit(X)
+    np.testing.assert_array_equal(
+        cut.transform(X), BSTDAggregator(2, 7, active_rule=None, random_state=0).fit(X).transform(X)
+    )
+
+
+def test_linkage_is_the_share_that_kept_its_value():
+    X = np.random.default_rng(0).normal(size=(2000, 20))
+    for order in ORDERS:
+        shown = BSTDAggregator(3, 8, order=order, active_rule=None, random_state=0).fit(X).transform(X)
+        assert record_linkage_score(X, shown) == pytest.approx(100 * (shown == X).mean())
+
+
+def test_a_query_asked_again_gives_every_response_away():
+    """What `disclosure_risk_` says is not protected, as an attack: a hundred swaps of one query."""
+    m, lower, upper = 20, 2, 8
+    row = np.random.default_rng(0).normal(size=(1, m))
+    shown = BSTDAggregator(lower, upper, active_rule=None).fit(row).transform(np.repeat(row, 100, axis=0))
+    # The attacker knows the values of the query from any of its swaps, and the window.
+    values = -np.sort(-shown[0])
+    windows = [{s for s in range(m) if lower <= abs(r - s) <= upper} for r in range(m)]
+    guesses = []
+    for column in shown.T:
+        seen = set(np.flatnonzero(np.isin(values, column)))
+        guesses.append(values[min(range(m), key=lambda r: len(windows[r] ^ (seen - {r})))])
+    assert (np.array(guesses) == row[0]).mean() > 0.9
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Bad input
+# ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"p_lower": 0}, InvalidParameterError, "p_lower"),
+        ({"p_lower": 2.0}, InvalidParameterError, "p_lower"),
+        ({"p_upper": "8"}, InvalidParameterError, "p_upper"),
+        ({"p_lower": 8}, ValueError, "p_lower must be below p_upper, got 8 and 8"),
+        ({"p_lower": 9}, ValueError, "p_lower must be below p_upper"),
+        ({"order": "best"}, InvalidParameterError, "order"),
+        ({"active_rule": "both"}, InvalidParameterError, "active_rule"),
+        ({"party_sizes": [1, 2]}, ValueError, "party_sizes"),
+        ({"party_sizes": np.zeros(20)}, ValueError, "party_sizes"),
+        ({"random_state": "dice"}, InvalidParameterError, "random_state"),
+    ],
+)
+def test_bad_parameters(params, error, message):
+    aggregator = BSTDAggregator(**params)
+    with pytest.raises(error, match=message):
+        aggregator.fit(np.ones((3, 20)))
+    assert not hasattr(aggregator, "disclosure_risk_")
+
+
+def test_a_failed_fit_keeps_the_former():
+    X = toy()[0]
+    aggregator = BSTDAggregator().fit(X)
+    with pytest.raises(ValueError, match="p_lower"):
+        aggregator.set_params(p_lower=9).fit(X[:, :10])
+    assert aggregator.n_features_in_ == 20
+
+
+def test_another_number_of_parties_is_refused():
+    aggregator = BSTDAggregator().fit(np.ones((3, 20)))
+    for method in (aggregator.transform, aggregator.predict):
+        with pytest.raises(ValueError, match="expecting 20 features"):
+            method(np.ones((3, 19)))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Among scikit-learn's tools
+# ---------------------------------------------------------------------------------------------------------
+def regression(n=120):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n, 2))
+    return X, 1.0 + X.sum(axis=1) + 0.1 * rng.normal(size=n)
+
+
+def test_as_the_final_estimator_of_a_stack():
+    X, y = regression()
+    models = [(f"knn{k}", KNeighborsRegressor(k)) for k in range(1, 11)]
+    stack = StackingRegressor(models, final_estimator=BSTDAggregator(), cv=3).fit(X, y)
+    answers = np.column_stack([model.predict(X) for model in stack.estimators_])
+    np.testing.assert_array_equal(stack.predict(X), BSTDAggregator().fit(answers).predict(answers))
+    np.testing.assert_allclose(stack.predict(X), answers.mean(axis=1), rtol=1e-14)
+
+
+def test_a_search_over_the_window():
+    X = toy()[0]
+    search = GridSearchCV(BSTDAggregator(), {"p_lower": [1, 2, 3]}, cv=3).fit(X, X.mean(axis=1))
+    assert search.best_params_["p_lower"] in (1, 2, 3)
+    # The synthesis does not depend on the window.
+    assert np.ptp(search.cv_results_["mean_test_score"]) == 0
+
+
+def test_frames_pipelines_pickles_and_workers():
+    X = toy()[0]
+    names = [f"site{j}" for j in range(20)]
+    frame = pd.DataFrame(X, columns=names)
+    aggregator = BSTDAggregator(random_state=0).set_output(transform="pandas").fit(frame)
+    assert list(aggregator.transform(frame).columns) == names
+    shown = aggregator.transform(frame).to_numpy()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(aggregator)).transform(frame), shown)
+    jobs = (delayed(aggregator.transform)(frame) for _ in range(2))
+    for copy in Parallel(n_jobs=2, prefer="threads")(jobs):
+        np.testing.assert_array_equal(copy, shown)
+    pipeline = make_pipeline(BSTDAggregator(active_rule=None), BSTDAggregator(active_rule=None)).fit(X)
+    np.testing.assert_array_equal(pipeline.predict(X), BSTDAggregator(active_rule=None).fit(X).predict(X))
