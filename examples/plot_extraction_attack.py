@@ -34,9 +34,8 @@ local = LocalAverageRegressor(bounds=(0, 1))
 swapped = CollaborativeRegressor(local, aggregator=BSTDAggregator(3, 8)).fit(X, y, sites)
 summed = CollaborativeRegressor(local, aggregator=SecureSumAggregator()).fit(X, y, sites)
 apart = np.abs(swapped.predict(X_test) - summed.predict(X_test)).max()
-print(
-    f"sites of {swapped.site_sizes_.min()} to {swapped.site_sizes_.max()} rows; predictions differ by {apart:.0e}"
-)
+sizes = swapped.site_sizes_
+print(f"sites of {sizes.min()} to {sizes.max()} rows; predictions of both differ by {apart:.0e}")
 
 # %%
 # The attack
@@ -56,8 +55,8 @@ print(attack.run(summed, X_test, y_test, bounds=(0, 1)))
 # What the copies know
 # --------------------
 # Every dot is a new query. The victim's own answers in the open give a copy that lies near the diagonal. The
-# swapped column gives one that answers a third of what the victim would: what is opened are shares of the sum,
-# and the victim's share is three times as large as the share of another site that came to stand in its place.
+# swapped column gives one that answers a third of what the victim would: what is opened are shares of the
+# sum, and the victim's share is three times as large as that of another site that came to stand in its place.
 # An operator who knows the sizes divides by the right one. One who thinks about it takes the largest value of
 # each query, which is the victim's wherever it was swapped to, and has the open answers again. And the
 # platform's own predictions, which anybody has who may ask, are nearly as good.
@@ -105,7 +104,8 @@ plt.show()
 # ------------------------
 # A model is worth stealing when it differs. Here the last of twenty equal sites measures .5 more than the
 # others. Predictions do not give it away, nor does its swapped column, whose answers are the others'. But its
-# answer is the largest of every query.
+# answer is the largest of every query. (The platform predicts better without such a site, so look at
+# ``off victim`` and not at the MSE.)
 y_apart = y + 0.5 * (equal == 19)
 platform = CollaborativeRegressor(local, aggregator=BSTDAggregator(3, 8)).fit(X, y_apart, equal)
 print(attack.run(platform, X_test, y_test, bounds=(0, 1)))
@@ -115,4 +115,5 @@ print(attack.run(platform, X_test, y_test, bounds=(0, 1)))
 # ----------
 # Where answers need not be shown, use a secure sum: nothing is opened, so nothing can be copied but what
 # predictions tell. Swapping is the paper's method, for platforms that open answers: it hides whose they are
-# from an operator who knows nothing of the sites. Neither limits how often an operator asks: sites should.
+# from an operator who knows nothing of the sites and does not ask the same query again. Neither limits how
+# often an operator asks: sites should.
