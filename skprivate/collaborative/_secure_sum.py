@@ -82,8 +82,8 @@ class SecureSumAggregator(RegressorMixin, BaseEstimator):
 
     References
     ----------
-    .. [1] S.-B. Lin, X. Liu, Y. Wang, "Striking the Perfect Balance: Preserving Privacy While Boosting Utility
-       in Collaborative Medical Prediction Platforms", eq. (11).
+    .. [1] S.-B. Lin, X. Liu, Y. Wang, "Striking the Perfect Balance: Preserving Privacy While Boosting
+       Utility in Collaborative Medical Prediction Platforms", eq. (11).
     .. [2] K. Bonawitz et al., "Practical Secure Aggregation for Privacy-Preserving Machine Learning", CCS
        2017.
 
