@@ -87,19 +87,18 @@ def _second_nearest(true: FloatArray, sent: FloatArray) -> FloatArray:
     # Rounding keeps the order of distances, so that the two nearest are among two neighbours on each side.
     ends = np.full((len(true), 2), np.inf)
     padded = np.concatenate([-ends, np.sort(true, axis=1), ends], axis=1)
-    below = _count_below(true, sent)
+    places = _places(true, sent)
     distances = np.stack(
-        [np.abs(np.take_along_axis(padded, below + shift, axis=1) - sent) for shift in range(4)]
+        [np.abs(np.take_along_axis(padded, places + shift, axis=1) - sent) for shift in range(4)]
     )
     return np.partition(distances, 1, axis=0)[1]
 
 
-def _count_below(true: FloatArray, sent: FloatArray) -> NDArray[np.intp]:
-    """How many of its row's true values are at most as large as every sent value."""
+def _places(true: FloatArray, sent: FloatArray) -> NDArray[np.intp]:
+    """How many of its row's sorted true values stand before every sent value; among equal ones any number."""
     m = true.shape[1]
-    # A stable sort puts a true value before an equal sent one.
-    order = np.argsort(np.concatenate([true, sent], axis=1), axis=1, kind="stable")
+    order = np.argsort(np.concatenate([true, sent], axis=1), axis=1)
     counts = np.cumsum(order < m, axis=1)
-    below = np.empty_like(counts)
-    np.put_along_axis(below, order, counts, axis=1)
-    return below[:, m:]
+    places = np.empty_like(counts)
+    np.put_along_axis(places, order, counts, axis=1)
+    return places[:, m:]
