@@ -35,7 +35,9 @@ def run() -> None:
             query_perturber=tqma, aggregator=SecureSumAggregator()
         ).fit(X, y, sites=sites)
     print(f"{N_SITES} sites, {N_ROWS:,} rows in all, d = 5; a plain loop over 20 KNeighborsRegressor(10)")
-    print(f"{'':14}{'one query, ms':>15}{'loop, ms':>10}{'ratio':>8}{'1,000, ms':>14}{'loop, ms':>10}{'ratio':>8}")
+    print(
+        f"{'':14}{'one query, ms':>15}{'loop, ms':>10}{'ratio':>8}{'1,000, ms':>14}{'loop, ms':>10}{'ratio':>8}"
+    )
     for name, platform in platforms.items():
         single = compare(lambda p=platform: p.predict(one), lambda: loop(one), pairs=40)
         batch = compare(lambda p=platform: p.predict(queries), lambda: loop(queries), pairs=5)

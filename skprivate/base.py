@@ -23,7 +23,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from . import _config
-from .accounting import PrivacyLedger, PrivacySpent
+from .accounting import DisclosureRisk, PrivacyLedger, PrivacySpent
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
 from .utils import check_bounds
 from .utils._compat import Interval
@@ -345,8 +345,12 @@ _STATELESS = (Binarizer, Normalizer, FeatureHasher, HashingVectorizer)
 
 def _reads_rows(estimator: Any) -> str | None:
     """Why an estimator that paid nothing may have read private rows; None if it is known not to."""
-    if hasattr(estimator, "disclosure_risk_"):
-        return "protects by coarsening, which is not differential privacy"
+    risk = getattr(estimator, "disclosure_risk_", None)
+    if isinstance(risk, DisclosureRisk):
+        # One part of a platform: it says itself what it read.
+        return "; ".join(risk.leaks) or None
+    if risk is not None:
+        return "its protections are not differential privacy"
     if hasattr(estimator, "cv_results_"):
         return "its scores and its choice are exact functions of private rows"
     if type(estimator) in _CONTAINERS:

@@ -24,6 +24,7 @@ from skprivate import (
     PrivacyLedger,
     PrivacySpent,
     PublicPrivateSplit,
+    TQMATransformer,
     config_context,
 )
 from skprivate.base import PrivacyReport, StatelessMixin, StepReport, privacy_report
@@ -343,6 +344,16 @@ class TestPrivacyReport:
 
         (step,) = privacy_report(Coarse()).steps
         assert step.status == "unpaid"
+
+    def test_coarsening_within_declared_bounds_reads_nothing(self):
+        pipeline = make_pipeline(TQMATransformer(bounds=(0, 1)), declared()).fit(X, Y)
+        report = privacy_report(pipeline)
+        assert [step.status for step in report.steps] == ["stateless", "paid"]
+        assert report.private
+        with pytest.warns(PrivacyLeakWarning):
+            pipeline.set_params(tqmatransformer__bounds=None).fit(X, Y)
+        (step,) = privacy_report(pipeline).unpaid
+        assert "bounds of X were read from the rows" in step.reason
 
     def test_unfitted(self):
         with pytest.raises(NotFittedError):

@@ -88,7 +88,7 @@ class AttributeAttack:
 
     References
     ----------
-    Lin, S.-B., Liu, X. and Wang, D. (2025). Striking the Perfect Balance: Preserving Privacy While Boosting
+    Lin, Liu, Wang, Striking the Perfect Balance: Preserving Privacy While Boosting
     Utility in Collaborative Medical Prediction Platforms. Definition 1 and appendix B.1.
 
     Examples

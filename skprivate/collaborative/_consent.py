@@ -70,8 +70,8 @@ class ConsentBox(Roster):
 
     References
     ----------
-    .. [1] X. Lin, Y. Liu, Y. Wang, "Striking the Perfect Balance: Preserving Privacy While Boosting Utility
-       in Collaborative Medical Prediction Platforms", section 3.
+    .. [1] S.-B. Lin, X. Liu, Y. Wang, "Striking the Perfect Balance: Preserving Privacy While Boosting
+       Utility in Collaborative Medical Prediction Platforms", section 3.
 
     Examples
     --------

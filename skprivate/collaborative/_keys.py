@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A site's key pair, and what the site remembers that it has done with it."""
 
+import os
 from typing import Any, NoReturn, Self
 
 from ..exceptions import ConsentError
@@ -28,7 +29,8 @@ class SiteKey:
     -----
     **Privacy.** The private half is in no repr and refuses to be pickled or copied; `to_bytes` is the only
     way out. It writes the key but not the memory of used query ids: a process that restarts, and
-    every further process of a site, should `generate` a key of its own rather than load the old one.
+    every further process of a site, should `generate` a key of its own rather than load the old one;
+    in a forked process the old one refuses.
     Agreed secrets are kept in memory as long as the object, so that a query costs symmetric work only. Who
     gets hold of a private half can read what was encrypted to it before: renew keys now and then.
 
@@ -44,7 +46,7 @@ class SiteKey:
     True
     """
 
-    __slots__ = ("_agreed", "_done", "_private", "public")
+    __slots__ = ("_agreed", "_done", "_private", "_process", "public")
 
     public: bytes
 
@@ -54,6 +56,7 @@ class SiteKey:
         self._private = private
         self._agreed: dict[tuple[bytes, bytes], bytes] = {}
         self._done: dict[bytes, bytes] = {}
+        self._process = os.getpid()
 
     @classmethod
     def generate(cls) -> Self:
@@ -152,7 +155,14 @@ class SiteKey:
         -------
         allowed : bool
             True if nothing was done under the label before, or the very same.
+
+        Raises
+        ------
+        ConsentError
+            This is a forked process: what it and its parent note is not known to the other.
         """
+        if self._process != os.getpid():
+            raise ConsentError("this process is a fork of the one that made the key, and needs its own.")
         # setdefault is atomic: of two threads one comes first.
         return self._done.setdefault(label, content) == content
 

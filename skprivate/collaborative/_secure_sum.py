@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The synthesis of the parties' responses from masked sums, as an estimator."""
 
+import os
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -81,8 +82,8 @@ class SecureSumAggregator(RegressorMixin, BaseEstimator):
 
     References
     ----------
-    .. [1] X. Lin, Y. Liu, Y. Wang, "Striking the Perfect Balance: Preserving Privacy While Boosting Utility
-       in Collaborative Medical Prediction Platforms", eq. (11).
+    .. [1] S.-B. Lin, X. Liu, Y. Wang, "Striking the Perfect Balance: Preserving Privacy While Boosting
+       Utility in Collaborative Medical Prediction Platforms", eq. (11).
     .. [2] K. Bonawitz et al., "Practical Secure Aggregation for Privacy-Preserving Machine Learning", CCS
        2017.
 
@@ -165,7 +166,7 @@ class SecureSumAggregator(RegressorMixin, BaseEstimator):
 
     def _open_session(self) -> "_Session":
         session: _Session | None = getattr(self, "_session", None)
-        if session is None or session.used >= _QUERIES_PER_SESSION:
+        if session is None or session.stale:
             self._session = session = _Session(len(self.party_sizes_))
         return session
 
@@ -182,16 +183,22 @@ class SecureSumAggregator(RegressorMixin, BaseEstimator):
 class _Session:
     """All parties and the platform, with their keys, in one process."""
 
-    __slots__ = ("_keys", "_platform_key", "_sum", "used")
+    __slots__ = ("_keys", "_platform_key", "_process", "_sum", "_used")
 
     def __init__(self, n_parties: int) -> None:
         names = [f"party {index}" for index in range(n_parties)]
         self._sum, self._keys, self._platform_key = MaskedSum.simulate(names)
-        self.used = 0
+        self._process = os.getpid()
+        self._used = 0
+
+    @property
+    def stale(self) -> bool:
+        """Whether the keys remember many queries, or belong to the process of which this is a fork."""
+        return self._used >= _QUERIES_PER_SESSION or self._process != os.getpid()
 
     def add(self, values: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Run the protocol once over columns of shape (n_queries, n_parties); return both sums."""
-        self.used += 1
+        self._used += 1
         query_id = self._sum.new_query_id()
         messages = {
             name: self._sum.mask(name, key, query_id, values[:, party], sizes[:, party])

@@ -177,9 +177,9 @@ def smooth_averages(
 ):
     """Fill `values[query, k]` with means of y, weights 2^(-factors[k] distance), of squared distances or not.
 
-    Block by block: `columns` (block, column, row), filled up at infinity, `y`, and `boxes`, lowest and highest
-    values of the columns; `feature` and `gap` as `build_tree` fills them. What weighs 2^-invisible of a row is
-    passed over.
+    Block by block: `columns` (block, column, row), filled up at infinity, `y`, and `boxes`, lowest and
+    highest values of the columns; `feature` and `gap` as `build_tree` fills them. A block is passed over
+    where each of its rows weighs less than 2^-invisible of another row.
     """
     cdef Py_ssize_t first, t, d = columns.shape[1], size = columns.shape[2], n_factors = factors.shape[0]
     cdef Py_ssize_t tile = min(X.shape[0], <Py_ssize_t>TILE)

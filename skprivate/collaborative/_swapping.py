@@ -56,8 +56,8 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
         How many rows each party holds: the weights of the synthesis, finite and positive. None: one each.
     order : {"fewest", "random", "top"}, default="fewest"
         Which free rank is swapped next, with a partner drawn uniformly from its free partners: the one with
-        the fewest free partners, of several a random one; a random one; the highest. "fewest" leaves the
-        fewest responses where they were.
+        the fewest free partners, of several a random one; a random one; the highest. "fewest" leaves, on
+        average, the fewest responses where they were.
     active_rule : {"box", "receiver", "support", None}, default="box"
         Whose response counts. "box": ``abs(f_j) >= 1 / n``, n the sum of the sizes, decided before the swap;
         others count as 0. It depends on the unit of y: with y in thousandths nobody may be active.
@@ -97,7 +97,8 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
       p_upper`` neighbouring ranks to a circle: those that are left are less than `p_lower` apart on it.
     - Take one of them. All others that are left lie fewer than `p_lower` steps before or behind it, and for
       i = 1, ..., p_lower - 1 not both of the positions i and i - p_lower from it are left: on the circle
-      they are `p_lower` apart. So at most ``1 + (p_lower - 1)`` are left of each circle.
+      they are `p_lower` apart. So at most ``1 + (p_lower - 1)`` are left of each circle, the last of which
+      may have empty places.
 
     For m up to 10, enumeration finds no more than ``p_lower * (m // w) + min(m % w, p_lower)`` with ``w =
     p_lower + p_upper``, for which we have no proof. The paper's bound, ``p_lower - 1``, is false.
@@ -144,8 +145,9 @@ class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, Bas
     >>> shown = aggregator.transform(responses)
     >>> (np.sort(shown) == np.sort(responses)).all()
     np.True_
-    >>> aggregator.disclosure_risk_.bound["responses to a query"].__round__(1)
-    33.3
+    >>> for name, percent in aggregator.disclosure_risk_.bound.items():
+    ...     print(f"{name}: at most {percent:.1f} % keep their value")
+    responses to a query: at most 33.3 % keep their value
     """
 
     _parameter_constraints: dict[str, list[Any]] = {

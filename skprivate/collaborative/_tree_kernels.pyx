@@ -107,7 +107,8 @@ def build_tree(
 ):
     """Reorder the rows leaf by leaf, `order` with them; fill in the column and the gap of every split.
 
-    The gap is the highest value of the lower side and the lowest of the other; `size` is that of a leaf; `feature` and `gap` have a line per leaf, of which the first is not used.
+    The gap is the highest value of the lower side and the lowest of the other; `size` is that of a leaf;
+    `feature` and `gap` have a line per leaf, of which the first is not used.
     """
     cdef double* box = <double*>malloc(2 * rows.shape[1] * sizeof(double))
     if box == NULL:

@@ -18,9 +18,9 @@ def correct_orientation_score(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        The true values; NaN where a value is missing.
-    X_perturbed : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features) or (n_samples,)
+        The true values, of one column or several; NaN where a value is missing.
+    X_perturbed : array-like of the shape of X
         What was sent instead, in the same order of rows and columns.
     mu : float or array-like of shape (n_features,), default=1e-3
         What the attacker's knowledge is right to, in the units of `X`; finite and at least 0.
@@ -77,7 +77,9 @@ def correct_orientation_score(
 
 
 def _table(X: ArrayLike) -> NDArray[np.float64]:
-    return check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
+    column = np.ndim(X) == 1
+    table = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", ensure_2d=not column)
+    return table[:, None] if column else table
 
 
 def _check_mu(mu: float | ArrayLike, n_features: int) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from skprivate.collaborative import SiteKey
+from skprivate.collaborative import SiteKey, _keys
 from skprivate.exceptions import ConsentError
 
 # RFC 7748, section 6.1: Bob's private half, and what he and Alice agree on.
@@ -89,6 +89,17 @@ def test_of_many_threads_one_comes_first():
     with ThreadPoolExecutor(8) as pool:
         allowed = list(pool.map(lambda i: key.remember(b"id", b"%d" % i), range(200)))
     assert sum(allowed) == 1
+
+
+def test_a_forked_process_cannot_use_ids_that_its_parent_uses_too(monkeypatch):
+    key = SiteKey.generate()
+    assert key.remember(b"before", b"content")
+    monkeypatch.setattr(_keys.os, "getpid", lambda: -1)
+    for label in (b"before", b"after"):
+        with pytest.raises(ConsentError, match="needs its own"):
+            key.remember(label, b"content")
+    monkeypatch.undo()
+    assert key.remember(b"after", b"other")
 
 
 def test_keys_do_not_leave_by_repr_pickle_or_copy():

@@ -28,7 +28,7 @@ def make_rows(n=300, d=2, seed=0):
     [
         *(LocalAverageRegressor(kernel) for kernel in KERNELS),
         *(LocalAverageRegressor(kernel, n_jobs=2, refine_to=10**6) for kernel in KERNELS),
-        LocalAverageRegressor("epanechnikov", bandwidth=0.5, bounds=(-10, 10)),
+        LocalAverageRegressor("epanechnikov", bandwidth=0.2, bounds=(-5, 5)),
         LocalAverageRegressor("knn", n_neighbors=3),
     ]
 )
@@ -44,7 +44,7 @@ def test_nothing_is_skipped_or_excused(kernel):
     skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
     assert skipped <= {"check_array_api_input"}
     tags = get_tags(LocalAverageRegressor(kernel))
-    assert not (tags._skip_test or tags.no_validation or tags.non_deterministic)
+    assert not any([tags._skip_test, tags.no_validation, tags.non_deterministic])
     assert not tags.regressor_tags.poor_score
 
 
@@ -152,7 +152,7 @@ def test_one_row_and_a_constant_target(kernel):
     np.testing.assert_allclose(constant.predict(X), -3.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("bandwidth", [1e-320, 1e-5, 1e5, 1e200, math.inf])
+@pytest.mark.parametrize("bandwidth", [1e-320, 1e-5, 1e5, 1e200])
 @pytest.mark.parametrize("kernel", KERNELS[:-1])
 def test_the_limits_of_bandwidths(kernel, bandwidth):
     X, y = make_rows(200)
@@ -164,7 +164,7 @@ def test_the_limits_of_bandwidths(kernel, bandwidth):
 @pytest.mark.parametrize(
     "options",
     [
-        *({"bandwidth": value} for value in (0, -1.0, math.nan, "auto", None)),
+        *({"bandwidth": value} for value in (0, -1.0, math.nan, math.inf, "auto", None)),
         *({"n_neighbors": value} for value in (0, -1, 2.5, "auto", None)),
         {"kernel": "cosine"},
         {"refine_to": 0},
@@ -186,18 +186,18 @@ def test_missing_and_infinite_values_are_refused(bad):
     model = LocalAverageRegressor().fit(X, y)
     spoilt = X.copy()
     spoilt[3, 1] = bad
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         model.predict(spoilt)
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         LocalAverageRegressor().fit(spoilt, y)
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         LocalAverageRegressor().fit(X, spoilt[:, 1])
 
 
 @pytest.mark.parametrize("queries", [np.zeros((2, 3)), np.zeros((2, 1)), np.zeros((0, 2)), np.zeros(2)])
 def test_queries_of_another_shape_are_refused(queries):
     model = LocalAverageRegressor().fit(*make_rows(20))
-    with pytest.raises(ValueError, match="features|sample|2D"):
+    with pytest.raises(ValueError, match=r"features|sample|2D"):
         model.predict(queries)
 
 
@@ -269,12 +269,10 @@ def test_nothing_of_the_rows_is_shown(kernel):
     model = LocalAverageRegressor(kernel).fit(1000 + 111.25 * X, 777 + y)
     assert not model.releases_state
     shown = repr(model) + re.sub("<style>.*?</style>", "", model._repr_html_(), flags=re.DOTALL)
-    values = [*np.ravel(model.bounds_), *(777 + y), len(X), model.bandwidth_, model.n_neighbors_]
     assert "LocalAverageRegressor" in shown
     assert "Fitted attributes" not in shown
-    for value in values:
-        if value is not None and value > 1:
-            assert f"{value:.4g}"[:4] not in shown or value == 37
+    for value in [*np.ravel(model.bounds_), *(777 + y)]:
+        assert f"{value:.4g}" not in shown
     # Text is refused without being repeated.
     with pytest.raises(ValueError, match="X holds text"):
         LocalAverageRegressor(kernel).fit([["secret"]], [1.0])
@@ -291,7 +289,7 @@ def test_a_failed_fit_leaves_the_previous_one():
 
 def radial(X):
     norm = np.linalg.norm(X, axis=1)
-    return np.maximum(0, 1 - norm) ** 5 * (1 + 5 * norm) + norm**2 / 5 - np.maximum(0, 1 - norm) ** 5 * 0
+    return np.maximum(0, 1 - norm) ** 5 * (1 + 5 * norm) + norm**2 / 5
 
 
 def test_refined_sites_average_to_half_the_error():

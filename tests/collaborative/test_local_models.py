@@ -175,7 +175,7 @@ def test_several_sizes_and_each_alone_agree_bit_for_bit(kernel):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_queries_with_another_number_of_columns_are_refused(kernel):
     model = MODELS[kernel](np.zeros((3, 2)), np.zeros(3), [1])
-    with pytest.raises(ValueError, match="^$"):
+    with pytest.raises(ValueError, match=r"^$"):
         model.averages(np.zeros((1, 3)), unit(2))
 
 

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import estimator_html_repr, get_tags
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from skprivate import SecureSumAggregator
+from skprivate import BSTDAggregator, SecureSumAggregator
 from skprivate.collaborative import _secure_sum
 from skprivate.exceptions import ConsentError, DisclosureWarning
 
@@ -166,6 +166,26 @@ def test_processes_and_threads():
             np.testing.assert_array_equal(predicted, expected)
     for predicted in Parallel(n_jobs=2)(delayed(aggregator.predict)(X) for _ in range(2)):
         np.testing.assert_array_equal(predicted, expected)
+
+
+def test_a_forked_process_makes_keys_of_its_own(monkeypatch):
+    X = np.random.default_rng(4).normal(size=(6, 5))
+    aggregator = SecureSumAggregator().fit(X)
+    expected, session = aggregator.predict(X), aggregator._session
+    monkeypatch.setattr(_secure_sum.os, "getpid", lambda: -1)
+    np.testing.assert_array_equal(aggregator.predict(X), expected)
+    assert aggregator._session is not session
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("sizes", [None, np.arange(1, 13) * 11.5])
+def test_predictions_are_those_of_swapping(rule, sizes):
+    X = np.random.default_rng(7).normal(size=(50, 12))
+    if rule == "support":
+        X[X < -1] = np.nan
+    swapped = BSTDAggregator(party_sizes=sizes, active_rule=rule).fit(X).predict(X)
+    summed = SecureSumAggregator(party_sizes=sizes, active_rule=rule).fit(X).predict(X)
+    np.testing.assert_allclose(summed, swapped, rtol=0, atol=1e-13)
 
 
 def test_a_lost_message_stops_the_prediction(monkeypatch):

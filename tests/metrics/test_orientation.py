@@ -100,3 +100,9 @@ def test_no_message_shows_a_value():
     with pytest.raises(ValueError, match="text") as caught:
         correct_orientation_score([["secret"]], [["other"]])
     assert "secret" not in str(caught.value)
+
+
+def test_one_column_may_be_a_vector():
+    X, sent = np.array([0.1, 0.2, np.nan]), np.array([0.1, 0.3, 0.4])
+    np.testing.assert_array_equal(correct_orientation_score(X, sent), [50.0])
+    np.testing.assert_array_equal(correct_orientation_score(X, sent[:, None]), [50.0])

@@ -188,9 +188,9 @@ def test_the_risk_says_what_is_protected_and_what_is_not():
 def test_a_report_never_counts_it_as_paid():
     X, y = np.random.default_rng(0).uniform(size=(30, 2)), np.zeros(30)
     model = make_pipeline(TQMATransformer(bounds=(0, 1)), KNeighborsRegressor()).fit(X, y)
-    step = skprivate.privacy_report(model).unpaid[0]
-    assert step.path == "tqmatransformer"
-    assert "not differential privacy" in step.reason
+    coarse, neighbours = skprivate.privacy_report(model).steps
+    assert (coarse.path, coarse.status, coarse.spent) == ("tqmatransformer", "stateless", None)
+    assert neighbours.status == "unpaid"
 
 
 # --- parameters -------------------------------------------------------------------------------------------
