@@ -87,7 +87,7 @@ for axis, (group, members) in zip(axes, groups.items(), strict=True):
     axis.set_title(f"{group} dose, {members.sum()} patients")
     axis.tick_params(axis="x", rotation=60)
 axes[0].set_ylabel("% of patients")
-axes[-1].legend(loc="lower right")
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
 plt.show()
 
 # %%
@@ -130,5 +130,5 @@ print(result)
 # %%
 # No answer stays in its hospital's column (``linkage``), and what is opened gives a copy that is about as far
 # off the victim as one from the predictions, which anybody may have; open answers gave a far better one. Yet
-# the platform predicts as well with either: its hospitals hold the same kind of patients, and nobody would miss
-# one of ten. :doc:`plot_extraction_attack` has sites that would be missed.
+# the platform predicts as well with either: its hospitals hold the same kind of patients, and nobody would
+# miss one of ten. :doc:`plot_extraction_attack` says more.

@@ -165,8 +165,8 @@ class ModelExtractionAttack:
     model extraction of site 9 by 424 fake queries
     copied from                          MSE  times  off victim   linkage
     (intact platform)                 0.0011   1.00
-    victim's column as opened        0.00407   3.70       0.211       0 %
-    same, scaled to other sites      0.00126   1.15      0.0683       0 %
+    victim's column as opened        0.004...  3.7...     0.21...     0 %
+    same, scaled to other sites      0.001...  1.1...     0.06...     0 %
     value at the victim's rank       0.00116   1.05      0.0496
     platform's predictions           0.00122   1.11       0.061
     victim's answers in the open     0.00116   1.05      0.0496     100 %

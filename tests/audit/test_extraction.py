@@ -6,6 +6,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 
 from skprivate.audit import ModelExtractionAttack
 from skprivate.collaborative import (
@@ -163,6 +165,31 @@ def test_data_frames(frame, lines, test_rows):
     result = linear_attack().run(platform, asked, test_rows[1], bounds=bounds)
     assert result.unprotected.surrogate_rmse < 1e-9
     assert linear_attack(n_queries=20).run(platform, asked, test_rows[1], queries=rows).n_queries == 20
+
+
+def test_queries_are_drawn_within_the_bounds_of_each_column(lines):
+    X, y, sites = rows_of_lines()
+    rows = pd.DataFrame({"age": X[:, 0], "weight": X[:, 1]})
+    platform = CollaborativeRegressor(LinearRegression(), aggregator=lines.aggregator_).fit(rows, y, sites)
+    surrogate = make_pipeline(MinMaxScaler(), LinearRegression())
+    attack = ModelExtractionAttack(surrogate=surrogate, n_queries=200, random_state=0)
+    found = attack.run(platform, rows, y, bounds={"weight": (5, 6), "age": (2, 3)})
+    # Of 200 uniform draws one is below a tenth of the range but with probability .9^200 < 1e-9.
+    scaler = found.unprotected.surrogate[0]
+    assert scaler.data_min_ == pytest.approx([2.05, 5.05], abs=0.05)
+    assert scaler.data_max_ == pytest.approx([2.95, 5.95], abs=0.05)
+
+
+def test_a_site_without_support_submits_nothing(toy):
+    X, y, sites = make_parties(300, 10, random_state=0)
+    local = LocalAverageRegressor("partition", bandwidth=0.4, bounds=CUBE)
+    swap = BSTDAggregator(2, 7, active_rule="support", random_state=0)
+    platform = CollaborativeRegressor(local, aggregator=swap).fit(X, y, sites)
+    assert np.isnan(platform.site_responses(toy[1])).any()
+    result = ModelExtractionAttack(random_state=0).run(platform, *toy[1:], bounds=CUBE)
+    for copied in (result.observed, result.ranked, result.predictions, result.unprotected):
+        assert np.isfinite(copied.mse_replaced)
+        assert np.isfinite(copied.surrogate_rmse)
 
 
 def test_queries_scale_the_default_copy(toy):
