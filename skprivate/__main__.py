@@ -201,9 +201,7 @@ def main(arguments: list[str] | None = None) -> None:
         life = _demo_life.evaluate(EPSILONS, REPETITIONS, _progress)
         _print_table(life)
         print("\nHospitals that predict together. This is NOT differential privacy. Queries leave coarsened;")
-        print(
-            "an attacker whose table is right up to 0.1 % of the range can link the share in the last column."
-        )
+        print("who has a table that is right up to 0.1 % of the range can link the share in the last column.")
         print(f"\n{_demo_parties.TITLE}")
         parties = _demo_parties.evaluate(REPETITIONS, _progress)
         _demo_parties.print_table(parties)
