@@ -223,9 +223,7 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
 
     def _synthesise(self, answers: Answers) -> FloatArray:
         """Return the synthesis of the answers, of shape (n_queries, n_outputs)."""
-        aggregator = self.aggregator_
-        if len(answers.answered) < len(self.sites_):
-            aggregator = self._aggregator_of(answers.answered)
+        aggregator = self._aggregator_of(answers.answered)
         combine = getattr(aggregator, "_combine", aggregator.predict)
         columns = [
             combine(np.ascontiguousarray(answers.values[:, :, k])) for k in range(answers.values.shape[2])
@@ -233,7 +231,9 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         return np.column_stack(columns)
 
     def _aggregator_of(self, answered: NDArray[np.intp]) -> Any:
-        """Return the aggregator as it is for the sites that answered alone."""
+        """Return the aggregator for the sites that answered."""
+        if len(answered) == len(self.sites_):
+            return self.aggregator_
         aggregator = clone(self.aggregator_)
         sizes = aggregator.get_params(deep=False).get("party_sizes")
         if sizes is not None:
