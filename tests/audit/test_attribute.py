@@ -112,10 +112,11 @@ def test_incomplete_queries_are_left_out(far_apart):
 
 
 def test_seeds():
-    X = np.random.default_rng(5).uniform(size=(500, 1))
+    # Shares of 500 rows are equal with probability 0.05 at most, those of ten columns below 1e-12.
+    X = np.random.default_rng(5).uniform(size=(500, 10))
     runs = [AttributeAttack(random_state=seed).run(X, X) for seed in (0, 0, 1, None)]
     assert runs[0] == runs[1]
-    assert len({run.linked for run in runs[1:]}) == 3
+    assert len({tuple(run.column_linked.values()) for run in runs[1:]}) == 3
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     AttributeAttack().run(X, X)
     assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
