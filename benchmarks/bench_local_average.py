@@ -25,8 +25,8 @@ N_NEIGHBORS = 10
 BANDWIDTH = 0.1
 PAIRS = 3
 GOAL_NEIGHBORS, GOAL_GAUSSIAN = 1.5, 2.5
-# Distances of a chunk in NumPy: these fit in the second cache.
-CHUNK = 2**20 // (8 * N_QUERIES) * 8
+# Rows of a chunk in NumPy, by trial: fewer or more are slower.
+CHUNK = 256
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 """Gaussian and Laplace averages: every row has a weight, but far blocks of rows no visible one.
 
 Rows stand block by block, each the leaf of a kd-tree (see `build_tree`), so that a block lies in a small box.
-A block is passed over where the sum of all weights does not change in double precision without it.
+A block is passed over where a mean does not change visibly without it.
 """
 
 from libc.math cimport sqrt

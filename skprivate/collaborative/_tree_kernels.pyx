@@ -198,10 +198,9 @@ cdef void visit_nearest(Walk* w, Py_ssize_t leaf) noexcept nogil:
             row.distance = w.scratch[i]
             row.index = w.index[leaf * w.size + i]
             row.y = w.y[leaf * w.size + i]
-            # A row at infinity only fills its leaf.
-            if row.index >= 0:
-                keep(w, row)
-                limit = reach(w)
+            # A row at infinity is kept until there are enough others.
+            keep(w, row)
+            limit = reach(w)
 
 
 cdef void visit_ball(Walk* w, Py_ssize_t leaf) noexcept nogil:
@@ -278,7 +277,7 @@ def nearest_averages(
     """Fill `values[query, k]` with the mean y of the `wanted[k]` nearest rows; on ties, of the first.
 
     `wanted` ascends and ends at the number of rows at most. Leaf by leaf: `columns` (leaf, column, row), `y`,
-    and `index`, the rows' numbers, -1 where a row only fills up.
+    and `index`, the rows' numbers.
     """
     cdef Py_ssize_t i, d = columns.shape[1], k = wanted[wanted.shape[0] - 1]
     cdef Walk w
