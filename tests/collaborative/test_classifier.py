@@ -119,5 +119,5 @@ def test_a_fitted_model_stays_where_a_site_has_one_class_only():
     "estimator", [KNeighborsRegressor(), LocalAverageRegressor(), LinearSVC(), {0: "tree"}, "tree"]
 )
 def test_local_models_need_probabilities(estimator):
-    with pytest.raises(TypeError, match="estimator must be .* with fit and predict_proba"):
+    with pytest.raises(TypeError, match=r"estimator must be .* with fit and predict_proba"):
         CollaborativeClassifier(estimator).fit(X_TRAIN, Y_TRAIN)

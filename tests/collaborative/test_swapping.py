@@ -312,9 +312,17 @@ def test_bad_parameters(params, error, message):
 
 
 @pytest.mark.parametrize("aggregator", [BSTDAggregator(), SecureSumAggregator()], ids=["swap", "sum"])
-@pytest.mark.parametrize("y", [["a"] * 3, [1.0, np.nan, 2.0], [[1.0, 2.0]] * 3, [1.0, 2.0]])
-def test_y_is_validated_where_it_is_given(aggregator, y):
-    with pytest.raises(ValueError):
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["a"] * 3, "y must hold numbers"),
+        ([1.0, np.nan, 2.0], "y contains NaN"),
+        ([[1.0, 2.0]] * 3, "y should be a 1d array"),
+        ([1.0, 2.0], "inconsistent numbers of samples"),
+    ],
+)
+def test_y_is_validated_where_it_is_given(aggregator, y, message):
+    with pytest.raises(ValueError, match=message):
         aggregator.fit(np.ones((3, 20)), y)
 
 
