@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Loops over eight rows at a time, compiled for several widths of vectors with bit-equal results.
+"""Loops over eight rows at a time, compiled for several widths of vectors, with bit-equal results.
 
 The n rows of a block stand column by column, value j of row i at `columns[j * n + i]`; n is a multiple of
 eight, and a row that fills up is at infinity, its y 0. Sums keep eight lanes each, the numerator's before the
@@ -10,145 +10,149 @@ cdef enum:
     LANES = 8
 
 cdef extern from *:
-    """
-    #include <stdlib.h>
+    r"""
     #include <math.h>
-    #include <string.h>
-
-    #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) \\
-        && (!defined(__clang__) || __clang_major__ >= 14)
-    #define SKP_CLONED __attribute__((unused, target_clones("avx512f", "avx2", "default")))
-    #elif defined(__GNUC__)
-    #define SKP_CLONED __attribute__((unused))
-    #else
-    #define SKP_CLONED
-    #endif
-
     #if defined(__SSE2__)
     #include <emmintrin.h>
     #endif
 
-    #if defined(__GNUC__)
-    #define SKP_LANES 8
+    /* What follows is written once, as SKP_KERNELS, and compiled for vectors of W = 8, 4 and 2 doubles. A
+       vector wider than the machine's would be taken apart in memory, and compared value by value. */
+    #define SKP_TYPES(W) \
+        typedef double skp_lanes##W __attribute__((vector_size(8 * W), aligned(8), may_alias)); \
+        typedef unsigned long long skp_bits##W __attribute__((vector_size(8 * W), aligned(8), may_alias));
+    #define SKP_READ(W, p) (*(const skp_lanes##W*)(p))
+    #define SKP_WRITE(W, p) (*(skp_lanes##W*)(p))
     #define SKP_INLINE static inline __attribute__((always_inline, unused))
-    typedef double skp_lanes __attribute__((vector_size(64), aligned(8), may_alias));
-    typedef unsigned long long skp_bits __attribute__((vector_size(64), aligned(8), may_alias));
-    #define SKP_BITS(x) ((skp_bits)(x))
-    #define SKP_DOUBLES(x) ((skp_lanes)(x))
-    #define SKP_MASK(condition) ((skp_bits)(condition))
-    #else
-    #define SKP_LANES 1
-    #define SKP_INLINE static
-    typedef double skp_lanes;
-    typedef unsigned long long skp_bits;
-    SKP_INLINE skp_bits SKP_BITS(double x) { skp_bits b; memcpy(&b, &x, 8); return b; }
-    SKP_INLINE double SKP_DOUBLES(skp_bits b) { double x; memcpy(&x, &b, 8); return x; }
-    #define SKP_MASK(condition) ((skp_bits)0 - (skp_bits)(condition))
-    #endif
-    #define SKP_AT(p) (*(skp_lanes*)(p))
-    #define SKP_READ(p) (*(const skp_lanes*)(p))
-
-    /* 2^x for x <= 0, x itself raised to -1000: the whole part goes to the exponent; of the rest, f with
-       |f| <= 1/2, 2^(f / 4) is interpolated at seven Chebyshev nodes beside 1 at 0, and squared twice. The
-       relative error is below 1e-14, and 2^0 is exact. */
-    #define SKP_LEAST -1000.0
-    #define SKP_ROUND 6755399441055744.0  /* 1.5 * 2^52: added, it leaves no bit for a fraction */
-    SKP_INLINE void skp_power(skp_lanes* lanes) {
-        skp_lanes x = *lanes, least = {0}, shifted, f, p;
-        skp_bits low = SKP_MASK(x < SKP_LEAST);
-        least = least + SKP_LEAST;
-        x = SKP_DOUBLES((SKP_BITS(x) & ~low) | (SKP_BITS(least) & low));
-        shifted = x + SKP_ROUND;
-        f = x - (shifted - SKP_ROUND);
-        p = f * 9.311228705983226e-10 + 3.761509858361155e-08;
-        p = p * f + 1.3021052665016557e-06;
-        p = p * f + 3.75708157237381e-05;
-        p = p * f + 0.0008672516978885008;
-        p = p * f + 0.015014156684978262;
-        p = p * f + 0.17328679513998632;
-        p = p * f + 1.0;
-        p = p * p;
-        p = p * p;
-        *lanes = SKP_DOUBLES(SKP_BITS(p) + (SKP_BITS(shifted) << 52));
-    }
-
-    SKP_CLONED static void skp_squares(
-        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
-    ) {
-        for (Py_ssize_t i = 0; i < n; i += SKP_LANES) {
-            skp_lanes gap = SKP_READ(columns + i) - query[0], sum = gap * gap;
-            for (Py_ssize_t j = 1; j < d; j++) {
-                gap = SKP_READ(columns + j * n + i) - query[j];
-                sum += gap * gap;
-            }
-            SKP_AT(out + i) = sum;
-        }
-    }
 
     /* Two roots at a time are as fast as eight, and the compiler would watch for errno. */
-    SKP_INLINE void skp_roots(double* values) {
+    static inline void skp_roots(double* values) {
     #if defined(__SSE2__)
-        for (int lane = 0; lane < SKP_LANES; lane += 2)
+        for (int lane = 0; lane < 8; lane += 2)
             _mm_storeu_pd(values + lane, _mm_sqrt_pd(_mm_loadu_pd(values + lane)));
     #else
-        for (int lane = 0; lane < SKP_LANES; lane++) values[lane] = sqrt(values[lane]);
+        for (int lane = 0; lane < 8; lane++) values[lane] = sqrt(values[lane]);
     #endif
     }
 
-    SKP_CLONED static void skp_distances(
-        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
-    ) {
-        for (Py_ssize_t i = 0; i < n; i += SKP_LANES) {
-            skp_lanes gap = SKP_READ(columns + i) - query[0], sum = gap * gap;
-            for (Py_ssize_t j = 1; j < d; j++) {
-                gap = SKP_READ(columns + j * n + i) - query[j];
-                sum += gap * gap;
-            }
-            SKP_AT(out + i) = sum;
-            skp_roots(out + i);
-        }
+    /* skp_power: 2^x for x <= 0, x itself raised to -1000. The whole part goes to the exponent; of the rest,
+       f with |f| <= 1/2, 2^(f / 4) is interpolated at seven Chebyshev nodes beside 1 at 0, and squared twice.
+       The relative error is below 1e-14, and 2^0 is exact. */
+    #define SKP_LEAST -1000.0
+    #define SKP_ROUND 6755399441055744.0  /* 1.5 * 2^52: added, it leaves no bit for a fraction */
+
+    #define SKP_KERNELS(W, TARGET) \
+    TARGET SKP_INLINE void skp_power##W(skp_lanes##W* lanes) { \
+        skp_lanes##W x = *lanes, least = {0}, shifted, f, p; \
+        skp_bits##W low; \
+        least += SKP_LEAST; \
+        low = 0 - ((skp_bits##W)(x - least) >> 63); \
+        x = (skp_lanes##W)(((skp_bits##W)x & ~low) | ((skp_bits##W)least & low)); \
+        shifted = x + SKP_ROUND; \
+        f = x - (shifted - SKP_ROUND); \
+        p = f * 9.311228705983226e-10 + 3.761509858361155e-08; \
+        p = p * f + 1.3021052665016557e-06; \
+        p = p * f + 3.75708157237381e-05; \
+        p = p * f + 0.0008672516978885008; \
+        p = p * f + 0.015014156684978262; \
+        p = p * f + 0.17328679513998632; \
+        p = p * f + 1.0; \
+        p = p * p; \
+        p = p * p; \
+        *lanes = (skp_lanes##W)((skp_bits##W)p + ((skp_bits##W)shifted << 52)); \
+    } \
+    TARGET SKP_INLINE void skp_square##W( \
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, skp_lanes##W* sum \
+    ) { \
+        skp_lanes##W gap = SKP_READ(W, columns) - query[0]; \
+        *sum = gap * gap; \
+        for (Py_ssize_t j = 1; j < d; j++) { \
+            gap = SKP_READ(W, columns + j * n) - query[j]; \
+            *sum += gap * gap; \
+        } \
+    } \
+    TARGET static void skp_distances##W( \
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, int root, double* out \
+    ) { \
+        for (Py_ssize_t i = 0; i < n; i += 8) { \
+            for (int lane = 0; lane < 8; lane += W) { \
+                skp_lanes##W sum; \
+                skp_square##W(columns + i + lane, n, d, query, &sum); \
+                SKP_WRITE(W, out + i + lane) = sum; \
+            } \
+            if (root) skp_roots(out + i); \
+        } \
+    } \
+    TARGET static void skp_add_powers##W( \
+        const double* distances, const double* y, Py_ssize_t n, double factor, double* sums \
+    ) { \
+        for (int lane = 0; lane < 8; lane += W) { \
+            skp_lanes##W over = SKP_READ(W, sums + lane), under = SKP_READ(W, sums + 8 + lane); \
+            for (Py_ssize_t i = lane; i < n; i += 8) { \
+                skp_lanes##W weight = SKP_READ(W, distances + i) * factor; \
+                skp_power##W(&weight); \
+                over += weight * SKP_READ(W, y + i); \
+                under += weight; \
+            } \
+            SKP_WRITE(W, sums + lane) = over; \
+            SKP_WRITE(W, sums + 8 + lane) = under; \
+        } \
+    } \
+    TARGET static void skp_add_parabolas##W( \
+        const double* columns, const double* y, Py_ssize_t n, Py_ssize_t d, const double* query, \
+        double inverse, double* sums \
+    ) { \
+        for (int lane = 0; lane < 8; lane += W) { \
+            skp_lanes##W over = SKP_READ(W, sums + lane), under = SKP_READ(W, sums + 8 + lane), weight; \
+            for (Py_ssize_t i = lane; i < n; i += 8) { \
+                skp_square##W(columns + i, n, d, query, &weight); \
+                weight = 1.0 - weight * inverse; \
+                weight = (skp_lanes##W)((skp_bits##W)weight & (((skp_bits##W)weight >> 63) - 1)); \
+                over += weight * SKP_READ(W, y + i); \
+                under += weight; \
+            } \
+            SKP_WRITE(W, sums + lane) = over; \
+            SKP_WRITE(W, sums + 8 + lane) = under; \
+        } \
     }
 
-    SKP_CLONED static void skp_add_powers(
+    #if defined(__x86_64__) && defined(__GNUC__)
+    SKP_TYPES(8)
+    SKP_KERNELS(8, __attribute__((unused, target("avx512f"))))
+    SKP_TYPES(4)
+    SKP_KERNELS(4, __attribute__((unused, target("avx2"))))
+    SKP_TYPES(2)
+    SKP_KERNELS(2, __attribute__((unused)))
+    #define SKP_WIDEST(name, ...) \
+        if (__builtin_cpu_supports("avx512f")) name##8(__VA_ARGS__); \
+        else if (__builtin_cpu_supports("avx2")) name##4(__VA_ARGS__); \
+        else name##2(__VA_ARGS__);
+    #else
+    SKP_TYPES(2)
+    SKP_KERNELS(2, __attribute__((unused)))
+    #define SKP_WIDEST(name, ...) name##2(__VA_ARGS__);
+    #endif
+
+    static inline void skp_distances(
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, int root, double* out
+    ) {
+        SKP_WIDEST(skp_distances, columns, n, d, query, root, out)
+    }
+    static inline void skp_add_powers(
         const double* distances, const double* y, Py_ssize_t n, double factor, double* sums
     ) {
-        skp_lanes over = SKP_READ(sums), under = SKP_READ(sums + 8);
-        for (Py_ssize_t i = 0; i < n; i += SKP_LANES) {
-            skp_lanes weight = SKP_READ(distances + i) * factor;
-            skp_power(&weight);
-            over += weight * SKP_READ(y + i);
-            under += weight;
-        }
-        SKP_AT(sums) = over;
-        SKP_AT(sums + 8) = under;
+        SKP_WIDEST(skp_add_powers, distances, y, n, factor, sums)
     }
-
-    SKP_CLONED static void skp_add_parabolas(
+    static inline void skp_add_parabolas(
         const double* columns, const double* y, Py_ssize_t n, Py_ssize_t d, const double* query,
         double inverse, double* sums
     ) {
-        skp_lanes over = SKP_READ(sums), under = SKP_READ(sums + 8);
-        for (Py_ssize_t i = 0; i < n; i += SKP_LANES) {
-            skp_lanes gap = SKP_READ(columns + i) - query[0], sum = gap * gap, weight;
-            for (Py_ssize_t j = 1; j < d; j++) {
-                gap = SKP_READ(columns + j * n + i) - query[j];
-                sum += gap * gap;
-            }
-            weight = 1.0 - sum * inverse;
-            weight = SKP_DOUBLES(SKP_BITS(weight) & SKP_MASK(weight > 0.0));
-            over += weight * SKP_READ(y + i);
-            under += weight;
-        }
-        SKP_AT(sums) = over;
-        SKP_AT(sums + 8) = under;
+        SKP_WIDEST(skp_add_parabolas, columns, y, n, d, query, inverse, sums)
     }
     """
-    # Squared distances of n rows to a query, and their roots.
-    void squares "skp_squares"(
-        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
-    ) noexcept nogil
+    # Squared distances of n rows to a query, or their roots.
     void distances "skp_distances"(
-        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, bint root, double* out
     ) noexcept nogil
     # Adds weights 2^(distance * factor), at least 2^-1000, times y, and the weights, to the sums.
     void add_powers "skp_add_powers"(

@@ -94,9 +94,9 @@ class _SmoothModel(_TreeModel):
     def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None:
         super().__init__(X, y, BLOCK)
         bandwidths = np.clip(sizes, LEAST_BANDWIDTH, MOST_BANDWIDTH)
-        # Weights are powers of two. All rows that are passed over weigh less than a quarter of an ulp.
+        # Weights are powers of two. All rows that are passed over weigh less than 2^-50 of the others.
         self.factors = math.log2(math.e) / (bandwidths**2 if self.squared else bandwidths)
-        self.invisible = 54 + math.log2(len(X))
+        self.invisible = 50 + math.log2(len(X))
 
     def averages(self, X: FloatArray, ranges: FloatArray) -> Averages:
         shape = (len(X), len(self.factors))

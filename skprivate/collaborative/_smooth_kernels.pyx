@@ -2,14 +2,14 @@
 """Gaussian and Laplace averages: every row has a weight, but far blocks of rows no visible one.
 
 Rows stand block by block, each the leaf of a kd-tree (see `build_tree`), so that a block lies in a small box.
-A block is passed over where the sum of all weights does not change in double precision without it.
+A block is passed over where a mean does not change visibly without it.
 """
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 
-from ._lanes cimport LANES, add_powers, distances, scale_row, squares, total
+from ._lanes cimport LANES, add_powers, distances, scale_row, total
 
 cdef enum:
     # Queries that read a block in turn, while it is in the first cache.
@@ -60,11 +60,7 @@ def scale_rows(const double[:, ::1] X, const double[:, ::1] ranges, double[:, ::
 
 cdef void measure(const Blocks* b, Py_ssize_t block, const double* point) noexcept nogil:
     """Fill the scratch with the distances, or their squares, from a block's rows."""
-    cdef const double* columns = b.columns + block * b.d * b.size
-    if b.squared:
-        squares(columns, b.size, b.d, point, b.scratch)
-    else:
-        distances(columns, b.size, b.d, point, b.scratch)
+    distances(b.columns + block * b.d * b.size, b.size, b.d, point, not b.squared, b.scratch)
 
 
 cdef double least_distance(const Blocks* b, Py_ssize_t block, const double* point) noexcept nogil:

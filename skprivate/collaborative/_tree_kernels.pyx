@@ -8,7 +8,7 @@ of the split: no pointers. All leaves are full but the last, which rows at infin
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from ._lanes cimport LANES, add_parabolas, scale_row, squares, total
+from ._lanes cimport LANES, add_parabolas, distances, scale_row, total
 
 # A bound on a distance is a sum and difference of rounded squares: rows this share beyond it may be nearer.
 cdef double SAFE = 1 - 1e-12
@@ -192,16 +192,15 @@ cdef void visit_nearest(Walk* w, Py_ssize_t leaf) noexcept nogil:
     cdef Py_ssize_t i
     cdef Row row
     cdef double limit = reach(w)
-    squares(w.columns + leaf * w.d * w.size, w.size, w.d, w.query, w.scratch)
+    distances(w.columns + leaf * w.d * w.size, w.size, w.d, w.query, False, w.scratch)
     for i in range(w.size):
         if w.scratch[i] <= limit:
             row.distance = w.scratch[i]
             row.index = w.index[leaf * w.size + i]
             row.y = w.y[leaf * w.size + i]
-            # A row at infinity only fills its leaf.
-            if row.index >= 0:
-                keep(w, row)
-                limit = reach(w)
+            # A row at infinity is kept until there are enough others.
+            keep(w, row)
+            limit = reach(w)
 
 
 cdef void visit_ball(Walk* w, Py_ssize_t leaf) noexcept nogil:
@@ -278,7 +277,7 @@ def nearest_averages(
     """Fill `values[query, k]` with the mean y of the `wanted[k]` nearest rows; on ties, of the first.
 
     `wanted` ascends and ends at the number of rows at most. Leaf by leaf: `columns` (leaf, column, row), `y`,
-    and `index`, the rows' numbers, -1 where a row only fills up.
+    and `index`, the rows' numbers.
     """
     cdef Py_ssize_t i, d = columns.shape[1], k = wanted[wanted.shape[0] - 1]
     cdef Walk w
