@@ -94,7 +94,7 @@ for shift, (label, found) in zip(
     parts = (found.unprotected, found.observed, found.rescaled, found.ranked, found.predictions)
     axis.bar(places + shift, [part.mse_replaced / found.mse for part in parts], width=0.4, label=label)
 axis.axhline(1, color="black", linestyle="--", linewidth=1)
-axis.set_xticks(places, [name.replace(", ", ",\n") for name in copies])
+axis.set_xticks(places, [name.replace(" ", "\n") for name in copies])
 axis.set(ylabel="MSE with the copy in place,\nover that of the intact platform", title="BSTD(3, 8)")
 axis.legend()
 plt.show()
