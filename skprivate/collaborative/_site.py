@@ -125,7 +125,8 @@ def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked:
 
     With ``checked``, X is an array of finite floats with the right number of columns.
     """
-    if isinstance(model, LocalAverageRegressor):
+    # Only this very class: what a subclass adds to predict, noise say, must not be missed.
+    if type(model) is LocalAverageRegressor:
         values, support = model._respond(X) if checked else model.responses(X)
         return np.where(support, values, np.nan)[:, None]
     if is_classifier(model):
@@ -142,8 +143,11 @@ def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArr
     _check(found, (len(X), len(own)))
     if classes is None:
         return found
+    places = {label: place for place, label in enumerate(classes.tolist())}
+    if not places.keys() >= set(own.tolist()):
+        raise ValueError("the model knows a class that is none of the collaboration's")
     values = np.zeros((len(found), len(classes)))
-    values[:, np.searchsorted(classes, own)] = found
+    values[:, [places[label] for label in own.tolist()]] = found
     return values
 
 

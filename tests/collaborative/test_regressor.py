@@ -391,3 +391,37 @@ def test_the_aggregator_s_own_sizes_stay(parties):
     platform.fit(X, y, sites=sites)
     equal = np.mean([model.predict(X[:1])[0] for model in platform.estimators_.values()])
     assert platform.predict(X[:1])[0] == pytest.approx(equal)
+
+
+class Hiding:
+    """Something that a user adds to one of the parts: it must not be missed on any fast path."""
+
+    HIDDEN = 7.0
+
+
+class HidingPerturber(Hiding, TQMATransformer):
+    def transform(self, X):
+        return np.full(np.shape(X), 0.5)
+
+
+class HidingModel(Hiding, LocalAverageRegressor):
+    def predict(self, X):
+        return np.full(len(X), self.HIDDEN)
+
+
+class HidingAggregator(Hiding, BSTDAggregator):
+    def predict(self, X):
+        return np.full(len(X), self.HIDDEN)
+
+
+def test_what_subclasses_add_is_not_missed(parties, queries):
+    X, y, sites = parties
+    asked = queries[0]
+    perturbing = CollaborativeRegressor(query_perturber=HidingPerturber(bounds=(0, 1))).fit(X, y, sites=sites)
+    plain = CollaborativeRegressor().fit(X, y, sites=sites)
+    np.testing.assert_allclose(
+        perturbing.predict(asked), plain.predict(np.full(asked.shape, 0.5)), rtol=1e-12
+    )
+    for parts in ({"estimator": HidingModel()}, {"aggregator": HidingAggregator()}):
+        platform = CollaborativeRegressor(**parts).fit(X, y, sites=sites)
+        np.testing.assert_array_equal(platform.predict(asked), np.full(len(asked), Hiding.HIDDEN))
