@@ -50,7 +50,7 @@ def test_hospitals_that_predict_together(output):
     # Over 12 seeds the means (standard deviations) are .0479 (.0026) and .0277 (.0018), coarsened to one bit
     # .0416 (.0018). The demonstration's seeds are fixed; another stream fails with a probability below 1e-6.
     assert (alone > 0.038).all()
-    assert (np.abs(together - 0.0277) < 0.006).all()
+    assert (np.abs(together - 0.0277) < 0.007).all()
     assert coarsened[0] > together[0] + 0.007
     assert abs(coarsened[-1] - together[-1]) < 1e-3
     # Of 2,000 values that are uniform a share of min(1, .004 * 2 ** depth / 1) is expected.
