@@ -101,7 +101,8 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            X, y or sites are not as described, or a site's model cannot be fitted.
+            X, y or sites are not as described, or a site's model cannot be fitted; in that case the model's
+            own error, whose text may repeat rows.
         SiteError
             With ``on_site_error="drop"``: no site's model could be fitted.
         """

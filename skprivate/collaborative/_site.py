@@ -46,9 +46,11 @@ class CollaborativeSite:
     Notes
     -----
     **Privacy.** This is not differential privacy. Never publish this object: it holds the model, and a local
-    average holds the rows. An answer is exact; behind a `BSTDAggregator` its owner is hidden, under a
-    `SecureSumAggregator` it is never opened. Messages carry a checksum against accidents; who must resist
-    forgers seals them (`ConsentBox`, or an authenticated transport).
+    average holds the rows. An answer is exact and carries this site's name: whoever runs the platform's
+    ``combine`` reads both, whatever the aggregator, and so does the transport. A site that wants neither
+    masks what `respond` returns (`MaskedSum`), or seals it until all consent (`ConsentBox`). A site answers
+    whatever it is asked, as often as it is asked: limits are the caller's. Messages carry a checksum against
+    accidents; who must resist forgers seals them (`ConsentBox`, or an authenticated transport).
 
     Examples
     --------
