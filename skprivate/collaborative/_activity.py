@@ -85,7 +85,10 @@ def validate_responses(estimator: Any, X: Any, y: Any = None, *, reset: bool) ->
     }
     if y is None:
         return validate_data(estimator, X, **options)
-    return validate_data(estimator, X, y, y_numeric=True, **options)[0]
+    X, y = validate_data(estimator, X, y, y_numeric=True, **options)
+    if np.asarray(y).dtype.kind not in "biuf":
+        raise ValueError("y must hold numbers.")
+    return X
 
 
 def aggregator_tags(tags: Tags, active_rule: str | None) -> Tags:

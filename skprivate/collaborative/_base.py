@@ -65,6 +65,9 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         """Return one template of every kind that is used."""
         raise NotImplementedError
 
+    def _check_parts(self) -> None:
+        """Refuse parts that cannot do what they are for."""
+
     def _make_perturber(self) -> Any:
         raise NotImplementedError
 
@@ -106,6 +109,7 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         SiteError
             With ``on_site_error="drop"``: no site's model could be fitted.
         """
+        self._check_parts()
         X = self._check_rows(X, reset=True)
         y = self._check_target(y)
         check_consistent_length(X, y)
@@ -350,6 +354,19 @@ def _ask_model(model: Any, X: Any, classes: NDArray[Any] | None, checked: bool) 
 def default_aggregator(aggregator: Any, **parameters: Any) -> Any:
     """Return the aggregator that was passed, or bounded swapping."""
     return BSTDAggregator(**parameters) if aggregator is None else aggregator
+
+
+def check_parts(estimator: Any, query_perturber: Any, aggregator: Any, answer: str) -> None:
+    """Raise TypeError for a part that lacks a method; `answer` is the one by which a site answers."""
+    parts = [("estimator", template, answer) for template in templates_of(estimator)]
+    parts += [("query_perturber", query_perturber, "transform"), ("aggregator", aggregator, "predict")]
+    for name, part, method in parts:
+        usable = not isinstance(part, type) and hasattr(part, "fit") and hasattr(part, method)
+        if part is not None and not usable:
+            raise TypeError(
+                f"{name} must be an estimator, not a class, with fit and {method}; "
+                f"got {part.__name__ if isinstance(part, type) else type(part).__name__}."
+            )
 
 
 def templates_of(estimator: Any) -> Sequence[Any]:

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ..base import without_private_text
-from ._base import default_aggregator, templates_of
+from ._base import check_parts, default_aggregator, templates_of
 from ._local_average import LocalAverageRegressor
 from ._transport import MessagesMixin
 
@@ -135,6 +136,9 @@ class CollaborativeClassifier(ClassifierMixin, MessagesMixin):
     def _templates(self) -> Iterable[Any]:
         return [LocalAverageRegressor()] if self.estimator is None else templates_of(self.estimator)
 
+    def _check_parts(self) -> None:
+        check_parts(self.estimator, self.query_perturber, self.aggregator, "predict_proba")
+
     def _make_perturber(self) -> Any:
         return self.query_perturber
 
@@ -152,7 +156,7 @@ class CollaborativeClassifier(ClassifierMixin, MessagesMixin):
         return y
 
     def _trainable(self, template: Any, y: NDArray[Any]) -> Any:
-        one_class = len(np.unique(y)) == 1
+        one_class = len(np.unique(y)) == 1 and not isinstance(template, FrozenEstimator)
         return DummyClassifier(strategy="prior") if one_class else template
 
     @without_private_text

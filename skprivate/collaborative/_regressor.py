@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ..base import without_private_text
-from ._base import default_aggregator, templates_of
+from ._base import check_parts, default_aggregator, templates_of
 from ._local_average import LocalAverageRegressor
 from ._transport import MessagesMixin
 
@@ -195,6 +195,9 @@ class CollaborativeRegressor(RegressionMixin):
 
     def _templates(self) -> Iterable[Any]:
         return [LocalAverageRegressor()] if self.estimator is None else templates_of(self.estimator)
+
+    def _check_parts(self) -> None:
+        check_parts(self.estimator, self.query_perturber, self.aggregator, "predict")
 
     def _make_perturber(self) -> Any:
         return self.query_perturber

@@ -66,7 +66,10 @@ class MessagesMixin(BaseCollaborative):
         if not cards or len(set(names)) < len(names):
             raise ValueError("sites must be at least one, and each must have its own name.")
         if len({(card.n_features, card.classes) for card in cards}) > 1:
-            raise ValueError("all sites must have the same number of features and the same classes.")
+            raise ValueError(
+                "all sites must have the same number of features and the same classes; where one knows some "
+                "classes only, pass all of them as classes= to every CollaborativeSite."
+            )
         self.sites_ = names
         self.site_sizes_ = np.array([card.n_samples for card in cards], dtype=np.int64)
         self.n_features_in_ = cards[0].n_features

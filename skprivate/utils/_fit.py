@@ -121,7 +121,8 @@ def fit_context(fit: Fit) -> Fit:
     >>> vars(failing)
     {}
     """
-    validated = without_private_text(_validated_fit(prefer_skip_nested_validation=True)(fit))
+    # Estimators that are passed as parameters come from the user: theirs are validated too.
+    validated = without_private_text(_validated_fit(prefer_skip_nested_validation=False)(fit))
 
     @functools.wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -5,12 +5,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from skprivate import BSTDAggregator, CollaborativeClassifier, SecureSumAggregator, TQMATransformer
+from skprivate.collaborative import CollaborativeSite, LocalAverageRegressor
 from skprivate.exceptions import SiteError, SiteWarning
 
 M = 10
@@ -129,3 +132,35 @@ def test_missing_values_reach_models_that_take_them():
     trees = HistGradientBoostingClassifier(max_iter=2)
     platform = CollaborativeClassifier(trees).fit(holes, Y_TRAIN, sites=SITES)
     np.testing.assert_allclose(platform.predict_proba(holes), by_hand(platform, holes), atol=1e-12)
+
+
+def test_classes_of_a_site_may_stand_in_any_order():
+    model = KNeighborsClassifier(3).fit(X_TRAIN, Y_TRAIN)
+    order = [2, 0, 1]
+    site = CollaborativeSite("a", model, len(X_TRAIN), classes=model.classes_[order])
+    np.testing.assert_array_equal(site.respond(X_TEST), model.predict_proba(X_TEST)[:, order])
+
+
+def test_a_class_that_the_collaboration_does_not_know_is_a_failure():
+    # It stands between two others in order, and must not be counted as one of them.
+    labels = np.where(Y_TRAIN == "versicolor", "unknown", Y_TRAIN)
+    models = {site: KNeighborsClassifier(3) for site in range(M)}
+    models[3] = FrozenEstimator(KNeighborsClassifier(3).fit(X_TRAIN, labels))
+    platform = CollaborativeClassifier(models).fit(X_TRAIN, Y_TRAIN, sites=SITES)
+    with pytest.raises(SiteError, match=r"site 3 \(ValueError\)"):
+        platform.predict(X_TEST)
+
+
+def test_a_fitted_model_stays_where_a_site_has_one_class_only():
+    model = FrozenEstimator(KNeighborsClassifier(3).fit(X_TRAIN, Y_TRAIN))
+    labels = np.where(SITES == 3, "setosa", Y_TRAIN)
+    platform = CollaborativeClassifier(model).fit(X_TRAIN, labels, sites=SITES)
+    assert isinstance(platform.estimators_[3], FrozenEstimator)
+
+
+@pytest.mark.parametrize(
+    "estimator", [KNeighborsRegressor(), LocalAverageRegressor(), LinearSVC(), {0: "tree"}, "tree"]
+)
+def test_local_models_need_probabilities(estimator):
+    with pytest.raises(TypeError, match=r"estimator must be .* with fit and predict_proba"):
+        CollaborativeClassifier(estimator).fit(X_TRAIN, Y_TRAIN)

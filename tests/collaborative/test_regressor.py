@@ -16,7 +16,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skprivate import (
     BSTDAggregator,
@@ -425,3 +425,37 @@ def test_what_subclasses_add_is_not_missed(parties, queries):
     for parts in ({"estimator": HidingModel()}, {"aggregator": HidingAggregator()}):
         platform = CollaborativeRegressor(**parts).fit(X, y, sites=sites)
         np.testing.assert_array_equal(platform.predict(asked), np.full(len(asked), Hiding.HIDDEN))
+
+
+@pytest.mark.parametrize(
+    ("platform", "name"),
+    [
+        (CollaborativeLARRegressor(p_lower=0, bounds=(0, 1)), "p_lower"),
+        (CollaborativeLARRegressor(active_rule="boxes", bounds=(0, 1)), "active_rule"),
+        (CollaborativeLARRegressor(kernel="round", bounds=(0, 1)), "kernel"),
+        (CollaborativeLARRegressor(bandwidth=0, bounds=(0, 1)), "bandwidth"),
+        (CollaborativeLARRegressor(depth=1.5, bounds=(0, 1)), "depth"),
+        (CollaborativeRegressor(aggregator=BSTDAggregator(p_lower=1.5)), "p_lower"),
+        (CollaborativeRegressor(KNeighborsRegressor(-3)), "n_neighbors"),
+    ],
+)
+def test_parameters_of_the_parts_are_validated(platform, name, parties):
+    X, y, sites = parties
+    with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+        platform.fit(X, y, sites=sites)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"estimator": "tree"}, "estimator must be .* with fit and predict; got str"),
+        ({"estimator": {0: StandardScaler()}}, "estimator must be .*; got StandardScaler"),
+        ({"estimator": KNeighborsRegressor}, "not a class.*; got KNeighborsRegressor"),
+        ({"query_perturber": LinearRegression()}, "query_perturber must be .* with fit and transform"),
+        ({"aggregator": TQMATransformer()}, "aggregator must be .* with fit and predict"),
+    ],
+)
+def test_parts_that_cannot_do_their_work_are_refused_by_fit(parts, message, parties):
+    X, y, _ = parties
+    with pytest.raises(TypeError, match=message):
+        CollaborativeRegressor(**parts).fit(X, y)

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils._param_validation import InvalidParameterError
 
 from skprivate.base import privacy_report
-from skprivate.collaborative import BSTDAggregator
+from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
 from skprivate.exceptions import DisclosureWarning
 from skprivate.metrics import record_linkage_score
 
@@ -309,6 +309,21 @@ def test_bad_parameters(params, error, message):
     with pytest.raises(error, match=message):
         aggregator.fit(np.ones((3, 20)))
     assert not hasattr(aggregator, "disclosure_risk_")
+
+
+@pytest.mark.parametrize("aggregator", [BSTDAggregator(), SecureSumAggregator()], ids=["swap", "sum"])
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["a"] * 3, "y must hold numbers"),
+        ([1.0, np.nan, 2.0], "y contains NaN"),
+        ([[1.0, 2.0]] * 3, "y should be a 1d array"),
+        ([1.0, 2.0], "inconsistent numbers of samples"),
+    ],
+)
+def test_y_is_validated_where_it_is_given(aggregator, y, message):
+    with pytest.raises(ValueError, match=message):
+        aggregator.fit(np.ones((3, 20)), y)
 
 
 def test_a_failed_fit_keeps_the_former():
