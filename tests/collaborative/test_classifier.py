@@ -119,7 +119,7 @@ def test_default_models_are_refined_to_all_rows():
 
 
 def test_errors_name_what_is_wrong_and_no_value():
-    with pytest.raises(ValueError, match="no classifier for site 1"):
+    with pytest.raises(ValueError, match="no model for site 1"):
         CollaborativeClassifier({0: LogisticRegression()}).fit(X_TRAIN, Y_TRAIN, sites=SITES)
     platform = CollaborativeClassifier(query_perturber=StandardScaler()).fit(X_TRAIN, Y_TRAIN, sites=SITES)
     with pytest.raises(ValueError, match="could not convert") as caught:
