@@ -161,7 +161,7 @@ class TestLocalModels:
 
     def test_a_site_without_a_model_is_an_error(self, parties):
         X, y, sites = parties
-        with pytest.raises(ValueError, match="no regressor for site 1"):
+        with pytest.raises(ValueError, match="no model for site 1"):
             CollaborativeRegressor({0: LinearRegression()}).fit(X, y, sites=sites)
 
     def test_missing_values_reach_models_that_take_them(self, parties):
