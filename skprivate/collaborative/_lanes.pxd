@@ -5,8 +5,9 @@ The n rows of a block stand column by column, value j of row i at `columns[j * n
 sixteen, and a row that fills up is at infinity, its y 0. Sums keep eight lanes each, the numerator's before
 the denominator's, so that the order of summation does not depend on the width.
 
-Squared distances and parabolas are bit-equal on all machines: they decide which rows are nearest, and which
-have a weight. Powers and roots are made of other instructions for each width, the last digits differ.
+Where rows are compared, by `squares`, or have a weight or none, by `add_parabolas`, results are bit-equal on
+all machines, and equal gaps in another order of two columns are equally far. `distances` and `add_powers`
+fuse products into sums where the machine can, so that their last digits depend on the machine.
 """
 
 cdef enum:
@@ -125,7 +126,35 @@ cdef extern from *:
     }
     #endif
 
+    /* Sixteen rows for each load of a query's value; ADD adds the square of a gap to a sum. */
+    #define SKP_SQUARES(W, TARGET, name, ADD) \
+    TARGET static void name##W( \
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out \
+    ) { \
+        for (Py_ssize_t i = 0; i < n; i += 16) { \
+            skp_lanes##W sums[16 / W]; \
+            for (int k = 0; k < 16 / W; k++) sums[k] = SKP_ALL(W, 0.0); \
+            for (Py_ssize_t j = 0; j < d; j++) { \
+                for (int k = 0; k < 16 / W; k++) { \
+                    skp_lanes##W gap = SKP_READ(W, columns + j * n + i + k * W) - query[j]; \
+                    sums[k] = ADD(W, gap, sums[k]); \
+                } \
+            } \
+            for (int k = 0; k < 16 / W; k++) SKP_WRITE(W, out + i + k * W) = sums[k]; \
+        } \
+    }
+    #define SKP_ADD_EXACT(W, gap, sum) (gap) * (gap) + (sum)
+    #define SKP_ADD_FUSED(W, gap, sum) SKP_FMA##W(gap, gap, sum)
+
     #define SKP_KERNELS(W, TARGET) \
+    SKP_SQUARES(W, TARGET, skp_squares, SKP_ADD_EXACT) \
+    SKP_SQUARES(W, TARGET, skp_fused_squares, SKP_ADD_FUSED) \
+    TARGET static void skp_distances##W( \
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, int root, double* out \
+    ) { \
+        skp_fused_squares##W(columns, n, d, query, out); \
+        if (root) skp_roots##W(out, n); \
+    } \
     TARGET SKP_INLINE void skp_square##W( \
         const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, skp_lanes##W* sum \
     ) { \
@@ -135,23 +164,6 @@ cdef extern from *:
             gap = SKP_READ(W, columns + j * n) - query[j]; \
             *sum += gap * gap; \
         } \
-    } \
-    TARGET static void skp_distances##W( \
-        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, int root, double* out \
-    ) { \
-        /* Sixteen rows for each load of a query's value. */ \
-        for (Py_ssize_t i = 0; i < n; i += 16) { \
-            skp_lanes##W sums[16 / W]; \
-            for (int k = 0; k < 16 / W; k++) sums[k] = SKP_ALL(W, 0.0); \
-            for (Py_ssize_t j = 0; j < d; j++) { \
-                for (int k = 0; k < 16 / W; k++) { \
-                    skp_lanes##W gap = SKP_READ(W, columns + j * n + i + k * W) - query[j]; \
-                    sums[k] += gap * gap; \
-                } \
-            } \
-            for (int k = 0; k < 16 / W; k++) SKP_WRITE(W, out + i + k * W) = sums[k]; \
-        } \
-        if (root) skp_roots##W(out, n); \
     } \
     TARGET static void skp_add_powers##W( \
         const double* distances, const double* y, Py_ssize_t n, double factor, double* sums \
@@ -198,6 +210,11 @@ cdef extern from *:
     #define SKP_WIDEST(name, ...) name##2(__VA_ARGS__);
     #endif
 
+    static inline void skp_squares(
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
+    ) {
+        SKP_WIDEST(skp_squares, columns, n, d, query, out)
+    }
     static inline void skp_distances(
         const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, int root, double* out
     ) {
@@ -215,7 +232,11 @@ cdef extern from *:
         SKP_WIDEST(skp_add_parabolas, columns, y, n, d, query, inverse, sums)
     }
     """
-    # Squared distances of n rows to a query, or their roots.
+    # Squared distances of n rows to a query.
+    void squares "skp_squares"(
+        const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out
+    ) noexcept nogil
+    # The same but for the last digits, faster; or the distances.
     void distances "skp_distances"(
         const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, bint root, double* out
     ) noexcept nogil

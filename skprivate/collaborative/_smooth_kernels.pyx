@@ -22,8 +22,8 @@ cdef enum:
 # Below this a sum of weights is no longer known to 2^-60, see `skp_power`.
 cdef double SMALL = 2.0**-900
 cdef double INFINITE = float("inf")
-# A row's root, see `skp_roots8`, may be this much smaller than the root of the same number elsewhere.
-cdef double SAFE = 1 - 2.0**-50
+# The distance to a box and to a row at its edge are rounded otherwise: by far less than this.
+cdef double SAFE = 1 - 1e-12
 
 
 cdef struct Blocks:
@@ -86,7 +86,7 @@ cdef inline double box_distance(const Blocks* b, Py_ssize_t block, const double*
     for j in range(b.d):
         gap = max(max(low[j] - point[j], point[j] - high[j]), 0.0)
         total_squares += gap * gap
-    return total_squares if b.squared else sqrt(total_squares) * SAFE
+    return SAFE * (total_squares if b.squared else sqrt(total_squares))
 
 
 cdef Py_ssize_t block_around(const Blocks* b, const double* point) noexcept nogil:
