@@ -14,13 +14,18 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from ..base import PrivateEstimatorMixin, fit_context, without_private_text
 from ..exceptions import SiteError, SiteWarning
+from ..preprocessing import TQMATransformer
 from ..utils import as_labels
 from ..utils._compat import StrOptions, safe_indexing
 from ._local_average import LocalAverageRegressor
+from ._secure_sum import SecureSumAggregator
 from ._site import respond
 from ._swapping import BSTDAggregator
 
 FloatArray = NDArray[np.float64]
+
+#: Aggregators that take answers known to be valid without a second check.
+_UNCHECKED = (BSTDAggregator, SecureSumAggregator)
 
 #: Frames between warnings.warn and the user's call of predict.
 USER_FRAME = 4
@@ -99,7 +104,8 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            X, y or sites are not as described, or a site's model cannot be fitted.
+            X, y or sites are not as described, or a site's model cannot be fitted; in that case the model's
+            own error, whose text may repeat rows.
         SiteError
             With ``on_site_error="drop"``: no site's model could be fitted.
         """
@@ -192,8 +198,9 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         """Whether all that a query meets here takes a checked array of floats without looking again."""
         models = list(self.estimators_.values())
         perturber = self.query_perturber_
-        local = bool(models) and all(isinstance(model, LocalAverageRegressor) for model in models)
-        return local and (perturber is None or hasattr(perturber, "_perturb"))
+        # Only these very classes: what a subclass adds to transform or predict must not be missed.
+        local = bool(models) and all(type(model) is LocalAverageRegressor for model in models)
+        return local and (perturber is None or type(perturber) is TQMATransformer)
 
     def _ask_sites(self, X: Any) -> Answers:
         classes = getattr(self, "classes_", None)
@@ -228,7 +235,7 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
     def _synthesise(self, answers: Answers) -> FloatArray:
         """Return the synthesis of the answers, of shape (n_queries, n_outputs)."""
         aggregator = self._aggregator_of(answers.answered)
-        combine = getattr(aggregator, "_combine", aggregator.predict)
+        combine = aggregator._combine if type(aggregator) in _UNCHECKED else aggregator.predict
         columns = [
             combine(np.ascontiguousarray(answers.values[:, :, k])) for k in range(answers.values.shape[2])
         ]

@@ -31,8 +31,8 @@ class ConsentBox(Roster):
     the opener. There is no dealer, and all but one of the pieces say nothing about the key.
 
     This is not the same as a key that is cut into shares once. Such shares, shown for one query, open
-    every other; here a consent opens one query and one set of sealed columns, and a member gives no second
-    one under the same query id.
+    every other; here a column opens once every member has consented to it under one query id, and a member
+    consents to no other columns under the same id.
 
     Parameters
     ----------
@@ -141,6 +141,8 @@ class ConsentBox(Roster):
         """Consent, as one member, to the opening of these sealed columns under this query id.
 
         The same columns may be consented to again, for a message that was lost; others under the same id not.
+        A member can read its own pieces only: values, or others' pieces, that were damaged on the way show in
+        `open`, and the query needs a new id then.
 
         Parameters
         ----------
@@ -160,8 +162,8 @@ class ConsentBox(Roster):
         Raises
         ------
         ConsentError
-            A column is missing, altered, of another query or roster, or of another length than the
-            rest; or other columns were consented to under this query id before.
+            A column is missing, of another query or roster, of another length than the rest, or altered in
+            this member's piece; or other columns were consented to under this query id before.
         """
         check_query_id(query_id)
         self._check_member(name, key)
@@ -175,7 +177,7 @@ class ConsentBox(Roster):
             )
             for sender, column in zip(self._order, columns, strict=True)
         ]
-        # Last, so that no garbage can use up a query id.
+        # Last: what this member can tell from the right columns uses up no query id.
         if not key.remember(framed(b"consent", self._digest, query_id), sealed_digest):
             raise ConsentError("this member consented to other columns under the same query id.")
         return seal(

@@ -79,7 +79,7 @@ class MaskedSum(Roster):
     ids of 16 fresh random bytes (`new_query_id`).
 
     Values are added exactly, modulo 2^256, on a grid of 2^-128 (3e-39): the sum is right within half of
-    that per site and one rounding to a float, in any unit of y between 1e-29 and 1e30.
+    that per site and two units in the last place of a float, in any unit of y between 1e-29 and 1e30.
 
     References
     ----------

@@ -20,6 +20,8 @@ _ID_BYTES = 16
 _QUERY, _ANSWER, _CARD = "skprivate-query", "skprivate-answer", "skprivate-site"
 #: Cells of a table that is not numeric; anything else has no form in JSON.
 _CELLS = (str, bool, int, float, type(None))
+#: No site has as many rows, or features.
+_MOST = 2**53
 #: JSON has no NaN, and None is another missing value.
 _NAN = ["nan"]
 
@@ -50,7 +52,7 @@ class Query:
         head, payload = _unpack(message, _QUERY, ("id", "shape", "names", "table"))
         try:
             X = _table(head, payload)
-            names = None if head["names"] is None else tuple(map(str, head["names"]))
+            names = None if head["names"] is None else tuple(_list(head["names"], str))
             if X.ndim != 2 or not X.size or (names is not None and len(names) != X.shape[1]):
                 raise ValueError
             return cls(_query_id(head), X, names)
@@ -111,9 +113,13 @@ class SiteCard:
         """Read a message; ConsentError if it is not exactly a card."""
         head, _ = _unpack(message, _CARD, ("site", "n_samples", "n_features", "classes"))
         counts, classes = (head["n_samples"], head["n_features"]), head["classes"]
-        if type(head["site"]) is not str or any(type(count) is not int or count < 1 for count in counts):
-            raise ConsentError("The message is damaged: a site has a name, rows and features.")
-        return cls(head["site"], *counts, None if classes is None else tuple(classes))
+        try:
+            classes = None if classes is None else tuple(_list(classes, *_CELLS))
+            if type(head["site"]) is not str or not all(type(n) is int and 0 < n < _MOST for n in counts):
+                raise ValueError
+        except ValueError:
+            raise ConsentError("The message is damaged: a site has a name, rows and features.") from None
+        return cls(head["site"], *counts, classes)
 
 
 def _pack(kind: str, head: dict[str, Any], payload: NDArray[Any]) -> bytes:
@@ -149,12 +155,21 @@ def _query_id(head: dict[str, Any]) -> bytes:
 def _table(head: dict[str, Any], payload: FloatArray) -> NDArray[Any]:
     if head["table"] is None:
         return payload.reshape(head["shape"])
-    X = np.empty(head["shape"], dtype=object)
-    for i, row in enumerate(head["table"]):
-        X[i] = [np.nan if cell == _NAN else cell for cell in row]
-    if not all(isinstance(cell, _CELLS) for cell in X.flat):
+    rows = [[np.nan if cell == _NAN else cell for cell in _list(row)] for row in _list(head["table"], list)]
+    # Before room is made: a short message must not ask for a large table.
+    if [[len(rows), len(row)] for row in rows] != [head["shape"]] * len(rows) or not rows:
         raise ValueError
+    X = np.empty(head["shape"], dtype=object)
+    for i, row in enumerate(rows):
+        X[i] = _list(row, *_CELLS)
     return X
+
+
+def _list(found: Any, *types: type) -> list[Any]:
+    """Return what JSON held if it is a list, with items of these types if any are given."""
+    if type(found) is not list or (types and not all(type(item) in types for item in found)):
+        raise ValueError
+    return found
 
 
 def _cells(X: NDArray[Any]) -> list[list[Any]]:

@@ -84,7 +84,7 @@ class CollaborativeRegressor(RegressionMixin):
     """Predict together: every site keeps its rows and its own model, the asker's query leaves coarsened.
 
     A query is perturbed, answered by every site with its own model, and the answers are synthesised by an
-    aggregator that hides whose answer is whose, or never opens one.
+    aggregator that swaps them, or never opens one.
 
     Parameters
     ----------
@@ -102,7 +102,8 @@ class CollaborativeRegressor(RegressionMixin):
         Sites fitted at once (joblib), and asked at once, in threads.
     on_site_error : {"raise", "drop"}, default="raise"
         What happens when a site's model fails: a `SiteError` that names the site, or a `SiteWarning` and a
-        synthesis of the others, weighted as if the site did not exist.
+        synthesis of the others, weighted as if the site did not exist. "drop" has a price: the predictions
+        for one query with a site and without it give that site's answer.
     random_state : int, RandomState or None, default=None
         Seed of local models and aggregator where they have none. With a seed the swap of answers can be
         undone by who knows it: for simulations.
@@ -135,10 +136,10 @@ class CollaborativeRegressor(RegressionMixin):
     -----
     **Privacy.** This is not differential privacy, there is no epsilon: ``disclosure_risk_`` states one attack
     and one bound per part. Never publish this object: it holds the models of all sites, and local averages
-    hold rows. Protected are the asker's quasi-identifiers against linkage, and a site's answers against who
-    would copy its model. Not protected: the synthesis itself (membership in the training rows can be inferred
-    from predictions), the sites' sizes, features that are not perturbed, and anything against a party that
-    runs all of this in one process.
+    hold rows. Protected, as far as is stated there, are the asker's quasi-identifiers against linkage, and a
+    site's answers against who would copy its model. Not protected: the synthesis itself (membership in the
+    training rows can be inferred from predictions), the sites' sizes, features that are not perturbed, and
+    anything against a party that runs all of this in one process.
 
     ``fit`` on the rows of all sites is a simulation. In production each site fits at home and
     `from_sites`, `ask` and `combine` carry queries and answers as bytes.

@@ -76,7 +76,9 @@ class SecureSumAggregator(RegressorMixin, BaseEstimator):
     **Privacy.** Not differential privacy. Assumed is what `MaskedSum` assumes; then the platform and up to
     m - 2 of the m parties learn only two sums per query over the others, of n_j f_j and of n_j over the
     active parties. Where one party only is active the sum is its response; ``active_rule=None`` keeps
-    everybody in the sum. The prediction itself is not protected: who may ask many queries learns the
+    everybody in the sum. Two sums for one query, with a party and without it, give its response as the
+    difference: ``on_site_error="drop"`` makes them. The prediction itself is not protected: who may ask many
+    queries learns the
     platform's function, and may infer who is in the data; noise on the released sum is the remedy.
     Keys are made by ``fit``, are in no repr and no pickle, and are made anew after unpickling.
 
@@ -225,6 +227,7 @@ def _risk(n_parties: int) -> DisclosureRisk:
         unprotected=(
             "the two sums of a query, and so the prediction: membership may be inferred from it",
             "how many parties are active, or which, and the response of one that is active alone",
+            "the response of a party, where the same query is summed with and without it",
             "the last party, where all others collude",
             *(("each party's response, from the other that sees the prediction",) if n_parties == 2 else ()),
             "anything, from who runs the process: all keys are in it",

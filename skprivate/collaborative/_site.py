@@ -46,9 +46,11 @@ class CollaborativeSite:
     Notes
     -----
     **Privacy.** This is not differential privacy. Never publish this object: it holds the model, and a local
-    average holds the rows. An answer is exact; behind a `BSTDAggregator` its owner is hidden, under a
-    `SecureSumAggregator` it is never opened. Messages carry a checksum against accidents; who must resist
-    forgers seals them (`ConsentBox`, or an authenticated transport).
+    average holds the rows. An answer is exact and carries this site's name: whoever runs the platform's
+    ``combine`` reads both, whatever the aggregator, and so does the transport. A site that wants neither
+    masks what `respond` returns (`MaskedSum`), or seals it until all consent (`ConsentBox`). A site answers
+    whatever it is asked, as often as it is asked: limits are the caller's. Messages carry a checksum against
+    accidents; who must resist forgers seals them (`ConsentBox`, or an authenticated transport).
 
     Examples
     --------
@@ -125,7 +127,8 @@ def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked:
 
     With ``checked``, X is an array of finite floats with the right number of columns.
     """
-    if isinstance(model, LocalAverageRegressor):
+    # Only this very class: what a subclass adds to predict, noise say, must not be missed.
+    if type(model) is LocalAverageRegressor:
         values, support = model._respond(X) if checked else model.responses(X)
         return np.where(support, values, np.nan)[:, None]
     if is_classifier(model):
@@ -142,11 +145,11 @@ def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArr
     _check(found, (len(X), len(own)))
     if classes is None:
         return found
-    column = {label: j for j, label in enumerate(classes.tolist())}
-    if not set(own) <= set(column):
-        raise ValueError("the model knows a class that is not among those of the collaboration")
-    values = np.zeros((len(found), len(column)))
-    values[:, [column[label] for label in own]] = found
+    places = {label: place for place, label in enumerate(classes.tolist())}
+    if not places.keys() >= set(own.tolist()):
+        raise ValueError("the model knows a class that is none of the collaboration's")
+    values = np.zeros((len(found), len(classes)))
+    values[:, [places[label] for label in own.tolist()]] = found
     return values
 
 

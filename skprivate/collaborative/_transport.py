@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The platform as messages: a query leaves as bytes, answers come back as bytes, by any transport."""
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -8,9 +9,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import without_private_text
-from ..exceptions import ConsentError
+from ..exceptions import ConsentError, DisclosureWarning
 from ._base import USER_FRAME, BaseCollaborative, Failure, report
 from ._messages import Answer, Query, SiteCard, new_query_id
+from ._secure_sum import SecureSumAggregator
 from ._site import CollaborativeSite
 
 
@@ -37,9 +39,15 @@ class MessagesMixin(BaseCollaborative):
         Raises
         ------
         TypeError, ValueError
-            No site, two sites of one name, or sites that differ in features or classes.
+            No site, two sites of one name, or sites that differ in features or classes; a query perturber
+            that was fitted to another number of columns.
         ConsentError
             An announcement is damaged.
+
+        Warns
+        -----
+        DisclosureWarning
+            Sites elsewhere with a `SecureSumAggregator`: their messages are not masked.
         """
         platform = cls(**parameters)
         platform._join([_card(site) for site in sites])
@@ -50,6 +58,7 @@ class MessagesMixin(BaseCollaborative):
         platform.query_perturber_ = platform._ready_perturber()
         platform.aggregator_ = platform._fit_aggregator(platform.site_sizes_)
         platform._state_risks()
+        platform._warn_of_open_answers()
         return platform
 
     def _join(self, cards: list[SiteCard]) -> None:
@@ -67,12 +76,29 @@ class MessagesMixin(BaseCollaborative):
         if cards[0].classes is not None:
             self.classes_: NDArray[Any] = np.asarray(cards[0].classes)
 
+    def _warn_of_open_answers(self) -> None:
+        if isinstance(self.aggregator_, SecureSumAggregator) and len(self.estimators_) < len(self.sites_):
+            warnings.warn(
+                "Answers of sites elsewhere arrive in the open: who runs combine reads every one before the "
+                "secure sum. Sites that want none of theirs read mask them themselves (MaskedSum).",
+                DisclosureWarning,
+                stacklevel=3,
+            )
+
     def _ready_perturber(self) -> Any:
         """Return the perturber as it is if fitted; else fit it on a row that says nothing."""
         perturber = self._make_perturber()
         if perturber is None:
             return None
-        if getattr(perturber, "n_features_in_", None) is not None:
+        width = getattr(perturber, "n_features_in_", None)
+        if width is not None:
+            if width != self.n_features_in_:
+                raise ValueError(
+                    f"the query perturber was fitted to {width} columns, the sites to {self.n_features_in_}."
+                )
+            if hasattr(perturber, "feature_names_in_"):
+                # In another order its quasi-identifiers would leave as they are.
+                self.feature_names_in_ = perturber.feature_names_in_
             return perturber
         if getattr(perturber, "bounds", ()) is None:
             raise ValueError("a query perturber needs declared bounds here: the platform has no rows.")
@@ -121,6 +147,9 @@ class MessagesMixin(BaseCollaborative):
 
     def combine(self, *answers: bytes, query: bytes | None = None) -> NDArray[Any]:
         """Return the predictions from the sites' answers to one query.
+
+        Whoever runs this reads every answer beside its site's name, whatever the aggregator: run it where
+        that is allowed, or seal answers (`ConsentBox`) or mask them (`MaskedSum`) at the sites.
 
         Parameters
         ----------

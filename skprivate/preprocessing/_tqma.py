@@ -90,18 +90,21 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     Notes
     -----
     **Privacy.** Not differential privacy. Defended against is the attribute attack: somebody who has a table
-    of names with the same attributes, known up to mu, links a query to the nearest row. *Correct orientation*
-    is the share of values, in percent, with |v - v'| <= 2 mu; a value further away than that cannot be linked
-    to a table that is right up to mu. Where v is uniform over its range, correct orientation is exactly
-    100 min(1, mu 2^(depth + 2) / (b - a)) (Proposition 1 of the paper, which states a bound): v is uniform in
-    its cell, so |v - v'| is uniform on [0, w / 2] and at most 2 mu with probability min(1, 4 mu / w).
-    Where the density of v is at most q times the uniform one, correct orientation is at most q times that.
+    of names with the same attributes, known up to mu, links a query to a row within mu. *Correct orientation*
+    is the share of values, in percent, with |v - v'| <= 2 mu; of a value further away than that, a table
+    that is right up to mu has no true entry within mu of v'. Where v is uniform over its range, correct
+    orientation is exactly 100 min(1, mu 2^(depth + 2) / (b - a)) (Proposition 1 of the paper, which states a
+    bound): v is uniform in its cell, so |v - v'| is uniform on [0, w / 2] and at most 2 mu with probability
+    min(1, 4 mu / w). Where the density of v is at most q times the uniform one, correct orientation is at
+    most q times that.
     `disclosure_risk_` takes mu to be 1/1000 of the range: 0.4 % times 2^depth, 6.4 % at depth 4.
 
     Bounds must be public; read from rows they are recorded as a leak. Not protected: other columns; the cell
-    itself; values on a lattice, such as ages in decades, whose correct orientation may be 0 % or 100 % at any
-    depth; a person whose cells of several attributes together hold nobody else; and that two queries of one
-    person lie in the same cells, always.
+    itself, and so whoever is alone in it; values on a lattice, such as ages in decades, whose correct
+    orientation may be 0 % or 100 % at any depth; a person whose cells of several attributes together hold
+    nobody else; and that two queries of one person lie in the same cells, always. Whoever sees one value
+    coarsened over several ranges or to several depths knows that it lies where all those cells overlap:
+    choose one range and depth, and keep to them.
 
     Cells are exact: edges are compared as the real numbers a + j w, not as rounded ones. Coarsening twice is
     coarsening once, bit for bit. NaN passes. Rows of data frames come back in frames of the same kind, with
@@ -313,7 +316,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         others = self.n_features_in_ - len(labels)
         return DisclosureRisk(
             protection=f"quasi-microaggregation, depth {_listed(self.depths_)}",
-            attack=f"linking one attribute to a table that is right up to mu = {_MU:g} of its range",
+            attack=f"looking within mu of one value in a table that is right up to mu = {_MU:g} of its range",
             metric="correct orientation (share of values moved by at most 2 mu)",
             bound=dict(zip(labels, shares.tolist(), strict=True)),
             assumption="each value is uniform over its range; the bound is then attained",
@@ -331,7 +334,7 @@ _UNPROTECTED = (
     "the cell of a value, and whether it is missing",
     "values on a lattice (ages in decades): all of them or none may be found, at any depth",
     "that two queries of one person lie in the same cells",
-    "a person alone in the cells of several attributes together",
+    "a person alone in a cell, or in the cells of several attributes together",
 )
 
 

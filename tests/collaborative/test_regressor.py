@@ -11,6 +11,7 @@ import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -425,3 +426,51 @@ def test_parts_that_cannot_do_their_work_are_refused_by_fit(parts, message, part
     X, y, _ = parties
     with pytest.raises(TypeError, match=message):
         CollaborativeRegressor(**parts).fit(X, y)
+
+
+class Hiding:
+    """Something that a user adds to one of the parts: it must not be missed on any fast path."""
+
+    HIDDEN = 7.0
+
+
+class HidingPerturber(Hiding, TQMATransformer):
+    def transform(self, X):
+        return np.full(np.shape(X), 0.5)
+
+
+class HidingModel(Hiding, LocalAverageRegressor):
+    def predict(self, X):
+        return np.full(len(X), self.HIDDEN)
+
+
+class HidingAggregator(Hiding, BSTDAggregator):
+    def predict(self, X):
+        return np.full(len(X), self.HIDDEN)
+
+
+def test_what_subclasses_add_is_not_missed(parties, queries):
+    X, y, sites = parties
+    asked = queries[0]
+    perturbing = CollaborativeRegressor(query_perturber=HidingPerturber(bounds=(0, 1))).fit(X, y, sites=sites)
+    plain = CollaborativeRegressor().fit(X, y, sites=sites)
+    np.testing.assert_allclose(
+        perturbing.predict(asked), plain.predict(np.full(asked.shape, 0.5)), rtol=1e-12
+    )
+    for parts in ({"estimator": HidingModel()}, {"aggregator": HidingAggregator()}):
+        platform = CollaborativeRegressor(**parts).fit(X, y, sites=sites)
+        np.testing.assert_array_equal(platform.predict(asked), np.full(len(asked), Hiding.HIDDEN))
+
+
+@pytest.mark.parametrize("seed", [np.random.default_rng(0), np.random.RandomState(0), np.int64(0)])
+def test_every_kind_of_seed_and_of_whole_number(seed, parties, queries):
+    X, y, sites = parties
+    platform = CollaborativeRegressor(RandomForestRegressor(3), random_state=seed, n_jobs=np.int64(1))
+    seeds = {model.random_state for model in platform.fit(X, y, sites=sites).estimators_.values()}
+    assert len(seeds) == M
+    assert platform.aggregator_.random_state not in {None, *seeds}
+
+
+def test_nothing_is_observed_before_fit(queries):
+    with pytest.raises(NotFittedError):
+        CollaborativeRegressor().observe(queries[0])

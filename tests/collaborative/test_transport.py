@@ -14,12 +14,13 @@ from skprivate import (
     CollaborativeLARRegressor,
     CollaborativeRegressor,
     LocalAverageRegressor,
+    SecureSumAggregator,
     TQMATransformer,
 )
 from skprivate.collaborative import CollaborativeSite
-from skprivate.collaborative._messages import Answer, Query
+from skprivate.collaborative._messages import Answer, Query, SiteCard, _pack
 from skprivate.datasets import make_parties
-from skprivate.exceptions import ConsentError, SiteError, SiteWarning
+from skprivate.exceptions import ConsentError, DisclosureWarning, SiteError, SiteWarning
 
 M = 12
 X, Y, SITES = make_parties(1200, M, n_features=3, random_state=0)
@@ -140,9 +141,76 @@ class TestRefusals:
             with pytest.raises(ConsentError):
                 platform.combine(forged, query=query)
 
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            {"shape": [10**30, 0]},
+            {"shape": [10**12, 10**3], "table": [[1.0]]},
+            {"shape": [2, 1], "table": [[1.0]]},
+            {"shape": [1, 1], "table": [[1.0], [2.0]]},
+            {"shape": [1, 2], "table": ["ab"]},
+            {"shape": [0], "table": []},
+            {"shape": [1, 1], "table": [[[1.0]]]},
+            {"names": ["a", {}, "c"]},
+            {"names": "abc"},
+        ],
+    )
+    def test_a_query_that_is_not_what_it_says(self, changed):
+        head = {"id": "00" * 16, "shape": [1, 3], "names": None, "table": None}
+        body = np.zeros(0 if "shape" in changed else 3)
+        with pytest.raises(ConsentError, match="damaged"):
+            Query.from_bytes(_pack("skprivate-query", head | changed, body))
+
+    @pytest.mark.parametrize(
+        "changed", [{"n_samples": 10**30}, {"n_features": 0}, {"classes": 5}, {"classes": [[1]]}, {"site": 1}]
+    )
+    def test_an_announcement_that_is_none(self, changed):
+        head = {"site": "a", "n_samples": 3, "n_features": 2, "classes": None}
+        with pytest.raises(ConsentError, match="damaged"):
+            SiteCard.from_bytes(_pack("skprivate-site", head | changed, np.zeros(0)))
+
+    def test_an_answer_of_no_shape(self):
+        head = {"id": "00" * 16, "site": "a", "n_samples": 3, "shape": [10**30, 0]}
+        with pytest.raises(ConsentError, match="damaged"):
+            Answer.from_bytes(_pack("skprivate-answer", head, np.zeros(0)))
+
     def test_an_unknown_site(self, platform):
         with pytest.raises(ValueError, match="no site 99"):
             platform.site(99)
+
+
+class TestAPerturberFittedElsewhere:
+    """Its columns must be found again, or a quasi-identifier leaves as it is."""
+
+    def sites(self, platform):
+        return [platform.site(name) for name in platform.sites_]
+
+    def test_columns_in_another_order(self, platform):
+        frame = pd.DataFrame(X, columns=["age", "weight", "dose"])
+        perturber = TQMATransformer(4, (0, 1), ["age"]).fit(frame)
+        for sites in (self.sites(platform), [site.announce() for site in self.sites(platform)]):
+            here = CollaborativeRegressor.from_sites(sites, query_perturber=perturber)
+            sent = Query.from_bytes(here.ask(frame[:3])).X
+            np.testing.assert_array_equal(sent, perturber.transform(frame[:3]))
+            with pytest.raises(ValueError, match="same order"):
+                here.ask(frame[["weight", "age", "dose"]][:3])
+
+    @pytest.mark.parametrize("width", [2, 4])
+    def test_another_number_of_columns(self, platform, width):
+        perturber = TQMATransformer(4, (0, 1), [width - 1]).fit(np.zeros((1, width)))
+        with pytest.raises(ValueError, match=f"fitted to {width} columns, the sites to 3"):
+            CollaborativeRegressor.from_sites(self.sites(platform), query_perturber=perturber)
+
+
+def test_a_secure_sum_of_open_messages_is_announced(platform):
+    pytest.importorskip("cryptography")
+    sites = [platform.site(name) for name in platform.sites_]
+    with pytest.warns(DisclosureWarning, match="in the open") as caught:
+        CollaborativeRegressor.from_sites(
+            [site.announce() for site in sites], aggregator=SecureSumAggregator()
+        )
+    assert caught[0].filename == __file__
+    CollaborativeRegressor.from_sites(sites, aggregator=SecureSumAggregator())
 
 
 def test_no_support_travels_as_such():
@@ -180,6 +248,16 @@ def test_probabilities_travel():
     query = remote.ask(ASKED)
     found = remote.combine(*(site.answer(query) for site in sites), query=query)
     np.testing.assert_allclose(found, platform.predict_proba(ASKED), atol=1e-12)
+
+
+def test_classes_in_any_order():
+    labels = np.array(["a", "b", "c"])[(3 * X[:, 0]).astype(int)]
+    model = LogisticRegression().fit(X, labels)
+    found = CollaborativeSite("s", model, len(X), classes=["c", "x", "a", "b"]).respond(ASKED)
+    np.testing.assert_array_equal(found[:, [2, 3, 0]], model.predict_proba(ASKED))
+    assert not found[:, 1].any()
+    with pytest.raises(ValueError, match="none of the collaboration's"):
+        CollaborativeSite("s", model, len(X), classes=["a", "b"]).respond(ASKED)
 
 
 def test_repr_of_a_site_shows_no_value():
