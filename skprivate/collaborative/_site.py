@@ -141,7 +141,7 @@ def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked:
 def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArray:
     """Return probabilities of all classes of the collaboration; 0 for a class that the site never saw."""
     found = np.asarray(model.predict_proba(X), dtype=np.float64)
-    own = model.classes_.tolist()
+    own = model.classes_
     _check(found, (len(X), len(own)))
     if classes is None:
         return found
