@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Strict fits and a small collection with an installed wheel, outside the source tree."""
+"""Strict fits, a small collection and a small platform with an installed wheel, outside the source tree."""
 
 from pathlib import Path
 
@@ -40,3 +40,9 @@ model = skprivate.DPLogLocationScaleRegressor("weibull", epsilon=8.0, **box)
 for fitted in (model.fit(X, hours), moments.release(model), model.fit(X, life)):
     if np.abs(fitted.coef_ - [1.0, -0.5]).max() > 0.4 or not fitted.privacy_spent_.private:
         raise SystemExit("the installed package does not learn lifetimes")
+
+sites, dose = rng.integers(12, size=len(X)), X[:, 0] * (1 - X[:, 1])
+platform = skprivate.CollaborativeLARRegressor(bandwidth=0.05, bounds=(0, 1)).fit(X, dose, sites=sites)
+print(*platform.disclosure_risk_, sep="\n")
+if platform.score(X[:1000], dose[:1000]) < 0.9:
+    raise SystemExit("the installed package does not predict together")

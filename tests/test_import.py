@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What importing the package costs and drags in."""
 
+import importlib
 import subprocess
 import sys
 
 import pytest
-
-import skprivate
 
 
 def loaded_by(statement):
@@ -17,26 +16,36 @@ def loaded_by(statement):
 
 @pytest.mark.parametrize(
     "statement",
-    ["import skprivate", "import skprivate.tree", "import skprivate.randomizers", "import skprivate.noise"],
+    [
+        "import skprivate",
+        "import skprivate.tree",
+        "import skprivate.randomizers",
+        "import skprivate.noise",
+        "import skprivate.collaborative",
+        "import skprivate.metrics",
+        "import skprivate.audit",
+    ],
 )
 def test_client_side_needs_numpy_only(statement):
-    assert not loaded_by(statement) & {"sklearn", "scipy", "joblib", "pandas", "matplotlib"}
+    assert not loaded_by(statement) & {"sklearn", "scipy", "joblib", "pandas", "matplotlib", "cryptography"}
 
 
 def test_no_optional_package_is_imported():
-    statement = (
-        "from skprivate import LocallyPrivateTreeClassifier, PublicPrivateSplit; import skprivate.datasets"
-    )
+    statement = "from skprivate import *; from skprivate.audit import *; import skprivate.datasets"
     optional = {"matplotlib", "rich", "pooch", "cryptography", "dp_accounting", "dask"}
     # scikit-learn's own optional imports are not ours to judge.
     theirs = loaded_by("import sklearn.compose, sklearn.datasets, sklearn.model_selection, sklearn.pipeline")
     assert not (loaded_by(statement) - theirs) & optional
 
 
-def test_public_names_resolve_and_are_listed():
-    assert skprivate.__all__ == sorted(skprivate.__all__)
-    for name in skprivate.__all__:
-        assert getattr(skprivate, name) is not None
-    assert set(skprivate.__all__) <= set(dir(skprivate))
+@pytest.mark.parametrize(
+    "room", ["skprivate", "skprivate.audit", "skprivate.collaborative", "skprivate.metrics"]
+)
+def test_public_names_resolve_and_are_listed(room):
+    module = importlib.import_module(room)
+    assert module.__all__ == sorted(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    assert set(module.__all__) <= set(dir(module))
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        skprivate.Nothing  # noqa: B018
+        module.Nothing  # noqa: B018

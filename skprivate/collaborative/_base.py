@@ -2,8 +2,7 @@
 """The platform: local models that stay at their sites, perturbed queries, answers synthesised in a box."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -357,26 +356,3 @@ def _ask_model(model: Any, X: Any, classes: NDArray[Any] | None, checked: bool) 
         return respond(model, X, classes, checked=checked)
     except Exception as error:
         return Failure(type(error).__name__)
-
-
-def default_aggregator(aggregator: Any, **parameters: Any) -> Any:
-    """Return the aggregator that was passed, or bounded swapping."""
-    return BSTDAggregator(**parameters) if aggregator is None else aggregator
-
-
-def check_parts(estimator: Any, query_perturber: Any, aggregator: Any, answer: str) -> None:
-    """Raise TypeError for a part that lacks a method; `answer` is the one by which a site answers."""
-    parts = [("estimator", template, answer) for template in templates_of(estimator)]
-    parts += [("query_perturber", query_perturber, "transform"), ("aggregator", aggregator, "predict")]
-    for name, part, method in parts:
-        usable = not isinstance(part, type) and hasattr(part, "fit") and hasattr(part, method)
-        if part is not None and not usable:
-            raise TypeError(
-                f"{name} must be an estimator, not a class, with fit and {method}; "
-                f"got {part.__name__ if isinstance(part, type) else type(part).__name__}."
-            )
-
-
-def templates_of(estimator: Any) -> Sequence[Any]:
-    """Return the templates of an estimator parameter: one, or those of a dict."""
-    return list(estimator.values()) if isinstance(estimator, Mapping) else [estimator]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Collaborative classification: the synthesis of every class's probabilities."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ..base import without_private_text
-from ._base import check_parts, default_aggregator, templates_of
 from ._local_average import LocalAverageRegressor
-from ._transport import MessagesMixin
+from ._parts import PlatformOfParts
+from ._swapping import BSTDAggregator
 
 FloatArray = NDArray[np.float64]
 
@@ -46,7 +45,7 @@ class LocalAverageClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-class CollaborativeClassifier(ClassifierMixin, MessagesMixin):
+class CollaborativeClassifier(ClassifierMixin, PlatformOfParts):
     """Classify together: every site's class probabilities, synthesised class by class.
 
     Parameters
@@ -101,50 +100,13 @@ class CollaborativeClassifier(ClassifierMixin, MessagesMixin):
     array([1., 1.])
     """
 
-    _parameter_constraints = {
-        **MessagesMixin._parameter_constraints,
-        "estimator": "no_validation",
-        "query_perturber": "no_validation",
-        "aggregator": "no_validation",
-    }
+    _answers_by = "predict_proba"
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        query_perturber: Any = None,
-        aggregator: Any = None,
-        *,
-        n_jobs: int | None = None,
-        on_site_error: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.query_perturber = query_perturber
-        self.aggregator = aggregator
-        self.n_jobs = n_jobs
-        self.on_site_error = on_site_error
-        self.random_state = random_state
+    def _default_model(self) -> LocalAverageClassifier:
+        return LocalAverageClassifier()
 
-    def _template(self, site: Any) -> Any:
-        if self.estimator is None:
-            return LocalAverageClassifier()
-        if not isinstance(self.estimator, Mapping):
-            return self.estimator
-        if site not in self.estimator:
-            raise ValueError(f"estimator has no classifier for site {site!r}.")
-        return self.estimator[site]
-
-    def _templates(self) -> Iterable[Any]:
-        return [LocalAverageRegressor()] if self.estimator is None else templates_of(self.estimator)
-
-    def _check_parts(self) -> None:
-        check_parts(self.estimator, self.query_perturber, self.aggregator, "predict_proba")
-
-    def _make_perturber(self) -> Any:
-        return self.query_perturber
-
-    def _make_aggregator(self) -> Any:
-        return default_aggregator(self.aggregator, active_rule=None)
+    def _default_aggregator(self) -> BSTDAggregator:
+        return BSTDAggregator(active_rule=None)
 
     def _check_target(self, y: Any) -> NDArray[Any]:
         if y is None:

@@ -6,12 +6,12 @@ from typing import Any
 
 from ..preprocessing import TQMATransformer
 from ._local_average import LocalAverageRegressor
-from ._regressor import RegressionMixin
+from ._regressor import RegressionPlatform
 from ._swapping import BSTDAggregator
-from ._transport import MessagesMixin
+from ._transport import BasePlatform
 
 
-class CollaborativeLARRegressor(RegressionMixin):
+class CollaborativeLARRegressor(RegressionPlatform):
     """Collaborative local average regression: TQMA for the queries, BSTD for the answers (TB-PPCMPP).
 
     Parameters
@@ -75,7 +75,7 @@ class CollaborativeLARRegressor(RegressionMixin):
     """
 
     _parameter_constraints = {
-        **MessagesMixin._parameter_constraints,
+        **BasePlatform._parameter_constraints,
         **{
             name: "no_validation"
             for name in (

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Collaborative regression with any local model, any query perturber and any aggregator."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from ..base import without_private_text
-from ._base import check_parts, default_aggregator, templates_of
-from ._local_average import LocalAverageRegressor
-from ._transport import MessagesMixin
+from ._parts import PlatformOfParts
+from ._transport import BasePlatform
 
 FloatArray = NDArray[np.float64]
 
 
-class RegressionMixin(RegressorMixin, MessagesMixin):
+class RegressionPlatform(RegressorMixin, BasePlatform):
     """One number per query: target, prediction, and what an operator observes."""
 
     def _check_target(self, y: Any) -> FloatArray:
@@ -81,7 +79,7 @@ class RegressionMixin(RegressorMixin, MessagesMixin):
         return synthesis[:, 0]
 
 
-class CollaborativeRegressor(RegressionMixin):
+class CollaborativeRegressor(RegressionPlatform, PlatformOfParts):
     """Predict together: every site keeps its rows and its own model, the asker's query leaves coarsened.
 
     A query is perturbed, answered by every site with its own model, and the answers are synthesised by an
@@ -160,48 +158,3 @@ class CollaborativeRegressor(RegressionMixin):
     >>> platform.fit(X, y, sites=sites).predict(X[:2]).shape
     (2,)
     """
-
-    _parameter_constraints = {
-        **MessagesMixin._parameter_constraints,
-        "estimator": "no_validation",
-        "query_perturber": "no_validation",
-        "aggregator": "no_validation",
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        query_perturber: Any = None,
-        aggregator: Any = None,
-        *,
-        n_jobs: int | None = None,
-        on_site_error: str = "raise",
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.query_perturber = query_perturber
-        self.aggregator = aggregator
-        self.n_jobs = n_jobs
-        self.on_site_error = on_site_error
-        self.random_state = random_state
-
-    def _template(self, site: Any) -> Any:
-        if self.estimator is None:
-            return LocalAverageRegressor()
-        if not isinstance(self.estimator, Mapping):
-            return self.estimator
-        if site not in self.estimator:
-            raise ValueError(f"estimator has no regressor for site {site!r}.")
-        return self.estimator[site]
-
-    def _templates(self) -> Iterable[Any]:
-        return [LocalAverageRegressor()] if self.estimator is None else templates_of(self.estimator)
-
-    def _check_parts(self) -> None:
-        check_parts(self.estimator, self.query_perturber, self.aggregator, "predict")
-
-    def _make_perturber(self) -> Any:
-        return self.query_perturber
-
-    def _make_aggregator(self) -> Any:
-        return default_aggregator(self.aggregator)

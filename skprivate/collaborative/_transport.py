@@ -16,8 +16,11 @@ from ._secure_sum import SecureSumAggregator
 from ._site import CollaborativeSite
 
 
-class MessagesMixin(BaseCollaborative):
-    """Building a platform from sites, asking them and combining their answers."""
+class BasePlatform(BaseCollaborative):
+    """What every platform is: built by `fit` or from sites, asked here or by messages.
+
+    Subclasses say how the synthesis becomes a prediction (`_decide`), and what their parts are.
+    """
 
     @classmethod
     def from_sites(cls, sites: Any, **parameters: Any) -> Self:

@@ -24,7 +24,7 @@ def make_parties(
     """Simulate parties whose rows follow one rule: the toy of the collaborative prediction paper.
 
     X is uniform on the unit cube, so ``bounds=(0, 1)`` holds exactly, and y is f(x) plus normal noise, with
-    |x| the Euclidean norm and ::
+    ``|x|`` the Euclidean norm and ::
 
         f(x) = max(0, 1 - |x|)^5 (1 + 5 |x|) + |x|^2 / 5
 

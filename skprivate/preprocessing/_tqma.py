@@ -45,8 +45,8 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
 
         c = min(floor((v - a) / w), 2^depth - 1),    v' = a + w (c + 1/2)
 
-    so that |v - v'| <= w / 2 (up to the rounding of v'). One row is coarsened at once; no other row is looked
-    at. This is not differential privacy: see `disclosure_risk_` for what it does.
+    so that ``|v - v'| <= w / 2`` (up to the rounding of v'). One row is coarsened at once; no other row is
+    looked at. This is not differential privacy: see `disclosure_risk_` for what it does.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     -----
     **Privacy.** Not differential privacy. Defended against is the attribute attack: somebody who has a table
     of names with the same attributes, known up to mu, links a query to a row within mu. *Correct orientation*
-    is the share of values, in percent, with |v - v'| <= 2 mu; of a value further away than that, a table
+    is the share of values, in percent, with ``|v - v'| <= 2 mu``; of a value further away than that, a table
     that is right up to mu has no true entry within mu of v'. Where v is uniform over its range, correct
     orientation is exactly 100 min(1, mu 2^(depth + 2) / (b - a)) (Proposition 1 of the paper, which states a
-    bound): v is uniform in its cell, so |v - v'| is uniform on [0, w / 2] and at most 2 mu with probability
-    min(1, 4 mu / w). Where the density of v is at most q times the uniform one, correct orientation is at
-    most q times that.
+    bound): v is uniform in its cell, so ``|v - v'|`` is uniform on [0, w / 2] and at most 2 mu with
+    probability min(1, 4 mu / w). Where the density of v is at most q times the uniform one, correct
+    orientation is at most q times that.
     `disclosure_risk_` takes mu to be 1/1000 of the range: 0.4 % times 2^depth, 6.4 % at depth 4.
 
     Bounds must be public; read from rows they are recorded as a leak. Not protected: other columns; the cell

@@ -4,10 +4,12 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from skprivate import BSTDAggregator, CollaborativeClassifier, SecureSumAggregator, TQMATransformer
@@ -41,11 +43,12 @@ def test_probabilities_are_the_weighted_mean(estimator):
     assert platform.score(X_TEST, Y_TEST) > 0.85
 
 
-def test_sites_that_know_some_classes_only():
+@pytest.mark.parametrize("estimator", [KNeighborsClassifier(3), LogisticRegression(max_iter=500)])
+def test_sites_that_know_some_classes_only(estimator):
     order = np.argsort(Y_TRAIN, kind="stable")
     sites = np.empty(len(order), dtype=int)
     sites[order] = np.arange(len(order)) * M // len(order)
-    platform = CollaborativeClassifier(KNeighborsClassifier(3)).fit(X_TRAIN, Y_TRAIN, sites=sites)
+    platform = CollaborativeClassifier(estimator).fit(X_TRAIN, Y_TRAIN, sites=sites)
     assert {len(model.classes_) for model in platform.estimators_.values()} == {1, 2}
     np.testing.assert_allclose(platform.predict_proba(X_TEST), by_hand(platform, X_TEST), atol=1e-12)
 
@@ -89,6 +92,46 @@ def test_nothing_active_is_undecided():
     platform.fit(X_TRAIN, Y_TRAIN, sites=SITES)
     platform._synthesise = lambda answers: np.zeros((1, 3))
     np.testing.assert_allclose(platform.predict_proba(X_TEST[:1]), 1 / 3)
+
+
+def test_messages_give_what_the_process_gives_where_probabilities_must_be_normalised():
+    # A zero is no answer here, so that the syntheses of the classes have different members.
+    platform = CollaborativeClassifier(KNeighborsClassifier(3), aggregator=BSTDAggregator(active_rule="box"))
+    platform.fit(X_TRAIN, Y_TRAIN, sites=SITES)
+    query = platform.ask(X_TEST)
+    answers = [platform.site(name).answer(query) for name in platform.sites_]
+    found = platform.combine(*answers, query=query)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert np.abs(found - by_hand(platform, X_TEST)).max() > 0.01
+    np.testing.assert_array_equal(found, platform.predict_proba(X_TEST))
+
+
+def test_a_synthesis_below_zero_is_no_probability():
+    platform = CollaborativeClassifier().fit(X_TRAIN, Y_TRAIN, sites=SITES)
+    platform._synthesise = lambda answers: np.array([[-0.5, 0.5, 1.5]])
+    np.testing.assert_allclose(platform.predict_proba(X_TEST[:1]), [[0, 0.25, 0.75]])
+
+
+def test_default_models_are_refined_to_all_rows():
+    platform = CollaborativeClassifier().fit(X_TRAIN, Y_TRAIN, sites=SITES)
+    models = [model for own in platform.estimators_.values() for model in own.models_]
+    assert {model.refine_to for model in models} == {len(X_TRAIN)}
+
+
+def test_errors_name_what_is_wrong_and_no_value():
+    with pytest.raises(ValueError, match="no model for site 1"):
+        CollaborativeClassifier({0: LogisticRegression()}).fit(X_TRAIN, Y_TRAIN, sites=SITES)
+    platform = CollaborativeClassifier(query_perturber=StandardScaler()).fit(X_TRAIN, Y_TRAIN, sites=SITES)
+    with pytest.raises(ValueError, match="could not convert") as caught:
+        platform.predict([["Miss Marple", 1, 1, 1]])
+    assert "Marple" not in str(caught.value)
+
+
+def test_missing_values_reach_models_that_take_them():
+    holes = np.where(RNG.uniform(size=X_TRAIN.shape) < 0.1, np.nan, X_TRAIN)
+    trees = HistGradientBoostingClassifier(max_iter=2)
+    platform = CollaborativeClassifier(trees).fit(holes, Y_TRAIN, sites=SITES)
+    np.testing.assert_allclose(platform.predict_proba(holes), by_hand(platform, holes), atol=1e-12)
 
 
 def test_classes_of_a_site_may_stand_in_any_order():

@@ -174,6 +174,12 @@ class TestRefusals:
         with pytest.raises(ConsentError, match="damaged"):
             Answer.from_bytes(_pack("skprivate-answer", head, np.zeros(0)))
 
+    def test_answers_of_two_shapes(self, platform, query, answers):
+        good = Answer.from_bytes(answers[0])
+        short = Answer(good.query_id, good.site, good.n_samples, good.values[1:]).to_bytes()
+        with pytest.raises(ConsentError, match="not of one shape"):
+            platform.combine(short, *answers[1:], query=query)
+
     def test_an_unknown_site(self, platform):
         with pytest.raises(ValueError, match="no site 99"):
             platform.site(99)
@@ -256,10 +262,58 @@ def test_classes_in_any_order():
     found = CollaborativeSite("s", model, len(X), classes=["c", "x", "a", "b"]).respond(ASKED)
     np.testing.assert_array_equal(found[:, [2, 3, 0]], model.predict_proba(ASKED))
     assert not found[:, 1].any()
-    with pytest.raises(ValueError, match="none of the collaboration's"):
+    with pytest.raises(ValueError, match="not among those of the collaboration"):
         CollaborativeSite("s", model, len(X), classes=["a", "b"]).respond(ASKED)
 
 
 def test_repr_of_a_site_shows_no_value():
     site = CollaborativeSite("a", LocalAverageRegressor(bandwidth=0.1).fit(X, Y), len(X))
     assert repr(site) == "CollaborativeSite('a', LocalAverageRegressor, 1200 rows)"
+
+
+class TestBuiltFromSites:
+    sites = [
+        CollaborativeSite(str(j), LinearRegression().fit(X[own], Y[own]), own.sum())
+        for j, own in enumerate(j == SITES for j in range(M))
+    ]
+
+    def test_the_risks_and_the_seed_are_those_of_a_fit(self):
+        first, second = (CollaborativeRegressor.from_sites(self.sites, random_state=5) for _ in range(2))
+        assert len(first.disclosure_risk_) == 1
+        np.testing.assert_array_equal(first.observe(ASKED), second.observe(ASKED))
+        assert first.aggregator_.random_state is not None
+
+    def test_a_fitted_perturber_is_used_as_it_is(self):
+        perturber = TQMATransformer(2, (0, 1), [0]).fit(X)
+        platform = CollaborativeRegressor.from_sites(self.sites, query_perturber=perturber)
+        assert platform.query_perturber_ is perturber
+        assert not hasattr(platform, "feature_names_in_")
+
+    def test_weights_are_the_announced_numbers_of_rows(self):
+        platform = CollaborativeRegressor.from_sites([site.announce() for site in self.sites])
+        np.testing.assert_array_equal(platform.aggregator_.party_sizes, np.bincount(SITES))
+
+
+def test_a_site_answers_for_all_classes_of_the_platform():
+    labels = np.where(SITES < 3, "low", np.where(Y > 0.3, "high", "low"))
+    platform = CollaborativeClassifier(LogisticRegression()).fit(X, labels, sites=SITES)
+    assert platform.estimators_[0].classes_.tolist() == ["low"]
+    np.testing.assert_array_equal(platform.site(0).respond(ASKED), [[0.0, 1.0]] * len(ASKED))
+
+
+def test_names_of_columns_travel_with_coarsened_numbers():
+    frame, asked = (pd.DataFrame(rows, columns=["age", "weight", "dose"]) for rows in (X, ASKED))
+    for estimator in (LinearRegression(), LocalAverageRegressor(bounds=(0, 1))):
+        platform = CollaborativeRegressor(estimator, TQMATransformer(4, (0, 1))).fit(frame, Y, sites=SITES)
+        query = platform.ask(asked)
+        assert Query.from_bytes(query).names == ("age", "weight", "dose")
+        found = platform.combine(*(platform.site(name).answer(query) for name in platform.sites_))
+        np.testing.assert_array_equal(found, platform.predict(asked))
+
+
+def test_whole_numbers_and_truth_values_travel_as_numbers():
+    platform = CollaborativeRegressor(LinearRegression()).fit(X, Y, sites=SITES)
+    for table in (np.array([[0, 1, 1]]), np.array([[False, True, True]])):
+        sent = Query.from_bytes(platform.ask(table)).X
+        assert sent.dtype == np.float64
+        np.testing.assert_array_equal(sent, [[0.0, 1.0, 1.0]])
