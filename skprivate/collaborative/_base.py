@@ -3,6 +3,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np

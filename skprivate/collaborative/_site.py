@@ -141,13 +141,13 @@ def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked:
 def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArray:
     """Return probabilities of all classes of the collaboration; 0 for a class that the site never saw."""
     found = np.asarray(model.predict_proba(X), dtype=np.float64)
-    own = model.classes_
+    own = model.classes_.tolist()
     _check(found, (len(X), len(own)))
     if classes is None:
         return found
     places = {label: place for place, label in enumerate(classes.tolist())}
     if not places.keys() >= set(own):
-        raise ValueError("the model knows a class that is none of the collaboration's")
+        raise ValueError("the model knows a class that is not among those of the collaboration")
     values = np.zeros((len(found), len(classes)))
     values[:, [places[label] for label in own]] = found
     return values
