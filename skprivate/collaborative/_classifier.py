@@ -80,7 +80,8 @@ class CollaborativeClassifier(ClassifierMixin, PlatformOfParts):
     Notes
     -----
     **Privacy.** As in `CollaborativeRegressor`: not differential privacy, and this object is not to be
-    published. Each class's answers are swapped on their own. With a `BSTDAggregator` an operator sees the
+    published. Each class's answers are swapped on their own; a site's probabilities add up to one, so that
+    with two classes these are two swaps of the same answers. With a `BSTDAggregator` an operator sees the
     multiset of the answers to each class; answers that are rare (a site that never saw a class answers 0)
     may name their owner.
 

@@ -102,7 +102,7 @@ class LocalAverageRegressor(RegressorMixin, BaseEstimator):
     .. [1] L. Györfi, M. Kohler, A. Krzyżak, H. Walk, *A Distribution-Free Theory of Nonparametric
        Regression*, Springer, 2002, chapters 4 to 6.
     .. [2] X. Chang, S.-B. Lin, Y. Wang, "Divide and conquer local average regression", *Electronic Journal of
-       Statistics* 11(1), 2017: the refinement.
+       Statistics* 11(1), 2017, pp. 1326-1350: the refinement.
 
     Examples
     --------

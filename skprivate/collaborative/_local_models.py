@@ -20,10 +20,13 @@ from ._tree_kernels import ball_averages, build_tree, nearest_averages
 FloatArray = NDArray[np.float64]
 Averages = tuple[FloatArray, NDArray[np.bool_]]
 
-# Rows of a leaf: four loads of eight lanes a column; where most rows count, what the first cache holds.
+# Rows of a leaf: two rounds of a column's loop; where most rows count, what the first cache holds.
 LEAF = 32
 BLOCK = 256
-LANES = 8
+# What the loops take at a time.
+ROUND = 16
+# Numbers in a line of the cache.
+LINE = 8
 # Bandwidths are cut to these, so that their squares and inverses are normal numbers; features are in [0, 1].
 LEAST_BANDWIDTH, MOST_BANDWIDTH = 1e-100, 1e100
 # What rows that are scaled already need.
@@ -65,12 +68,23 @@ def scaled(X: FloatArray, ranges: FloatArray) -> FloatArray:
     return out
 
 
+def _aligned(shape: tuple[int, ...]) -> FloatArray:
+    """Return zeros that start with a line of the cache, so that no load of eight lanes needs two lines.
+
+    A copy, or what comes out of a pickle, may start elsewhere: it is only slower.
+    """
+    count = math.prod(shape)
+    memory = np.zeros(count + LINE - 1)
+    first = -(memory.ctypes.data // memory.itemsize) % LINE
+    return memory[first : first + count].reshape(shape)
+
+
 class _TreeModel:
     """A balanced kd-tree, its rows leaf by leaf; all leaves are full but the last, filled up at infinity."""
 
     def __init__(self, X: FloatArray, y: FloatArray, leaf_size: int) -> None:
         n, d = X.shape
-        size = min(leaf_size, -(-n // LANES) * LANES)
+        size = min(leaf_size, -(-n // ROUND) * ROUND)
         leaves = -(-n // size)
         rows, order = X.copy(), np.arange(n)
         self.feature, self.gap = np.zeros(leaves, dtype=np.int32), np.zeros((leaves, 2))
@@ -81,8 +95,9 @@ class _TreeModel:
         )
         filled = np.full((leaves * size, d), np.inf)
         filled[:n] = rows
-        self.columns = np.ascontiguousarray(filled.reshape(leaves, size, d).transpose(0, 2, 1))
-        self.y, self.index = np.zeros((leaves, size)), np.full((leaves, size), -1)
+        self.columns = _aligned((leaves, d, size))
+        self.columns[:] = filled.reshape(leaves, size, d).transpose(0, 2, 1)
+        self.y, self.index = _aligned((leaves, size)), np.full((leaves, size), -1)
         self.y.flat[:n], self.index.flat[:n] = y[order], order
 
 

@@ -145,11 +145,11 @@ def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArr
     _check(found, (len(X), len(own)))
     if classes is None:
         return found
-    column = {label: j for j, label in enumerate(classes.tolist())}
-    if not set(own) <= set(column):
-        raise ValueError("the model knows a class that is not among those of the collaboration")
-    values = np.zeros((len(found), len(column)))
-    values[:, [column[label] for label in own]] = found
+    places = {label: place for place, label in enumerate(classes.tolist())}
+    if not places.keys() >= set(own.tolist()):
+        raise ValueError("the model knows a class that is none of the collaboration's")
+    values = np.zeros((len(found), len(classes)))
+    values[:, [places[label] for label in own.tolist()]] = found
     return values
 
 

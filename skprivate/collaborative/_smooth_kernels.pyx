@@ -6,7 +6,7 @@ A block is passed over where a mean does not change visibly without it.
 """
 
 from libc.math cimport sqrt
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uintptr_t
 from libc.stdlib cimport free, malloc
 
 from ._lanes cimport LANES, add_powers, distances, scale_row, total
@@ -16,10 +16,14 @@ cdef enum:
     TILE = 64
     # The sums of a query: two times LANES.
     SUMS = 16
+    # Bytes of a line of the cache, with which the scratch starts.
+    LINE = 64
 
 # Below this a sum of weights is no longer known to 2^-60, see `skp_power`.
 cdef double SMALL = 2.0**-900
 cdef double INFINITE = float("inf")
+# The distance to a box and to a row at its edge are rounded otherwise: by far less than this.
+cdef double SAFE = 1 - 1e-12
 
 
 cdef struct Blocks:
@@ -82,7 +86,7 @@ cdef inline double box_distance(const Blocks* b, Py_ssize_t block, const double*
     for j in range(b.d):
         gap = max(max(low[j] - point[j], point[j] - high[j]), 0.0)
         total_squares += gap * gap
-    return total_squares if b.squared else sqrt(total_squares)
+    return SAFE * (total_squares if b.squared else sqrt(total_squares))
 
 
 cdef Py_ssize_t block_around(const Blocks* b, const double* point) noexcept nogil:
@@ -181,11 +185,13 @@ def smooth_averages(
     cdef Py_ssize_t tile = min(X.shape[0], <Py_ssize_t>TILE)
     cdef Blocks b
     cdef Queries q
+    cdef void* memory
     if X.shape[1] != d:
         raise ValueError
-    b.scratch = <double*>malloc((size + tile * (d + n_factors * (1 + SUMS))) * sizeof(double))
-    if b.scratch == NULL:
+    memory = malloc((size + tile * (d + n_factors * (1 + SUMS))) * sizeof(double) + LINE)
+    if memory == NULL:
         raise MemoryError
+    b.scratch = <double*>((<uintptr_t>memory + LINE) & ~<uintptr_t>(LINE - 1))
     b.columns = &columns[0, 0, 0]
     b.y = &y[0, 0]
     b.boxes = &boxes[0, 0, 0]
@@ -207,4 +213,4 @@ def smooth_averages(
             for t in range(q.count):
                 scale_row(&X[first + t, 0], ranges, q.points + t * d)
             answer(&b, &q, &values[first, 0])
-        free(b.scratch)
+        free(memory)

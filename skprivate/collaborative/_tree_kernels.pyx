@@ -8,7 +8,7 @@ of the split: no pointers. All leaves are full but the last, which rows at infin
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from ._lanes cimport LANES, add_parabolas, distances, scale_row, total
+from ._lanes cimport LANES, add_parabolas, scale_row, squares, total
 
 # A bound on a distance is a sum and difference of rounded squares: rows this share beyond it may be nearer.
 cdef double SAFE = 1 - 1e-12
@@ -192,7 +192,7 @@ cdef void visit_nearest(Walk* w, Py_ssize_t leaf) noexcept nogil:
     cdef Py_ssize_t i
     cdef Row row
     cdef double limit = reach(w)
-    distances(w.columns + leaf * w.d * w.size, w.size, w.d, w.query, False, w.scratch)
+    squares(w.columns + leaf * w.d * w.size, w.size, w.d, w.query, w.scratch)
     for i in range(w.size):
         if w.scratch[i] <= limit:
             row.distance = w.scratch[i]
