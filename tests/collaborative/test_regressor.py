@@ -242,7 +242,7 @@ class TestSitesThatFail:
         with pytest.warns(SiteWarning, match="site 4"):
             answers = platform.site_responses(queries[0])
         sizes = np.delete(platform.site_sizes_, 4)
-        np.testing.assert_array_equal(np.sort(seen), np.sort(answers * (sizes / sizes.mean())))
+        np.testing.assert_array_equal(np.sort(seen), np.sort(answers * sizes / sizes.mean()))
 
     def test_a_fit_that_fails(self, parties, queries):
         X, y, sites = parties
