@@ -146,10 +146,10 @@ def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArr
     if classes is None:
         return found
     places = {label: place for place, label in enumerate(classes.tolist())}
-    if not places.keys() >= set(own.tolist()):
+    if not places.keys() >= set(own):
         raise ValueError("the model knows a class that is none of the collaboration's")
     values = np.zeros((len(found), len(classes)))
-    values[:, [places[label] for label in own.tolist()]] = found
+    values[:, [places[label] for label in own]] = found
     return values
 
 
