@@ -118,9 +118,12 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         y = self._check_target(y)
         check_consistent_length(X, y)
         names, rows = _rows_of_sites(sites, len(y))
-        self.query_perturber_ = self._fit_perturber(X)
-        self._fit_sites(X, y, names, rows)
-        self.aggregator_ = self._fit_aggregator(self.site_sizes_)
+        aggregator_seed, *seeds = self._seeds(1 + len(names))
+        perturber = self._fit_perturber(X)
+        models, sizes = self._fit_sites(X, y, dict(zip(names, rows, strict=True)), seeds)
+        aggregator = self._fit_aggregator(sizes, aggregator_seed)
+        self.query_perturber_, self.aggregator_ = perturber, aggregator
+        self.sites_, self.estimators_, self.site_sizes_ = list(models), models, sizes
         self._state_risks()
         return self
 
@@ -133,7 +136,7 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
             if not reset and len(X) == 0:
                 raise ValueError("Found array with 0 sample(s): there is no query.")
             return X
-        allow_nan = get_tags(self).input_tags.allow_nan
+        allow_nan = _take_nan(self._templates() if reset else self.estimators_.values())
         return validate_data(
             self, X, dtype=None, ensure_all_finite="allow-nan" if allow_nan else True, reset=reset, order="C"
         )
@@ -142,45 +145,43 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         perturber = self._make_perturber()
         return None if perturber is None else clone(perturber).fit(X)
 
-    def _fit_sites(self, X: Any, y: NDArray[Any], names: list[Any], rows: list[NDArray[np.intp]]) -> None:
-        seeds = self._seeds(len(names))
+    def _fit_sites(
+        self, X: Any, y: NDArray[Any], rows: Mapping[Any, NDArray[np.intp]], seeds: list[int | None]
+    ) -> tuple[dict[Any, Any], NDArray[np.int64]]:
+        """Return the fitted models by site, and the numbers of their rows."""
         templates = [
             _prepare(self._trainable(self._template(name), y[own]), len(y), seed)
-            for name, own, seed in zip(names, rows, seeds, strict=True)
+            for (name, own), seed in zip(rows.items(), seeds, strict=True)
         ]
         catch = self.on_site_error == "drop"
         found = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_model)(template, safe_indexing(X, own), y[own], catch)
-            for template, own in zip(templates, rows, strict=True)
+            for template, own in zip(templates, rows.values(), strict=True)
         )
-        failed = {name: model for name, model in zip(names, found, strict=True) if isinstance(model, Failure)}
-        report(failed, len(names), catch, "fit", USER_FRAME + 3)
-        kept = [j for j, name in enumerate(names) if name not in failed]
-        self.sites_ = [names[j] for j in kept]
-        self.estimators_ = {names[j]: found[j] for j in kept}
-        self.site_sizes_ = np.array([len(rows[j]) for j in kept], dtype=np.int64)
+        models = dict(zip(rows, found, strict=True))
+        failed = {name: model for name, model in models.items() if isinstance(model, Failure)}
+        report(failed, len(models), catch, "fit", USER_FRAME + 3)
+        kept = {name: model for name, model in models.items() if name not in failed}
+        return kept, np.array([len(rows[name]) for name in kept], dtype=np.int64)
 
-    def _seeds(self, n_sites: int) -> list[int | None]:
-        """Return a seed per site, from `random_state`; None where there is none."""
+    def _seeds(self, n: int) -> list[int | None]:
+        """Return n seeds from `random_state`; None where there is none."""
         if self.random_state is None:
-            return [None] * n_sites
+            return [None] * n
         source = self.random_state
         if isinstance(source, np.random.Generator):
-            draws = source.integers(SEEDS, size=n_sites + 1)
-        else:
-            draws = check_random_state(source).randint(SEEDS, size=n_sites + 1)
-        self._aggregator_seed = int(draws[0])
-        return [int(draw) for draw in draws[1:]]
+            return source.integers(SEEDS, size=n).tolist()
+        return check_random_state(source).randint(SEEDS, size=n).tolist()
 
-    def _fit_aggregator(self, sizes: NDArray[np.int64]) -> Any:
+    def _fit_aggregator(self, sizes: NDArray[np.int64], seed: int | None) -> Any:
         """Return the aggregator for parties of these sizes; it learns nothing from answers."""
         aggregator = clone(self._make_aggregator())
         parameters = aggregator.get_params(deep=False)
         if "party_sizes" in parameters and parameters["party_sizes"] is None:
             aggregator.set_params(party_sizes=sizes)
         unseeded = "random_state" in parameters and parameters["random_state"] is None
-        if self.random_state is not None and unseeded:
-            aggregator.set_params(random_state=self._aggregator_seed)
+        if seed is not None and unseeded:
+            aggregator.set_params(random_state=seed)
         return aggregator.fit(np.zeros((1, len(sizes))))
 
     def _state_risks(self) -> None:
@@ -285,9 +286,7 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        models = self.estimators_.values() if hasattr(self, "estimators_") else self._templates()
-        parts = [get_tags(model) for model in models]
-        tags.input_tags.allow_nan = all(part.input_tags.allow_nan for part in parts)
+        tags.input_tags.allow_nan = _take_nan(self._templates())
         return tags
 
 
@@ -324,6 +323,10 @@ def _rows_of_sites(sites: Any, n_rows: int) -> tuple[list[Any], list[NDArray[np.
     names, codes = np.unique(labels, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     return names.tolist(), np.split(order, np.cumsum(np.bincount(codes))[:-1])
+
+
+def _take_nan(models: Iterable[Any]) -> bool:
+    return all(get_tags(model).input_tags.allow_nan for model in models)
 
 
 def _prepare(template: Any, n_total: int, seed: int | None) -> Any:

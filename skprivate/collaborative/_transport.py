@@ -57,9 +57,8 @@ class BasePlatform(BaseCollaborative):
         platform.estimators_ = {
             site.name: site.estimator for site in sites if isinstance(site, CollaborativeSite)
         }
-        platform._seeds(0)
         platform.query_perturber_ = platform._ready_perturber()
-        platform.aggregator_ = platform._fit_aggregator(platform.site_sizes_)
+        platform.aggregator_ = platform._fit_aggregator(platform.site_sizes_, *platform._seeds(1))
         platform._state_risks()
         platform._warn_of_open_answers()
         return platform

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -53,6 +54,10 @@ class TestSeeds:
         assert len({*seeds, first.aggregator_.random_state}) == M + 1
         assert seeds == [model.random_state for model in second.estimators_.values()]
         np.testing.assert_array_equal(first.observe(ASKED), second.observe(ASKED))
+        assert (
+            first.aggregator_.random_state
+            != fitted(LinearRegression(), random_state=6).aggregator_.random_state
+        )
 
     def test_without_one_nothing_is_seeded(self):
         platform = fitted(RandomForestRegressor(1))
@@ -114,6 +119,14 @@ class TestPartsOfAnyKind:
         coarse = platform.query_perturber_.transform(ASKED)
         local = [platform.estimators_[j].predict(coarse) for j in platform.sites_]
         np.testing.assert_array_equal(platform.site_responses(ASKED), np.column_stack(local))
+
+    def test_local_averages_beside_a_model_that_wants_names(self):
+        frame, asked = (pd.DataFrame(rows, columns=list("abc")) for rows in (X, ASKED))
+        by_name = make_pipeline(make_column_transformer(("passthrough", ["b"])), LinearRegression())
+        models = {j: by_name if j else LocalAverageRegressor(bandwidth=0.2) for j in range(M)}
+        platform = CollaborativeRegressor(models).fit(frame, Y, sites=SITES)
+        local = [platform.estimators_[j].predict(asked) for j in platform.sites_]
+        np.testing.assert_array_equal(platform.site_responses(asked), np.column_stack(local))
 
     def test_parts_are_cloned(self):
         perturber, aggregator = TQMATransformer(4, (0, 1)), BSTDAggregator()
@@ -189,3 +202,23 @@ class TestQueries:
         pytest.importorskip("cryptography")
         with pytest.raises(TypeError, match="SecureSumAggregator opens no answer"):
             fitted(LinearRegression(), None, SecureSumAggregator()).observe(ASKED)
+
+
+class TestFitAgain:
+    def test_a_failed_fit_leaves_the_last_one(self):
+        platform = fitted(LinearRegression(), TQMATransformer(4, (0, 1)))
+        before = platform.predict(ASKED)
+        with pytest.raises(ValueError, match="party_sizes"):
+            platform.set_params(aggregator=BSTDAggregator(party_sizes=[1, 2])).fit(
+                X[:300], Y[:300], sites=SITES[:300] % 7
+            )
+        assert platform.sites_ == list(range(M))
+        np.testing.assert_array_equal(platform.predict(ASKED), before)
+
+    def test_missing_values_are_those_of_the_new_models(self):
+        platform = fitted(LinearRegression()).set_params(estimator=HistGradientBoostingRegressor(max_iter=2))
+        platform.fit(TestMissingValues.holes, Y, sites=SITES)
+        assert np.isfinite(platform.predict(TestMissingValues.holes)).all()
+        platform.set_params(estimator=LinearRegression())
+        with pytest.raises(ValueError, match="Input X contains NaN"):
+            platform.fit(TestMissingValues.holes, Y, sites=SITES)

@@ -235,6 +235,16 @@ class TestSitesThatFail:
         )
         np.testing.assert_allclose(found, others.predict(queries[0]), atol=1e-12)
 
+    def test_dropped_the_operator_sees_the_others(self, parties, queries):
+        X, y, sites = parties
+        platform = CollaborativeRegressor(self.models("predict"), on_site_error="drop").fit(X, y, sites=sites)
+        with pytest.warns(SiteWarning, match="site 4"):
+            seen = platform.observe(queries[0])
+        with pytest.warns(SiteWarning, match="site 4"):
+            answers = platform.site_responses(queries[0])
+        sizes = np.delete(platform.site_sizes_, 4)
+        np.testing.assert_array_equal(np.sort(seen), np.sort(answers * sizes / sizes.mean()))
+
     def test_a_fit_that_fails(self, parties, queries):
         X, y, sites = parties
         with pytest.raises(ZeroDivisionError):
