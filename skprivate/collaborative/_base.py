@@ -108,10 +108,10 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            X, y or sites are not as described, or a site's model cannot be fitted; in that case the model's
-            own error, whose text may repeat rows.
-        SiteError
-            With ``on_site_error="drop"``: no site's model could be fitted.
+            X, y or sites are not as described.
+        Exception
+            A site's model cannot be fitted; with ``on_site_error="drop"``, none can. It is the model's own
+            error, with a note of the site, and its text may repeat rows.
         """
         self._check_parts()
         X = self._check_rows(X, reset=True)
@@ -154,12 +154,16 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
             for (name, own), seed in zip(rows.items(), seeds, strict=True)
         ]
         catch = self.on_site_error == "drop"
-        found = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_model)(template, safe_indexing(X, own), y[own], catch)
-            for template, own in zip(templates, rows.values(), strict=True)
-        )
+        tasks = [
+            (name, template, safe_indexing(X, own), y[own], catch)
+            for (name, own), template in zip(rows.items(), templates, strict=True)
+        ]
+        found = Parallel(n_jobs=self.n_jobs)(delayed(_fit_model)(*task) for task in tasks)
         models = dict(zip(rows, found, strict=True))
         failed = {name: model for name, model in models.items() if isinstance(model, Failure)}
+        if len(failed) == len(models):
+            # Not a site's trouble but the caller's: once more, for the model's own error.
+            _fit_model(*tasks[0][:-1], False)
         report(failed, len(models), catch, "fit", USER_FRAME + 3)
         kept = {name: model for name, model in models.items() if name not in failed}
         return kept, np.array([len(rows[name]) for name in kept], dtype=np.int64)
@@ -281,13 +285,47 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         SiteError
             A site failed, with ``on_site_error="raise"``, or none answered.
         """
-        values = self._ask_sites(self._queries(X)).values
-        return values if values.shape[2] > 1 else values[:, :, 0]
+        return _squeeze(self._ask_sites(self._queries(X)).values)
+
+    @without_private_text
+    def observe(self, X: Any) -> FloatArray:
+        """Return what the platform's operator sees of the sites' answers: the aggregator's released values.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_queries, n_features)
+            Queries, before their perturbation.
+
+        Returns
+        -------
+        released : ndarray of shape (n_queries, n_sites) or (n_queries, n_sites, n_classes)
+            In the aggregator's units (`BSTDAggregator.transform`).
+
+        Raises
+        ------
+        TypeError
+            The aggregator opens no answer.
+        """
+        check_is_fitted(self)
+        if not hasattr(self.aggregator_, "transform"):
+            raise TypeError(
+                f"{type(self.aggregator_).__name__} opens no answer: there is nothing to observe."
+            )
+        answers = self._ask_sites(self._queries(X))
+        aggregator = self._aggregator_of(answers.answered)
+        return _squeeze(
+            np.stack([aggregator.transform(part) for part in np.moveaxis(answers.values, 2, 0)], 2)
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = _take_nan(self._templates())
         return tags
+
+
+def _squeeze(values: FloatArray) -> FloatArray:
+    """Return values per site, without an axis of outputs where there is one only."""
+    return values if values.shape[2] > 1 else values[:, :, 0]
 
 
 class Failure(NamedTuple):
@@ -302,7 +340,10 @@ def report(failed: Mapping[Any, Failure], n_sites: int, drop: bool, verb: str, s
         return
     listed = ", ".join(f"{name!r} ({failure.kind})" for name, failure in failed.items())
     if not drop:
-        raise SiteError(f"could not {verb}: site {listed}; on_site_error='drop' goes on without it")
+        raise SiteError(
+            f"could not {verb}: site {listed}; the model's own predict says why, at the site; "
+            "on_site_error='drop' goes on without it"
+        )
     if len(failed) == n_sites:
         raise SiteError(f"no site could {verb}: {listed}")
     warnings.warn(f"left out, could not {verb}: site {listed}", SiteWarning, stacklevel=stacklevel)
@@ -345,11 +386,12 @@ def _prepare(template: Any, n_total: int, seed: int | None) -> Any:
     return model
 
 
-def _fit_model(model: Any, X: Any, y: NDArray[Any], catch: bool) -> Any:
+def _fit_model(site: Any, model: Any, X: Any, y: NDArray[Any], catch: bool) -> Any:
     try:
         return model.fit(X, y)
     except Exception as error:
         if not catch:
+            error.add_note(f"while fitting the model of site {site!r}")
             raise
         return Failure(type(error).__name__)
 

@@ -130,7 +130,6 @@ class LocalAverageRegressor(RegressorMixin, BaseEstimator):
     def __init__(
         self,
         kernel: str = "gaussian",
-        *,
         bandwidth: Any = "cv",
         n_neighbors: Any = "cv",
         refine_to: int | None = None,

@@ -28,13 +28,15 @@ class CollaborativeLARRegressor(RegressionPlatform):
         Of the kernel "knn".
     bounds : pair or dict, default=None
         Public range of every column: ``(lower, upper)``, scalars or arrays, or ``{column: (lower, upper)}``.
-        None reads the ranges from the rows of all sites, which is announced as a leak.
+        None reads the ranges of the quasi-identifiers from the rows of all sites, which is announced as a
+        leak, and each site scales by the ranges of its own rows, which stay there.
     quasi_identifiers : column names, positions or callable, default=None
         Columns that are perturbed. None: every column.
     order : {"fewest", "random", "top"}, default="fewest"
         Order of the swaps, as in `BSTDAggregator`.
     active_rule : {"box", "receiver", "support"} or None, default="box"
-        Which answers count, as in `BSTDAggregator`.
+        Which answers count, as in `BSTDAggregator`. With "box" an answer below 1 / n counts for nothing, so
+        that a target in a unit in which it is small is predicted as 0: scale it, or take "support".
     n_jobs, on_site_error, random_state
         As in `CollaborativeRegressor`.
 

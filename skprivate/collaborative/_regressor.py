@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
 from ..base import without_private_text
 from ._parts import PlatformOfParts
@@ -46,34 +46,6 @@ class RegressionPlatform(RegressorMixin, BasePlatform):
             A site failed, with ``on_site_error="raise"``, or none answered.
         """
         return self._decide(self._synthesise(self._ask_sites(self._queries(X))))
-
-    @without_private_text
-    def observe(self, X: Any) -> FloatArray:
-        """Return what the platform's operator sees of the sites' answers: the aggregator's released values.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_queries, n_features)
-            Queries, before their perturbation.
-
-        Returns
-        -------
-        released : ndarray of shape (n_queries, n_sites)
-            In the aggregator's units (`BSTDAggregator.transform`).
-
-        Raises
-        ------
-        TypeError
-            The aggregator opens no answer.
-        """
-        check_is_fitted(self)
-        if not hasattr(self.aggregator_, "transform"):
-            raise TypeError(
-                f"{type(self.aggregator_).__name__} opens no answer: there is nothing to observe."
-            )
-        answers = self._ask_sites(self._queries(X))
-        aggregator = self._aggregator_of(answers.answered)
-        return aggregator.transform(answers.values[:, :, 0])
 
     def _decide(self, synthesis: FloatArray) -> FloatArray:
         return synthesis[:, 0]

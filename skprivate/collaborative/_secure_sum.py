@@ -34,10 +34,10 @@ class SecureSumAggregator(RegressorMixin, BaseEstimator):
     """Combine the parties' responses to a query into one prediction, from sums that open no response.
 
     The prediction is the mean of the active parties' responses, weighted by party sizes. It is the one that
-    `BSTDAggregator` makes with the same ``active_rule``, to 1e-9 of the size of the values, but no response
-    is ever opened, swapped or not: every party decides on its own response whether it is active, and the
-    platform adds masked numbers (`MaskedSum`). Recommended where responses need not be shown; there is no
-    ``transform``. A party that drops out stops the prediction.
+    `BSTDAggregator` makes with the same ``active_rule``, to 1e-9 of the size of the values (in any unit
+    between 1e-29 and 1e30), but no response is ever opened, swapped or not: every party decides on its own
+    response whether it is active, and the platform adds masked numbers (`MaskedSum`). Recommended where
+    responses need not be shown; there is no ``transform``. A party that drops out stops the prediction.
 
     An estimator runs all parties and the platform in one process, with fresh keys. For parties in
     places of their own use `MaskedSum`.

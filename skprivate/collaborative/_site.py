@@ -68,6 +68,8 @@ class CollaborativeSite:
     def __init__(self, name: str, estimator: Any, n_samples: int, classes: Any = None) -> None:
         check_is_fitted(estimator)
         self.name = str(name)
+        if not self.name:
+            raise ValueError("a site needs a name.")
         self.estimator = estimator
         self.n_samples = check_int(n_samples, "n_samples", least=1)
         self.classes = getattr(estimator, "classes_", None) if classes is None else np.asarray(classes)

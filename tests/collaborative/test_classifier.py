@@ -164,3 +164,12 @@ def test_a_fitted_model_stays_where_a_site_has_one_class_only():
 def test_local_models_need_probabilities(estimator):
     with pytest.raises(TypeError, match=r"estimator must be .* with fit and predict_proba"):
         CollaborativeClassifier(estimator).fit(X_TRAIN, Y_TRAIN)
+
+
+def test_an_operator_observes_every_class():
+    platform = CollaborativeClassifier(random_state=0).fit(X_TRAIN, Y_TRAIN, sites=SITES)
+    answers, seen = platform.site_responses(X_TEST), platform.observe(X_TEST)
+    assert seen.shape == (len(X_TEST), M, 3)
+    submitted = answers * (platform.site_sizes_ / platform.site_sizes_.mean())[:, None]
+    np.testing.assert_allclose(np.sort(seen, axis=1), np.sort(submitted, axis=1), rtol=1e-14)
+    assert (seen[:, :, 0] != submitted[:, :, 0]).any()

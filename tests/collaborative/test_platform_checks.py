@@ -36,6 +36,8 @@ PLATFORMS = [
         CollaborativeLARRegressor(kernel="knn", active_rule="support"),
         CollaborativeLARRegressor(kernel="epanechnikov", bandwidth=0.5),
         CollaborativeClassifier(LogisticRegression()),
+        CollaborativeRegressor(on_site_error="drop"),
+        CollaborativeClassifier(on_site_error="drop"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
