@@ -3,6 +3,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -30,6 +31,9 @@ _UNCHECKED = (BSTDAggregator, SecureSumAggregator)
 #: Frames between warnings.warn and the user's call of predict.
 USER_FRAME = 4
 
+#: Seeds of local models and aggregator lie below this; scikit-learn takes any of them.
+SEEDS = np.iinfo(np.int32).max
+
 
 class Answers(NamedTuple):
     """What the sites answered: values of shape (n_queries, n_sites, n_outputs), and which sites these are."""
@@ -47,9 +51,9 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
     releases_state = False
 
     _parameter_constraints: dict[str, Any] = {
-        "n_jobs": [int, None],
+        "n_jobs": [Integral, None],
         "on_site_error": [StrOptions({"raise", "drop"})],
-        "random_state": ["random_state"],
+        "random_state": ["random_state", np.random.Generator],
     }
     n_jobs: int | None
     on_site_error: str
@@ -164,8 +168,10 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
         """Return n seeds from `random_state`; None where there is none."""
         if self.random_state is None:
             return [None] * n
-        draws = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n)
-        return [int(draw) for draw in draws]
+        source = self.random_state
+        if isinstance(source, np.random.Generator):
+            return source.integers(SEEDS, size=n).tolist()
+        return check_random_state(source).randint(SEEDS, size=n).tolist()
 
     def _fit_aggregator(self, sizes: NDArray[np.int64], seed: int | None) -> Any:
         """Return the aggregator for parties of these sizes; it learns nothing from answers."""

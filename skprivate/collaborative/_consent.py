@@ -124,25 +124,27 @@ class ConsentBox(Roster):
         self._check_member(name, key)
         content = _as_column(values).astype("<f8").tobytes()
         pieces = [os.urandom(KEY_BYTES) for _ in self._order]
+        column = seal(
+            self._column_key(pieces, query_id, name), content, self._context(b"column", query_id, name)
+        )
+        # A piece opens beside this very column only: a member that is shown another one sees it.
+        digest = hashlib.sha256(column).digest()
         parts = [
             seal(
                 self._link(key, self._members[peer], b"piece", query_id),
                 piece,
-                self._context(b"piece", query_id, name, peer),
+                self._context(b"piece", query_id, name, peer, about=digest),
             )
             for peer, piece in zip(self._order, pieces, strict=True)
         ]
-        column = seal(
-            self._column_key(pieces, query_id, name), content, self._context(b"column", query_id, name)
-        )
         return b"".join([*parts, column])
 
     def consent(self, name: str, key: SiteKey, query_id: bytes, sealed: Mapping[str, bytes]) -> bytes:
         """Consent, as one member, to the opening of these sealed columns under this query id.
 
         The same columns may be consented to again, for a message that was lost; others under the same id not.
-        A member can read its own pieces only: values, or others' pieces, that were damaged on the way show in
-        `open`, and the query needs a new id then.
+        Sealed values that were altered on the way are seen here. Of the key pieces a member can read its own
+        only: others' that were damaged show in `open`, and the query needs a new id then.
 
         Parameters
         ----------
@@ -163,17 +165,17 @@ class ConsentBox(Roster):
         ------
         ConsentError
             A column is missing, of another query or roster, of another length than the rest, or altered in
-            this member's piece; or other columns were consented to under this query id before.
+            its values or this member's piece; or other columns were consented to under this query id before.
         """
         check_query_id(query_id)
         self._check_member(name, key)
         columns, sealed_digest = self._check_sealed(sealed)
-        place = self._order.index(name) * _PIECE_BYTES
+        place, head = self._order.index(name) * _PIECE_BYTES, len(self._order) * _PIECE_BYTES
         pieces = [
             unseal(
                 self._link(key, self._members[sender], b"piece", query_id),
                 column[place : place + _PIECE_BYTES],
-                self._context(b"piece", query_id, sender, name),
+                self._context(b"piece", query_id, sender, name, about=hashlib.sha256(column[head:]).digest()),
             )
             for sender, column in zip(self._order, columns, strict=True)
         ]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, is_classifier
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from ..base import without_private_text
 from ._parts import PlatformOfParts
@@ -71,6 +71,7 @@ class RegressionPlatform(RegressorMixin, BasePlatform):
         TypeError
             The aggregator opens no answer.
         """
+        check_is_fitted(self)
         if not hasattr(self.aggregator_, "transform"):
             raise TypeError(
                 f"{type(self.aggregator_).__name__} opens no answer: there is nothing to observe."
@@ -107,7 +108,7 @@ class CollaborativeRegressor(RegressionPlatform, PlatformOfParts):
         What happens when a site's model fails: a `SiteError` that names the site, or a `SiteWarning` and a
         synthesis of the others, weighted as if the site did not exist. "drop" has a price: the predictions
         for one query with a site and without it give that site's answer.
-    random_state : int, RandomState or None, default=None
+    random_state : None, int, RandomState or Generator, default=None
         Seed of local models and aggregator where they have none. With a seed the swap of answers can be
         undone by who knows it: for simulations.
 

@@ -147,7 +147,7 @@ def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArr
         return found
     places = {label: place for place, label in enumerate(classes.tolist())}
     if not places.keys() >= set(own):
-        raise ValueError("the model knows a class that is none of the collaboration's")
+        raise ValueError("the model knows a class that is not among those of the collaboration")
     values = np.zeros((len(found), len(classes)))
     values[:, [places[label] for label in own]] = found
     return values

@@ -11,6 +11,7 @@ import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -469,3 +470,17 @@ def test_parts_that_cannot_do_their_work_are_refused_by_fit(parts, message, part
     X, y, _ = parties
     with pytest.raises(TypeError, match=message):
         CollaborativeRegressor(**parts).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", [np.random.default_rng(0), np.random.RandomState(0), np.int64(0)])
+def test_every_kind_of_seed_and_of_whole_number(seed, parties, queries):
+    X, y, sites = parties
+    platform = CollaborativeRegressor(RandomForestRegressor(3), random_state=seed, n_jobs=np.int64(1))
+    seeds = {model.random_state for model in platform.fit(X, y, sites=sites).estimators_.values()}
+    assert len(seeds) == M
+    assert platform.aggregator_.random_state not in {None, *seeds}
+
+
+def test_nothing_is_observed_before_fit(queries):
+    with pytest.raises(NotFittedError):
+        CollaborativeRegressor().observe(queries[0])
