@@ -22,8 +22,8 @@ SIZES = (100_000, 1_000_000)
 # Rows in the mean ball of the Epanechnikov kernel, beside the bandwidth n^(-1/7).
 NEIGHBORHOODS = (100, 1000)
 N_NEIGHBORS = 10
-# The first is about what cross-validation chooses here; at the second hardly a row is passed over.
-BANDWIDTHS = (0.1, 0.3)
+# The first is about what cross-validation chooses here; at the others hardly a row is passed over.
+BANDWIDTHS = (0.1, 0.2, 0.3)
 PAIRS = 3
 GOAL_NEIGHBORS, GOAL_GAUSSIAN = 1.5, 2.5
 # Rows of a chunk in NumPy, by trial: fewer or more are slower.

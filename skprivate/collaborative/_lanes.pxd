@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Loops over many rows at a time, compiled for several widths of vectors.
 
-The n rows of a block stand column by column, value j of row i at `columns[j * n + i]`; n is a multiple of
-sixteen, and a row that fills up is at infinity, its y 0. Sums keep eight lanes each, the numerator's before
+The n rows of a block stand column by column, value j of row i at `columns[j * n + i]`; n is a multiple of 32,
+and a row that fills up is at infinity, its y 0. Sums keep eight lanes each, the numerator's before
 the denominator's, so that the order of summation does not depend on the width.
 
 Where rows are compared, by `squares`, or have a weight or none, by `add_parabolas`, results are bit-equal on
@@ -126,21 +126,21 @@ cdef extern from *:
     }
     #endif
 
-    /* Sixteen rows for each load of a query's value; ADD adds the square of a gap to a sum. */
+    /* Four vectors for each load of a query's value; ADD adds the square of a gap to a sum. */
     #define SKP_SQUARES(W, TARGET, name, ADD) \
     TARGET static void name##W( \
         const double* columns, Py_ssize_t n, Py_ssize_t d, const double* query, double* out \
     ) { \
-        for (Py_ssize_t i = 0; i < n; i += 16) { \
-            skp_lanes##W sums[16 / W]; \
-            for (int k = 0; k < 16 / W; k++) sums[k] = SKP_ALL(W, 0.0); \
+        for (Py_ssize_t i = 0; i < n; i += 4 * W) { \
+            skp_lanes##W sums[4]; \
+            for (int k = 0; k < 4; k++) sums[k] = SKP_ALL(W, 0.0); \
             for (Py_ssize_t j = 0; j < d; j++) { \
-                for (int k = 0; k < 16 / W; k++) { \
+                for (int k = 0; k < 4; k++) { \
                     skp_lanes##W gap = SKP_READ(W, columns + j * n + i + k * W) - query[j]; \
                     sums[k] = ADD(W, gap, sums[k]); \
                 } \
             } \
-            for (int k = 0; k < 16 / W; k++) SKP_WRITE(W, out + i + k * W) = sums[k]; \
+            for (int k = 0; k < 4; k++) SKP_WRITE(W, out + i + k * W) = sums[k]; \
         } \
     }
     #define SKP_ADD_EXACT(W, gap, sum) (gap) * (gap) + (sum)

@@ -20,11 +20,9 @@ from ._tree_kernels import ball_averages, build_tree, nearest_averages
 FloatArray = NDArray[np.float64]
 Averages = tuple[FloatArray, NDArray[np.bool_]]
 
-# Rows of a leaf: two rounds of a column's loop; where most rows count, what the first cache holds.
+# Rows of a leaf: what the loops take at a time; where most rows count, what the first cache holds.
 LEAF = 32
 BLOCK = 256
-# What the loops take at a time.
-ROUND = 16
 # Numbers in a line of the cache.
 LINE = 8
 # Bandwidths are cut to these, so that their squares and inverses are normal numbers; features are in [0, 1].
@@ -84,7 +82,7 @@ class _TreeModel:
 
     def __init__(self, X: FloatArray, y: FloatArray, leaf_size: int) -> None:
         n, d = X.shape
-        size = min(leaf_size, -(-n // ROUND) * ROUND)
+        size = min(leaf_size, -(-n // LEAF) * LEAF)
         leaves = -(-n // size)
         rows, order = X.copy(), np.arange(n)
         self.feature, self.gap = np.zeros(leaves, dtype=np.int32), np.zeros((leaves, 2))

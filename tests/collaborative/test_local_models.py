@@ -2,6 +2,7 @@
 """The kernels against a few lines of NumPy, on random rows and on rows made to break them."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -103,6 +104,17 @@ def test_any_rows_on_a_coarse_lattice(data):
     assert_equals_reference(kernel, X, y, queries, [size])
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
+@pytest.mark.parametrize("gap", [0.0, 1e-160, 1e-90, 1e-9])
+def test_rows_at_and_very_near_a_query(kernel, gap):
+    X, y = np.array([[0.0, 0.0], [gap, 0.0], [0.0, 0.5]]), np.array([1.0, 2.0, 4.0])
+    for size in (1e-8, 0.1, 1.0):
+        power = 2 if kernel == "gaussian" else 1
+        weights = np.exp([-((r / size) ** power) for r in (0.0, gap, 0.5)])
+        value = averages(kernel, X, y, X[:1], [size])[0][0, 0]
+        np.testing.assert_allclose(value, weights @ y / weights.sum(), rtol=1e-14)
+
+
 @pytest.mark.parametrize(("kernel", "power"), [("gaussian", 2), ("laplace", 1)])
 def test_powers_have_a_relative_error_below_1e_14(kernel, power):
     # Two rows: the one at the query weighs 1, so that the mean of (0, 1) is w / (1 + w).
@@ -160,6 +172,18 @@ def test_a_batch_and_its_rows_agree_bit_for_bit(kernel, n):
         one, supported = model.averages(queries[i : i + 1], unit(4))
         assert one[0, 0] == values[i, 0]
         assert supported[0, 0] == support[i, 0]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_elsewhere_in_memory_give_the_same_bits(kernel):
+    # Out of a pickle, rows need not start with a line of the cache.
+    rng = np.random.default_rng(2)
+    X, y, queries = rng.uniform(size=(700, 3)), rng.normal(size=700), rng.uniform(size=(30, 3))
+    model = MODELS[kernel](X, y, [3] if kernel == "knn" else [0.1])
+    other = pickle.loads(pickle.dumps(model))
+    if kernel != "partition":
+        other.columns = np.append(0.0, model.columns)[1:].reshape(model.columns.shape)
+    np.testing.assert_array_equal(other.averages(queries, unit(3))[0], model.averages(queries, unit(3))[0])
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
