@@ -51,7 +51,8 @@ def test_hospitals_that_predict_together(output):
     # .0416 (.0018). The demonstration's seeds are fixed; another stream fails with a probability below 1e-6.
     assert (alone > 0.038).all()
     assert (np.abs(together - 0.0277) < 0.007).all()
-    assert coarsened[0] > together[0] + 0.007
+    # One attribute is coarsened; five would give more than .07.
+    assert together[0] + 0.007 < coarsened[0] < 0.05
     assert abs(coarsened[-1] - together[-1]) < 1e-3
     # Of 2,000 values that are uniform a share of min(1, .004 * 2 ** depth / 1) is expected.
     expected = np.minimum(100, 0.4 * 2.0 ** rows[:, 0])

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, is_classifier
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ..base import without_private_text
@@ -17,6 +17,11 @@ FloatArray = NDArray[np.float64]
 
 class RegressionPlatform(RegressorMixin, BasePlatform):
     """One number per query: target, prediction, and what an operator observes."""
+
+    def _check_parts(self) -> None:
+        super()._check_parts()
+        if any(is_classifier(template) for template in self._templates()):
+            raise TypeError("estimator must be a regressor: a classifier's answers are no numbers.")
 
     def _check_target(self, y: Any) -> FloatArray:
         if y is None:

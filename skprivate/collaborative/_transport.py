@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import without_private_text
@@ -72,6 +73,8 @@ class BasePlatform(BaseCollaborative):
                 "all sites must have the same number of features and the same classes; where one knows some "
                 "classes only, pass all of them as classes= to every CollaborativeSite."
             )
+        if (cards[0].classes is not None) != is_classifier(self):
+            raise ValueError("sites must announce classes to a classifier, and none to a regressor.")
         self.sites_ = names
         self.site_sizes_ = np.array([card.n_samples for card in cards], dtype=np.int64)
         self.n_features_in_ = cards[0].n_features

@@ -43,3 +43,19 @@ def test_cannot_be_changed():
 def test_a_bound_is_a_percentage(value):
     with pytest.raises(ValueError, match="percentage"):
         DisclosureRisk(protection="", attack="", metric="", bound={"a": value}, assumption="")
+
+
+def test_every_field_has_its_line():
+    assert str(RISK).splitlines()[:4] == [
+        "swap (not differential privacy)",
+        "- attack: linkage",
+        "- kept responses at most: a 30 %, b 5.25 %",
+        "- assumed: none",
+    ]
+
+
+def test_bounds_of_nothing_and_everything_and_none():
+    risk = DisclosureRisk(protection="", attack="", metric="m", bound={"a": 0.0, "b": 100.0}, assumption="")
+    assert "m at most: a 0 %, b 100 %" in str(risk)
+    unknown = DisclosureRisk(protection="", attack="", metric="m", bound={}, assumption="")
+    assert "- m: no bound is known\n" in str(unknown)

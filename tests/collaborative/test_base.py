@@ -20,6 +20,7 @@ from skprivate import (
     SecureSumAggregator,
     TQMATransformer,
 )
+from skprivate.collaborative import CollaborativeSite
 from skprivate.collaborative._base import _rows_of_sites
 from skprivate.datasets import make_parties
 from skprivate.exceptions import DisclosureWarning
@@ -127,6 +128,16 @@ class TestPartsOfAnyKind:
         platform = CollaborativeRegressor(models).fit(frame, Y, sites=SITES)
         local = [platform.estimators_[j].predict(asked) for j in platform.sites_]
         np.testing.assert_array_equal(platform.site_responses(asked), np.column_stack(local))
+
+    def test_a_regressor_takes_no_classifiers_and_a_classifier_no_regressors(self):
+        labels = Y > 0.3
+        with pytest.raises(TypeError, match="estimator must be a regressor"):
+            CollaborativeRegressor(LogisticRegression()).fit(X, labels, sites=SITES)
+        number = CollaborativeSite("a", LinearRegression().fit(X, Y), 10).announce()
+        label = CollaborativeSite("a", LogisticRegression().fit(X, labels), 10).announce()
+        for kind, announced in ((CollaborativeRegressor, label), (CollaborativeClassifier, number)):
+            with pytest.raises(ValueError, match="classes"):
+                kind.from_sites([announced])
 
     def test_parts_are_cloned(self):
         perturber, aggregator = TQMATransformer(4, (0, 1)), BSTDAggregator()

@@ -78,6 +78,10 @@ def test_sites_that_do_not_fit_each_other():
             CollaborativeRegressor.from_sites(sites)
     with pytest.raises(ValueError, match="same number of features"):
         CollaborativeRegressor.from_sites([first, narrow])
+    labelled = LogisticRegression().fit(X, Y > 0.3)
+    other = [CollaborativeSite("c", labelled, 10), CollaborativeSite("d", labelled, 10, [False, True, 2])]
+    with pytest.raises(ValueError, match="the same classes"):
+        CollaborativeClassifier.from_sites(other)
     with pytest.raises(TypeError, match="not int"):
         CollaborativeRegressor.from_sites([3])
     with pytest.raises(ValueError, match="declared bounds"):
@@ -262,7 +266,7 @@ def test_classes_in_any_order():
     found = CollaborativeSite("s", model, len(X), classes=["c", "x", "a", "b"]).respond(ASKED)
     np.testing.assert_array_equal(found[:, [2, 3, 0]], model.predict_proba(ASKED))
     assert not found[:, 1].any()
-    with pytest.raises(ValueError, match="not among those of the collaboration"):
+    with pytest.raises(ValueError, match="none of the collaboration's"):
         CollaborativeSite("s", model, len(X), classes=["a", "b"]).respond(ASKED)
 
 
