@@ -270,7 +270,7 @@ def test_1000_damaged_columns_find_no_consent_of_all(platform, corruptions):
 
 
 def test_every_member_sees_values_that_were_altered(platform):
-    # The opener shows members different columns, to open one of them: each member's piece knows the right one.
+    # The opener shows members different columns, to open one of them: a member's piece knows the right one.
     sealed = {**platform.sealed, "south": bytearray(platform.sealed["south"])}
     sealed["south"][-1] ^= 1
     sealed["south"] = bytes(sealed["south"])
