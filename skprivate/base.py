@@ -345,6 +345,8 @@ _STATELESS = (Binarizer, Normalizer, FeatureHasher, HashingVectorizer)
 
 def _reads_rows(estimator: Any) -> str | None:
     """Why an estimator that paid nothing may have read private rows; None if it is known not to."""
+    if not getattr(estimator, "releases_state", True):
+        return "holds rows of a site, and is never to be published"
     risk = getattr(estimator, "disclosure_risk_", None)
     if isinstance(risk, DisclosureRisk):
         # One part of a platform: it says itself what it read.

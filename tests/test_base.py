@@ -20,6 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer,
 
 from skprivate import (
     BoundsScaler,
+    CollaborativeLARRegressor,
     LocallyPrivateTreeClassifier,
     PrivacyLedger,
     PrivacySpent,
@@ -354,6 +355,12 @@ class TestPrivacyReport:
             pipeline.set_params(tqmatransformer__bounds=None).fit(X, Y)
         (step,) = privacy_report(pipeline).unpaid
         assert "bounds of X were read from the rows" in step.reason
+
+    def test_what_holds_rows_of_sites_is_not_to_be_published(self):
+        platform = CollaborativeLARRegressor(bounds=(0, 1))
+        report = privacy_report(platform.fit(X, Y, sites=np.arange(len(X)) % 12))
+        assert not report.private
+        assert "never to be published" in report.steps[0].reason
 
     def test_unfitted(self):
         with pytest.raises(NotFittedError):

@@ -24,6 +24,8 @@ def loaded_by(statement):
         "import skprivate.collaborative",
         "import skprivate.metrics",
         "import skprivate.audit",
+        "import skprivate.datasets",
+        "import skprivate.preprocessing",
     ],
 )
 def test_client_side_needs_numpy_only(statement):
@@ -31,7 +33,7 @@ def test_client_side_needs_numpy_only(statement):
 
 
 def test_no_optional_package_is_imported():
-    statement = "from skprivate import *; from skprivate.audit import *; import skprivate.datasets"
+    statement = "from skprivate import *; from skprivate.audit import *; from skprivate.datasets import *"
     optional = {"matplotlib", "rich", "pooch", "cryptography", "dp_accounting", "dask"}
     # scikit-learn's own optional imports are not ours to judge.
     theirs = loaded_by("import sklearn.compose, sklearn.datasets, sklearn.model_selection, sklearn.pipeline")
@@ -39,7 +41,11 @@ def test_no_optional_package_is_imported():
 
 
 @pytest.mark.parametrize(
-    "room", ["skprivate", "skprivate.audit", "skprivate.collaborative", "skprivate.metrics"]
+    "room",
+    [
+        "skprivate",
+        *(f"skprivate.{name}" for name in ("audit", "collaborative", "datasets", "metrics", "preprocessing")),
+    ],
 )
 def test_public_names_resolve_and_are_listed(room):
     module = importlib.import_module(room)

@@ -1,13 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Data sets and generators for examples, tests and benchmarks."""
 
-from ._census import fetch_census
-from ._diabetes import fetch_diabetes_outcome
-from ._location_scale import make_location_scale
-from ._parties import make_parties
-from ._posterior_drift import make_posterior_drift
-from ._turbofan import fetch_turbofan
-from ._warfarin import fetch_warfarin
+from typing import TYPE_CHECKING
+
+from ..utils import lazy_exports
+
+if TYPE_CHECKING:
+    from ._census import fetch_census as fetch_census
+    from ._diabetes import fetch_diabetes_outcome as fetch_diabetes_outcome
+    from ._location_scale import make_location_scale as make_location_scale
+    from ._parties import make_parties as make_parties
+    from ._posterior_drift import make_posterior_drift as make_posterior_drift
+    from ._turbofan import fetch_turbofan as fetch_turbofan
+    from ._warfarin import fetch_warfarin as fetch_warfarin
+
+_HOMES = {
+    "fetch_census": "._census",
+    "fetch_diabetes_outcome": "._diabetes",
+    "fetch_turbofan": "._turbofan",
+    "fetch_warfarin": "._warfarin",
+    "make_location_scale": "._location_scale",
+    "make_parties": "._parties",
+    "make_posterior_drift": "._posterior_drift",
+}
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
 __all__ = [
     "fetch_census",

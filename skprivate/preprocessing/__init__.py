@@ -1,8 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Preprocessing that reads nothing from private rows, or pays for what it reads."""
+"""Preprocessing that reads nothing from private rows, pays for what it reads, or coarsens queries."""
 
-from ._bounds import BoundsScaler
-from ._estimate_bounds import estimate_bounds
-from ._tqma import TQMATransformer
+from typing import TYPE_CHECKING
 
-__all__ = ["BoundsScaler", "TQMATransformer", "estimate_bounds"]
+from ..utils import lazy_exports
+
+if TYPE_CHECKING:
+    from ._bounds import BoundsScaler as BoundsScaler
+    from ._estimate_bounds import estimate_bounds as estimate_bounds
+    from ._tqma import TQMATransformer as TQMATransformer
+
+_HOMES = {
+    "BoundsScaler": "._bounds",
+    "TQMATransformer": "._tqma",
+    "estimate_bounds": "._estimate_bounds",
+}
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+
+__all__ = [
+    "BoundsScaler",
+    "TQMATransformer",
+    "estimate_bounds",
+]
