@@ -29,9 +29,9 @@ class BasePlatform(BaseCollaborative):
 
         Parameters
         ----------
-        sites : list of CollaborativeSite or bytes
-            Sites in this process, or announcements of sites elsewhere (``site.announce()``), which only
-            `ask` and `combine` reach.
+        sites : list of CollaborativeSite, tuple or bytes
+            Sites in this process, also as ``(name, fitted model, number of rows)``; or announcements of sites
+            elsewhere (``site.announce()``), which only `ask` and `combine` reach.
         **parameters
             Of the estimator. A query perturber that names columns, or learns from rows, must be fitted.
 
@@ -54,6 +54,7 @@ class BasePlatform(BaseCollaborative):
             Sites elsewhere with a `SecureSumAggregator`: their messages are not masked.
         """
         platform = cls(**parameters)
+        sites = [CollaborativeSite(*site) if isinstance(site, tuple) else site for site in sites]
         platform._join([_card(site) for site in sites])
         platform.estimators_ = {
             site.name: site.estimator for site in sites if isinstance(site, CollaborativeSite)

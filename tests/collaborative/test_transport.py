@@ -321,3 +321,12 @@ def test_whole_numbers_and_truth_values_travel_as_numbers():
         sent = Query.from_bytes(platform.ask(table)).X
         assert sent.dtype == np.float64
         np.testing.assert_array_equal(sent, [[0.0, 1.0, 1.0]])
+
+
+def test_sites_as_tuples():
+    model = LinearRegression().fit(X, Y)
+    sites = [(f"s{j}", model, 10 + j) for j in range(M)]
+    platform = CollaborativeRegressor.from_sites(iter(sites))
+    assert platform.sites_ == [f"s{j}" for j in range(M)]
+    np.testing.assert_array_equal(platform.site_sizes_, np.arange(10, 10 + M))
+    np.testing.assert_allclose(platform.predict(ASKED), model.predict(ASKED))
