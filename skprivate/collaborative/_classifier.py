@@ -22,6 +22,8 @@ FloatArray = NDArray[np.float64]
 class LocalAverageClassifier(ClassifierMixin, BaseEstimator):
     """Class probabilities as local averages of the classes' indicators; the default local model."""
 
+    releases_state = False
+
     def __init__(self, refine_to: int | None = None) -> None:
         self.refine_to = refine_to
 
