@@ -2,6 +2,7 @@
 """The platform: local models that stay at their sites, perturbed queries, answers synthesised in a box."""
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import Any, NamedTuple, Self
@@ -42,7 +43,7 @@ class Answers(NamedTuple):
     answered: NDArray[np.intp]
 
 
-class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
+class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator, ABC):
     """Splitting rows by site, fitting the local models, asking them, and synthesising their answers.
 
     Subclasses say what is predicted and what the parts are.
@@ -61,25 +62,28 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator):
 
     # What a subclass provides.
 
+    @abstractmethod
     def _template(self, site: Any) -> Any:
         """Return the unfitted model of one site; it will be cloned."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _templates(self) -> Iterable[Any]:
         """Return one template of every kind that is used."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def _make_perturber(self) -> Any:
+        """Return the unfitted perturber of queries, or None."""
+
+    @abstractmethod
+    def _make_aggregator(self) -> Any:
+        """Return the unfitted aggregator; it will be cloned."""
+
+    @abstractmethod
+    def _check_target(self, y: Any) -> NDArray[Any]:
+        """Return y as the local models take it."""
 
     def _check_parts(self) -> None:
-        """Refuse parts that cannot do what they are for."""
-
-    def _make_perturber(self) -> Any:
-        raise NotImplementedError
-
-    def _make_aggregator(self) -> Any:
-        raise NotImplementedError
-
-    def _check_target(self, y: Any) -> NDArray[Any]:
-        raise NotImplementedError
+        """Refuse parts that cannot do what they are for; nothing to refuse where they are made here."""
 
     def _trainable(self, template: Any, y: NDArray[Any]) -> Any:
         """Return the model for a site with these targets."""

@@ -2,7 +2,7 @@
 """Queries, answers and announcements as bytes that any transport can carry; checked when they come back."""
 
 import hashlib
-import secrets
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 
 _VERSION = 1
 _LENGTH_BYTES = 4
-_ID_BYTES = 16
+QUERY_ID_BYTES = 16
 _QUERY, _ANSWER, _CARD = "skprivate-query", "skprivate-answer", "skprivate-site"
 #: Cells of a table that is not numeric; anything else has no form in JSON.
 _CELLS = (str, bool, int, float, type(None))
@@ -28,7 +28,7 @@ _NAN = ["nan"]
 
 def new_query_id() -> bytes:
     """Return 16 fresh random bytes: the name of one query, never used twice."""
-    return secrets.token_bytes(_ID_BYTES)
+    return os.urandom(QUERY_ID_BYTES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +59,9 @@ class Query:
         except (TypeError, ValueError):
             raise ConsentError("The message is damaged: its rows do not fit its header.") from None
 
-    def rows(self) -> Any:
-        """Return the rows as a site's model wants them: a data frame where the columns have names."""
-        if self.names is None:
+    def rows(self, *, named: bool) -> Any:
+        """Return the rows as a model wants them: a data frame if it knows names, or if there is text."""
+        if self.names is None or not (named or self.X.dtype == object):
             return self.X
         import pandas as pd
 
@@ -147,7 +147,7 @@ def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[st
 
 def _query_id(head: dict[str, Any]) -> bytes:
     query_id = bytes.fromhex(head["id"])
-    if len(query_id) != _ID_BYTES:
+    if len(query_id) != QUERY_ID_BYTES:
         raise ValueError("an id has 16 bytes")
     return query_id
 

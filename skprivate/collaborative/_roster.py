@@ -2,15 +2,13 @@
 """Who takes part in a protocol: the names and public keys that every message is bound to."""
 
 import hashlib
-import os
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self
 
 from ..exceptions import ConsentError
 from ._keys import SiteKey
+from ._messages import QUERY_ID_BYTES, new_query_id
 from ._primitives import KEY_BYTES, expand, framed
-
-QUERY_ID_BYTES = 16
 
 
 class Roster:
@@ -75,7 +73,7 @@ class Roster:
         -------
         query_id : bytes of length 16
         """
-        return os.urandom(QUERY_ID_BYTES)
+        return new_query_id()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(members={self.members}, fingerprint={self.fingerprint[:8]}...)"

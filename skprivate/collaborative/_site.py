@@ -121,7 +121,8 @@ class CollaborativeSite:
             The message is not a query, or damaged.
         """
         asked = Query.from_bytes(query)
-        return Answer(asked.query_id, self.name, self.n_samples, self.respond(asked.rows())).to_bytes()
+        rows = asked.rows(named=hasattr(self.estimator, "feature_names_in_"))
+        return Answer(asked.query_id, self.name, self.n_samples, self.respond(rows)).to_bytes()
 
 
 def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked: bool = False) -> FloatArray:

@@ -2,6 +2,7 @@
 """The platform as messages: a query leaves as bytes, answers come back as bytes, by any transport."""
 
 import warnings
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -204,8 +205,9 @@ class BasePlatform(BaseCollaborative):
         if any(answer.values.shape[1] != outputs or np.isinf(answer.values).any() for answer in answers):
             raise ConsentError("an answer does not hold one finite value per query and output.")
 
+    @abstractmethod
     def _decide(self, synthesis: NDArray[np.float64]) -> NDArray[Any]:
-        raise NotImplementedError
+        """Return the prediction that a synthesis of shape (n_queries, n_outputs) stands for."""
 
 
 def _card(site: Any) -> SiteCard:

@@ -54,7 +54,7 @@ def test_a_table_keeps_its_cells():
 
 
 def test_columns_of_numbers_reach_the_model_as_numbers():
-    rows = Query(ID, np.array([["x", 1.5], ["y", 2.5]], dtype=object), ("ward", "dose")).rows()
+    rows = Query(ID, np.array([["x", 1.5], ["y", 2.5]], dtype=object), ("ward", "dose")).rows(named=False)
     assert rows["dose"].dtype == np.float64
     assert list(rows.columns) == ["ward", "dose"]
 
@@ -109,3 +109,9 @@ def test_anything_else_is_refused(read, message):
 @pytest.mark.parametrize("message", [QUERY, TABLE])
 def test_the_forger_of_these_tests_writes_what_is_read(message):
     assert forged(message) == message
+
+
+def test_names_make_a_frame_only_for_a_model_that_knows_them():
+    query = Query(ID, np.array([[1.0, 2.0]]), ("dose", "age"))
+    assert type(query.rows(named=False)) is np.ndarray
+    assert query.rows(named=True).columns.tolist() == ["dose", "age"]

@@ -330,3 +330,14 @@ def test_sites_as_tuples():
     assert platform.sites_ == [f"s{j}" for j in range(M)]
     np.testing.assert_array_equal(platform.site_sizes_, np.arange(10, 10 + M))
     np.testing.assert_allclose(platform.predict(ASKED), model.predict(ASKED))
+
+
+def test_a_frame_s_query_reaches_models_that_were_fitted_on_arrays():
+    sites = [(f"s{j}", LinearRegression().fit(X, Y), 100) for j in range(M)]
+    frame = pd.DataFrame(ASKED, columns=["a", "b", "c"])
+    perturber = TQMATransformer(bounds=(0, 1)).fit(frame)
+    platform = CollaborativeRegressor.from_sites(sites, query_perturber=perturber)
+    query = platform.ask(frame)
+    answers = [CollaborativeSite(*site).answer(query) for site in sites]
+    expected = sites[0][1].predict(perturber.transform(frame).to_numpy())
+    np.testing.assert_allclose(platform.combine(*answers, query=query), expected)
