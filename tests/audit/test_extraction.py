@@ -44,7 +44,7 @@ def lines():
 
 
 @pytest.fixture(scope="module")
-def test_rows():
+def held_out():
     X = np.random.default_rng(1).uniform(size=(50, 2))
     return X, WEIGHTS @ SLOPES * (1 + X[:, 0])
 
@@ -62,16 +62,16 @@ def linear_attack(**parameters):
 
 
 @pytest.mark.parametrize("victim", ["a", "b", "c"])
-def test_open_answers_give_an_exact_copy(lines, test_rows, victim):
-    result = linear_attack(victim=victim).run(lines, *test_rows, bounds=CUBE)
+def test_open_answers_give_an_exact_copy(lines, held_out, victim):
+    result = linear_attack(victim=victim).run(lines, *held_out, bounds=CUBE)
     assert (result.victim, result.n_queries) == (victim, SIZES[SITES.index(victim)])
     assert result.unprotected.surrogate_rmse < 1e-9
     assert result.unprotected.mse_replaced == pytest.approx(result.mse)
     assert result.unprotected.record_linkage == 100
 
 
-def test_the_copy_replaces_the_victim_alone(lines, test_rows):
-    X, y = test_rows
+def test_the_copy_replaces_the_victim_alone(lines, held_out):
+    X, y = held_out
     result = linear_attack(victim="a").run(lines, X, y, bounds=CUBE)
     # A copy of the platform answers for the victim as the platform does.
     assert result.mse == pytest.approx(0, abs=1e-20)
@@ -81,8 +81,8 @@ def test_the_copy_replaces_the_victim_alone(lines, test_rows):
     assert result.predictions.record_linkage is None
 
 
-def test_the_column_is_read_in_units_of_the_answers(lines, test_rows):
-    X, y = test_rows
+def test_the_column_is_read_in_units_of_the_answers(lines, held_out):
+    X, y = held_out
     attack = linear_attack(victim="b")
     queries = np.random.default_rng(2).uniform(size=(60, 2))
     result = attack.run(lines, X, y, queries=queries)
@@ -93,17 +93,17 @@ def test_the_column_is_read_in_units_of_the_answers(lines, test_rows):
 
 
 @pytest.mark.parametrize("victim", SITES)
-def test_who_knows_the_rank_undoes_the_swap(lines, test_rows, victim):
+def test_who_knows_the_rank_undoes_the_swap(lines, held_out, victim):
     # Each site's share has the same rank in every query.
-    result = linear_attack(victim=victim).run(lines, *test_rows, bounds=CUBE)
+    result = linear_attack(victim=victim).run(lines, *held_out, bounds=CUBE)
     assert result.ranked.surrogate_rmse < 1e-9 < 0.1 < result.observed.surrogate_rmse
     assert result.ranked.record_linkage is None
 
 
-def test_who_knows_the_sizes_reads_it_in_units_of_the_others(lines, test_rows):
-    result = linear_attack(victim="c").run(lines, *test_rows, bounds=CUBE)
+def test_who_knows_the_sizes_reads_it_in_units_of_the_others(lines, held_out):
+    result = linear_attack(victim="c").run(lines, *held_out, bounds=CUBE)
     observed, rescaled = (
-        copied.surrogate.predict(test_rows[0]) for copied in (result.observed, result.rescaled)
+        copied.surrogate.predict(held_out[0]) for copied in (result.observed, result.rescaled)
     )
     assert rescaled == pytest.approx(90 / (240 / 7) * observed)
 
@@ -132,11 +132,11 @@ def test_the_platform_stays_as_it_was(toy):
     assert (platform.predict(X) == before).all()
 
 
-def test_nothing_is_opened_by_a_secure_sum(test_rows):
+def test_nothing_is_opened_by_a_secure_sum(held_out):
     pytest.importorskip("cryptography")
     X, y, sites = rows_of_lines()
     platform = CollaborativeRegressor(LinearRegression(), aggregator=SecureSumAggregator()).fit(X, y, sites)
-    result = linear_attack().run(platform, *test_rows, bounds=CUBE)
+    result = linear_attack().run(platform, *held_out, bounds=CUBE)
     assert result.observed is None
     assert result.rescaled is None
     assert result.ranked is None
@@ -146,25 +146,25 @@ def test_nothing_is_opened_by_a_secure_sum(test_rows):
     assert result.predictions.surrogate_rmse > 0.1
 
 
-def test_the_copy_learns_from_queries_as_they_leave(lines, test_rows):
+def test_the_copy_learns_from_queries_as_they_leave(lines, held_out):
     X, y, sites = rows_of_lines()
     perturber = TQMATransformer(1, bounds={0: CUBE}, quasi_identifiers=[0])
     platform = CollaborativeRegressor(LinearRegression(), perturber, lines.aggregator_).fit(X, y, sites)
     # Sites answer to midpoints .25 and .75, and the operator knows these: the copy is exact again.
-    result = linear_attack(victim="a").run(platform, *test_rows, bounds=CUBE)
+    result = linear_attack(victim="a").run(platform, *held_out, bounds=CUBE)
     assert result.unprotected.surrogate_rmse < 1e-9
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_data_frames(frame, lines, test_rows):
+def test_data_frames(frame, lines, held_out):
     X, y, sites = rows_of_lines()
-    asked = frame({"age": test_rows[0][:, 0], "weight": test_rows[0][:, 1]})
+    asked = frame({"age": held_out[0][:, 0], "weight": held_out[0][:, 1]})
     rows = frame({"age": X[:, 0], "weight": X[:, 1]})
     platform = CollaborativeRegressor(LinearRegression(), aggregator=lines.aggregator_).fit(rows, y, sites)
     bounds = {"weight": CUBE, "age": CUBE}
-    result = linear_attack().run(platform, asked, test_rows[1], bounds=bounds)
+    result = linear_attack().run(platform, asked, held_out[1], bounds=bounds)
     assert result.unprotected.surrogate_rmse < 1e-9
-    assert linear_attack(n_queries=20).run(platform, asked, test_rows[1], queries=rows).n_queries == 20
+    assert linear_attack(n_queries=20).run(platform, asked, held_out[1], queries=rows).n_queries == 20
 
 
 def test_queries_are_drawn_within_the_bounds_of_each_column(lines):
@@ -204,35 +204,35 @@ def test_queries_scale_the_default_copy(toy):
     assert np.isfinite(attack.run(platform, X, y, queries=queries).unprotected.surrogate_rmse)
 
 
-def test_seeds(lines, test_rows):
+def test_seeds(lines, held_out):
     runs = [
         ModelExtractionAttack(surrogate=LinearRegression(), random_state=seed).run(
-            lines, *test_rows, bounds=CUBE
+            lines, *held_out, bounds=CUBE
         )
         for seed in (0, 0, 1)
     ]
     assert runs[0] == runs[1] != runs[2]
 
 
-def test_text(lines, test_rows):
-    shown = str(linear_attack(victim="a").run(lines, *test_rows, bounds=CUBE)).splitlines()
+def test_text(lines, held_out):
+    shown = str(linear_attack(victim="a").run(lines, *held_out, bounds=CUBE)).splitlines()
     assert shown[0] == "model extraction of site 'a' by 30 fake queries"
     assert shown[-1].startswith("victim's answers in the open")
     assert shown[-1].endswith("100 %")
     assert len(shown) == 8
 
 
-def test_a_platform_of_one_site(test_rows):
+def test_a_platform_of_one_site(held_out):
     X, y, _ = rows_of_lines()
     with pytest.warns(DisclosureWarning):
         found = linear_attack().run(
-            CollaborativeRegressor(LinearRegression()).fit(X, y), *test_rows, bounds=CUBE
+            CollaborativeRegressor(LinearRegression()).fit(X, y), *held_out, bounds=CUBE
         )
     assert found.observed == found.rescaled == found.unprotected
     assert found.ranked.surrogate_rmse == found.observed.surrogate_rmse
 
 
-def test_every_site_must_answer(lines, test_rows):
+def test_every_site_must_answer(lines, held_out):
     X, y, sites = rows_of_lines()
     platform = CollaborativeRegressor(
         LinearRegression(), aggregator=lines.aggregator_, on_site_error="drop"
@@ -242,7 +242,7 @@ def test_every_site_must_answer(lines, test_rows):
         pytest.warns(SiteWarning),
         pytest.raises(ValueError, match="whose sites all answer"),
     ):
-        linear_attack(victim="a").run(platform, *test_rows, bounds=CUBE)
+        linear_attack(victim="a").run(platform, *held_out, bounds=CUBE)
 
 
 @pytest.mark.parametrize(
@@ -256,6 +256,6 @@ def test_every_site_must_answer(lines, test_rows):
         ({}, {"bounds": (1, 0)}, ValueError, "lower must be below upper"),
     ],
 )
-def test_refusals(lines, test_rows, parameters, options, error, message):
+def test_refusals(lines, held_out, parameters, options, error, message):
     with pytest.raises(error, match=message):
-        ModelExtractionAttack(**parameters).run(lines, *test_rows, **options)
+        ModelExtractionAttack(**parameters).run(lines, *held_out, **options)
