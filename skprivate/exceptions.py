@@ -11,6 +11,7 @@ __all__ = [
     "LedgerError",
     "PrivacyLeakError",
     "PrivacyLeakWarning",
+    "PrivacyUnboundedError",
     "SiteError",
     "SiteWarning",
     "UtilityWarning",
@@ -46,6 +47,10 @@ class ConsentError(ValueError):
 
 class PrivacyLeakError(ValueError):
     """A fit in strict mode would have had to read private rows, or a client to tell a person's features."""
+
+
+class PrivacyUnboundedError(PrivacyLeakError):
+    """No finite guarantee holds for what would be released: nothing bounds its sensitivity."""
 
 
 class BudgetExceededError(ValueError):

@@ -2,7 +2,8 @@
 """Accounting: what a fit spent, what is claimed for it, and the ledger that adds it up."""
 
 from ._disclosure import DisclosureRisk
+from ._guarantee import PrivacyGuarantee
 from ._ledger import LedgerEntry, PrivacyLedger
 from ._spent import PrivacySpent
 
-__all__ = ["DisclosureRisk", "LedgerEntry", "PrivacyLedger", "PrivacySpent"]
+__all__ = ["DisclosureRisk", "LedgerEntry", "PrivacyGuarantee", "PrivacyLedger", "PrivacySpent"]

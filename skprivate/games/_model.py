@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is public about a run of broadcasts: all that a guarantee about it may depend on."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._sets import ConstraintSet
+
+FloatArray = NDArray[np.float64]
+Algorithm = Literal["wang_nedic", "ye"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BroadcastModel:
+    """Public description of the broadcasts of one run.
+
+    Attributes
+    ----------
+    n_players, n_dims : int
+        N and n.
+    algorithm : {"wang_nedic", "ye"}
+        The update.
+    noise_scales : ndarray of shape (n_rounds,)
+        Scale of the Laplace noise on every coordinate of the broadcasts of round k.
+    steps : ndarray of shape (n_rounds,)
+        Step size of the strategies in round k, between broadcast k and broadcast k + 1.
+    constraint : ConstraintSet
+        What strategies are projected on; "ye" does not project.
+    clip_norm : float or None
+        L1 norm at which every player's pseudo-gradient is clipped.
+    private : frozenset of str
+        What the players keep to themselves: {"r"} the constant part of an affine pseudo-gradient alone;
+        anything else stands for a pseudo-gradient of which nothing is public.
+    P, Q : ndarray of shape (n_dims, n_dims) or (n_players, n_dims, n_dims), or None
+        Public derivatives of the pseudo-gradient ``P x + Q v + r`` by the own strategy (the player's effect
+        on the aggregate included) and by the aggregate; None where they are private or not constant.
+    private_bounds : tuple of two ndarrays of shape (n_players, n_dims), or None
+        Public bounds of the private vectors.
+    allowance : float
+        Added to every round's sensitivity per coordinate, in the units of the strategies: the broadcast's
+        grid, and the rounding of double arithmetic.
+    """
+
+    n_players: int
+    n_dims: int
+    algorithm: Algorithm
+    noise_scales: FloatArray
+    steps: FloatArray
+    constraint: ConstraintSet
+    clip_norm: float | None
+    private: frozenset[str]
+    P: FloatArray | None
+    Q: FloatArray | None
+    private_bounds: tuple[FloatArray, FloatArray] | None
+    allowance: float
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of broadcasts of every player."""
+        return len(self.noise_scales)
+
+    def until(self, n_rounds: int) -> Self:
+        """Return the model of the first rounds alone."""
+        return replace(self, noise_scales=self.noise_scales[:n_rounds], steps=self.steps[:n_rounds])
