@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A game of many players in which each cares for the own strategy and for the mean of all."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..exceptions import UtilityWarning
 from ..utils import check_int
-from ._equilibrium import extragradient
+from ._best_response import searched_gains
+from ._equilibrium import Problem, extragradient, warn_of_no_convergence
 from ._sets import ConstraintSet, Projection, ProjectionSet, check_constraint
 
 FloatArray = NDArray[np.float64]
@@ -212,9 +215,49 @@ class AggregativeGame:
             Wrong shape, or not finite.
         """
         strategies = self._check_strategies(x)
-        gradients = self.pseudo_gradient(strategies, strategies.mean(axis=0))
-        moved = strategies - self.constraint.project(strategies - gradients)
+        moved = strategies - self.constraint.project(strategies - self._field(strategies))
         return float(np.sqrt(np.square(moved).sum(axis=1).max()))
+
+    def regret(self, x: ArrayLike) -> float:
+        """Return what the player with most to gain could gain by another strategy: 0 at a Nash equilibrium.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_players, n_dims), or (n_players,) for one dimension
+            Strategies inside the constraint set.
+
+        Returns
+        -------
+        regret : float
+            Largest over players of ``f_i(x) - min_y f_i(y, the others of x)``, in the units of the costs. The
+            player's weight 1/N in the aggregate is counted, also in a game whose pseudo-gradient leaves
+            it out: a Wardrop equilibrium has a regret of the order 1/N.
+
+        Raises
+        ------
+        ValueError
+            The game has no cost; wrong shape, not finite, or outside the constraint set.
+
+        Notes
+        -----
+        For a user's cost the least cost is searched for by projected descents, with numerical derivatives,
+        from x and from the set's start. It is the least where the cost is convex in the own strategy and
+        smooth, and the result is a LOWER bound of the regret otherwise. The cost may be evaluated a
+        little outside of the set (relative 1e-6); where it is not finite there, that side is left out.
+        """
+        strategies = self._check_strategies(x)
+        if not self.constraint.contains(strategies).all():
+            raise ValueError("regret compares strategies of the constraint set, and these are not all in it.")
+        return max(0.0, float(self._gains(strategies).max()))
+
+    def _gains(self, x: FloatArray) -> FloatArray:
+        if self._cost is None:
+            raise ValueError("regret needs the players' costs: this game was given none (cost=...).")
+        weight = 1.0 / self.n_players
+        others = x.mean(axis=0) - weight * x
+        return searched_gains(
+            lambda y: np.asarray(self._cost(y, others + weight * y), dtype=np.float64), x, self.constraint
+        )
 
     def solve(
         self, *, start: ArrayLike | None = None, tol: float = 1e-10, max_iter: int = 100_000
@@ -258,7 +301,23 @@ class AggregativeGame:
             strategies = self.constraint.start(self.n_players, self.n_dims)
         else:
             strategies = self.constraint.project(self._check_strategies(start))
-        return extragradient(self, strategies, tol=tol, max_iter=max_iter)
+        if self.is_monotone() is False:
+            warnings.warn(
+                "the game is not monotone: strategies found here may be one equilibrium of several, or none.",
+                UtilityWarning,
+                stacklevel=2,
+            )
+        solution, solved = self._find(strategies, tol, max_iter)
+        if not solved:
+            warn_of_no_convergence()
+        return solution
+
+    def _find(self, start: FloatArray, tol: float, max_iter: int) -> tuple[FloatArray, bool]:
+        return extragradient(Problem(self._field, self.constraint, tol), start, max_iter)
+
+    def _field(self, x: FloatArray) -> FloatArray:
+        """Return the pseudo-gradients where all players know the mean."""
+        return self.pseudo_gradient(x, x.mean(axis=0))
 
     def is_monotone(self) -> bool | None:
         """Return whether the game is monotone, as far as that can be told.
@@ -287,14 +346,8 @@ class AggregativeGame:
 
     def _violated(self, first: FloatArray, second: FloatArray) -> bool:
         second = self.constraint.project(second)
-        rise = self.pseudo_gradient(second, second.mean(axis=0))
-        rise = rise - self.pseudo_gradient(first, first.mean(axis=0))
-        step = second - first
+        rise, step = self._field(second) - self._field(first), second - first
         return float((rise * step).sum()) < -_ROUNDING * float(np.linalg.norm(rise) * np.linalg.norm(step))
-
-    def _weights(self) -> FloatArray | None:
-        """Return weights for an inner product in which the game may be monotone; None is one each."""
-        return None
 
     def _check_strategies(self, x: ArrayLike) -> FloatArray:
         strategies = np.asarray(x)

@@ -12,7 +12,6 @@ from ..exceptions import UtilityWarning
 from ._affine import (
     AffineGame,
     FloatArray,
-    LinearMap,
     Pair,
     check_matrices,
     check_private,
@@ -20,6 +19,7 @@ from ._affine import (
     check_vectors,
     transposed,
 )
+from ._linear_map import LinearMap
 from ._sets import check_constraint
 
 
@@ -113,7 +113,7 @@ class VaccinationGame(AffineGame):
     >>> from skprivate.games import VaccinationGame
     >>> game = VaccinationGame(A=[0.2, 0.4, 0.6], B=[1.0, 1.0, 1.0])
     >>> game.solve().ravel()
-    array([1. , 0.7, 0.1])
+    array([1. , 0.8, 0.2])
     >>> round(game.regret(game.solve()), 9)
     0.0
     """
