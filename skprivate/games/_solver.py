@@ -64,7 +64,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         player i.
     max_iter : int, default=1000
         Rounds of one call of `fit` or `partial_fit`. There is no stopping rule that looks at private data.
-    noise_scale : float, tuple, array-like or callable, default=(1.0, 0.1, 1.0)
+    noise_scale : float, tuple, array-like or callable, default=1.0
         M_k, the scale of the Laplace noise (the standard deviation is sqrt(2) times as large): a constant,
         ``(p1, p2, p3)`` for ``p1 + p2 k**p3``, a value per round, or a function of k = 0, 1, ... 0: no noise,
         and no privacy.
@@ -182,7 +182,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         *,
         weights: Any = None,
         max_iter: int = 1000,
-        noise_scale: Any = (1.0, 0.1, 1.0),
+        noise_scale: Any = 1.0,
         step_size: Any = (1.0, 2.0, 0.1),
         consensus_step: Any = (1.0, 2.0, 0.1),
         clip_norm: float | None = None,
