@@ -446,7 +446,8 @@ def _public_parts(game: AggregativeGame) -> tuple[str, ...]:
 def _same_public_part(game: AggregativeGame, model: BroadcastModel) -> bool:
     same_size = (game.n_players, game.n_dims, game.private) == (model.n_players, model.n_dims, model.private)
     return same_size and all(
-        np.array_equal(_public(game, name), getattr(model, name)) for name in ("P", "Q")  # type: ignore[arg-type]
+        np.array_equal(_public(game, name), getattr(model, name))
+        for name in ("P", "Q")  # type: ignore[arg-type]
     )
 
 
