@@ -158,6 +158,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     """
 
     releases_state = False
+    model_: BroadcastModel
     _remedy = (
         "Bound what is private (clip_norm, r_bounds, or a bounded constraint set with 'wang_nedic'), and use "
         "noise in every round."
@@ -296,7 +297,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         noise_scales = check_schedule(self.noise_scale, "noise_scale", total, growing, positive=False)
         steps = check_schedule(self.step_size, "step_size", total, falling, positive=True)
         consensus = check_schedule(self.consensus_step, "consensus_step", total, falling, positive=True)
-        if run.n_done and not np.array_equal(noise_scales[: run.n_done], self.noise_scales_):
+        if run.n_done and not np.array_equal(noise_scales[: run.n_done], self.model_.noise_scales):
             raise ValueError("noise_scale differs from that of the rounds that were run.")
         grid = make_grid(noise_scales, _reach(game, run.start))
         model = self._describe(game, noise_scales, steps, grid)
@@ -445,9 +446,9 @@ def _public_parts(game: AggregativeGame) -> tuple[str, ...]:
 
 def _same_public_part(game: AggregativeGame, model: BroadcastModel) -> bool:
     same_size = (game.n_players, game.n_dims, game.private) == (model.n_players, model.n_dims, model.private)
+    pairs = ((_public(game, "P"), model.P), (_public(game, "Q"), model.Q))
     return same_size and all(
-        np.array_equal(_public(game, name), getattr(model, name))
-        for name in ("P", "Q")  # type: ignore[arg-type]
+        theirs is not None and np.array_equal(ours, theirs) for ours, theirs in pairs if ours is not None
     )
 
 

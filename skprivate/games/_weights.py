@@ -21,7 +21,7 @@ class Mixing(ABC):
 
     @abstractmethod
     def average(self, broadcasts: FloatArray) -> FloatArray:
-        """Return ``sum_j L_ij o_j`` for every player; shape (n_players, n_dims), or (1, n_dims) if all agree."""
+        """Return ``sum_j L_ij o_j`` of all players i; of shape (1, n_dims) where it is the same for all."""
 
 
 class _Complete(Mixing):

@@ -65,8 +65,10 @@ def test_rounds_follow_the_equations(game, algorithm, weights):
         moved = x - 0.2 * ((1 + 0.5 / 5) * x + 0.5 * v + R)
         v = (v + 0.3 * (L @ o - o) if algorithm == "wang_nedic" else L @ o) + moved - x
         x = moved
-    assert np.allclose(fitted.strategies_, x, atol=1e-12) and np.allclose(fitted.estimates_, v, atol=1e-12)
-    assert np.allclose(fitted.aggregate_, x.mean(axis=0)) and fitted.n_iter_ == 50
+    assert np.allclose(fitted.strategies_, x, atol=1e-12)
+    assert np.allclose(fitted.estimates_, v, atol=1e-12)
+    assert np.allclose(fitted.aggregate_, x.mean(axis=0))
+    assert fitted.n_iter_ == 50
 
 
 def test_strategies_are_projected_with_wang_nedic_alone():
@@ -104,9 +106,8 @@ def test_the_noise_has_the_scale_of_its_round(game):
 def test_broadcasts_lie_on_the_grid(game):
     fitted = solver(store="observations").fit(game)
     step = fitted.model_.allowance / 16
-    assert step <= 2.0**-39 and np.array_equal(
-        np.trunc(fitted.observations_ / step), fitted.observations_ / step
-    )
+    assert step <= 2.0**-39
+    assert np.array_equal(np.trunc(fitted.observations_ / step), fitted.observations_ / step)
 
 
 def test_wang_nedic_reaches_the_unique_equilibrium_without_noise(herd):
@@ -131,7 +132,9 @@ def test_error_with_noise(game):
         )
         for scale in (0.0001, 1.0, 10.0)
     ]
-    assert errors[0] < 1e-3 and 0.01 < errors[1] < 0.05 and 0.1 < errors[2] < 0.5
+    assert errors[0] < 1e-3
+    assert 0.01 < errors[1] < 0.05
+    assert 0.1 < errors[2] < 0.5
 
 
 def test_the_mean_of_an_unconstrained_game_is_not_disturbed(game):
@@ -142,7 +145,8 @@ def test_the_mean_of_an_unconstrained_game_is_not_disturbed(game):
 def test_what_is_stored(game):
     assert not hasattr(solver().fit(game), "observations_")
     some = solver(store="observations").fit(game)
-    assert some.observations_.shape == (50, 5, 2) and not hasattr(some, "history_")
+    assert some.observations_.shape == (50, 5, 2)
+    assert not hasattr(some, "history_")
     assert solver(store="all").fit(game).history_["strategies"].shape == (51, 5, 2)
     assert not hasattr(some.set_params(store="none").fit(game), "observations_")
 
@@ -152,7 +156,8 @@ def test_partial_fit_goes_on_where_it_stopped(game):
     parts = solver(noise_scale=1e-9, max_iter=20, store="all")
     for _ in range(3):
         parts.partial_fit(game)
-    assert parts.n_iter_ == 60 and parts.observations_.shape == whole.observations_.shape
+    assert parts.n_iter_ == 60
+    assert parts.observations_.shape == whole.observations_.shape
     # The noise differs, and is far below the tolerance.
     assert np.allclose(parts.strategies_, whole.strategies_, atol=1e-6)
     assert np.allclose(parts.history_["estimates"], whole.history_["estimates"], atol=1e-6)
@@ -185,7 +190,8 @@ def test_an_interrupt_keeps_the_rounds_done():
     fitted = solver(store="all")
     with pytest.warns(ConvergenceWarning, match="after 29 of 50"):
         fitted.fit(game)
-    assert fitted.n_iter_ == len(fitted.observations_) == 29 and fitted.model_.n_rounds == 29
+    assert fitted.n_iter_ == len(fitted.observations_) == 29
+    assert fitted.model_.n_rounds == 29
     assert fitted.partial_fit(game).n_iter_ == 79
 
 
@@ -206,24 +212,32 @@ def test_an_exhausted_ledger_leaves_the_rounds_before(game, tmp_path):
     before = fitted.strategies_
     with pytest.raises(BudgetExceededError):
         fitted.set_params(max_iter=1000).partial_fit(game)
-    assert fitted.strategies_ is before and fitted.n_iter_ == 10 and len(ledger.entries()) == 1
+    assert fitted.strategies_ is before
+    assert fitted.n_iter_ == 10
+    assert len(ledger.entries()) == 1
 
 
 def test_privacy_spent(game):
     fitted = PrivateNashSolver(max_iter=20).fit(game)
     spent = fitted.privacy_spent_
-    assert spent.private and spent.relation == "local" and spent.unit == "player"
-    assert spent.deployment == "simulated" and spent.unprotected["rounds"] == 20
+    assert spent.private
+    assert spent.relation == "local"
+    assert spent.unit == "player"
+    assert spent.deployment == "simulated"
+    assert spent.unprotected["rounds"] == 20
     seeded = solver(max_iter=20).fit(game).privacy_spent_
-    assert not seeded.private and "seed" in seeded.reasons[0]
+    assert not seeded.private
+    assert "seed" in seeded.reasons[0]
     # One seeded call is enough, whatever follows.
     mixed = solver(max_iter=20).fit(game).set_params(random_state=None).partial_fit(game).privacy_spent_
-    assert not mixed.private and mixed.noise_source == "seeded"
+    assert not mixed.private
+    assert mixed.noise_source == "seeded"
 
 
 def test_the_object_is_never_to_be_published(game):
     report = privacy_report(PrivateNashSolver(max_iter=20).fit(game))
-    assert not report.private and "never to be published" in report.unpaid[0].reason
+    assert not report.private
+    assert "never to be published" in report.unpaid[0].reason
     assert "0.6" not in repr(solver().fit(game)) + repr(game)
 
 
@@ -233,7 +247,8 @@ def test_private_slopes_without_clipping_are_unbounded(herd, private, tmp_path):
     fitted = solver(algorithm="ye")
     with pytest.warns(PrivacyLeakWarning, match="not private"):
         fitted.fit(game)
-    assert not fitted.privacy_spent_.private and fitted.privacy_spent_.effective_epsilon == math.inf
+    assert not fitted.privacy_spent_.private
+    assert fitted.privacy_spent_.effective_epsilon == math.inf
     for view in ("entire", "individual"):
         for criterion in ("pml", "corollary1", "dp"):
             with pytest.raises(PrivacyUnboundedError):
@@ -261,9 +276,8 @@ def test_clipping_clips(game):
     # A tiny clip leaves strategies within the sum of the steps.
     fitted = solver(clip_norm=0.01, store="all").fit(game)
     moves = np.abs(np.diff(fitted.history_["strategies"], axis=0)).sum(axis=2)
-    assert (
-        moves <= 0.01 * fitted.steps_[:, None] * (1 + 1e-12)
-    ).all() and moves.max() > 0.0099 * fitted.steps_.min()
+    assert (moves <= 0.01 * fitted.steps_[:, None] * (1 + 1e-12)).all()
+    assert moves.max() > 0.0099 * fitted.steps_.min()
 
 
 def test_no_noise_has_no_guarantee(game):
@@ -335,11 +349,13 @@ def test_not_a_game_and_not_fitted(game):
 def test_it_is_an_estimator_but_for_its_input(game):
     original = solver(weights=RING, noise_scale=(1.0, 0.5, 1.0), clip_norm=2.0)
     copy = clone(original)
-    assert copy is not original and repr(copy) == repr(original)
+    assert copy is not original
+    assert repr(copy) == repr(original)
     assert copy.get_params()["noise_scale"] == (1.0, 0.5, 1.0)
     assert np.array_equal(copy.fit(game).strategies_, original.fit(game).strategies_)
     assert np.array_equal(pickle.loads(pickle.dumps(copy)).estimates_, copy.estimates_)
-    assert copy.set_params(max_iter=7).max_iter == 7 and vars(clone(copy)).keys() == copy.get_params().keys()
+    assert copy.set_params(max_iter=7).max_iter == 7
+    assert vars(clone(copy)).keys() == copy.get_params().keys()
 
 
 def test_strict_mode_travels_with_a_pickle():
@@ -353,7 +369,8 @@ def test_strict_mode_travels_with_a_pickle():
 def test_progress_is_reported(game, capsys):
     pytest.importorskip("rich")
     fitted = solver(max_iter=250).set_callbacks(ProgressBar()).fit(game)
-    assert fitted.n_iter_ == 250 and isinstance(io.StringIO(capsys.readouterr().out), io.StringIO)
+    assert fitted.n_iter_ == 250
+    assert isinstance(io.StringIO(capsys.readouterr().out), io.StringIO)
 
 
 class Counting:
@@ -379,4 +396,5 @@ class Counting:
 def test_callbacks_hear_of_at_most_a_hundred_parts(game, rounds, parts):
     counting = Counting()
     solver(max_iter=rounds).set_callbacks(counting).fit(game)
-    assert counting.begun == 0 and counting.parts == parts
+    assert counting.begun == 0
+    assert counting.parts == parts

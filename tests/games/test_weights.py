@@ -38,7 +38,8 @@ def test_a_graph_gets_metropolis_weights():
 def test_a_graph_of_another_library_will_do():
     graph = SimpleNamespace(nodes=[0, 1, 2], edges=[(0, 1), (1, 2)])
     average = check_weights(graph, 3, symmetric=True).average(np.eye(3))
-    assert np.allclose(average.sum(axis=0), 1) and average[0, 2] == 0
+    assert np.allclose(average.sum(axis=0), 1)
+    assert average[0, 2] == 0
 
 
 def test_a_doubly_stochastic_matrix_need_not_be_symmetric_where_it_may_not():
