@@ -283,17 +283,18 @@ def _distinct(columns: list[FloatArray]) -> list[tuple[int, int]]:
 def _report(
     run: _Run, prior: Prior | None, view: View, criterion: Criterion, found: Leakage, bare: Leakage
 ) -> PrivacyGuarantee:
-    model, paid = run.model, sum(distance.allowance for distance in run.per_player())
+    model, value = run.model, float(found.value)
+    paid = sum(distance.allowance for distance in run.per_player())
     lower = bare.value if bare.exact else bare.lower
     return PrivacyGuarantee(
-        epsilon=found.value,
+        epsilon=value,
         status=_status(found),
         criterion=criterion,
         subject=f"all {model.n_players} players" if view == "entire" else "any single player",
         prior="" if prior is None or criterion == "dp" else prior.describe(model.n_players),
         confidence=found.confidence,
-        lower=None if lower is None else max(0.0, lower - paid),
-        allowance=max(0.0, found.value - bare.value) if np.isfinite(found.value) else 0.0,
+        lower=None if lower is None else max(0.0, float(lower - paid)),
+        allowance=max(0.0, value - float(bare.value)) if np.isfinite(value) else 0.0,
         method=_method(run, prior, view, criterion),
     )
 
