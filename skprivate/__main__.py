@@ -220,12 +220,12 @@ def main(arguments: list[str] | None = None) -> None:
         )
         print(_demo_parties.attack())
         print(
-            "\nPlayers who seek an equilibrium. They broadcast noisy estimates of the mean strategy; distances"
+            "\nPlayers who seek an equilibrium. They broadcast noisy estimates of the mean strategy. Errors, and"
         )
-        print("from the equilibrium, and what all broadcasts tell of one player or of all, in nats. PML:")
         print(
-            "pointwise maximal leakage, exact, to who knows the prior alone. DP: whatever is known beforehand."
+            "what all broadcasts tell of one player or of all, in nats. PML: pointwise maximal leakage, exact,"
         )
+        print("for who knows the prior alone. DP: whatever is known beforehand. Strategies are not covered.")
         print(f"\n{_demo_games.TITLE}")
         games = _demo_games.evaluate(REPETITIONS, _progress)
         _demo_games.print_table(games)

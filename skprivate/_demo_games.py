@@ -86,7 +86,7 @@ def draw_lines(axis: Any, scores: dict[str, FloatArray]) -> None:
         twin.plot(NOISE_SCALES, scores[name].mean(axis=1), color="gray", linestyle=style, label=name)
     twin.set(ylabel="epsilon of one player, nats", yscale="log")
     lines = axis.get_lines() + twin.get_lines()
-    axis.legend(lines, [line.get_label() for line in lines], fontsize="small")
+    axis.legend(lines, [line.get_label() for line in lines], fontsize="small", loc="lower center")
 
 
 def draw_leakage(axis: Any) -> None:
@@ -99,6 +99,6 @@ def draw_leakage(axis: Any) -> None:
         xlabel="epsilon of a report",
         ylabel="pointwise maximal leakage, nats",
         title="What a report leaks, by the prior",
-        ylim=(0, 5),
+        ylim=(0, 8),
     )
     axis.legend(fontsize="small")
