@@ -66,5 +66,7 @@ def make_grid(noise_scales: FloatArray, reach: float) -> Grid | None:
     exponent = int(np.floor(min(_WANTED - smallest, _LARGEST - largest, _ROOM - _MARGIN - span)))
     scales = np.ceil(np.ldexp(noise_scales, exponent))
     if scales.min() < 2**10 or abs(exponent) > 900:
-        raise ValueError("noise_scale spans too many orders of magnitude, between rounds or to the strategies.")
+        raise ValueError(
+            "noise_scale spans too many orders of magnitude, between rounds or to the strategies."
+        )
     return Grid(exponent, scales.astype(np.int64))

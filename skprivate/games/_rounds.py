@@ -76,8 +76,8 @@ def replay(
 ) -> Iterator[FloatArray]:
     """Yield the estimates that the players of `dynamics.game` would have had before every broadcast.
 
-    Given the broadcasts, a player's path depends on its own costs alone: replaying a game in which all players
-    have the first of m types, then the second, gives the likelihoods of all m^N profiles.
+    Given the broadcasts, a player's path depends on its own costs alone: replaying a game in which all
+    players have the first of m types, then the second, gives the likelihoods of all m^N profiles.
 
     Parameters
     ----------

@@ -147,4 +147,6 @@ class Run:
 
     def _check_finite(self) -> None:
         if not (np.isfinite(self._state[0]).all() and np.isfinite(self._state[1]).all()):
-            raise OverflowError("the run diverges: use smaller steps (step_size, consensus_step) or less noise.")
+            raise OverflowError(
+                "the run diverges: use smaller steps (step_size, consensus_step) or less noise."
+            )

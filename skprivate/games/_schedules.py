@@ -71,12 +71,13 @@ def _values(value: Any, name: str, n_rounds: int, formula: Callable[..., FloatAr
     if isinstance(value, Real) and not isinstance(value, bool):
         return np.full(n_rounds, float(value))
     if isinstance(value, tuple) and len(value) == 3:
-        return formula(tuple(float(number) for number in value), rounds)  # type: ignore[arg-type]
+        return formula(tuple(float(number) for number in value), rounds)
     if callable(value):
         return np.array([float(value(int(k))) for k in rounds], dtype=np.float64)
     values = np.asarray(value)
     if values.dtype.kind not in "iuf" or values.ndim != 1:
         raise TypeError(
-            f"{name} must be a number, a tuple of three numbers, one number per round, or a function of the round."
+            f"{name} must be a number, a tuple of three numbers, one number per round, or a function of the "
+            "round."
         )
     return values[:n_rounds].astype(np.float64)

@@ -64,7 +64,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         player i.
     max_iter : int, default=1000
         Rounds of one call of `fit` or `partial_fit`. There is no stopping rule that looks at private data.
-    noise_scale : float, tuple, array-like or callable, default=(1.0, 0.1, 1.0)
+    noise_scale : float, tuple, array-like or callable, default=1.0
         M_k, the scale of the Laplace noise (the standard deviation is sqrt(2) times as large): a constant,
         ``(p1, p2, p3)`` for ``p1 + p2 k**p3``, a value per round, or a function of k = 0, 1, ... 0: no noise,
         and no privacy.
@@ -158,6 +158,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     """
 
     releases_state = False
+    model_: BroadcastModel
     _remedy = (
         "Bound what is private (clip_norm, r_bounds, or a bounded constraint set with 'wang_nedic'), and use "
         "noise in every round."
@@ -182,7 +183,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         *,
         weights: Any = None,
         max_iter: int = 1000,
-        noise_scale: Any = (1.0, 0.1, 1.0),
+        noise_scale: Any = 1.0,
         step_size: Any = (1.0, 2.0, 0.1),
         consensus_step: Any = (1.0, 2.0, 0.1),
         clip_norm: float | None = None,
@@ -296,7 +297,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         noise_scales = check_schedule(self.noise_scale, "noise_scale", total, growing, positive=False)
         steps = check_schedule(self.step_size, "step_size", total, falling, positive=True)
         consensus = check_schedule(self.consensus_step, "consensus_step", total, falling, positive=True)
-        if run.n_done and not np.array_equal(noise_scales[: run.n_done], self.noise_scales_):
+        if run.n_done and not np.array_equal(noise_scales[: run.n_done], self.model_.noise_scales):
             raise ValueError("noise_scale differs from that of the rounds that were run.")
         grid = make_grid(noise_scales, _reach(game, run.start))
         model = self._describe(game, noise_scales, steps, grid)
@@ -445,8 +446,9 @@ def _public_parts(game: AggregativeGame) -> tuple[str, ...]:
 
 def _same_public_part(game: AggregativeGame, model: BroadcastModel) -> bool:
     same_size = (game.n_players, game.n_dims, game.private) == (model.n_players, model.n_dims, model.private)
+    pairs = ((_public(game, "P"), model.P), (_public(game, "Q"), model.Q))
     return same_size and all(
-        np.array_equal(_public(game, name), getattr(model, name)) for name in ("P", "Q")  # type: ignore[arg-type]
+        theirs is not None and np.array_equal(ours, theirs) for ours, theirs in pairs if ours is not None
     )
 
 

@@ -21,7 +21,7 @@ class Mixing(ABC):
 
     @abstractmethod
     def average(self, broadcasts: FloatArray) -> FloatArray:
-        """Return ``sum_j L_ij o_j`` for every player; shape (n_players, n_dims), or (1, n_dims) if all agree."""
+        """Return ``sum_j L_ij o_j`` of all players i; of shape (1, n_dims) where it is the same for all."""
 
 
 class _Complete(Mixing):
@@ -87,7 +87,9 @@ def _as_csr(weights: Any, n_players: int) -> Any:
         if weights.dtype.kind not in "iuf":
             raise TypeError("weights must be None, a matrix of numbers, a sparse matrix or a graph.")
         if n_players > _LARGEST_DENSE:
-            raise ValueError(f"weights of more than {_LARGEST_DENSE} players must be a sparse matrix or a graph.")
+            raise ValueError(
+                f"weights of more than {_LARGEST_DENSE} players must be a sparse matrix or a graph."
+            )
     if weights.shape != (n_players, n_players):
         raise ValueError(f"weights must have shape {(n_players, n_players)}, got {weights.shape}.")
     matrix = sparse.csr_array(weights, dtype=np.float64)
