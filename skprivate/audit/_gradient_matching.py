@@ -248,7 +248,10 @@ class _Unknowns(ABC):
 
     @abstractmethod
     def pull(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
-        """Return the derivative of ``sum(weights * gradient)`` by the parameters."""
+        """Return the derivative of ``sum(weights * gradient)`` by the parameters.
+
+        Each player's is divided by 1 plus the squared length of what its risks are multiplied with.
+        """
 
 
 class _Constants(_Unknowns):
@@ -299,6 +302,8 @@ class _Risks(_Unknowns):
 
     def pull(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
         shared, own = self._features(x, aggregate)
+        # Broadcasts with large noise would otherwise throw the guess far off, and farther in every round.
+        weights = weights / (1.0 + (shared**2 + own**2).sum(axis=1, keepdims=True))
         outer = shared[:, :, None] * weights[:, None, :] + weights[:, :, None] * own[:, None, :]
         return {"A": weights, "B": outer}
 
