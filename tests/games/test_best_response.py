@@ -31,15 +31,12 @@ def box_grid(n_dims):
 
 
 def simplex_grid(n_dims):
-    return np.array(
-        [z for z in itertools.product(np.linspace(0, 1, 41), repeat=n_dims) if abs(sum(z) - 1) < 1e-9]
-    )
+    return np.array([z for z in box_grid(n_dims) if abs(z.sum() - 1) < 1e-9])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("name", "n_dims"), [("box", 1), ("box", 2), ("box", 3), ("simplex", 2), ("simplex", 3)]
-)
+@pytest.mark.parametrize("name", ["box", "simplex"])
+@pytest.mark.parametrize("n_dims", [1, 2, 3])
 def test_gains_are_those_of_a_fine_grid(kind, name, n_dims):
     generator = np.random.default_rng(3)
     grid = box_grid(n_dims) if name == "box" else simplex_grid(n_dims)

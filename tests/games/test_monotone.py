@@ -21,7 +21,11 @@ def least_dense_eigenvalue(P, Q, n_players):
 
 
 @given(
-    st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 3), st.sampled_from("cp"), st.sampled_from("cp")
+    st.integers(0, 10**6),
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.sampled_from("cp"),
+    st.sampled_from("cp"),
 )
 def test_agrees_with_the_dense_matrix(seed, n_players, size, kind_P, kind_Q):
     generator = np.random.default_rng(seed)
