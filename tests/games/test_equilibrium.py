@@ -58,7 +58,7 @@ def test_norms_are_weighted_by_player():
 
 def test_weights_are_used_where_only_they_make_the_game_monotone():
     generator = np.random.default_rng(0)
-    alike = VaccinationGame(generator.random(50), np.ones(50))
+    alike = VaccinationGame(generator.random(50), generator.uniform(0.9, 1.1, 50))
     assert alike._judge() == (True, None)
     different = VaccinationGame(generator.random(2000), generator.uniform(0.2, 3.0, 2000))
     monotone, weights = different._judge()
