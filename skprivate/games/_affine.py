@@ -73,16 +73,21 @@ class AffineGame(AggregativeGame):
         of the quadratic form is block-diagonal plus one of rank 2 n, and its negative eigenvalues are counted
         from matrices of size 2 n (Haynsworth's inertia formula), in time N n^3.
         """
+        return self._judge()[0]
+
+    def _judge(self) -> tuple[bool, FloatArray | None]:
+        """Return whether the game is monotone, and in which players' weights; None is one each."""
         P, Q = self._tangent(self.P_), self._tangent(self.Q_)
+        if is_positive(P, Q, self.n_players):
+            return True, None
         weights = trace_weights(Q)
-        return is_positive(P, Q, self.n_players) or (
-            weights is not None
-            and is_positive(weights[:, None, None] * P, weights[:, None, None] * Q, self.n_players)
-        )
+        if weights is None:
+            return False, None
+        each = weights[:, None, None]
+        return is_positive(each * P, each * Q, self.n_players), weights
 
     def _find(self, start: FloatArray, tol: float, max_iter: int) -> tuple[FloatArray, bool]:
-        # The weights' inner product is as good where the plain one is; see is_monotone.
-        problem = Problem(self._field, self.constraint, tol, trace_weights(self._tangent(self.Q_)))
+        problem = Problem(self._field, self.constraint, tol, self._judge()[1])
         sides = self._sides()
         # Short runs first: from closer, Newton's guess of the sides in use is more often right.
         for n_steps in _RUNS:

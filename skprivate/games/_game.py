@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import UtilityWarning
-from ..utils import check_int
+from ..utils import check_int, check_positive
 from ._best_response import searched_gains
 from ._equilibrium import Problem, extragradient, warn_of_no_convergence
 from ._sets import ConstraintSet, Projection, ProjectionSet, check_constraint
@@ -279,8 +279,8 @@ class AggregativeGame:
 
         Raises
         ------
-        ValueError
-            A start of the wrong shape or not finite.
+        TypeError, ValueError
+            A start of the wrong shape or not finite; `tol` or `max_iter` that is no number or not positive.
 
         Warns
         -----
@@ -297,6 +297,8 @@ class AggregativeGame:
 
         **Privacy**: none: the result is computed from all that the players keep to themselves.
         """
+        max_iter = check_int(max_iter, "max_iter", least=0)
+        check_positive(tol, "tol")
         if start is None:
             strategies = self.constraint.start(self.n_players, self.n_dims)
         else:

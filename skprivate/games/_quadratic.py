@@ -87,9 +87,11 @@ class QuadraticAggregativeGame(AffineGame):
     `solve` finds the equilibrium without a projection from one linear system of size n for the mean; with a
     box, from such systems for the players that are not held by a side, or by projected extragradient steps.
 
-    `regret` is exact up to rounding where each player's cost is convex in its own strategy, ``P + (Q + Q') /
-    N`` with no negative eigenvalue, or concave on a box of at most 12 dimensions or a simplex; otherwise it
-    is a lower bound, from projected descents.
+    `regret` is exact up to rounding for one dimension, without a projection, and on a bounded box of at most
+    5 dimensions or a simplex of at most 8: all faces are looked at. (If all costs are concave in the own
+    strategy, ``P + (Q + Q') / N`` with no positive eigenvalue: 12 dimensions, or any simplex.) Otherwise it
+    is as precise as 5,000 accelerated gradient steps where all costs are convex in the own strategy, and
+    else a lower bound, from projected descents.
 
     **Privacy**: the object holds private numbers; ``repr`` shows none. `residual`, `regret`, `solve` and
     `is_monotone` compute with them, and their results are not private.

@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from skprivate.games import Box, Simplex
-from skprivate.games._best_response import QuadraticCosts, quadratic_gains, searched_gains
+from skprivate.games._best_response import (
+    QuadraticCosts,
+    _least_on_faces,
+    _minimise,
+    _search,
+    list_faces,
+    quadratic_gains,
+    searched_gains,
+)
 from skprivate.games._sets import ProjectionSet, Unconstrained, check_constraint
 
 KINDS = ("convex", "concave", "indefinite", "flat")
@@ -70,7 +78,7 @@ def test_costs_that_fall_for_ever_are_gained_without_end(constraint):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n_dims", [14, 20])
+@pytest.mark.parametrize("n_dims", [6, 14, 20])
 def test_many_dimensions_give_a_lower_bound_that_is_not_0(kind, n_dims):
     generator = np.random.default_rng(5)
     for bounds in ((0, 1), "simplex"):
@@ -112,13 +120,31 @@ def test_search_copes_with_costs_that_are_defined_inside_alone():
     constraint = check_constraint((0, 1), 2, 1)
 
     def cost(y):
-        return np.where(y >= 0, (np.sqrt(np.maximum(y, 0)) - [[0.5], [0.0]]) ** 2, np.nan)[:, 0]
+        roots = np.sqrt(np.clip(y, 0, None))
+        return np.where((y >= 0) & (y <= 1), (roots - [[0.5], [0.0]]) ** 2, np.nan)[:, 0]
 
-    gains = searched_gains(cost, np.ones((2, 1)), constraint)
-    np.testing.assert_allclose(gains, [0.25, 1.0], atol=1e-5)
+    np.testing.assert_allclose(_search(cost, np.ones((2, 1)), constraint), 0.0, atol=1e-5)
 
 
 def test_simplex_total_counts():
     constraint = Simplex(3.0).fit_to(1, 2)
     costs = QuadraticCosts(-np.eye(2), np.zeros((1, 2)))
     assert quadratic_gains(costs, np.array([[1.5, 1.5]]), constraint)[0] == pytest.approx(4.5 - 2.25)
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), "simplex"])
+def test_accelerated_steps_and_faces_find_the_same_least_convex_costs(bounds):
+    generator = np.random.default_rng(9)
+    constraint = check_constraint(bounds, 50, 4)
+    for kind in ("convex", "flat"):
+        costs = make_costs(generator, kind, 50, 4)
+        faces = list_faces(constraint, (50, 4), vertices_only=False)
+        by_steps = costs(_minimise(costs, constraint.start(50, 4), constraint))
+        np.testing.assert_allclose(by_steps, _least_on_faces(costs, faces, constraint), atol=1e-9)
+
+
+def test_players_with_all_but_linear_costs_take_long_steps():
+    # H = 1e-9: a step of 1 / H from the middle reaches the corner, whatever the other player's H.
+    costs = QuadraticCosts(np.array([1e-9, 1.0])[:, None, None] * np.eye(6), np.ones((2, 6)))
+    constraint = check_constraint((0, 1), 2, 6)
+    np.testing.assert_allclose(_minimise(costs, np.full((2, 6), 0.5), constraint), 0.0, atol=1e-12)

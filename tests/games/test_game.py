@@ -195,3 +195,17 @@ def test_no_convergence_warns():
     endless = AggregativeGame(lambda x, v: np.ones_like(x), N, n)
     with pytest.warns(ConvergenceWarning, match="need not"):
         endless.solve(max_iter=50)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error"),
+    [
+        ({"tol": 0}, ValueError),
+        ({"tol": "x"}, TypeError),
+        ({"max_iter": -1}, ValueError),
+        ({"max_iter": 1.5}, TypeError),
+    ],
+)
+def test_bad_parameters_of_solve(parameters, error):
+    with pytest.raises(error, match=next(iter(parameters))):
+        AggregativeGame(gradient, N, n).solve(**parameters)

@@ -103,6 +103,12 @@ def test_an_equilibrium_known_on_paper():
     assert game.residual([0.0, 0.0]) == 1.0
 
 
+def test_residual_and_regret_are_those_of_the_worst_player():
+    game = QuadraticAggregativeGame(1.0, 0.0, [0.0, 0.0, 0.0])
+    assert game.residual([0.0, 3.0, -4.0]) == 4.0
+    assert game.regret([0.0, 3.0, -4.0]) == 8.0
+
+
 def test_a_wardrop_equilibrium_has_regret(generator):
     parts = make_parts(4, 2, False, generator)
     wardrop, nash = (QuadraticAggregativeGame(*parts, own_effect=own) for own in (False, True))

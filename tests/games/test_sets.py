@@ -85,8 +85,9 @@ def test_simplex_projection_is_the_nearest_point():
 
 @pytest.mark.parametrize("n_dims", [2, 3, 4])
 def test_simplex_projection_of_huge_points_is_a_vertex(n_dims):
-    rows = np.full((1, n_dims), -1e300)
-    rows[0, 1] = 1e300
+    # The largest doubles: two of them have no sum.
+    rows = np.full((1, n_dims), -1.5e308)
+    rows[0, 1] = 0.0
     np.testing.assert_array_equal(Simplex().project(rows), np.eye(n_dims)[[1]])
 
 
@@ -107,6 +108,15 @@ def test_simplex_projection_expands_in_l1_by_exactly_its_expansion(n_dims):
     assert ratio > 1.3
     assert ratio == pytest.approx(constraint.expansion, rel=1e-9)
     assert constraint.expansion < math.sqrt(n_dims)
+
+
+def test_a_users_projection_expands_in_l1_by_less_than_promised():
+    disc = ProjectionSet(clip_to_disc, 2)
+    angle = np.pi * 3 / 8
+    point = np.array([[np.cos(angle), np.sin(angle)]])
+    moved = point + [[1e-6, 0.0]]
+    ratio = np.abs(disc.project(moved) - point).sum() / 1e-6
+    assert 1.2 < ratio < disc.expansion == math.sqrt(2)
 
 
 def test_diameters():
