@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a report leaks under a prior: closed forms against the enumerated channel of every mechanism."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skprivate.accounting import max_information, pml_from_ldp, pml_laplace, pointwise_maximal_leakage
+from skprivate.randomizers import (
+    HadamardRandomizer,
+    KRRRandomizer,
+    LabelRandomizer,
+    LaplaceRandomizer,
+    SignedLaplaceRandomizer,
+    SubsetRandomizer,
+    UnaryRandomizer,
+    make_randomizer,
+)
+
+WORD = 2**64
+NAMES = ("hadamard", "krr", "subset", "unary", "signed-laplace", "laplace")
+
+
+def truth(randomizer):
+    return randomizer.threshold / WORD
+
+
+def krr_channel(randomizer):
+    k, p = randomizer.n_categories, truth(randomizer)
+    return np.full((k, k), (1 - p) / (k - 1)) + np.eye(k) * (p - (1 - p) / (k - 1))
+
+
+def label_channel(randomizer):
+    m, p = randomizer.n_labels, truth(randomizer)
+    block = np.full((m, m), (1 - p) / (m - 1)) + np.eye(m) * (p - (1 - p) / (m - 1))
+    return np.kron(np.eye(randomizer.n_cells), block)
+
+
+def unary_channel(randomizer):
+    k, q = randomizer.n_categories, 1 - truth(randomizer)
+    columns = []
+    for bits in itertools.product((0, 1), repeat=k):
+        others = [q if bit else 1 - q for bit in bits]
+        columns.append([0.5 * math.prod(others[:x] + others[x + 1 :]) for x in range(k)])
+    return np.array(columns).T
+
+
+def subset_channel(randomizer):
+    k, d, p = randomizer.n_categories, randomizer.subset_size, truth(randomizer)
+    inside, outside = p / math.comb(k - 1, d - 1), (1 - p) / math.comb(k - 1, d)
+    sets = itertools.combinations(range(k), d)
+    return np.array([[inside if x in chosen else outside for x in range(k)] for chosen in sets]).T
+
+
+def hadamard_channel(randomizer):
+    rows, blocks = randomizer.n_padded // randomizer.n_blocks, randomizer.n_blocks
+    p, lie = truth(randomizer), (1 - truth(randomizer)) / (2 * blocks - 1)
+    channel = np.full((randomizer.n_categories, rows, 2 * blocks), lie / rows)
+    for category, row in itertools.product(range(randomizer.n_categories), range(rows)):
+        code, label = divmod(category, 2) if randomizer.n_labels == 2 else (category, 1)
+        sign = label ^ (row & (code % rows)).bit_count() % 2
+        channel[category, row, 2 * (code // rows) + sign] = p / rows
+    return channel.reshape(randomizer.n_categories, -1)
+
+
+CHANNELS = {
+    "krr": krr_channel,
+    "label-rr": label_channel,
+    "unary": unary_channel,
+    "subset": subset_channel,
+    "hadamard": hadamard_channel,
+}
+SMALL = [
+    KRRRandomizer(1.0, 3, 2),
+    KRRRandomizer(0.3, 1, 5),
+    LabelRandomizer(1.0, 3, 2),
+    LabelRandomizer(2.0, 2, 4),
+    UnaryRandomizer(1.0, 3, 2),
+    UnaryRandomizer(4.0, 1, 3),
+    SubsetRandomizer(1.0, 3, 2),
+    SubsetRandomizer(0.5, 2, 4, subset_size=4),
+    SubsetRandomizer(2.0, 4, 2, subset_size=3),
+    *(HadamardRandomizer(1.0, 4, 2, n_blocks=b) for b in (1, 2, 4)),
+    HadamardRandomizer(2.0, 3, 2, n_blocks=1),
+    *(HadamardRandomizer(1.0, 2, 3, n_blocks=b) for b in (1, 2, 4, 8)),
+]
+
+
+def priors(n):
+    """Weights with zeros and point masses among them."""
+    weights = st.lists(st.sampled_from([0, 0, 1, 2, 5, 1e-9, 30]), min_size=n, max_size=n)
+    return weights.filter(any).map(lambda w: np.array(w) / np.sum(w))
+
+
+@pytest.mark.parametrize("randomizer", SMALL, ids=lambda r: f"{r.name}-{r.describe()}")
+@given(data=st.data())
+def test_closed_form_is_the_leakage_of_the_enumerated_channel(randomizer, data):
+    channel = CHANNELS[randomizer.name](randomizer)
+    prior = data.draw(priors(randomizer.n_categories))
+    expected = np.nanmax(pointwise_maximal_leakage(channel, prior))
+    assert randomizer.leakage(prior).epsilon == pytest.approx(expected, abs=1e-9)
+
+
+def test_channels_are_those_of_the_kernels(assert_fits):
+    randomizer = HadamardRandomizer(1.0, 2, 3, n_blocks=2)
+    reports = randomizer.randomize(np.full(100_000, 4), random_state=0)
+    # A report is ((block * rows + row) << 1) | sign; the channel's outputs are (row, block, sign).
+    block, row, sign = reports >> 3, (reports >> 1) & 3, reports & 1
+    seen = np.bincount((row * 4 + 2 * block + sign).astype(int), minlength=16)
+    assert_fits("hadamard", seen, hadamard_channel(randomizer)[4])
+
+
+def vectors(randomizer):
+    table = np.zeros((randomizer.n_categories, *randomizer.report_shape), dtype=np.int64)
+    randomizer._fill(table, np.arange(randomizer.n_categories))
+    return table.reshape(randomizer.n_categories, -1)
+
+
+@pytest.mark.parametrize("kind", [LaplaceRandomizer, SignedLaplaceRandomizer])
+@pytest.mark.parametrize("epsilon", [1e-4, 1.0, 40.0])
+@given(data=st.data())
+def test_laplace_leaks_most_at_a_category_s_own_vector(kind, epsilon, data):
+    randomizer = kind(epsilon, 3)
+    prior, table = data.draw(priors(6)), vectors(randomizer) << randomizer.exponent
+    # Exact law of discrete Laplace noise, up to a constant, at the vectors and at random points.
+    corner = data.draw(st.sampled_from(range(6)))
+    shifts = np.random.default_rng(data.draw(st.integers(0, 100))).integers(-9, 10, (20, table.shape[1]))
+    points = np.vstack([table, table[corner] + (shifts << max(randomizer.exponent - 2, 0))])
+    distances = np.abs(points[:, None] - table).sum(axis=2) / randomizer.noise_scale
+    possible = distances[:, prior > 0].min(axis=1)
+    leakage = -np.log(np.exp(possible[:, None] - distances) @ prior)
+    epsilon = randomizer.leakage(prior).epsilon
+    assert leakage[:6][prior > 0].max() == pytest.approx(epsilon, abs=1e-9)
+    assert leakage.max() <= epsilon + 1e-9
+
+
+def test_laplace_with_one_cell_is_a_number_with_noise():
+    randomizer = LaplaceRandomizer(2.0, 1)
+    scale = 4 / float(randomizer.epsilon)
+    assert randomizer.leakage([0.7, 0.3]).epsilon == pytest.approx(
+        pml_laplace(scale, ([0, 1], [0.7, 0.3])), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data(), epsilon=st.sampled_from([0.01, 0.5, 3.0, 12.0]))
+def test_leakage_is_below_epsilon_and_what_the_prior_leaves(name, epsilon, data):
+    randomizer = make_randomizer(name, epsilon, 3)
+    prior = data.draw(priors(6))
+    leakage = randomizer.leakage(prior).epsilon
+    assert 0 <= leakage <= float(randomizer.epsilon)
+    assert leakage <= max_information(prior) + 1e-12
+    assert leakage <= pml_from_ldp(randomizer.epsilon, prior[prior > 0].min()) + 1e-12
+
+
+@pytest.mark.parametrize("randomizer", [*(make_randomizer(name, 1.0, 4) for name in NAMES), SMALL[2]])
+def test_point_mass_has_nothing_left_to_tell(randomizer):
+    prior = np.zeros((randomizer.n_cells, 2))
+    prior[1, 1] = 1
+    assert randomizer.leakage(prior).epsilon == 0
+
+
+@pytest.mark.parametrize("name", ["krr", "unary", "signed-laplace"])
+def test_sharp_mechanisms_attain_what_local_privacy_allows(name):
+    randomizer = make_randomizer(name, 1.0, 2)
+    assert randomizer.leakage([0.4, 0.3, 0.2, 0.1]).epsilon == pytest.approx(
+        pml_from_ldp(randomizer.epsilon, 0.1), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**4), 1.0, 35])
+def test_digits_survive_small_and_large_epsilons(name, epsilon):
+    randomizer = make_randomizer(name, epsilon, 8)
+    prior = np.full((8, 2), 0.0625)
+    prior[0] = 1e-12, 0.125 - 1e-12
+    leakage = randomizer.leakage(prior).epsilon
+    # The rarest category is alone with its answer in some mechanisms only.
+    if name in ("krr", "unary", "signed-laplace"):
+        assert leakage == pytest.approx(pml_from_ldp(randomizer.epsilon, 1e-12), rel=1e-9)
+    assert 0 < leakage <= float(epsilon)
+
+
+def test_small_masses_keep_their_digits_in_the_transform():
+    # An answer that only a category of 1e-12 makes true: 1e-12 of a difference of sums would be lost.
+    prior = np.zeros((64, 2))
+    prior[0] = 0.5, 0.5 - 1e-12
+    prior[63, 1] = 1e-12
+    for blocks in (1, 2):
+        randomizer = HadamardRandomizer(30.0, 64, n_blocks=blocks)
+        # With one block the codes 0 and 63 share answers; with two, 63 has its own.
+        mass = 1e-12 if blocks == 2 else 0.5 - 1e-12
+        assert randomizer.leakage(prior).epsilon == pytest.approx(
+            pml_from_ldp(randomizer.epsilon, mass), rel=1e-9
+        )
+
+
+def test_cell_in_the_clear_leaks_with_the_label():
+    randomizer = LabelRandomizer(1.0, 2)
+    prior = [[0.4, 0.5], [0.03, 0.07]]
+    expected = -math.log(0.1) + pml_from_ldp(math.log(randomizer.odds), 0.3)
+    assert randomizer.leakage(prior).epsilon == pytest.approx(expected, abs=1e-12)
+    assert randomizer.leakage(prior).epsilon > 1
+
+
+def test_guarantee_says_what_it_is_about():
+    guarantee = KRRRandomizer(1.0, 1).leakage([0.7, 0.3])
+    assert (guarantee.status, guarantee.criterion, guarantee.subject) == ("exact", "pml", "your report")
+    assert "0.7 and 0.3" in guarantee.statement()
+    assert "2-ary randomised response" in str(guarantee)
+
+
+def test_both_shapes_mean_the_same():
+    randomizer = HadamardRandomizer(1.0, 2, 3)
+    prior = np.arange(1, 7) / 21
+    assert randomizer.leakage(prior) == randomizer.leakage(prior.reshape(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("prior", "error"),
+    [
+        ([0.5, 0.5], ValueError),
+        (np.full((2, 2, 1), 0.25), ValueError),
+        ([0.5, 0.5, 0.5, 0.5], ValueError),
+        ([1.5, -0.5, 0, 0], ValueError),
+        ([1, np.nan, 0, 0], ValueError),
+        (["a", "b", "c", "d"], TypeError),
+    ],
+)
+def test_wrong_priors_are_refused(prior, error):
+    with pytest.raises(error, match="prior"):
+        KRRRandomizer(1.0, 2).leakage(prior)
+
+
+def test_many_cells_need_no_channel():
+    prior = np.random.default_rng(0).dirichlet(np.ones(20_000))
+    for name in NAMES:
+        randomizer = make_randomizer(name, 1.0, 10_000)
+        assert 0 < randomizer.leakage(prior).epsilon <= 1
