@@ -250,7 +250,7 @@ class PrivacyReport:
         return self.claim == "dp"
 
     @property
-    def epsilon(self) -> Fraction:
+    def epsilon(self) -> Fraction | float:
         """Sum of what the steps spent (basic composition over the same rows)."""
         return sum((step.spent.epsilon for step in self.steps if step.spent is not None), Fraction(0))
 

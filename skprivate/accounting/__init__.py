@@ -1,9 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Accounting: what a fit spent, what is claimed for it, and the ledger that adds it up."""
+"""Accounting: what a fit spent, what is claimed for it, what it leaks, and the ledger that adds it up."""
 
+from ._channels import joint_channel
 from ._disclosure import DisclosureRisk
 from ._guarantee import PrivacyGuarantee
 from ._ledger import LedgerEntry, PrivacyLedger
+from ._pml import (
+    max_information,
+    maximal_leakage,
+    pml_from_ldp,
+    pml_guarantee,
+    pml_laplace,
+    pointwise_maximal_leakage,
+    prior_ratio,
+)
 from ._spent import PrivacySpent
 
-__all__ = ["DisclosureRisk", "LedgerEntry", "PrivacyGuarantee", "PrivacyLedger", "PrivacySpent"]
+__all__ = [
+    "DisclosureRisk",
+    "LedgerEntry",
+    "PrivacyGuarantee",
+    "PrivacyLedger",
+    "PrivacySpent",
+    "joint_channel",
+    "max_information",
+    "maximal_leakage",
+    "pml_from_ldp",
+    "pml_guarantee",
+    "pml_laplace",
+    "pointwise_maximal_leakage",
+    "prior_ratio",
+]

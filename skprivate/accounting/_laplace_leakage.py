@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ._channels import minus_log
+
 FloatArray = NDArray[np.float64]
 
 # Of the value, absolute below 1; with the error of the quadrature it stays below 1e-9.
@@ -105,14 +107,12 @@ def worst_log_mean_of(values: FloatArray, probabilities: FloatArray, rate: float
     left = _faded_sums(masses.tolist(), fading)
     right = _faded_sums(masses[::-1].tolist(), fading[::-1])[::-1]
     worst = int(np.argmin(left + right - masses))
-    # Near 1 the sum of what fades keeps digits that the sum of what remains loses.
-    missing = float(-masses @ np.expm1(-rate * np.abs(points - points[worst])))
-    rest = float(left[worst] + right[worst] - masses[worst])
-    return max(0.0, -math.log1p(-missing) if missing < 0.5 else -math.log(rest)), float(points[worst])
+    distances = rate * np.abs(points - points[worst])
+    return float(minus_log(masses @ np.exp(-distances), -masses @ np.expm1(-distances))), float(points[worst])
 
 
 def uniform_log_mean(width: float) -> float:
-    """Return ``log(width / (1 - exp(-width)))``: the same for X uniform on an interval, rate times its length."""
+    """Return ``log(width / (1 - exp(-width)))``: the same for X uniform on rate times an interval."""
     if width < 1e-3:
         return width / 2 - width * width / 24  # the next term is below 1e-15
     return math.log(width) - math.log(-math.expm1(-width))

@@ -12,12 +12,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import BudgetExceededError, LedgerError
+from ..exceptions import BudgetExceededError, LedgerError, PrivacyUnboundedError
 from ..utils import check_positive, check_probability
 from . import _store
 from ._amounts import from_text, show, to_text
+from ._fields import check_text
 from ._report import write_report
-from ._spent import PrivacySpent, Relation, Unit, check_text
+from ._spent import PrivacySpent, Relation, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,7 @@ class LedgerEntry:
         The amount; the nominal one if the run was not private.
     relation : {"replace-one", "add-remove", "local", "label"}
         Which data sets counted as neighbours.
-    unit : {"row", "group"}
+    unit : {"row", "group", "player"}
         What a neighbour differed in.
     private : bool
         Whether the run claimed differential privacy.
@@ -183,18 +184,19 @@ class PrivacyLedger:
         ------
         BudgetExceededError
             If the total would pass the ceiling in epsilon or delta.
+        PrivacyUnboundedError
+            If the run's epsilon is infinite, with or without a ceiling.
         LedgerError
             If the file cannot be used.
         """
         if not isinstance(spent, PrivacySpent):
             raise TypeError(f"spent must be a PrivacySpent, got {type(spent).__name__}.")
         check_text(estimator, "estimator")
+        amount = _finite(spent.epsilon)
         with self._transaction(write=True) as (connection, before):
-            after = _store.Totals(
-                before.count + 1, before.epsilon + spent.epsilon, before.delta + spent.delta
-            )
-            self._check_ceiling(spent, before, after)
-            _store.insert(connection, _row(spent, estimator, self._label), after)
+            after = _store.Totals(before.count + 1, before.epsilon + amount, before.delta + spent.delta)
+            self._check_ceiling(before, after)
+            _store.insert(connection, _row(spent, amount, estimator, self._label), after)
 
     def entries(self) -> list[LedgerEntry]:
         """Return every entry, oldest first."""
@@ -312,14 +314,15 @@ class PrivacyLedger:
         except (TypeError, ValueError) as error:
             raise _store.damaged(self._path) from error
 
-    def _check_ceiling(self, spent: PrivacySpent, before: _store.Totals, after: _store.Totals) -> None:
+    def _check_ceiling(self, before: _store.Totals, after: _store.Totals) -> None:
         if self.epsilon is None:
             return
         excess = max(after.epsilon - self.epsilon, Fraction(0)), max(after.delta - self.delta, Fraction(0))
         if excess == (0, 0):
             return
+        amount = after.epsilon - before.epsilon, after.delta - before.delta
         raise BudgetExceededError(
-            f"A run of {_amounts(spent.epsilon, spent.delta)} would pass the ceiling of the ledger "
+            f"A run of {_amounts(*amount)} would pass the ceiling of the ledger "
             f"{self._path} by {_amounts(*excess)}: spent so far {_amounts(before.epsilon, before.delta)}, "
             f"ceiling {_amounts(self.epsilon, self.delta)}. Nothing was spent. Ask for less, or run fewer "
             'fits; amounts are exact, so give decimals as Fraction("0.1").'
@@ -342,9 +345,18 @@ def _resolve(path: str | os.PathLike[str]) -> Path:
         ) from error
 
 
-def _row(spent: PrivacySpent, estimator: str, label: str | None) -> tuple[object, ...]:
+def _finite(epsilon: Fraction | float) -> Fraction:
+    if isinstance(epsilon, Fraction):
+        return epsilon
+    raise PrivacyUnboundedError(
+        "A run of infinite epsilon has no amount that a ledger could add up; nothing was written. Run it "
+        "without a ledger, or bound its sensitivity."
+    )
+
+
+def _row(spent: PrivacySpent, epsilon: Fraction, estimator: str, label: str | None) -> tuple[object, ...]:
     time = datetime.now(UTC).isoformat()
-    amounts = to_text(spent.epsilon), to_text(spent.delta)
+    amounts = to_text(epsilon), to_text(spent.delta)
     kind = spent.relation, spent.unit, int(spent.private)
     return (time, estimator, spent.mechanism, *amounts, *kind, label)
 

@@ -4,17 +4,22 @@
 import math
 import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
+
+from numpy.typing import ArrayLike
 
 from ..utils import check_positive, check_probability
 from ._amounts import show
+from ._fields import check_choice, check_text
+from ._guarantee import PrivacyGuarantee
+from ._run_leakage import leakage_of_run
 
 Relation = Literal["replace-one", "add-remove", "local", "label"]
-Unit = Literal["row", "group"]
+Unit = Literal["row", "group", "player"]
 NoiseSource = Literal["os-entropy", "seeded"]
 Deployment = Literal["curator", "simulated", "collected"]
 Claim = Literal["dp", "not-private"]
@@ -35,6 +40,7 @@ _RELATIONS = {
 _UNITS = {
     "row": "row: one ROW is protected; persons with several rows are not covered without `groups`",
     "group": "group: all rows of one group (one person, say) are protected together",
+    "player": "player: everything one player sends during a run is protected together",
 }
 _DEPLOYMENTS = {
     "curator": "curator: whoever ran fit saw the rows and is trusted; the released values are protected",
@@ -57,18 +63,19 @@ class PrivacySpent:
     ----------
     mechanism : str
         Name of the mechanism, such as "discrete Laplace".
-    epsilon : Fraction
+    epsilon : Fraction or float
         Proven upper bound on the mechanism's privacy loss, above 0. Ints and floats are converted exactly.
+        ``math.inf`` if there is none, which only a run that is not private can have.
     delta : Fraction, default=0
         In [0, 1). Ints and floats are converted exactly.
     rho : Fraction or None, default=None
         Parameter of zero-concentrated differential privacy, above 0, where the mechanism has one.
     relation : {"replace-one", "add-remove", "local", "label"}
         Which data sets count as neighbours.
-    unit : {"row", "group"}, default="row"
-        What a neighbour differs in: one row, or all rows of one group.
+    unit : {"row", "group", "player"}, default="row"
+        What a neighbour differs in: one row, all rows of one group, or all that a player of a game holds.
     max_rows_per_unit : int, default=1
-        Rows that one unit contributes at most; 1 if the unit is a row.
+        Rows that one unit contributes at most; 1 unless the unit is a group.
     sensitivity : int, Fraction or None, default=None
         Sensitivity in units of the integer grid, above 0.
     noise_scale : int, Fraction or None
@@ -87,6 +94,8 @@ class PrivacySpent:
         What is claimed. A seeded run cannot claim "dp".
     reasons : tuple of str, default=()
         Why the run is not private; empty if and only if the claim is "dp".
+    leakage : PrivacyGuarantee or None, default=None
+        What the run leaks about one unit to an adversary with a certain prior (see `given_prior`).
 
     Attributes
     ----------
@@ -127,7 +136,7 @@ class PrivacySpent:
     """
 
     mechanism: str
-    epsilon: Fraction
+    epsilon: Fraction | float
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
     relation: Relation
@@ -141,13 +150,14 @@ class PrivacySpent:
     unprotected: Mapping[str, Any] = field(default_factory=dict)
     claim: Claim
     reasons: tuple[str, ...] = ()
+    leakage: PrivacyGuarantee | None = None
 
     def __post_init__(self) -> None:
         check_text(self.mechanism, "mechanism")
         for name, allowed in _CHOICES.items():
-            _check_choice(getattr(self, name), name, allowed)
+            check_choice(getattr(self, name), name, allowed)
         resolved = {
-            "epsilon": check_positive(self.epsilon, "epsilon"),
+            "epsilon": _epsilon(self.epsilon, self.private),
             "delta": check_probability(self.delta, "delta"),
             "rho": None if self.rho is None else check_positive(self.rho, "rho"),
             "max_rows_per_unit": _count(self.max_rows_per_unit, "max_rows_per_unit"),
@@ -162,8 +172,10 @@ class PrivacySpent:
         self._check_consistency()
 
     def _check_consistency(self) -> None:
-        if self.unit == "row" and self.max_rows_per_unit != 1:
-            raise ValueError("max_rows_per_unit must be 1 when the unit is 'row'.")
+        if self.unit != "group" and self.max_rows_per_unit != 1:
+            raise ValueError(f"max_rows_per_unit must be 1 when the unit is {self.unit!r}.")
+        if self.leakage is not None and not isinstance(self.leakage, PrivacyGuarantee):
+            raise TypeError(f"leakage must be a PrivacyGuarantee, got {type(self.leakage).__name__}.")
         if self.private and self.noise_source == "seeded":
             raise ValueError("A seeded run is not private: claim must be 'not-private'.")
         if self.private and self.reasons:
@@ -181,8 +193,51 @@ class PrivacySpent:
         """Epsilon as a float, infinite when the run is not private."""
         return float(self.epsilon) if self.private else math.inf
 
+    def given_prior(self, prior: ArrayLike | PrivacyGuarantee) -> Self:
+        """Return a copy that shows what the run leaks to an adversary with this prior.
+
+        Parameters
+        ----------
+        prior : array-like of shape (n_values,) or PrivacyGuarantee
+            Probabilities of the possible values of one unit (with relation "label", of its labels); or what
+            `LocalRandomizer.leakage` returned, which is taken as it is.
+
+        Returns
+        -------
+        spent : PrivacySpent
+            Its `leakage` is a bound for every mechanism of this epsilon: `pml_from_ldp` of it, twice for
+            relation "add-remove", and the smallest probability. If delta is above 0, or the run is not
+            private, only `max_information` of the prior is left.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The prior does not sum to 1, or a guarantee is given for a run that is not private, or that is not
+            about pointwise maximal leakage.
+
+        Notes
+        -----
+        With relation "local" epsilon bounds the report's channel. With the others it bounds P(y | x, rest)
+        for one unit's value x and the rest of the data. If units are independent under the prior, P(y | x) is
+        the mean of that over one law of the rest, the same for every x, so its ratios obey the same bound.
+        To replace a value is to remove one and to add another: 2 epsilon for relation "add-remove". Without
+        independence nothing of the kind holds: what the release tells about others tells about the unit.
+
+        Examples
+        --------
+        >>> from skprivate.accounting import PrivacySpent
+        >>> spent = PrivacySpent(
+        ...     mechanism="k-ary randomised response", epsilon=1, relation="local", noise_scale=None,
+        ...     noise_source="os-entropy", deployment="collected", claim="dp",
+        ... )
+        >>> print(spent.given_prior([0.7, 0.3]).leakage.statement())
+        For an adversary whose prior is 2 values with probabilities 0.7 and 0.3, your report raises the best
+        success probability of any guess about your value by at most the factor 1.80.
+        """
+        return replace(self, leakage=leakage_of_run(self, prior))
+
     def __str__(self) -> str:
-        lines = [*self._claim_lines(), *self._mechanism_lines()]
+        lines = [*self._claim_lines(), *self._mechanism_lines(), *self._leakage_lines()]
         lines += [f"unprotected {name}: {_print(value)}" for name, value in self.unprotected.items()]
         lines += [f"not private because: {reason}" for reason in self.reasons]
         return "\n  ".join(lines)
@@ -192,6 +247,8 @@ class PrivacySpent:
             claim, epsilon = "differential privacy (claimed by the software, not certified)", "{}"
         else:
             claim, epsilon = "NOT PRIVATE", "infinite (nominal amount, as charged: {})"
+        if self.epsilon == math.inf:
+            epsilon = "infinite"
         lines = [f"Claim: {claim}", f"epsilon: {epsilon.format(_print_amount(self.epsilon))}"]
         lines.append(f"delta: {_print_amount(self.delta)}")
         if self.rho is not None:
@@ -212,6 +269,14 @@ class PrivacySpent:
             f"noise source: {_SOURCES[self.noise_source]}",
             f"public inputs: {', '.join(self.public_inputs) or 'none'}",
         ]
+
+    def _leakage_lines(self) -> list[str]:
+        if self.leakage is None:
+            return []
+        status = str(self.leakage.status).replace("_", " ")
+        line = f"leakage: {self.leakage.epsilon:.6g} nats of pointwise maximal leakage ({status})"
+        method = [f"leakage by: {_print(self.leakage.method)}"] if self.leakage.method else []
+        return [line, *method, f"for the data holder: {' '.join(self.leakage.statement().split())}"]
 
 
 class _FrozenMapping(Mapping[str, Any]):
@@ -248,19 +313,12 @@ class _FrozenMapping(Mapping[str, Any]):
         return _FrozenMapping, (dict(self._items),)
 
 
-def check_text(value: object, name: str) -> None:
-    """Refuse what is no text, and empty text."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a str, got {type(value).__name__}.")
-    if not value.strip():
-        raise ValueError(f"{name} must not be empty.")
-
-
-def _check_choice(value: object, name: str, allowed: tuple[str, ...]) -> None:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a str, got {type(value).__name__}.")
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}.")
+def _epsilon(value: Any, private: bool) -> Fraction | float:
+    if isinstance(value, float) and value == math.inf:
+        if private:
+            raise ValueError("epsilon must be finite when the claim is 'dp'.")
+        return math.inf
+    return check_positive(value, "epsilon")
 
 
 def _count(value: Any, name: str) -> int:
@@ -311,7 +369,7 @@ def _freeze(value: Any, name: str) -> Any:
     return value
 
 
-def _print_amount(amount: Fraction) -> str:
+def _print_amount(amount: Fraction | float) -> str:
     rounded = show(amount)
     return rounded if rounded == str(amount) else f"{rounded} (exactly {amount})"
 

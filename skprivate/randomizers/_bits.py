@@ -14,7 +14,7 @@ from ..noise._response import WORD
 from ..noise._sampling_kernels import fill_binomial
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
-from ._base import IntArray, response, rough_excess
+from ._base import FloatArray, IntArray, response, response_leakage, rough_excess
 from ._bit_kernels import count_bits, randomize_subset, randomize_unary
 from ._counted import CountedRandomizer
 
@@ -168,6 +168,14 @@ class SubsetRandomizer(_BitRandomizer):
         """
         return f"subset selection on (cell, label) (K={self.n_categories}, d={self.subset_size})"
 
+    def _leakage(self, prior: FloatArray) -> float:
+        # A set is `odds` times as probable under its members: the lightest set with a possible one. Those of
+        # probability 0 fill it up for nothing.
+        possible = prior[prior > 0]
+        needed = max(1, self.subset_size - (len(prior) - len(possible)))
+        rarest = np.partition(possible, needed - 1)[:needed]
+        return response_leakage(self.odds, float(rarest.sum()))
+
     def _bits_per_report(self) -> int:
         return 17 + self.subset_size * (self.n_categories.bit_length() + 6)
 
@@ -254,6 +262,10 @@ class UnaryRandomizer(_BitRandomizer):
         description : str
         """
         return f"optimised unary encoding of (cell, label) (K={self.n_categories})"
+
+    def _leakage(self, prior: FloatArray) -> float:
+        # A report is `odds` times as probable under the categories of its ones: at least the rarest one.
+        return response_leakage(self.odds, float(prior[prior > 0].min()))
 
     def _bits_per_report(self) -> int:
         return 5 * 8 * self.report_shape[0]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..noise._entropy import Entropy
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
-from ._base import FloatArray, IntArray, LocalRandomizer, response, rough_excess
+from ._base import FloatArray, IntArray, LocalRandomizer, response, response_leakage, rough_excess
 from ._report_kernels import count_signs, randomize_hadamard
 
 # A report holds its (block, row) index and one sign bit.
@@ -129,6 +129,21 @@ class HadamardRandomizer(LocalRandomizer):
         """
         return f"block-Hadamard response (L={self.n_padded}, B={self.n_blocks})"
 
+    def _leakage(self, prior: FloatArray) -> float:
+        """A report is `odds` times as probable under the categories for which it is the true answer.
+
+        Its (block, row, sign) is true for the codes c of the block with H[row, c] (2 label - 1) = sign. The
+        masses of both signs go through the butterflies of the transform as a pair that a factor -1 swaps:
+        nothing is subtracted, so small masses keep their digits and those of impossible answers stay 0.
+        """
+        signs = np.zeros((2, self.n_padded))
+        if self._signed:
+            signs[:, : self._n_codes] = prior.reshape(self.n_cells, 2).T
+        else:
+            signs[1, : self._n_codes] = prior
+        masses = _sign_masses(signs.reshape(2, self.n_blocks, -1))
+        return response_leakage(self.odds, float(masses[masses > 0].min()))
+
     @property
     def _log2_rows(self) -> int:
         return (self.n_padded // self.n_blocks).bit_length() - 1
@@ -207,3 +222,15 @@ def _walsh_hadamard(rows: IntArray) -> IntArray:
         rows = rows.reshape(n_blocks, size)
         half *= 2
     return rows
+
+
+def _sign_masses(signs: FloatArray) -> FloatArray:
+    """Mass of the codes whose entry times sign is -1 and +1 in every row; signs: (2, n_blocks, n_codes)."""
+    _, n_blocks, size = signs.shape
+    half = 1
+    while half < size:
+        pairs = signs.reshape(2, n_blocks, -1, 2, half)
+        first, second = pairs[:, :, :, 0], pairs[:, :, :, 1]
+        signs = np.stack([first + second, first + second[::-1]], axis=3).reshape(2, n_blocks, size)
+        half *= 2
+    return signs

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..noise._entropy import Entropy
 from ..noise._response import WORD
 from ..noise._stream_kernels import WordStream
-from ._base import IntArray, response
+from ._base import FloatArray, IntArray, response, response_leakage
 from ._counted import CountedRandomizer
 from ._report_kernels import count_answers, randomize_response
 
@@ -122,3 +122,7 @@ class KRRRandomizer(ResponseRandomizer):
         description : str
         """
         return f"{self.n_categories}-ary randomised response on (cell, label)"
+
+    def _leakage(self, prior: FloatArray) -> float:
+        # P(y) is q (1 + (odds - 1) prior[y]); a possible y leaks odds q / P(y), an impossible one nothing.
+        return response_leakage(self.odds, float(prior[prior > 0].min()))

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Randomised response on the label alone, for cells that are no secret."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
 
-from ._base import FloatArray, IntArray
+from ._base import FloatArray, IntArray, response_leakage
 from ._krr import ResponseRandomizer
 
 
@@ -48,7 +49,8 @@ class LabelRandomizer(ResponseRandomizer):
     ``odds``, which is certified in integers to be at most exp(epsilon). Nothing hides the cell: a report
     tells it exactly, and with it what the partition tells about the client's features. There is no floating
     point to attack. The number of random words used does not depend on the data, but the time of other
-    operations is not guaranteed to be constant.
+    operations is not guaranteed to be constant. `leakage` is that of the cell, sent in the clear, and of the
+    label together: it exceeds epsilon where cells are rare.
 
     References
     ----------
@@ -88,6 +90,16 @@ class LabelRandomizer(ResponseRandomizer):
         description : str
         """
         return f"{self.n_labels}-ary randomised response on the label (the cell is public)"
+
+    def _leakage(self, prior: FloatArray) -> float:
+        # Of a report (cell, y): log 1 / P(cell) for the cell, and what y leaks among the labels of the cell.
+        by_cell = prior.reshape(self.n_cells, self.n_labels)
+        by_cell = by_cell[by_cell.any(axis=1)]
+        cells = by_cell.sum(axis=1)
+        rarest = np.where(by_cell > 0, by_cell, np.inf).min(axis=1)
+        worst = np.argmin(cells + float(self.odds - 1) * rarest)
+        told = response_leakage(self.odds, float(rarest[worst] / cells[worst]))
+        return max(0.0, told - math.log(cells[worst]))
 
     def _clients(self, counts: IntArray, n: int) -> FloatArray:
         return self._estimate_cells(counts, n)[:, None]

@@ -2,6 +2,7 @@
 """Leaf x label counts that somebody else made private, as a release that a tree can take over."""
 
 import math
+from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
@@ -37,6 +38,8 @@ class DeclaredCounts:
             raise ValueError("noise_variance must be finite and at least 0.")
         if privacy.private and noise_variance == 0:
             raise ValueError('a claim of "dp" needs noise: noise_variance must be positive.')
+        if not isinstance(privacy.epsilon, Fraction):
+            raise ValueError("privacy must have a finite epsilon: a tree adds up what it spends.")
         self.n_cells, self.n_labels = randomizer.n_cells, randomizer.n_labels
         self.relation: str = privacy.relation
         self.epsilon = privacy.epsilon
