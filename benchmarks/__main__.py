@@ -6,7 +6,7 @@ import importlib
 
 SPEED = (
     *("noise", "tree", "fit", "moments", "regression"),
-    *("local_average", "swapping", "consent", "platform"),
+    *("local_average", "swapping", "consent", "platform", "games"),
 )
 FIGURES = (
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),

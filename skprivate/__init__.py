@@ -8,6 +8,7 @@ from .utils._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from .accounting import LedgerEntry as LedgerEntry
+    from .accounting import PrivacyGuarantee as PrivacyGuarantee
     from .accounting import PrivacyLedger as PrivacyLedger
     from .accounting import PrivacySpent as PrivacySpent
     from .base import privacy_report as privacy_report
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from .collaborative import ConsentBox as ConsentBox
     from .collaborative import LocalAverageRegressor as LocalAverageRegressor
     from .collaborative import SecureSumAggregator as SecureSumAggregator
+    from .games import AggregativeGame as AggregativeGame
+    from .games import PrivateNashSolver as PrivateNashSolver
+    from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
+    from .games import VaccinationGame as VaccinationGame
     from .linear_model import DPLogisticLLSRegressor as DPLogisticLLSRegressor
     from .linear_model import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor
     from .linear_model import DPNormalLLSRegressor as DPNormalLLSRegressor
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AggregativeGame": ".games",
     "BSTDAggregator": ".collaborative",
     "BoundsScaler": ".preprocessing",
     "CollaborativeClassifier": ".collaborative",
@@ -49,18 +55,23 @@ _HOMES = {
     "LocalAverageRegressor": ".collaborative",
     "LocallyPrivateTreeClassifier": ".tree",
     "MomentAccumulator": ".linear_model",
+    "PrivacyGuarantee": ".accounting",
     "PrivacyLedger": ".accounting",
     "PrivacySpent": ".accounting",
+    "PrivateNashSolver": ".games",
     "PublicPrivateSplit": ".model_selection",
+    "QuadraticAggregativeGame": ".games",
     "SecureSumAggregator": ".collaborative",
     "TQMATransformer": ".preprocessing",
     "TreeClient": ".tree",
     "TreeCurator": ".tree",
+    "VaccinationGame": ".games",
     "privacy_report": ".base",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
 __all__ = [
+    "AggregativeGame",
     "BSTDAggregator",
     "BoundsScaler",
     "CollaborativeClassifier",
@@ -76,13 +87,17 @@ __all__ = [
     "LocalAverageRegressor",
     "LocallyPrivateTreeClassifier",
     "MomentAccumulator",
+    "PrivacyGuarantee",
     "PrivacyLedger",
     "PrivacySpent",
+    "PrivateNashSolver",
     "PublicPrivateSplit",
+    "QuadraticAggregativeGame",
     "SecureSumAggregator",
     "TQMATransformer",
     "TreeClient",
     "TreeCurator",
+    "VaccinationGame",
     "config_context",
     "get_config",
     "privacy_report",

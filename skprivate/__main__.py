@@ -20,7 +20,14 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from . import DPTreeClassifier, LocallyPrivateTreeClassifier, _demo_life, _demo_parties, config_context
+from . import (
+    DPTreeClassifier,
+    LocallyPrivateTreeClassifier,
+    _demo_games,
+    _demo_life,
+    _demo_parties,
+    config_context,
+)
 from .datasets import make_posterior_drift
 from .inspection import PartitionDisplay
 
@@ -150,12 +157,13 @@ def _draw_picture(
     tree: LocallyPrivateTreeClassifier,
     life: dict[str, NDArray[np.float64]],
     parties: dict[str, NDArray[np.float64]],
+    games: dict[str, NDArray[np.float64]],
     path: Path,
 ) -> None:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(13, 7.6), layout="constrained")
-    axes = figure.subplots(2, 3).ravel()
+    figure = Figure(figsize=(17, 7.6), layout="constrained")
+    axes = figure.subplots(2, 4).ravel()
     for axis, problem in zip(axes, problems, strict=False):
         _draw_lines(axis, problem.scores, problem.title, "accuracy")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(METHODS) + 1)
@@ -165,6 +173,8 @@ def _draw_picture(
     axes[4].set(yscale="log", title="B10 life of machines, SIMULATED")
     axes[4].legend(fontsize="small")
     _demo_parties.draw_lines(axes[5], parties)
+    _demo_games.draw_lines(axes[6], games)
+    _demo_games.draw_leakage(axes[7])
     figure.savefig(path, dpi=110)
 
 
@@ -209,10 +219,20 @@ def main(arguments: list[str] | None = None) -> None:
             "\nAn operator copies one hospital's model; near 1 times, the copy does as well as the hospital:"
         )
         print(_demo_parties.attack())
+        print(
+            "\nPlayers who seek an equilibrium. They broadcast noisy estimates of the mean strategy. Errors, and"
+        )
+        print(
+            "what all broadcasts tell of one player or of all, in nats. PML: pointwise maximal leakage, exact,"
+        )
+        print("for who knows the prior alone. DP: whatever is known beforehand. Strategies are not covered.")
+        print(f"\n{_demo_games.TITLE}")
+        games = _demo_games.evaluate(REPETITIONS, _progress)
+        _demo_games.print_table(games)
     print("\nWhat one tree at epsilon 1 on the second table spent and claims:\n")
     print(trees[1].privacy_spent_)
     try:
-        _draw_picture(problems, trees[0], life, parties, picture)
+        _draw_picture(problems, trees[0], life, parties, games, picture)
     except ImportError:
         print("\nNo picture: it needs matplotlib. Install it with: pip install 'skprivate[plot]'")
     else:

@@ -325,7 +325,7 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
 def _walk(estimator: Any, path: str) -> Iterator[StepReport]:
     step = functools.partial(StepReport, path=path or "estimator", estimator=type(estimator).__name__)
     spent = vars(estimator).get("privacy_spent_") if isinstance(estimator, PrivateEstimatorMixin) else None
-    if isinstance(spent, PrivacySpent):
+    if isinstance(spent, PrivacySpent) and estimator.releases_state:
         paid = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
         yield step(status="paid", reason=paid, spent=spent)
         return

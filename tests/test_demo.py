@@ -11,7 +11,7 @@ import pytest
 
 import skprivate
 from skprivate import __main__ as demo
-from skprivate import _demo_parties
+from skprivate import _demo_games, _demo_parties
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +66,40 @@ def test_copies_of_a_hospital(output):
     assert float(times["victim's column as opened"]) > 1.5
     assert float(times["victim's answers in the open"]) < 1.3
     assert "This is NOT differential privacy" in output
+
+
+def test_players_who_seek_an_equilibrium(output):
+    names = ["noise scale", "strategies", "mean strategy", "PML, one", "DP, one", "PML, all", "DP, all"]
+    table = re.search(" +" + " +".join(names) + r"\n((?: +[\d.e+-]+){7}\n)+", output)
+    rows = np.array([line.split() for line in table.group().splitlines()[1:]], dtype=float)
+    scales, strategies, mean, pml, dp, pml_all, dp_all = rows.T
+    assert scales.tolist() == list(_demo_games.NOISE_SCALES)
+    # 5000 draws of noise and more stand behind each error; a factor of 30 is no chance.
+    assert (np.diff(strategies) > 0).all()
+    assert strategies[-1] > 30 * strategies[0]
+    assert (mean < 1e-8).all(), "the mean strategy takes the path without noise"
+    assert (pml < dp).all()
+    # Printed to three digits.
+    np.testing.assert_allclose(pml_all, 100 * pml, rtol=0.01)
+    np.testing.assert_allclose(dp_all, 100 * dp, rtol=0.01)
+    np.testing.assert_allclose(dp * scales, dp[0], rtol=0.02)
+    np.testing.assert_allclose(pml, np.log(dp / -np.expm1(-dp)), rtol=0.02)
+
+
+def test_the_picture_has_panels_of_the_players_and_of_leakage():
+    ones = np.ones((5, 2))
+    scores = {"strategies": ones, "PML, one": 2 * ones, "DP, one": 3 * ones}
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    left, right = figure.subplots(1, 2)
+    _demo_games.draw_lines(left, scores)
+    assert [text.get_text() for text in left.get_legend().get_texts()] == list(scores)
+    np.testing.assert_array_equal(figure.axes[2].lines[1].get_ydata(), 3)
+    _demo_games.draw_leakage(right)
+    diagonal, *curves = right.lines
+    np.testing.assert_array_equal(diagonal.get_xdata(), diagonal.get_ydata())
+    # At epsilon 8 and the priors uniform on 2 values, 70/30, uniform on 10 values, 99/1.
+    ends = [curve.get_ydata()[-1] for curve in curves]
+    np.testing.assert_allclose(ends, [0.693, 1.203, 2.300, 4.572], atol=6e-4)
 
 
 def test_the_picture_has_a_panel_of_the_hospitals():

@@ -187,7 +187,7 @@ def _stationary(costs: QuadraticCosts, point: FloatArray, basis: FloatArray) -> 
 
 
 def _least_by_descent(costs: QuadraticCosts, x: FloatArray, constraint: ConstraintSet) -> FloatArray:
-    """Return the least of costs reached downhill from x, from the set's start, and from far down its slope."""
+    """Return the least of costs reached downhill from x, from the set's start, and far down its slope."""
     steepest = np.maximum(np.abs(costs.least), np.abs(costs.largest))
     step = 1.0 / np.maximum(steepest, costs.tolerance + np.finfo(float).tiny)[:, None]
     start = constraint.start(*x.shape)

@@ -17,7 +17,7 @@ from ._sets import ConstraintSet, Projection, ProjectionSet, check_constraint
 FloatArray = NDArray[np.float64]
 Function = Callable[[FloatArray, FloatArray], ArrayLike]
 
-# Scales of the pairs of points at which a user's game is asked whether it is monotone, relative to 1.
+# Scales of the pairs of points at which a user's game is asked whether it is monotone, in diameters or 1.
 _SCALES = (0.1, 1.0, 10.0)
 _PAIRS_PER_SCALE = 8
 # A pair speaks against monotonicity if it does so by more than rounding could.
@@ -332,15 +332,17 @@ class AggregativeGame:
         -----
         Monotone: ``sum_i (F_i(x) - F_i(y))'(x_i - y_i) >= 0`` for all profiles x and y. Then the equilibria
         are a convex set, and methods like `solve` find one. Pairs of three scales are tried, from a fixed
-        seed: with players moving apart, and all together.
+        seed: with players moving at random, with the mean unchanged, and all together.
         """
         generator = np.random.default_rng(0)
         start = self.constraint.start(self.n_players, self.n_dims)
-        for scale in np.repeat(_SCALES, _PAIRS_PER_SCALE):
+        diameter = self.constraint.diameter
+        unit = diameter if 0 < diameter < np.inf else 1.0
+        for scale in np.repeat(_SCALES, _PAIRS_PER_SCALE) * unit:
             first = self.constraint.project(start + scale * generator.standard_normal(start.shape))
-            apart = first + scale * generator.standard_normal(start.shape)
-            together = first + scale * generator.standard_normal(self.n_dims)
-            if self._violated(first, apart) or self._violated(first, together):
+            steps = scale * generator.standard_normal(start.shape)
+            mean = steps.mean(axis=0)
+            if any(self._violated(first, first + step) for step in (steps, steps - mean, steps[:1])):
                 return False
         return None
 

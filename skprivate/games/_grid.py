@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The grid of the broadcasts: fine against the noise, and within 64-bit integers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+_WANTED = 40  # log2 of the smallest noise scale in grid units
+_LARGEST = 51  # of the largest one: the sampler takes scales up to 2^52
+_ROOM = 60  # of the largest estimate
+_MARGIN = 10  # log2 of how far estimates may leave the known range
+# One unit for the rounding to the grid; the rest for the rounding of double arithmetic on the way.
+_UNITS = 16
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Broadcasts are multiples of ``2**-exponent``; scales are whole numbers of them.
+
+    Attributes
+    ----------
+    exponent : int
+        Of the step.
+    scales : ndarray of int64 of shape (n_rounds,)
+        Noise scale of every round in steps, rounded up.
+    allowance : float
+        What one coordinate of one broadcast may move in addition to the sensitivity of exact arithmetic.
+    """
+
+    exponent: int
+    scales: NDArray[np.int64]
+
+    @property
+    def steps(self) -> float:
+        """Steps in one unit."""
+        return float(np.ldexp(1.0, self.exponent))
+
+    @property
+    def allowance(self) -> float:
+        """Bound on what rounding adds to a difference of two estimates."""
+        return float(np.ldexp(_UNITS, -self.exponent))
+
+
+def make_grid(noise_scales: FloatArray, reach: float) -> Grid | None:
+    """Choose the grid; None if a round has no noise.
+
+    Parameters
+    ----------
+    noise_scales : ndarray of shape (n_rounds,)
+        Laplace scales, at least 0.
+    reach : float
+        Largest magnitude of public starting points and bounds.
+
+    Raises
+    ------
+    ValueError
+        The noise differs between rounds, or from the strategies, by more than the sampler can represent.
+    """
+    if (noise_scales == 0).any():
+        return None
+    smallest, largest = np.log2(noise_scales.min()), np.log2(noise_scales.max())
+    span = max(largest, np.log2(max(reach, 1e-300)))
+    exponent = int(np.floor(min(_WANTED - smallest, _LARGEST - largest, _ROOM - _MARGIN - span)))
+    scales = np.ceil(np.ldexp(noise_scales, exponent))
+    if scales.min() < 2**10 or abs(exponent) > 900:
+        raise ValueError(
+            "noise_scale spans too many orders of magnitude, between rounds or to the strategies."
+        )
+    return Grid(exponent, scales.astype(np.int64))

@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nash equilibrium seeking by players who broadcast noisy estimates of the aggregate and nothing else."""
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.validation import check_is_fitted
+
+from ..accounting import PrivacyGuarantee, PrivacySpent
+from ..accounting._guarantee import Criterion
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
+from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
+from ..noise import check_entropy
+from ..noise._entropy import Entropy
+from ..utils import check_int
+from ..utils._compat import Interval, StrOptions
+from ._game import AggregativeGame
+from ._grid import Grid, make_grid
+from ._guarantees import View, privacy_guarantee
+from ._model import BroadcastModel
+from ._rounds import Dynamics
+from ._run import Run
+from ._schedules import check_schedule, falling, growing
+from ._weights import check_weights
+
+FloatArray = NDArray[np.float64]
+
+# The sum of a float recursion is rounded up before it is called a bound.
+_ROUNDING = Fraction(1, 2**40)
+_REPORTS = 100  # to callbacks, of one run
+# Frames between warnings.warn and the user's call: a method of ours, _run, fit, scikit-learn's context,
+# without_private_text, fit_context, with_callbacks.
+_USER_FRAME = 8
+
+
+class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
+    """Seek the Nash equilibrium of an aggregative game; players broadcast noisy estimates, never their costs.
+
+    In round k every player i broadcasts ``o_i = v_i + noise``, its estimate v_i of the mean strategy with
+    Laplace noise of scale M_k on every coordinate, and then moves:
+
+    - "wang_nedic": ``x_i+ = P[x_i - l_k F_i(x_i, v_i)]``, P the projection on the constraint set, and
+      ``v_i+ = v_i + g_k sum_j L_ij (o_j - o_i) + x_i+ - x_i``;
+    - "ye": ``x_i+ = x_i - l_k F_i(x_i, v_i)``, without projection, and
+      ``v_i+ = sum_j L_ij o_j + x_i+ - x_i``.
+
+    Parameters
+    ----------
+    algorithm : {"wang_nedic", "ye"}, default="wang_nedic"
+        The update. "ye" adds the mean of each round's noise to the mean estimate for good: with noise that
+        grows it diverges, and warns. "wang_nedic" keeps the mean estimate equal to the mean strategy.
+    weights : None, array-like or sparse matrix of shape (n_players, n_players), or graph, default=None
+        L, public: doubly stochastic and connected, with "wang_nedic" symmetric. None: everybody hears
+        everybody, with weight 1 / N. A graph as of networkx gets Metropolis weights, its i-th node being
+        player i.
+    max_iter : int, default=1000
+        Rounds of one call of `fit` or `partial_fit`. There is no stopping rule that looks at private data.
+    noise_scale : float, tuple, array-like or callable, default=1.0
+        M_k, the scale of the Laplace noise (the standard deviation is sqrt(2) times as large): a constant,
+        ``(p1, p2, p3)`` for ``p1 + p2 k**p3``, a value per round, or a function of k = 0, 1, ... 0: no noise,
+        and no privacy.
+    step_size : float, tuple, array-like or callable, default=(1.0, 2.0, 0.1)
+        l_k: as above, with ``(q1, q2, q3)`` for ``q1 / (q2 + q3 k)``.
+    consensus_step : float, tuple, array-like or callable, default=(1.0, 2.0, 0.1)
+        g_k of "wang_nedic", in the same forms; no effect with "ye".
+    clip_norm : float or None, default=None
+        L1 norm at which every pseudo-gradient is clipped before the step. It bounds what any game can leak,
+        and moves the equilibrium if it bites there.
+    store : {"none", "observations", "all"}, default="none"
+        What is kept of every round: nothing, the broadcasts, or strategies and estimates too.
+    random_state : None, int, RandomState or Generator, default=None
+        None: entropy of the operating system. Anything else makes the run reproducible, and not private.
+    ledger : PrivacyLedger, default=None
+        Charged before any noise is drawn.
+
+    Attributes
+    ----------
+    strategies_ : ndarray of shape (n_players, n_dims)
+        What every player plays after the last round. Each player knows its own; see Notes.
+    estimates_ : ndarray of shape (n_players, n_dims)
+        Every player's estimate of the aggregate.
+    aggregate_ : ndarray of shape (n_dims,)
+        Mean strategy.
+    n_iter_ : int
+        Number of rounds.
+    residual_ : float
+        How far the strategies are from an equilibrium, see `AggregativeGame.residual`.
+    observations_ : ndarray of shape (n_iter_, n_players, n_dims)
+        The broadcasts; unless `store` is "none".
+    history_ : dict
+        "strategies" and "estimates" before every round and after the last, ndarrays of shape
+        (n_iter_ + 1, n_players, n_dims); if `store` is "all".
+    noise_scales_, steps_, consensus_steps_ : ndarray of shape (n_iter_,)
+        The schedules.
+    start_ : ndarray of shape (n_players, n_dims)
+        The public starting point.
+    mixing_ : object
+        The checked weights.
+    model_ : BroadcastModel
+        All that is public about the broadcasts.
+    privacy_spent_ : PrivacySpent
+        What one player's data spent by all its broadcasts.
+
+    See Also
+    --------
+    AggregativeGame, QuadraticAggregativeGame, VaccinationGame : The games.
+    skprivate.audit.GradientMatchingAdversary, skprivate.audit.BayesAdversary : Attacks on the broadcasts.
+
+    Notes
+    -----
+    **Privacy.** What is protected is each player's private part of its cost (``game.private``), against
+    whoever sees all broadcasts, weights, schedules and the starting point. Given the broadcasts, a player's
+    path is a function of its own costs alone, so that its broadcasts are private by themselves whatever
+    others do (relation: local); `privacy_guarantee` has the figures and their proofs. Noise is exact discrete
+    Laplace noise: estimates are rounded toward zero onto a grid 2^-40 times as fine as the smallest noise
+    scale or so, which adds less than one step to the difference of two estimates. The guarantee adds 16
+    steps per coordinate and round, which leaves 15 for the rounding of double arithmetic on the way.
+
+    This class runs all players in one place: a simulation, in which whoever calls `fit` holds all costs.
+    ``strategies_``, ``estimates_``, ``aggregate_``, ``residual_`` and ``history_`` are exact functions of the
+    private costs that players do not broadcast: the guarantee does not cover them, and the object, its
+    pickle included, must not be published (``releases_state`` is False). Publish ``observations_``.
+
+    An interrupt (Ctrl-C) ends the run after the round under way, with a warning; `partial_fit` goes on. What
+    the ledger was charged for rounds that did not run pays for the first that run later.
+
+    References
+    ----------
+    Cheng, Chen, Oechtering, Skoglund, "Privacy guarantee for Nash equilibrium computation of aggregative
+    games based on pointwise maximal leakage".
+
+    Wang, Nedić, "Differentially private distributed algorithms for aggregative games with guaranteed
+    convergence", IEEE Transactions on Automatic Control 2024.
+
+    Ye, Hu, Xu, Xie, "Differentially private distributed Nash equilibrium seeking for aggregative games", IEEE
+    Transactions on Automatic Control 2022.
+
+    Examples
+    --------
+    >>> from scipy.stats import uniform
+    >>> from skprivate import PrivateNashSolver, QuadraticAggregativeGame
+    >>> game = QuadraticAggregativeGame(P=1.0, Q=0.5, r=[-0.6, 0.1, 0.4, 0.9], r_bounds=(-1, 1))
+    >>> solver = PrivateNashSolver(max_iter=200, random_state=0).fit(game)
+    >>> solver.strategies_.shape, solver.n_iter_
+    ((4, 1), 200)
+    >>> guarantee = solver.privacy_guarantee(uniform(-1, 2))
+    >>> guarantee.status, guarantee.epsilon <= solver.privacy_guarantee(criterion="dp").epsilon
+    ('exact', True)
+    """
+
+    releases_state = False
+    model_: BroadcastModel
+    _remedy = (
+        "Bound what is private (clip_norm, r_bounds, or a bounded constraint set with 'wang_nedic'), and use "
+        "noise in every round."
+    )
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "algorithm": [StrOptions({"wang_nedic", "ye"})],
+        "weights": "no_validation",  # type: ignore[dict-item]  # checked against the game
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "noise_scale": [Interval(Real, 0, None, closed="left"), tuple, "array-like", callable],
+        "step_size": [Interval(Real, 0, None, closed="neither"), tuple, "array-like", callable],
+        "consensus_step": [Interval(Real, 0, None, closed="neither"), tuple, "array-like", callable],
+        "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
+        "store": [StrOptions({"none", "observations", "all"})],
+        "random_state": SHARED_CONSTRAINTS["random_state"],
+        "ledger": SHARED_CONSTRAINTS["ledger"],
+    }
+
+    def __init__(
+        self,
+        algorithm: str = "wang_nedic",
+        *,
+        weights: Any = None,
+        max_iter: int = 1000,
+        noise_scale: Any = 1.0,
+        step_size: Any = (1.0, 2.0, 0.1),
+        consensus_step: Any = (1.0, 2.0, 0.1),
+        clip_norm: float | None = None,
+        store: str = "none",
+        random_state: Any = None,
+        ledger: Any = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.weights = weights
+        self.max_iter = max_iter
+        self.noise_scale = noise_scale
+        self.step_size = step_size
+        self.consensus_step = consensus_step
+        self.clip_norm = clip_norm
+        self.store = store
+        self.random_state = random_state
+        self.ledger = ledger
+
+    @with_callbacks
+    @fit_context
+    def fit(self, game: AggregativeGame, x0: Any = None) -> Self:
+        """Run `max_iter` rounds from a public starting point.
+
+        Parameters
+        ----------
+        game : AggregativeGame
+            The players' costs and constraints.
+        x0 : array-like of shape (n_players, n_dims) or (n_dims,), default=None
+            Public starting point, within the constraint set. None: ``game.constraint.start``.
+
+        Returns
+        -------
+        self : PrivateNashSolver
+
+        Raises
+        ------
+        TypeError, ValueError
+            `game` is no game; `x0` has another shape or lies outside the constraint set; weights or schedules
+            are not what they must be.
+        OverflowError
+            The run diverges.
+        PrivacyUnboundedError
+            In strict mode, or with a ledger: nothing bounds what the broadcasts leak.
+        """
+        _check_game(game)
+        start = self._check_start(game, x0)
+        mixing = check_weights(self.weights, game.n_players, symmetric=self.algorithm == "wang_nedic")
+        return self._run(game, Run.begin(start, mixing, self.store))
+
+    @with_callbacks
+    @fit_context
+    def partial_fit(self, game: AggregativeGame) -> Self:
+        """Run `max_iter` more rounds from where the last call ended; the first call is `fit`.
+
+        Parameters
+        ----------
+        game : AggregativeGame
+            The same game: of the same size, with the same public part.
+
+        Returns
+        -------
+        self : PrivateNashSolver
+        """
+        if not hasattr(self, "strategies_"):
+            return self.fit(game)
+        _check_game(game)
+        if not _same_public_part(game, self.model_):
+            raise ValueError("game differs from the one of the rounds before in what is public about it.")
+        return self._run(game, Run.resume(self))
+
+    def privacy_guarantee(
+        self, prior: Any = None, view: View = "entire", criterion: Criterion = "pml"
+    ) -> PrivacyGuarantee:
+        """Return what all broadcasts so far leak at most.
+
+        Parameters
+        ----------
+        prior : prior or scipy.stats frozen distribution, default=None
+            Of the players' private vectors: `TypePrior`, `ContinuousPrior`, `JointPrior`, `TwoTypePrior`,
+            `SampledPrior`; a frozen distribution stands for independent players and coordinates. None: for
+            criterion "dp" alone, over the game's public bounds.
+        view : {"entire", "individual"}, default="entire"
+            Whether the secret is all players' data, or those of the worst single player.
+        criterion : {"pml", "corollary1", "dp"}, default="pml"
+            Pointwise maximal leakage (Theorem 1), its simpler bound, or differential privacy: of groups of
+            all players in the entire view, of one player in the individual view.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+            With its status: "exact", "upper_bound" or "estimate".
+
+        Raises
+        ------
+        PrivacyUnboundedError
+            Nothing bounds what the broadcasts leak.
+        TypeError, ValueError
+            The prior does not fit the game, or a round has no noise.
+
+        Notes
+        -----
+        A function of public things: it says nothing about the players' data, and holds for any run with these
+        parameters.
+        """
+        check_is_fitted(self)
+        return privacy_guarantee(self.model_, prior, view=view, criterion=criterion)
+
+    def _run(self, game: AggregativeGame, run: Run) -> Self:
+        entropy = check_entropy(self.random_state)
+        total = run.n_done + check_int(self.max_iter, "max_iter", least=1)
+        noise_scales = check_schedule(self.noise_scale, "noise_scale", total, growing, positive=False)
+        steps = check_schedule(self.step_size, "step_size", total, falling, positive=True)
+        consensus = check_schedule(self.consensus_step, "consensus_step", total, falling, positive=True)
+        if run.n_done and not np.array_equal(noise_scales[: run.n_done], self.model_.noise_scales):
+            raise ValueError("noise_scale differs from that of the rounds that were run.")
+        grid = make_grid(noise_scales, _reach(game, run.start))
+        model = self._describe(game, noise_scales, steps, grid)
+        self._warn_about_use(game, noise_scales)
+        spent = self._spend(model, entropy, game)
+        dynamics = Dynamics(game, run.mixing, model.algorithm, self.clip_norm)
+        done = run.play(dynamics, grid, steps, consensus, entropy, self._tick(total - run.n_done))
+        self.model_, self.privacy_spent_ = model.until(done), spent
+        self.noise_scales_, self.steps_, self.consensus_steps_ = (
+            schedule[:done] for schedule in (noise_scales, steps, consensus)
+        )
+        run.store_in(self)
+        self.n_iter_, self.aggregate_ = done, self.strategies_.mean(axis=0)
+        self.residual_ = game.residual(self.strategies_)
+        return self
+
+    def _check_start(self, game: AggregativeGame, x0: Any) -> FloatArray:
+        shape = (game.n_players, game.n_dims)
+        if x0 is None:
+            return np.array(game.constraint.start(*shape), order="C")
+        start = np.asarray(x0, dtype=np.float64)
+        if start.shape == shape[:1] and game.n_dims == 1:
+            start = start[:, np.newaxis]
+        if start.shape not in (shape, shape[1:]) or not np.isfinite(start).all():
+            raise ValueError(f"x0 must hold finite numbers, of shape {shape} or {shape[1:]}.")
+        start = np.array(np.broadcast_to(start, shape), order="C")
+        if self.algorithm == "wang_nedic" and not game.constraint.contains(start).all():
+            raise ValueError("x0 must lie in the constraint set of every player.")
+        return start
+
+    def _describe(
+        self, game: AggregativeGame, noise_scales: FloatArray, steps: FloatArray, grid: Grid | None
+    ) -> BroadcastModel:
+        return BroadcastModel(
+            n_players=game.n_players,
+            n_dims=game.n_dims,
+            algorithm=self.algorithm,  # type: ignore[arg-type]
+            noise_scales=noise_scales,
+            steps=steps,
+            constraint=game.constraint,
+            clip_norm=self.clip_norm,
+            private=game.private,
+            P=_public(game, "P"),
+            Q=_public(game, "Q"),
+            private_bounds=getattr(game, "private_bounds", None),
+            allowance=0.0 if grid is None else grid.allowance,
+        )
+
+    def _warn_about_use(self, game: AggregativeGame, noise_scales: FloatArray) -> None:
+        if self.algorithm == "ye" and noise_scales[-1] > noise_scales[0]:
+            warnings.warn(
+                "algorithm='ye' with growing noise diverges: the mean estimate is off by the running sum of "
+                "the rounds' mean noises. Use algorithm='wang_nedic', or constant noise.",
+                UtilityWarning,
+                stacklevel=_USER_FRAME,
+            )
+        if game.is_monotone() is False:
+            warnings.warn(
+                "The game is not monotone: the rounds may not converge, or not to an equilibrium.",
+                UtilityWarning,
+                stacklevel=_USER_FRAME,
+            )
+
+    def _spend(self, model: BroadcastModel, entropy: Entropy, game: AggregativeGame) -> PrivacySpent:
+        """Say what all rounds cost one player, and charge what is not paid yet."""
+        before = getattr(self, "privacy_spent_", None) if model.n_rounds > int(self.max_iter) else None
+        epsilon, leaks = _price(model)
+        self._announce(leaks)
+        source = "seeded" if before is not None and before.noise_source == "seeded" else entropy.source
+        spent = PrivacySpent(
+            mechanism=f"discrete Laplace noise on every broadcast ({self.algorithm})",
+            epsilon=epsilon,
+            relation="local",
+            unit="player",
+            noise_scale=None,
+            noise_source=source,  # type: ignore[arg-type]
+            deployment="simulated",
+            public_inputs=("weights", "schedules", "starting point", "constraint set", *_public_parts(game)),
+            unprotected={
+                "players": game.n_players,
+                "rounds": model.n_rounds,
+                "not broadcast, not covered": "strategies_, estimates_, aggregate_, residual_, history_",
+            },
+            claim="not-private" if leaks or source == "seeded" else "dp",
+            reasons=reasons_against(leaks, source),
+        )
+        self._charge_new(spent, before)
+        return spent
+
+    def _charge_new(self, spent: PrivacySpent, before: PrivacySpent | None) -> None:
+        """Charge what `spent` is more than the rounds before, which are paid for."""
+        if self.ledger is None:
+            return
+        due = spent.epsilon - (before.epsilon if before is not None else 0)
+        if due > 0:
+            self._charge(replace(spent, epsilon=due))
+
+    def _announce(self, leaks: list[str]) -> None:
+        if not leaks:
+            return
+        message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self._remedy}"
+        if self._is_strict() or self.ledger is not None:
+            raise PrivacyUnboundedError(message)
+        warnings.warn(message, PrivacyLeakWarning, stacklevel=_USER_FRAME + 1)
+
+    def _tick(self, n_rounds: int) -> Callable[[int], None]:
+        """Tell callbacks of a hundred parts of the run, or of every round if it has fewer."""
+        if not hasattr(self, "_skl_callbacks") and not hasattr(self, "_parent_callback_ctx"):
+            return lambda k: None
+        every = -(-n_rounds // _REPORTS)
+        context = self._init_callback_context(max_subtasks=-(-n_rounds // every))
+        context.call_on_fit_task_begin(estimator=self)
+        count = itertools.count(1)
+
+        def tick(k: int) -> None:
+            done = next(count)
+            if done % every == 0 or done == n_rounds:
+                part = context.subcontext(task_name="rounds")
+                part.call_on_fit_task_begin(estimator=self)
+                part.call_on_fit_task_end(estimator=self)
+            if done == n_rounds:
+                context.call_on_fit_task_end(estimator=self)
+
+        return tick
+
+
+def _check_game(game: Any) -> None:
+    if not isinstance(game, AggregativeGame):
+        raise TypeError(f"game must be an AggregativeGame, got {type(game).__name__}.")
+
+
+def _reach(game: AggregativeGame, start: FloatArray) -> float:
+    """Largest magnitude that is public before the run."""
+    bounds = getattr(game, "private_bounds", None)
+    known = [
+        1.0,
+        np.abs(start).max(),
+        game.constraint.diameter,
+        *(np.abs(side).max() for side in bounds or ()),
+    ]
+    return float(max(size for size in known if math.isfinite(size)))
+
+
+def _public(game: AggregativeGame, name: str) -> FloatArray | None:
+    """P or Q of an affine game, where it is public."""
+    return None if game.private != {"r"} else getattr(game, f"{name}_")
+
+
+def _public_parts(game: AggregativeGame) -> tuple[str, ...]:
+    return ("P and Q of the pseudo-gradient",) if game.private == {"r"} else ()
+
+
+def _same_public_part(game: AggregativeGame, model: BroadcastModel) -> bool:
+    same_size = (game.n_players, game.n_dims, game.private) == (model.n_players, model.n_dims, model.private)
+    pairs = ((_public(game, "P"), model.P), (_public(game, "Q"), model.Q))
+    return same_size and all(
+        theirs is not None and np.array_equal(ours, theirs) for ours, theirs in pairs if ours is not None
+    )
+
+
+def _price(model: BroadcastModel) -> tuple[Fraction | float, list[str]]:
+    """What one player's data cost, and why that may be infinite."""
+    if (model.noise_scales == 0).any():
+        return math.inf, ["a round has no noise (noise_scale is 0)"]
+    try:
+        epsilon = privacy_guarantee(model, None, view="individual", criterion="dp").epsilon
+    except PrivacyUnboundedError as error:
+        return math.inf, [str(error).rstrip(".")]
+    if not math.isfinite(epsilon):
+        return math.inf, ["no finite bound holds"]
+    return Fraction(epsilon) * (1 + _ROUNDING), []

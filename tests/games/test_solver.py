@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The solver: its rounds against the equations, convergence, what it stores, charges, claims and refuses."""
+
+import math
+import pickle
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import uniform
+from sklearn.base import clone
+from sklearn.callback import ProgressBar
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from skprivate import PrivacyLedger, config_context, privacy_report
+from skprivate.exceptions import (
+    BudgetExceededError,
+    PrivacyLeakError,
+    PrivacyLeakWarning,
+    PrivacyUnboundedError,
+    UtilityWarning,
+)
+from skprivate.games import (
+    Box,
+    PrivateNashSolver,
+    QuadraticAggregativeGame,
+    TypePrior,
+    VaccinationGame,
+)
+
+RING = (np.eye(5) + np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0)) / 3
+R = np.array([[-0.6, 0.3], [0.1, 0.0], [0.4, -0.2], [0.9, 0.5], [-0.1, -0.9]])
+
+
+@pytest.fixture
+def game():
+    return QuadraticAggregativeGame(P=1.0, Q=0.5, r=R, r_bounds=(-1, 1))
+
+
+@pytest.fixture
+def herd():
+    rng = np.random.default_rng(0)
+    B = np.array([np.diag(row) for row in rng.uniform(0.5, 1.0, (10, 2))])
+    return VaccinationGame(rng.uniform(0.1, 0.5, (10, 2)), B)
+
+
+def solver(**parameters):
+    return PrivateNashSolver(**{"max_iter": 50, "random_state": 0, **parameters})
+
+
+@pytest.mark.parametrize("weights", [None, RING])
+@pytest.mark.parametrize("algorithm", ["wang_nedic", "ye"])
+def test_rounds_follow_the_equations(game, algorithm, weights):
+    fitted = solver(algorithm=algorithm, weights=weights, store="all", step_size=0.2, consensus_step=0.3).fit(
+        game
+    )
+    L = np.full((5, 5), 0.2) if weights is None else weights
+    x = v = np.zeros((5, 2))
+    for k, o in enumerate(fitted.observations_):
+        assert np.allclose(fitted.history_["strategies"][k], x, atol=1e-12)
+        assert np.allclose(fitted.history_["estimates"][k], v, atol=1e-12)
+        moved = x - 0.2 * ((1 + 0.5 / 5) * x + 0.5 * v + R)
+        v = (v + 0.3 * (L @ o - o) if algorithm == "wang_nedic" else L @ o) + moved - x
+        x = moved
+    assert np.allclose(fitted.strategies_, x, atol=1e-12)
+    assert np.allclose(fitted.estimates_, v, atol=1e-12)
+    assert np.allclose(fitted.aggregate_, x.mean(axis=0))
+    assert fitted.n_iter_ == 50
+
+
+def test_strategies_are_projected_with_wang_nedic_alone():
+    game = QuadraticAggregativeGame(1.0, 0.5, 5 * R, bounds=(-0.5, 0.5), r_bounds=(-5, 5))
+    paths = solver(store="all").fit(game).history_["strategies"]
+    assert np.abs(paths).max() == 0.5
+    free = QuadraticAggregativeGame(1.0, 0.5, 5 * R, r_bounds=(-5, 5))
+    one, other = (solver(algorithm="ye", noise_scale=1e-9).fit(each).strategies_ for each in (game, free))
+    assert np.allclose(one, other, atol=1e-6)
+    assert np.abs(one).max() > 1
+
+
+def test_mean_estimates(game):
+    kept = solver(weights=RING, store="all").fit(game)
+    for x, v in zip(kept.history_["strategies"], kept.history_["estimates"], strict=True):
+        assert np.allclose(v.mean(axis=0), x.mean(axis=0), atol=1e-12)
+    drifting = solver(algorithm="ye", weights=RING, store="all").fit(game)
+    noise = drifting.observations_ - drifting.history_["estimates"][:-1]
+    drift = (drifting.history_["estimates"] - drifting.history_["strategies"]).mean(axis=1)
+    assert np.allclose(drift[1:], np.cumsum(noise.mean(axis=1), axis=0), atol=1e-9)
+
+
+def test_the_noise_has_the_scale_of_its_round(game):
+    # 5 players, 2 coordinates, 2,000 rounds: the mean of |noise| / M_k over 20,000 draws is 1 with a standard
+    # error of 1 / sqrt(20,000); a deviation of 6 of them has a probability below 1e-8.
+    fitted = solver(algorithm="wang_nedic", noise_scale=(1.0, 0.01, 1.0), max_iter=2000, store="all").fit(
+        game
+    )
+    noise = fitted.observations_ - fitted.history_["estimates"][:-1]
+    ratios = np.abs(noise) / fitted.noise_scales_[:, None, None]
+    assert abs(ratios.mean() - 1) < 6 / math.sqrt(20_000)
+    assert abs(np.sign(noise).mean()) < 6 / math.sqrt(20_000)
+
+
+def test_broadcasts_lie_on_the_grid(game):
+    fitted = solver(store="observations").fit(game)
+    step = fitted.model_.allowance / 16
+    assert step <= 2.0**-39
+    assert np.array_equal(np.trunc(fitted.observations_ / step), fitted.observations_ / step)
+
+
+def test_wang_nedic_reaches_the_unique_equilibrium_without_noise(herd):
+    with pytest.warns(PrivacyLeakWarning, match="no noise"):
+        fitted = PrivateNashSolver(noise_scale=0).fit(herd)
+    assert herd.regret(fitted.strategies_) <= 0.01
+    assert np.abs(fitted.strategies_ - herd.solve()).max() < 0.1
+    assert fitted.residual_ == herd.residual(fitted.strategies_) < 0.02
+
+
+def test_error_with_noise(game):
+    # Mean over 20 seeds of the mean error: about .02 with M = 1 and .2 with M = 10.
+    errors = [
+        np.mean(
+            [
+                np.abs(
+                    solver(noise_scale=scale, max_iter=1000, random_state=seed).fit(game).strategies_
+                    - game.solve()
+                )
+                for seed in range(20)
+            ]
+        )
+        for scale in (0.0001, 1.0, 10.0)
+    ]
+    assert errors[0] < 1e-3
+    assert 0.01 < errors[1] < 0.05
+    assert 0.1 < errors[2] < 0.5
+
+
+def test_the_mean_of_an_unconstrained_game_is_not_disturbed(game):
+    quiet, loud = (solver(noise_scale=scale, max_iter=300).fit(game) for scale in (1e-6, 5.0))
+    assert np.allclose(quiet.aggregate_, loud.aggregate_, atol=1e-9)
+
+
+def test_what_is_stored(game):
+    assert not hasattr(solver().fit(game), "observations_")
+    some = solver(store="observations").fit(game)
+    assert some.observations_.shape == (50, 5, 2)
+    assert not hasattr(some, "history_")
+    assert solver(store="all").fit(game).history_["strategies"].shape == (51, 5, 2)
+    assert not hasattr(some.set_params(store="none").fit(game), "observations_")
+
+
+def test_partial_fit_goes_on_where_it_stopped(game):
+    whole = solver(noise_scale=1e-9, max_iter=60, store="all").fit(game)
+    parts = solver(noise_scale=1e-9, max_iter=20, store="all")
+    for _ in range(3):
+        parts.partial_fit(game)
+    assert parts.n_iter_ == 60
+    assert parts.observations_.shape == whole.observations_.shape
+    # The noise differs, and is far below the tolerance.
+    assert np.allclose(parts.strategies_, whole.strategies_, atol=1e-6)
+    assert np.allclose(parts.history_["estimates"], whole.history_["estimates"], atol=1e-6)
+    assert parts.privacy_guarantee(criterion="dp").epsilon == whole.privacy_guarantee(criterion="dp").epsilon
+
+
+def test_partial_fit_survives_a_pickle_and_refuses_another_game(game):
+    fitted = pickle.loads(pickle.dumps(solver().fit(game)))
+    assert fitted.partial_fit(game).n_iter_ == 100
+    with pytest.raises(ValueError, match="public"):
+        fitted.partial_fit(QuadraticAggregativeGame(2.0, 0.5, R, r_bounds=(-1, 1)))
+    with pytest.raises(ValueError, match="noise_scale differs"):
+        fitted.set_params(noise_scale=2.0).partial_fit(game)
+    assert fitted.n_iter_ == 100
+
+
+class Recording:
+    """A callback that counts the parts of a run, and presses Ctrl-C after some of them."""
+
+    def __init__(self, interrupt_after=None):
+        self.begun = self.parts = 0
+        self.interrupt_after = interrupt_after
+
+    def setup(self, estimator, context):
+        self.begun += 1
+
+    def teardown(self, estimator, context):
+        self.begun -= 1
+
+    def on_fit_task_begin(self, estimator, context, **kwargs):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **kwargs):
+        self.parts += 1
+        if self.parts == self.interrupt_after:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_keeps_the_rounds_done(game):
+    fitted = solver(store="all").set_callbacks(Recording(interrupt_after=29))
+    with pytest.warns(ConvergenceWarning, match="after 29 of 50"):
+        fitted.fit(game)
+    assert fitted.n_iter_ == len(fitted.observations_) == 29
+    assert fitted.model_.n_rounds == 29
+    assert fitted.set_callbacks().partial_fit(game).n_iter_ == 79
+
+
+def test_rounds_paid_for_before_an_interrupt_are_not_charged_again(game, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "games.ledger")
+    fitted = solver(ledger=ledger).set_callbacks(Recording(interrupt_after=29))
+    with pytest.warns(ConvergenceWarning):
+        fitted.fit(game)
+    fitted.set_callbacks().set_params(max_iter=21).partial_fit(game)
+    assert fitted.n_iter_ == 50
+    assert len(ledger.entries()) == 1
+
+
+def test_the_ledger_is_charged_once_for_every_round(game, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "games.ledger")
+    fitted = solver(ledger=ledger, max_iter=10).fit(game)
+    fitted.partial_fit(game).partial_fit(game)
+    assert len(ledger.entries()) == 3
+    total = sum((entry.epsilon for entry in ledger.entries()), Fraction(0))
+    assert total == fitted.privacy_spent_.epsilon
+    bound = fitted.privacy_guarantee(view="individual", criterion="dp").epsilon
+    assert bound <= total <= bound * (1 + 1e-9)
+
+
+def test_an_exhausted_ledger_leaves_the_rounds_before(game, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "games.ledger", epsilon=30)
+    fitted = solver(ledger=ledger, max_iter=10).fit(game)
+    before = fitted.strategies_
+    with pytest.raises(BudgetExceededError):
+        fitted.set_params(max_iter=1000).partial_fit(game)
+    assert fitted.strategies_ is before
+    assert fitted.n_iter_ == 10
+    assert len(ledger.entries()) == 1
+
+
+def test_privacy_spent(game):
+    fitted = PrivateNashSolver(max_iter=20).fit(game)
+    spent = fitted.privacy_spent_
+    assert spent.private
+    assert spent.relation == "local"
+    assert spent.unit == "player"
+    assert spent.deployment == "simulated"
+    assert spent.unprotected["rounds"] == 20
+    seeded = solver(max_iter=20).fit(game).privacy_spent_
+    assert not seeded.private
+    assert "seed" in seeded.reasons[0]
+    # One seeded call is enough, whatever follows.
+    mixed = solver(max_iter=20).fit(game).set_params(random_state=None).partial_fit(game).privacy_spent_
+    assert not mixed.private
+    assert mixed.noise_source == "seeded"
+
+
+def test_the_object_is_never_to_be_published(game):
+    report = privacy_report(PrivateNashSolver(max_iter=20).fit(game))
+    assert not report.private
+    assert "never to be published" in report.unpaid[0].reason
+    assert "0.6" not in repr(solver().fit(game)) + repr(game)
+
+
+@pytest.mark.parametrize("private", [("A", "B"), "B"])
+def test_private_slopes_without_clipping_are_unbounded(private, tmp_path):
+    game = VaccinationGame(np.full((4, 2), 0.3), np.tile(np.eye(2), (4, 1, 1)), private=private)
+    fitted = solver(algorithm="ye")
+    with pytest.warns(PrivacyLeakWarning, match="not private"):
+        fitted.fit(game)
+    assert not fitted.privacy_spent_.private
+    assert fitted.privacy_spent_.effective_epsilon == math.inf
+    for view in ("entire", "individual"):
+        for criterion in ("pml", "corollary1", "dp"):
+            with pytest.raises(PrivacyUnboundedError):
+                fitted.privacy_guarantee(TypePrior([[0.0, 0.0], [1.0, 1.0]], [0.5, 0.5]), view, criterion)
+    with config_context(strict=True), pytest.raises(PrivacyUnboundedError):
+        fitted.fit(game)
+    with pytest.raises(PrivacyUnboundedError):
+        solver(algorithm="ye", ledger=PrivacyLedger(tmp_path / "l")).fit(game)
+    clipped = solver(algorithm="ye", clip_norm=0.5).fit(game)
+    assert 0 < clipped.privacy_guarantee(criterion="dp").epsilon < math.inf
+    assert clipped.privacy_guarantee(criterion="dp").status == "upper_bound"
+
+
+def test_unbounded_private_vectors_are_unbounded():
+    game = QuadraticAggregativeGame(1.0, 0.5, R)
+    with pytest.warns(PrivacyLeakWarning, match="not private"):
+        fitted = solver().fit(game)
+    # A prior of bounded support is all that its leakage needs.
+    assert fitted.privacy_guarantee(uniform(-1, 2)).status == "exact"
+    with pytest.raises(PrivacyUnboundedError):
+        fitted.privacy_guarantee(criterion="dp")
+
+
+def test_clipping_clips(game):
+    # A tiny clip leaves strategies within the sum of the steps.
+    fitted = solver(clip_norm=0.01, store="all").fit(game)
+    moves = np.abs(np.diff(fitted.history_["strategies"], axis=0)).sum(axis=2)
+    assert (moves <= 0.01 * fitted.steps_[:, None] * (1 + 1e-12)).all()
+    assert moves.max() > 0.0099 * fitted.steps_.min()
+
+
+def test_no_noise_has_no_guarantee(game):
+    with pytest.warns(PrivacyLeakWarning, match="no noise"):
+        fitted = solver(noise_scale=[1.0] * 49 + [0.0]).fit(game)
+    with pytest.raises(ValueError, match="noise"):
+        fitted.privacy_guarantee(uniform(-1, 2))
+
+
+def test_growing_noise_warns_with_ye_alone(game):
+    with pytest.warns(UtilityWarning, match="growing noise"):
+        solver(algorithm="ye", noise_scale=(1, 1, 1)).fit(game)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solver(noise_scale=(1, 1, 1)).fit(game)
+        solver(algorithm="ye", noise_scale=(1, 0, 1)).fit(game)
+
+
+def test_games_that_are_not_monotone_warn():
+    with pytest.warns(UtilityWarning, match="not monotone"):
+        solver(max_iter=5).fit(QuadraticAggregativeGame(-1.0, 0.5, R, r_bounds=(-1, 1)))
+
+
+def test_a_run_that_diverges_is_told(game):
+    fitted = solver().fit(game)
+    before = fitted.strategies_
+    with pytest.raises(OverflowError, match="diverges"), pytest.warns(PrivacyLeakWarning):
+        fitted.set_params(step_size=50.0, max_iter=500).fit(game)
+    assert fitted.strategies_ is before
+
+
+@pytest.mark.parametrize(
+    ("x0", "match"),
+    [(2.0 * np.ones((5, 2)), "constraint set"), (np.zeros((4, 2)), "shape"), (np.full(2, np.nan), "finite")],
+)
+def test_bad_starting_points(x0, match):
+    game = QuadraticAggregativeGame(1.0, 0.5, R, bounds=Box(-1, 1), r_bounds=(-1, 1))
+    with pytest.raises(ValueError, match=match):
+        solver().fit(game, x0=x0)
+    assert np.array_equal(solver(store="all").fit(game, x0=[0.5, -0.5]).start_, np.tile([0.5, -0.5], (5, 1)))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error"),
+    [
+        ({"algorithm": "other"}, ValueError),
+        ({"max_iter": 0}, ValueError),
+        ({"noise_scale": -1.0}, ValueError),
+        ({"step_size": 0.0}, ValueError),
+        ({"clip_norm": 0.0}, ValueError),
+        ({"store": "some"}, ValueError),
+        ({"weights": 2 * RING}, ValueError),
+        ({"weights": np.eye(5)}, ValueError),
+        ({"random_state": "x"}, ValueError),
+    ],
+)
+def test_bad_parameters(game, parameters, error):
+    with pytest.raises(error):
+        solver(**parameters).fit(game)
+
+
+def test_not_a_game_and_not_fitted(game):
+    with pytest.raises(TypeError, match="AggregativeGame"):
+        solver().fit(R)
+    with pytest.raises(NotFittedError):
+        solver().privacy_guarantee(uniform(-1, 2))
+
+
+def test_it_is_an_estimator_but_for_its_input(game):
+    original = solver(weights=RING, noise_scale=(1.0, 0.5, 1.0), clip_norm=2.0)
+    copy = clone(original)
+    assert copy is not original
+    assert repr(copy) == repr(original)
+    assert copy.get_params()["noise_scale"] == (1.0, 0.5, 1.0)
+    assert np.array_equal(copy.fit(game).strategies_, original.fit(game).strategies_)
+    assert np.array_equal(pickle.loads(pickle.dumps(copy)).estimates_, copy.estimates_)
+    assert copy.set_params(max_iter=7).max_iter == 7
+    assert vars(clone(copy)).keys() == copy.get_params().keys()
+
+
+def test_strict_mode_travels_with_a_pickle():
+    game = QuadraticAggregativeGame(1.0, 0.5, R)
+    with config_context(strict=True):
+        packed = pickle.dumps(solver())
+    with pytest.raises(PrivacyLeakError):
+        pickle.loads(packed).fit(game)
+
+
+def test_progress_is_reported(game, capsys):
+    pytest.importorskip("rich")
+    fitted = solver(max_iter=250).set_callbacks(ProgressBar()).fit(game)
+    assert fitted.n_iter_ == 250
+    assert "PrivateNashSolver" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("rounds", "parts"), [(7, 7 + 1), (1000, 100 + 1), (150, 75 + 1)])
+def test_callbacks_hear_of_at_most_a_hundred_parts(game, rounds, parts):
+    counting = Recording()
+    solver(max_iter=rounds).set_callbacks(counting).fit(game)
+    assert counting.begun == 0
+    assert counting.parts == parts
