@@ -11,7 +11,7 @@ FloatArray = NDArray[np.float64]
 _WANTED = 40  # log2 of the smallest noise scale in grid units
 _LARGEST = 51  # of the largest one: the sampler takes scales up to 2^52
 _ROOM = 60  # of the largest estimate
-_MARGIN = 10  # log2 of how far estimates may leave the known range before they are clipped
+_MARGIN = 10  # log2 of how far estimates may leave the known range
 # One unit for the rounding to the grid; the rest for the rounding of double arithmetic on the way.
 _UNITS = 16
 

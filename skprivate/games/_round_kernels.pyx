@@ -1,35 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The inner loops of a round: a noisy broadcast on a grid, and the clipping of gradients."""
 
-from libc.math cimport fabs, isfinite, trunc
+from libc.math cimport fabs, trunc
 from libc.stdint cimport int64_t
 
 cdef double MAX_STEPS = 2.0 ** 61
 
 
 def fill_broadcast(const double[::1] values, double steps, const int64_t[::1] noise, double[::1] out):
-    """Fill ``out`` with ``(trunc(values * steps) + noise) / steps``; return whether all values were finite.
+    """Fill ``out`` with ``(trunc(values * steps) + noise) / steps``; return whether all values are in range.
 
-    `steps` is a power of two, so that both scalings are exact. Values are clipped at 2^61 steps and noise is
-    below 2^62, so that sums fit 64 bits.
+    `steps` is a power of two, so that both scalings are exact. In range are values within 2^61 steps: noise
+    is below 2^62, so that sums fit 64 bits. Others count as 0.
     """
     cdef Py_ssize_t i
     cdef double scaled
-    cdef bint finite = True
+    cdef bint in_range = True
     if noise.shape[0] != values.shape[0] or out.shape[0] != values.shape[0]:
         raise ValueError("values, noise and out must have the same length")
     with nogil:
         for i in range(values.shape[0]):
             scaled = values[i] * steps
-            if not isfinite(values[i]):
-                finite = False
+            # Not a number compares as false.
+            if not fabs(scaled) <= MAX_STEPS:
+                in_range = False
                 scaled = 0.0
-            elif scaled > MAX_STEPS:
-                scaled = MAX_STEPS
-            elif scaled < -MAX_STEPS:
-                scaled = -MAX_STEPS
             out[i] = <double> (<int64_t> trunc(scaled) + noise[i]) / steps
-    return finite
+    return in_range
 
 
 def clip_rows(double[:, ::1] rows, double bound):

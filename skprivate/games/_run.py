@@ -19,6 +19,11 @@ from ._weights import Mixing
 
 FloatArray = NDArray[np.float64]
 
+_DIVERGES = (
+    "the run diverges: estimates left the range of the broadcasts. Use smaller steps (step_size, "
+    "consensus_step), or, if strategies are meant to be that large, other units or declared bounds."
+)
+
 
 class Run:
     """Players between two rounds, and what is kept of the rounds before.
@@ -128,14 +133,15 @@ class Run:
     def _broadcast(
         self, v: FloatArray, grid: Grid | None, k: int, noise: NDArray[np.int64], stream: WordStream
     ) -> FloatArray:
-        o = np.empty_like(v)
+        # In C order whatever the order of v is: a flat view, not a copy, is filled.
+        o = np.empty(v.shape)
         if grid is None:
             self._check_finite()
             o[...] = v
             return o
         fill_discrete_laplace(noise, int(grid.scales[k]), 1, stream)
         if not fill_broadcast(v.reshape(-1), grid.steps, noise, o.reshape(-1)):
-            self._check_finite()
+            raise OverflowError(_DIVERGES)
         return o
 
     def _keep(self, k: int, o: FloatArray, x: FloatArray, v: FloatArray) -> None:
@@ -147,6 +153,4 @@ class Run:
 
     def _check_finite(self) -> None:
         if not (np.isfinite(self._state[0]).all() and np.isfinite(self._state[1]).all()):
-            raise OverflowError(
-                "the run diverges: use smaller steps (step_size, consensus_step) or less noise."
-            )
+            raise OverflowError(_DIVERGES)

@@ -17,6 +17,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacyGuarantee, PrivacySpent
+from ..accounting._guarantee import Criterion
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise import check_entropy
@@ -25,7 +26,7 @@ from ..utils import check_int
 from ..utils._compat import Interval, StrOptions
 from ._game import AggregativeGame
 from ._grid import Grid, make_grid
-from ._guarantees import privacy_guarantee
+from ._guarantees import View, privacy_guarantee
 from ._model import BroadcastModel
 from ._rounds import Dynamics
 from ._run import Run
@@ -255,7 +256,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         return self._run(game, Run.resume(self))
 
     def privacy_guarantee(
-        self, prior: Any = None, view: str = "entire", criterion: str = "pml"
+        self, prior: Any = None, view: View = "entire", criterion: Criterion = "pml"
     ) -> PrivacyGuarantee:
         """Return what all broadcasts so far leak at most.
 
@@ -317,13 +318,13 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     def _check_start(self, game: AggregativeGame, x0: Any) -> FloatArray:
         shape = (game.n_players, game.n_dims)
         if x0 is None:
-            return game.constraint.start(*shape)
+            return np.array(game.constraint.start(*shape), order="C")
         start = np.asarray(x0, dtype=np.float64)
         if start.shape == shape[:1] and game.n_dims == 1:
             start = start[:, np.newaxis]
         if start.shape not in (shape, shape[1:]) or not np.isfinite(start).all():
             raise ValueError(f"x0 must hold finite numbers, of shape {shape} or {shape[1:]}.")
-        start = np.array(np.broadcast_to(start, shape))
+        start = np.array(np.broadcast_to(start, shape), order="C")
         if self.algorithm == "wang_nedic" and not game.constraint.contains(start).all():
             raise ValueError("x0 must lie in the constraint set of every player.")
         return start
@@ -431,8 +432,14 @@ def _check_game(game: Any) -> None:
 
 def _reach(game: AggregativeGame, start: FloatArray) -> float:
     """Largest magnitude that is public before the run."""
-    diameter = game.constraint.diameter
-    return float(np.abs(start).max() + (diameter if math.isfinite(diameter) else 0.0))
+    bounds = getattr(game, "private_bounds", None)
+    known = [
+        1.0,
+        np.abs(start).max(),
+        game.constraint.diameter,
+        *(np.abs(side).max() for side in bounds or ()),
+    ]
+    return float(max(size for size in known if math.isfinite(size)))
 
 
 def _public(game: AggregativeGame, name: str) -> FloatArray | None:

@@ -8,10 +8,14 @@ from skprivate.exceptions import UtilityWarning
 from skprivate.games import AggregativeGame, QuadraticAggregativeGame, Simplex
 
 N, n = 6, 2
-GENERATOR = np.random.default_rng(0)
 P = np.array([[2.0, 0.5], [0.5, 1.0]])
 Q = np.array([[0.5, 0.1], [0.0, 0.3]])
-R = GENERATOR.normal(size=(N, n))
+R = np.random.default_rng(1).normal(size=(N, n))
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(0)
 
 
 def gradient(x, aggregate):
@@ -28,10 +32,10 @@ def bounds(request):
     return request.param
 
 
-def test_agrees_with_the_quadratic_game(bounds):
+def test_agrees_with_the_quadratic_game(bounds, generator):
     game = AggregativeGame(gradient, N, n, bounds=bounds, cost=cost)
     known = QuadraticAggregativeGame(P, Q, R, bounds)
-    x = game.constraint.project(GENERATOR.normal(size=(N, n)))
+    x = game.constraint.project(generator.normal(size=(N, n)))
     assert game.residual(x) == pytest.approx(known.residual(x), rel=1e-12)
     assert game.regret(x) == pytest.approx(known.regret(x), rel=1e-6)
     solution = game.solve()
@@ -41,10 +45,10 @@ def test_agrees_with_the_quadratic_game(bounds):
     np.testing.assert_allclose(game.cost(x, x.mean(axis=0)), known.cost(x, x.mean(axis=0)))
 
 
-def test_the_solution_does_not_depend_on_the_start(bounds):
+def test_the_solution_does_not_depend_on_the_start(bounds, generator):
     game = AggregativeGame(gradient, N, n, bounds=bounds)
     for scale in (0.1, 10.0):
-        start = GENERATOR.normal(scale=scale, size=(N, n))
+        start = generator.normal(scale=scale, size=(N, n))
         np.testing.assert_allclose(game.solve(start=start), game.solve(), atol=1e-8)
 
 
@@ -59,9 +63,9 @@ def test_a_nonlinear_game_is_solved():
     np.testing.assert_allclose(x**3, targets[:, None] + 1 - np.exp(x.mean()), atol=1e-8)
 
 
-def test_estimates_of_the_aggregate_go_row_by_row():
+def test_estimates_of_the_aggregate_go_row_by_row(generator):
     game = AggregativeGame(gradient, N, n)
-    x, estimates = GENERATOR.normal(size=(2, N, n))
+    x, estimates = generator.normal(size=(2, N, n))
     np.testing.assert_array_equal(game.pseudo_gradient(x, estimates), gradient(x, estimates))
     one = estimates[0]
     np.testing.assert_allclose(game.pseudo_gradient(x, one), gradient(x, np.tile(one, (N, 1))), rtol=1e-12)

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from skprivate.exceptions import UtilityWarning
 from skprivate.games import Box, QuadraticAggregativeGame
 
-GENERATOR = np.random.default_rng(0)
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(0)
 
 
-def make_parts(n_players, n_dims, each, generator=GENERATOR):
+def make_parts(n_players, n_dims, each, generator):
     shape = (n_players, n_dims, n_dims) if each else (n_dims, n_dims)
     root = generator.normal(size=shape)
     P = root @ root.swapaxes(-1, -2) + np.eye(n_dims)
@@ -41,9 +44,9 @@ def slopes_of_cost(game, x, own_effect, size=1e-6):
 @pytest.mark.parametrize("own_effect", [True, False])
 @pytest.mark.parametrize("each", [True, False])
 @pytest.mark.parametrize(("n_players", "n_dims"), [(1, 1), (4, 1), (5, 3)])
-def test_the_pseudo_gradient_is_the_slope_of_the_cost(n_players, n_dims, each, own_effect):
-    game = QuadraticAggregativeGame(*make_parts(n_players, n_dims, each), own_effect=own_effect)
-    x = GENERATOR.normal(size=(n_players, n_dims))
+def test_the_pseudo_gradient_is_the_slope_of_the_cost(n_players, n_dims, each, own_effect, generator):
+    game = QuadraticAggregativeGame(*make_parts(n_players, n_dims, each, generator), own_effect=own_effect)
+    x = generator.normal(size=(n_players, n_dims))
     np.testing.assert_allclose(
         game.pseudo_gradient(x, x.mean(axis=0)), slopes_of_cost(game, x, own_effect), atol=1e-7
     )
@@ -51,9 +54,9 @@ def test_the_pseudo_gradient_is_the_slope_of_the_cost(n_players, n_dims, each, o
 
 @pytest.mark.parametrize("each", [True, False])
 @pytest.mark.parametrize("n_dims", [1, 2, 9])
-def test_attributes_make_up_the_pseudo_gradient(n_dims, each):
-    game = QuadraticAggregativeGame(*make_parts(5, n_dims, each))
-    x, estimates = GENERATOR.normal(size=(2, 5, n_dims))
+def test_attributes_make_up_the_pseudo_gradient(n_dims, each, generator):
+    game = QuadraticAggregativeGame(*make_parts(5, n_dims, each, generator))
+    x, estimates = generator.normal(size=(2, 5, n_dims))
     P, Q = (np.broadcast_to(M, (5, n_dims, n_dims)) for M in (game.P_, game.Q_))
     expected = (P @ x[:, :, None] + Q @ estimates[:, :, None])[:, :, 0] + game.r_
     np.testing.assert_allclose(game.pseudo_gradient(x, estimates), expected, atol=1e-12)
@@ -62,8 +65,8 @@ def test_attributes_make_up_the_pseudo_gradient(n_dims, each):
     )
 
 
-def test_numbers_and_vectors_stand_for_multiples_of_the_identity():
-    r = GENERATOR.normal(size=(3, 2))
+def test_numbers_and_vectors_stand_for_multiples_of_the_identity(generator):
+    r = generator.normal(size=(3, 2))
     common = QuadraticAggregativeGame(2.0, 0.5, r)
     np.testing.assert_array_equal(common.P_, (2 + 0.5 / 3) * np.eye(2))
     np.testing.assert_array_equal(common.Q_, 0.5 * np.eye(2))
@@ -75,8 +78,8 @@ def test_numbers_and_vectors_stand_for_multiples_of_the_identity():
 @pytest.mark.parametrize("bounds", [None, (-0.3, 0.4), "simplex"], ids=["free", "box", "simplex"])
 @pytest.mark.parametrize("each", [True, False])
 @pytest.mark.parametrize(("n_players", "n_dims"), [(1, 1), (1, 2), (4, 1), (20, 3), (300, 2)])
-def test_the_solution_is_an_equilibrium(n_players, n_dims, each, bounds):
-    game = QuadraticAggregativeGame(*make_parts(n_players, n_dims, each), bounds)
+def test_the_solution_is_an_equilibrium(n_players, n_dims, each, bounds, generator):
+    game = QuadraticAggregativeGame(*make_parts(n_players, n_dims, each, generator), bounds)
     if not game.is_monotone():
         pytest.fail("the parts are meant to make monotone games")
     x = game.solve()
@@ -100,8 +103,8 @@ def test_an_equilibrium_known_on_paper():
     assert game.residual([0.0, 0.0]) == 1.0
 
 
-def test_a_wardrop_equilibrium_has_regret():
-    parts = make_parts(4, 2, False)
+def test_a_wardrop_equilibrium_has_regret(generator):
+    parts = make_parts(4, 2, False, generator)
     wardrop, nash = (QuadraticAggregativeGame(*parts, own_effect=own) for own in (False, True))
     x = wardrop.solve()
     assert wardrop.residual(x) < 1e-12

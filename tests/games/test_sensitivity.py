@@ -117,8 +117,9 @@ def test_the_first_broadcast_tells_nothing(algorithm: str) -> None:
     assert clipped[0][0].ceiling == pytest.approx(2 * 3 * 0.5 / 1.5)
 
 
-def test_norms_are_bounded_by_rates_and_largest_at_corners() -> None:
-    rng = np.random.default_rng(3)
+@pytest.mark.parametrize("seed", range(5))
+def test_norms_are_bounded_by_rates_and_largest_at_corners(seed: int) -> None:
+    rng = np.random.default_rng(seed)
     model = make_model(n_dims=3, P=rng.normal(size=(3, 3)), Q=rng.normal(size=(3, 3)))
     distance = player_distances(model)[0][0]
     assert not distance.separable
@@ -254,6 +255,21 @@ def test_contraction_is_not_claimed_where_clipping_hides_it() -> None:
     seen = np.abs(first - second).sum()
     assert seen > player_distances(replace(model, clip_norm=None))[0][0].of(np.ones((1, 1)))[0] + 1
     assert seen <= player_distances(model)[0][0].of(np.ones((1, 1)))[0]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_clipping_several_dimensions_can_double_a_difference(algorithm: str) -> None:
+    model = make_model(
+        n_players=1, n_dims=2, algorithm=algorithm, P=np.zeros((2, 2)), Q=np.zeros((2, 2)), clip_norm=1.0,
+        steps=np.array([0.1, 0.1]), noise_scales=np.ones(2),
+    )  # fmt: skip
+    secrets, observed = np.array([[[1.0, 0.0]], [[1.0, 0.01]]]), np.zeros((2, 1, 2))
+    first, second = (
+        replay(model, affine(model.P, model.Q, r), observed, np.zeros((1, 2)), np.eye(1)) for r in secrets
+    )
+    seen = np.abs(first - second).sum()
+    assert seen > 1.9 * 0.1 * 0.01
+    assert seen <= player_distances(model)[0][0].of(secrets[0] - secrets[1])[0]
 
 
 def test_the_simplex_needs_its_expansion() -> None:

@@ -9,7 +9,10 @@ import pytest
 from skprivate.exceptions import UtilityWarning
 from skprivate.games import VaccinationGame
 
-GENERATOR = np.random.default_rng(0)
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(0)
 
 
 def make(A, B, cost="herd_immunity", **parameters):
@@ -27,11 +30,11 @@ def written_cost(kind, A, B, x, delta):
 @pytest.mark.parametrize("kind", ["herd_immunity", "as_printed"])
 @pytest.mark.parametrize("own_effect", [True, False])
 @pytest.mark.parametrize("n_dims", [1, 3])
-def test_cost_and_pseudo_gradient_are_those_of_the_formula(kind, own_effect, n_dims):
+def test_cost_and_pseudo_gradient_are_those_of_the_formula(kind, own_effect, n_dims, generator):
     n_players, size = 5, 1e-6
-    A, B = GENERATOR.random((n_players, n_dims)), GENERATOR.random((n_players, n_dims, n_dims))
+    A, B = generator.random((n_players, n_dims)), generator.random((n_players, n_dims, n_dims))
     game = make(A, B, kind, own_effect=own_effect)
-    x = GENERATOR.random((n_players, n_dims))
+    x = generator.random((n_players, n_dims))
     mean = x.mean(axis=0)
     expected = [written_cost(kind, A[i], B[i], x[i], mean) for i in range(n_players)]
     np.testing.assert_allclose(game.cost(x, mean), expected, rtol=1e-13)
@@ -48,11 +51,11 @@ def test_cost_and_pseudo_gradient_are_those_of_the_formula(kind, own_effect, n_d
 @pytest.mark.parametrize("kind", ["herd_immunity", "as_printed"])
 @pytest.mark.parametrize("own_effect", [True, False])
 @pytest.mark.parametrize("bounds", [(0, 1), "simplex"])
-def test_regret_is_what_the_best_of_many_strategies_gains(kind, own_effect, bounds):
+def test_regret_is_what_the_best_of_many_strategies_gains(kind, own_effect, bounds, generator):
     n_players, n_dims = 4, 2
-    A, B = GENERATOR.random((n_players, n_dims)), GENERATOR.random((n_players, n_dims, n_dims))
+    A, B = generator.random((n_players, n_dims)), generator.random((n_players, n_dims, n_dims))
     game = make(A, B, kind, own_effect=own_effect, bounds=bounds)
-    x = game.constraint.project(GENERATOR.random((n_players, n_dims)))
+    x = game.constraint.project(generator.random((n_players, n_dims)))
     line = np.linspace(0, 1, 101)
     grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
     if bounds == "simplex":
@@ -66,14 +69,14 @@ def test_regret_is_what_the_best_of_many_strategies_gains(kind, own_effect, boun
     assert game.regret(x) >= max(gains) - 1e-12
 
 
-def test_one_equilibrium_from_any_start():
-    A, B = GENERATOR.random(10), GENERATOR.uniform(0.5, 1.5, 10)
+def test_one_equilibrium_from_any_start(generator):
+    A, B = generator.random(10), generator.uniform(0.5, 1.5, 10)
     game = VaccinationGame(A, B)
     assert game.is_monotone() is True
     x = game.solve()
     assert game.regret(x) <= 1e-8
     assert game.residual(x) <= 1e-8
-    for start in (np.zeros(10), np.ones(10), GENERATOR.random(10)):
+    for start in (np.zeros(10), np.ones(10), generator.random(10)):
         np.testing.assert_allclose(game.solve(start=start), x, atol=1e-8)
 
 
@@ -83,16 +86,16 @@ def test_an_equilibrium_known_on_paper():
     np.testing.assert_allclose(game.solve().ravel(), [1.0, 0.8, 0.2], atol=1e-12)
 
 
-def test_permuted_players_have_the_permuted_equilibrium():
-    A, B = GENERATOR.random((7, 2)), GENERATOR.random((7, 1, 1)) * np.array([[1.0, 0.2], [0.1, 0.8]])
-    order = GENERATOR.permutation(7)
+def test_permuted_players_have_the_permuted_equilibrium(generator):
+    A, B = generator.random((7, 2)), generator.random((7, 1, 1)) * np.array([[1.0, 0.2], [0.1, 0.8]])
+    order = generator.permutation(7)
     first, second = VaccinationGame(A, B).solve(), VaccinationGame(A[order], B[order]).solve()
     np.testing.assert_allclose(second, first[order], atol=1e-8)
 
 
-def test_thousands_of_different_players_are_monotone_in_the_right_inner_product():
+def test_thousands_of_different_players_are_monotone_in_the_right_inner_product(generator):
     # Without weights the spread of B outweighs the own effect B / N.
-    A, B = GENERATOR.random(5000), GENERATOR.uniform(0.2, 3.0, 5000)
+    A, B = generator.random(5000), generator.uniform(0.2, 3.0, 5000)
     game = VaccinationGame(A, B)
     assert game.is_monotone() is True
     x = game.solve()
