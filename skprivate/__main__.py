@@ -219,13 +219,11 @@ def main(arguments: list[str] | None = None) -> None:
             "\nAn operator copies one hospital's model; near 1 times, the copy does as well as the hospital:"
         )
         print(_demo_parties.attack())
+        print("\nPlayers who seek an equilibrium and broadcast noisy estimates of the mean. Errors,")
         print(
-            "\nPlayers who seek an equilibrium. They broadcast noisy estimates of the mean strategy. Errors, and"
+            "and what the broadcasts tell of one player or of all, in nats. PML: pointwise maximal leakage,"
         )
-        print(
-            "what all broadcasts tell of one player or of all, in nats. PML: pointwise maximal leakage, exact,"
-        )
-        print("for who knows the prior alone. DP: whatever is known beforehand. Strategies are not covered.")
+        print("exact, for who knows the prior alone. DP: whatever is known. Strategies are not covered.")
         print(f"\n{_demo_games.TITLE}")
         games = _demo_games.evaluate(REPETITIONS, _progress)
         _demo_games.print_table(games)

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from .accounting import pml_from_ldp
+from .accounting._guarantee import Criterion
 from .games import PrivateNashSolver, QuadraticAggregativeGame
+from .games._guarantees import View
 
 FloatArray = NDArray[np.float64]
 
@@ -19,7 +21,7 @@ TITLE = f"An equilibrium of {N_PLAYERS} players, SIMULATED: {N_ROUNDS} rounds, c
 #: Columns of the table: distances from the equilibrium, and guarantees in nats.
 STRATEGIES, AGGREGATE = "strategies", "mean strategy"
 PML_ONE, DP_ONE, PML_ALL, DP_ALL = "PML, one", "DP, one", "PML, all", "DP, all"
-_GUARANTEES = {
+_GUARANTEES: dict[str, tuple[View, Criterion]] = {
     PML_ONE: ("individual", "pml"),
     DP_ONE: ("individual", "dp"),
     PML_ALL: ("entire", "pml"),
