@@ -12,6 +12,7 @@ FIGURES = (
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
     *("lls", "adassp", "censored", "turbofan", "paper_lls"),
     *("collaborative", "perturbation", "warfarin"),
+    "games_figures",
 )
 
 

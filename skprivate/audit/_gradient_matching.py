@@ -16,6 +16,9 @@ from ._random import check_generator
 FloatArray = NDArray[np.float64]
 Parameters = dict[str, FloatArray]
 
+# A guess beyond has diverged; its squares are still finite.
+_LARGEST = 1e100
+
 
 @dataclass(frozen=True, kw_only=True)
 class GradientMatchingResult:
@@ -195,7 +198,8 @@ class GradientMatchingAdversary:
             # Of |error|^2, whose derivative by F is -2 direction length error.
             pull = unknowns.pull(2.0 * direction * length * error, x, o)
             guess = {name: part + self.step * pull[name] for name, part in guess.items()}
-            if not all(np.isfinite(part).all() for part in guess.values()):
+            # Comparisons with nan are false.
+            if not all(np.abs(part).max() < _LARGEST for part in guess.values()):
                 raise OverflowError("the guess diverges: use a smaller step.")
             yield guess
             x = moved
