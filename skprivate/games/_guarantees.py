@@ -22,6 +22,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 View = Literal["entire", "individual"]
 
+_WHOSE = {"entire": "the values of all {} players as one", "individual": "any single player's value"}
 # A two-type prior of players with different distances is written out profile by profile up to so many.
 _WRITTEN_OUT = 12
 
@@ -290,7 +291,7 @@ def _report(
         epsilon=value,
         status=_status(found),
         criterion=criterion,
-        subject=f"all {model.n_players} players" if view == "entire" else "any single player",
+        subject=f"this run ({_WHOSE[view].format(model.n_players)})",
         prior="" if prior is None or criterion == "dp" else prior.describe(model.n_players),
         confidence=found.confidence,
         lower=None if lower is None else max(0.0, float(lower - paid)),
