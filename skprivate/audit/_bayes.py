@@ -69,7 +69,9 @@ class BayesResult:
             f"{self.leakages.max():.3g} nats",
         ]
         if self.log_ratio is not None:
-            lines.append(f"- gain: {self.blind_gain:.3g} before, {self.gain:.3g} after; log {self.log_ratio:.3g}")
+            lines.append(
+                f"- gain: {self.blind_gain:.3g} before, {self.gain:.3g} after; log {self.log_ratio:.3g}"
+            )
         return "\n".join(lines)
 
 
