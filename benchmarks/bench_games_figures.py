@@ -68,7 +68,7 @@ def figure_1() -> None:
     for make, theta in ((quadratic, "r"), (vaccination, "A and B")):
         games = [make(seed) for seed in range(GAMES)]
         print(
-            f"  Figure 1: gain of gradient matching of {theta}, {type(games[0]).__name__}, ye, N = {N_PLAYERS}, "
+            f"  Figure 1: gain of matching {theta}, {type(games[0]).__name__}, ye, N = {N_PLAYERS}, "
             f"n = 2, l = 1 / (1 + 0.1 k), {FEW} rounds, adversary's step 0.2; mean of seeds 0 to {GAMES - 1}"
         )
         print(

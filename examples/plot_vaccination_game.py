@@ -69,8 +69,8 @@ plt.show()
 # the paper's prediction learns the opposite. The dotted line is a blind guess that knows the prior and hears
 # nothing: it scores 1.94 at once. A high gain alone is no leak; the gain over the blind one is.
 #
-# A little noise makes the adversary's guess better, not worse: it stirs the coverage, and players who answer to
-# more values of it show more of B. Only noise larger than the answers hides.
+# A little noise makes the adversary's guess better, not worse: it stirs the coverage, and players who answer
+# to more values of it show more of B. Only noise larger than the answers hides.
 noises = {"no noise": 0.0, "scale 0.1": 0.1, "scale 0.3": 0.3, "scale 1 + k": (1, 1, 1)}
 
 
@@ -190,7 +190,7 @@ plt.show()
 # %%
 # What is not protected
 # ---------------------
-# - The strategies themselves. ``strategies_`` are what players do; who sees somebody take the vaccine, or reads
+# - The strategies themselves. ``strategies_`` are what players do; who sees them, or reads
 #   ``strategies_``, ``aggregate_`` or ``history_``, sees an exact function of private costs. The guarantee is
 #   about the broadcasts, ``observations_``.
 # - A private B without limits. The step then depends on B times the coverage heard, which noise makes as

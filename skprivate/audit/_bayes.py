@@ -277,7 +277,7 @@ class _Followers(_Players):
             start = self.first[kind] + likelihood[0, kind]
             alike = likelihood[1:, kind].sum()
             either = logsumexp(likelihood[1:], axis=1, keepdims=True)
-            # For one follower's type, all profiles of the others; the one in which all are alike is taken out.
+            # For one follower's type, all profiles of the others, less the one in which all are alike.
             rows = likelihood[1:] + either.sum() - either
             rows[:, kind] = _less(rows[:, kind], alike)
             rows = self.other + rows

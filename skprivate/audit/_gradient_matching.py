@@ -90,14 +90,14 @@ class GradientMatchingAdversary:
     -----
     The prediction of the next broadcast is, a broadcast standing in for the estimate,
     ``sum_j L_ij o_j - l F(x, o_i)`` for "ye", and for "wang_nedic"
-    ``o_i + g sum_j L_ij (o_j - o_i) + P[x - l F(x, o_i)] - x``. x is the simulated strategy, which follows the
+    ``o_i + g sum_j L_ij (o_j - o_i) + P[x - l F(x, o_i)] - x``. x is the simulated strategy, of the
     dummy. Gradients pass through the projection P as if it were the identity.
 
     What is learnt: A and B of a `VaccinationGame` that keeps B private; the constant part r of any other
     game with an affine pseudo-gradient, whose P and Q are public.
 
     **Privacy**: this is a simulation by someone who holds the true parameters; its figures are exact
-    functions of them, and nothing here is private. It is one attack: a low gain is no proof of protection. The gain
+    functions of them, and nothing here is private. It is one attack: a low gain proves nothing. The gain
     itself does not say what leaked, for a blind guess that knows the prior scores
     ``1 + |E[theta / |theta|]|``, often nearly 2. The mean gain over games of the prior and their broadcasts
     is at most exp(epsilon) times the blind one, epsilon the pointwise maximal leakage; the log of that ratio
@@ -220,8 +220,8 @@ def blind_gain(games: Iterable[Any]) -> float:
     Returns
     -------
     gain : float
-        ``1 + |mean of theta / |theta||``: the mean of ``1 + w' theta / |theta|`` over unit vectors w is largest
-        for w in the direction of the mean.
+        ``1 + |mean of theta / |theta||``: the mean of ``1 + w' theta / |theta|`` over unit vectors w is
+        largest for w in the direction of the mean.
     """
     total, count = np.zeros(1), 0
     for count, game in enumerate(games, start=1):  # noqa: B007
