@@ -157,7 +157,8 @@ labels = (
 for values, label, style in zip(np.transpose(rows), labels, ("-", "-", "-", "o--", "o--"), strict=True):
     left.plot(growths, values, style, label=label)
 left.set(xlabel="growth p of the scale 5 (1 + p k)", ylabel="nats", yscale="log", title="All ten players")
-left.legend(fontsize="small", loc="upper right", bbox_to_anchor=(1, 0.62))
+left.set_ylim(None, 800)
+left.legend(fontsize="small", loc="upper right")
 
 # %%
 # One player among others who follow

@@ -100,7 +100,8 @@ def test_learns_the_direction_of_vaccination_costs(algorithm):
 def test_projected_games_are_simulated_with_their_projection():
     game = QuadraticAggregativeGame(1.0, 0.5, [-2.0, 0.3, 2.0], bounds=(-0.5, 0.5))
     result = GradientMatchingAdversary(0.5, n_passes=50, random_state=0).run(game, played(game))
-    assert result.gain > 1.8
+    # Without the projection: 1.972.
+    assert result.gain > 1.98
 
 
 def test_a_blind_guess_may_score_high_and_the_ratio_says_so():
