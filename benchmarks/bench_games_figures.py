@@ -68,10 +68,12 @@ def figure_1() -> None:
     for make, theta in ((quadratic, "r"), (vaccination, "A and B")):
         games = [make(seed) for seed in range(GAMES)]
         print(
-            f"  Figure 1: gain of gradient matching of {theta}, {type(games[0]).__name__}, ye, N = {N_PLAYERS}, "
+            f"  Figure 1: gain of matching {theta}, {type(games[0]).__name__}, ye, N = {N_PLAYERS}, "
             f"n = 2, l = 1 / (1 + 0.1 k), {FEW} rounds, adversary's step 0.2; mean of seeds 0 to {GAMES - 1}"
         )
-        print(f"  {'after passes':<32}" + "".join(f"{n:>8}" for n in PASSES) + "    standard error of the last")
+        print(
+            f"  {'after passes':<32}" + "".join(f"{n:>8}" for n in PASSES) + "    standard error of the last"
+        )
         for sign in ("corrected", "printed"):
             for name, noise in noises.items():
                 paths = np.array([_path(game, noise, s, sign) for s, game in enumerate(games)])
@@ -93,7 +95,16 @@ def figure_2() -> None:
         f"M = 1 + p2 k, 200 rounds; attacks: mean of seeds 0 to {4 * SEEDS - 1}"
     )
     print("  leakage of Bayes: r -1 or 1 alike; its Theorem 1 in the column before")
-    names = ("Theorem 1", "Corollary 1", "group DP", "log g", "honest", "Theorem 1 (two)", "Bayes", "its honest")
+    names = (
+        "Theorem 1",
+        "Corollary 1",
+        "group DP",
+        "log g",
+        "honest",
+        "Theorem 1 (two)",
+        "Bayes",
+        "its honest",
+    )
     print(f"  {'p2':<6}" + "".join(f"{name:>16}" for name in names))
     for p2 in P2:
         row = [*_bounds(p2), *_matched(p2), *_bayes(p2)]
@@ -104,7 +115,9 @@ def figure_2() -> None:
         print(f"  {p2:<6g}" + "".join(f"{value:16.3f}" for value in row), flush=True)
 
 
-def _scalar(p2: float, seed: int, draw: Callable[[np.random.Generator], Any]) -> tuple[Any, PrivateNashSolver]:
+def _scalar(
+    p2: float, seed: int, draw: Callable[[np.random.Generator], Any]
+) -> tuple[Any, PrivateNashSolver]:
     game = QuadraticAggregativeGame(
         1.0, 0.5, draw(np.random.default_rng(seed)), r_bounds=(-1, 1), own_effect=False
     )
@@ -153,7 +166,9 @@ def figure_3() -> None:
         f"Q = 1/2, ye, l = 1 / (1 + k), 50 rounds, M constant with eps_o = {EPSILON} for one player"
     )
     names = ("eq. (9)", "exact sup", "Lemma 5 (1)", "log 1/alpha", "DP", "mean leak", "largest leak")
-    print(f"  {'N':<6}" + "".join(f"{name:>14}" for name in names) + f"   leaks of seeds 0 to {10 * SEEDS - 1}")
+    print(
+        f"  {'N':<6}" + "".join(f"{name:>14}" for name in names) + f"   leaks of seeds 0 to {10 * SEEDS - 1}"
+    )
     for n_players, expected in EXPECTED_LOWER.items():
         row = [lower_bound(n_players), *_followed(n_players)]
         if abs(row[0] - expected) > 6e-4 or not row[0] <= row[1] + 1e-6 <= row[2] + 2e-6:

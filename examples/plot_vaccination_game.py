@@ -7,9 +7,8 @@ Twelve people decide how likely they take a vaccine. Each knows what the vaccine
 it, and nobody wants to tell. They find the Nash equilibrium by talking: in every round each broadcasts its
 estimate of the coverage, with Laplace noise. What can a listener learn of their costs?
 
-The short answer: without noise nearly everything; with noise what the guarantee allows, and the guarantee
-is far below that of differential privacy when players are independent, and above it when they follow one
-another.
+The short answer: with large noise very little, and never more than the guarantee allows. The guarantee is far
+below that of differential privacy when players are independent, and above it when they follow one another.
 """
 
 # %%
@@ -50,7 +49,9 @@ for name, scale in {"no noise": 0.0, "noise of scale 0.2": 0.2, "noise of scale 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained", sharey=True)
 colours = plt.get_cmap("viridis")(np.linspace(0, 0.95, N_PLAYERS))
 for axis, (name, solver) in zip(axes, runs.items(), strict=True):
-    for path, target, colour in zip(solver.history_["strategies"][:, :, 0].T, equilibrium, colours, strict=True):
+    for path, target, colour in zip(
+        solver.history_["strategies"][:, :, 0].T, equilibrium, colours, strict=True
+    ):
         axis.plot(np.arange(1, len(path) + 1), path, color=colour, linewidth=1)
         axis.plot(len(path) * 1.25, target, "_", color=colour, markersize=10)
     off = np.abs(solver.strategies_ - equilibrium).mean()
@@ -67,6 +68,9 @@ plt.show()
 # Here both A and B are private, so that they can be learnt; the game has two vaccines. The printed sign of
 # the paper's prediction learns the opposite. The dotted line is a blind guess that knows the prior and hears
 # nothing: it scores 1.94 at once. A high gain alone is no leak; the gain over the blind one is.
+#
+# A little noise makes the adversary's guess better, not worse: it stirs the coverage, and players who answer
+# to more values of it show more of B. Only noise larger than the answers hides.
 noises = {"no noise": 0.0, "scale 0.1": 0.1, "scale 0.3": 0.3, "scale 1 + k": (1, 1, 1)}
 
 
@@ -116,21 +120,21 @@ plt.show()
 # %%
 # All players together
 # --------------------
-# Costs of known form, ten independent players, each of one of two types. The exact bound (Theorem 1 of the
+# Costs of known form, ten independent players, each of one of three types. The exact bound (Theorem 1 of the
 # paper), its simpler form (Corollary 1) and differential privacy of the whole group, against the growth
 # of the noise; and what the best of all adversaries, who computes the posterior, learnt from real runs. Its
 # honest figure is the log of its gain over the blind gain.
-types = TypePrior([-1.0, 1.0], [0.5, 0.5])
+types = TypePrior([-1.0, 0.0, 1.0], [1 / 3, 1 / 3, 1 / 3])
 growths = np.array([0.25, 0.5, 0.75, 1.0, 1.25, 1.5])
 rows = []
 for growth in growths:
     leaks, ratios = [], []
     for seed in range(10):
-        r = np.random.default_rng(seed).choice([-1.0, 1.0], 10)
+        r = np.random.default_rng(seed).choice([-1.0, 0.0, 1.0], 10)
         played = QuadraticAggregativeGame(1.0, 0.5, r, r_bounds=(-1, 1))
         solver = PrivateNashSolver(
             max_iter=100,
-            noise_scale=(1, growth, 1),
+            noise_scale=(5, 5 * growth, 1),
             step_size=(1, 1, 1),
             store="observations",
             random_state=seed,
@@ -143,11 +147,18 @@ for growth in growths:
 print(result)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-labels = ("Theorem 1, exact", "Corollary 1", "differential privacy, group", "posterior, mean", "honest gain, mean")
+labels = (
+    "Theorem 1, exact",
+    "Corollary 1",
+    "differential privacy, group",
+    "posterior, mean",
+    "honest gain, mean",
+)
 for values, label, style in zip(np.transpose(rows), labels, ("-", "-", "-", "o--", "o--"), strict=True):
     left.plot(growths, values, style, label=label)
-left.set(xlabel="growth p2 of the noise scale 1 + p2 k", ylabel="nats", yscale="log", title="All ten players")
-left.legend(fontsize="small")
+left.set(xlabel="growth p of the scale 5 (1 + p k)", ylabel="nats", yscale="log", title="All ten players")
+left.set_ylim(None, 800)
+left.legend(fontsize="small", loc="upper right")
 
 # %%
 # One player among others who follow
@@ -171,14 +182,16 @@ right.plot(sizes, posterior, "o--", label="posterior of player 1, largest of 20 
 right.axhline(0.2, color="tab:green", label="differential privacy of one player")
 right.axhline(math.log(1 / 0.3), color="black", linestyle=":", label="log(1 / 0.3): all there is to learn")
 right.set(xscale="log", xlabel="players", ylabel="nats", title="One player among followers", xticks=sizes)
+right.minorticks_off()
 right.set_xticklabels(map(str, sizes))
-right.legend(fontsize="small")
+right.set_ylim(0, 1.75)
+right.legend(fontsize="small", loc="upper left")
 plt.show()
 
 # %%
 # What is not protected
 # ---------------------
-# - The strategies themselves. ``strategies_`` are what players do; who sees somebody take the vaccine, or reads
+# - The strategies themselves. ``strategies_`` are what players do; who sees them, or reads
 #   ``strategies_``, ``aggregate_`` or ``history_``, sees an exact function of private costs. The guarantee is
 #   about the broadcasts, ``observations_``.
 # - A private B without limits. The step then depends on B times the coverage heard, which noise makes as
@@ -191,4 +204,5 @@ for clip_norm in (None, 1.0):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         solver = PrivateNashSolver(max_iter=50, noise_scale=50.0, clip_norm=clip_norm).fit(private_B)
-    print(f"clip_norm={clip_norm}: epsilon of one player {float(solver.privacy_spent_.epsilon):.3g}, {len(caught)} warning")
+    epsilon = float(solver.privacy_spent_.epsilon)
+    print(f"clip_norm={clip_norm}: epsilon of one player {epsilon:.3g}, warnings: {len(caught)}")

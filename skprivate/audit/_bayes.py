@@ -69,7 +69,9 @@ class BayesResult:
             f"{self.leakages.max():.3g} nats",
         ]
         if self.log_ratio is not None:
-            lines.append(f"- gain: {self.blind_gain:.3g} before, {self.gain:.3g} after; log {self.log_ratio:.3g}")
+            lines.append(
+                f"- gain: {self.blind_gain:.3g} before, {self.gain:.3g} after; log {self.log_ratio:.3g}"
+            )
         return "\n".join(lines)
 
 
@@ -275,7 +277,7 @@ class _Followers(_Players):
             start = self.first[kind] + likelihood[0, kind]
             alike = likelihood[1:, kind].sum()
             either = logsumexp(likelihood[1:], axis=1, keepdims=True)
-            # For one follower's type, all profiles of the others; the one in which all are alike is taken out.
+            # For one follower's type, all profiles of the others, less the one in which all are alike.
             rows = likelihood[1:] + either.sum() - either
             rows[:, kind] = _less(rows[:, kind], alike)
             rows = self.other + rows

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Gradient matching: learn players' private costs from their broadcasts by predicting each from the last."""
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,13 +49,13 @@ class GradientMatchingResult:
 
     @property
     def log_ratio(self) -> float | None:
-        """Logarithm of the gain over the blind one; its exponential's mean over runs is below exp(leakage)."""
+        """Logarithm of the gain over the blind one, the honest figure once gains are averaged over runs."""
         return None if self.blind_gain is None else self.log_gain - math.log(self.blind_gain)
 
     def __str__(self) -> str:
         lines = [
             f"gradient matching of {' and '.join(self.guess)} from {len(self.gains) - 1} predictions",
-            f"- gain: {self.gain:.3g} of 2, from {self.gains[0]:.3g} at the start; log gain {self.log_gain:.3g}",
+            f"- gain: {self.gain:.3g} of 2, at first {self.gains[0]:.3g}; log gain {self.log_gain:.3g}",
         ]
         if self.blind_gain is not None:
             lines.append(f"- blind gain: {self.blind_gain:.3g}; log of the ratio {self.log_ratio:.3g}")
@@ -87,16 +88,16 @@ class GradientMatchingAdversary:
 
     Notes
     -----
-    The prediction of the next broadcast is, with the broadcast in the place of the estimate,
+    The prediction of the next broadcast is, a broadcast standing in for the estimate,
     ``sum_j L_ij o_j - l F(x, o_i)`` for "ye", and for "wang_nedic"
-    ``o_i + g sum_j L_ij (o_j - o_i) + P[x - l F(x, o_i)] - x``. x is the simulated strategy, which follows the
+    ``o_i + g sum_j L_ij (o_j - o_i) + P[x - l F(x, o_i)] - x``. x is the simulated strategy, of the
     dummy. Gradients pass through the projection P as if it were the identity.
 
     What is learnt: A and B of a `VaccinationGame` that keeps B private; the constant part r of any other
     game with an affine pseudo-gradient, whose P and Q are public.
 
-    **Privacy**: this is a simulation by someone who holds the true parameters; its figures are exact functions
-    of them, and nothing here is private. It is one attack: a low gain is no proof of protection. The gain
+    **Privacy**: this is a simulation by someone who holds the true parameters; its figures are exact
+    functions of them, and nothing here is private. It is one attack: a low gain proves nothing. The gain
     itself does not say what leaked, for a blind guess that knows the prior scores
     ``1 + |E[theta / |theta|]|``, often nearly 2. The mean gain over games of the prior and their broadcasts
     is at most exp(epsilon) times the blind one, epsilon the pointwise maximal leakage; the log of that ratio
@@ -135,7 +136,9 @@ class GradientMatchingAdversary:
         self.n_passes = n_passes
         self.random_state = random_state
 
-    def run(self, game: Any, solver: Any, *, prior_games: Iterable[Any] | None = None) -> GradientMatchingResult:
+    def run(
+        self, game: Any, solver: Any, *, prior_games: Iterable[Any] | None = None
+    ) -> GradientMatchingResult:
         """Attack the broadcasts of one run.
 
         Parameters
@@ -172,8 +175,9 @@ class GradientMatchingAdversary:
         guess = {name: rng.normal(size=part.shape) for name, part in unknowns.truth(game).items()}
         gains = [_gain(truth, guess)]
         for _ in range(n_passes):
-            for guess in self._descend(guess, unknowns, game, solver, observations):
-                gains.append(_gain(truth, guess))
+            path = list(self._descend(guess, unknowns, game, solver, observations))
+            gains += [_gain(truth, found) for found in path]
+            guess = path[-1]
         return GradientMatchingResult(
             gain=gains[-1],
             gains=np.array(gains),
@@ -188,7 +192,7 @@ class GradientMatchingAdversary:
         projects = solver.model_.algorithm == "wang_nedic"
         direction = 1.0 if self.sign == "corrected" else -1.0
         x = solver.start_
-        for k, (o, following) in enumerate(zip(observations[:-1], observations[1:], strict=True)):
+        for k, (o, following) in enumerate(itertools.pairwise(observations)):
             length = solver.steps_[k]
             moved = x - length * unknowns.gradient(guess, x, o)
             moved = game.constraint.project(moved) if projects else moved
@@ -216,8 +220,8 @@ def blind_gain(games: Iterable[Any]) -> float:
     Returns
     -------
     gain : float
-        ``1 + |mean of theta / |theta||``: the mean of ``1 + w' theta / |theta|`` over unit vectors w is largest
-        for w in the direction of the mean.
+        ``1 + |mean of theta / |theta||``: the mean of ``1 + w' theta / |theta|`` over unit vectors w is
+        largest for w in the direction of the mean.
     """
     total, count = np.zeros(1), 0
     for count, game in enumerate(games, start=1):  # noqa: B007
@@ -235,7 +239,9 @@ def check_observations(game: Any, solver: Any) -> FloatArray:
     if observations.shape[1:] != (game.n_players, game.n_dims):
         raise ValueError("the game must be the one that the solver was fitted on.")
     if len(observations) < 2:
-        raise ValueError("the solver must have run at least two rounds: the first broadcast is of public things.")
+        raise ValueError(
+            "the solver must have run at least two rounds: the first broadcast is of public things."
+        )
     return observations
 
 

@@ -74,7 +74,11 @@ def finite_prior(kind):
     if kind == "types":
         profiles = np.array(list(itertools.product(TYPES, repeat=3)))
         odds = np.array([0.5, 0.2, 0.3])
-        return TypePrior(TYPES, odds), profiles, np.array(list(itertools.product(odds, repeat=3))).prod(axis=1)
+        return (
+            TypePrior(TYPES, odds),
+            profiles,
+            np.array(list(itertools.product(odds, repeat=3))).prod(axis=1),
+        )
     if kind == "joint":
         profiles = np.array([[-1.0, -1, -1], [1, 1, 1], [0.2, -1, 1], [1, -1, 1]])
         odds = np.array([0.4, 0.3, 0.2, 0.1])
@@ -165,7 +169,8 @@ def test_many_players_cost_no_profiles():
     game, solver = fitted(n_players=60)
     prior = TwoTypePrior([-1.0, 1.0], 0.3, 0.6)
     result = BayesAdversary(prior).run(game, solver)
-    assert result.gain is None and result.log_ratio is None
+    assert result.gain is None
+    assert result.log_ratio is None
     assert result.prior.sum(axis=1) == pytest.approx(np.ones(60))
     assert result.prior[0] == pytest.approx([0.3, 0.7])
     assert 0 < result.leakages[0] <= np.log(1 / 0.3)
@@ -175,7 +180,8 @@ def test_reads_well():
     game, solver = fitted()
     lines = str(BayesAdversary(finite_prior("types")[0]).run(game, solver)).splitlines()
     assert lines[0] == "exact posterior of the types of 3 players"
-    assert "right with probability 0.125 before" in lines[1] and "log" in lines[3]
+    assert "right with probability 0.125 before" in lines[1]
+    assert "log" in lines[3]
 
 
 def test_refuses_what_it_cannot_do():

@@ -71,7 +71,8 @@ def test_vaccination_parameters_and_their_gradient(cost, own_effect):
     A, B, game = vaccination(1, cost, own_effect)
     unknowns, rng = _Risks(game), np.random.default_rng(0)
     truth = unknowns.truth(game)
-    assert truth["A"] == pytest.approx(A) and truth["B"] == pytest.approx(B)
+    assert truth["A"] == pytest.approx(A)
+    assert truth["B"] == pytest.approx(B)
     x, v, w = rng.normal(size=(3, 6, 2))
     assert unknowns.gradient(truth, x, v) == pytest.approx(game.pseudo_gradient(x, v))
     pull = unknowns.pull(w, x, v)
@@ -99,13 +100,16 @@ def test_learns_the_direction_of_vaccination_costs(algorithm):
 def test_projected_games_are_simulated_with_their_projection():
     game = QuadraticAggregativeGame(1.0, 0.5, [-2.0, 0.3, 2.0], bounds=(-0.5, 0.5))
     result = GradientMatchingAdversary(0.5, n_passes=50, random_state=0).run(game, played(game))
-    assert result.gain > 1.8
+    # Without the projection: 1.972.
+    assert result.gain > 1.98
 
 
 def test_a_blind_guess_may_score_high_and_the_ratio_says_so():
     games = [QuadraticAggregativeGame(1.0, 0.5, [a, b]) for a, b in ((3, 4), (4, 3))]
     assert blind_gain(games) == pytest.approx(1 + np.linalg.norm([0.7, 0.7]))
-    result = GradientMatchingAdversary(random_state=0).run(games[0], played(games[0]), prior_games=iter(games))
+    result = GradientMatchingAdversary(random_state=0).run(
+        games[0], played(games[0]), prior_games=iter(games)
+    )
     assert result.log_ratio == pytest.approx(np.log(result.gain / result.blind_gain))
     assert result.log_gain == pytest.approx(np.log(result.gain))
     assert f"blind gain: {result.blind_gain:.3g}" in str(result)
@@ -115,7 +119,8 @@ def test_a_blind_guess_may_score_high_and_the_ratio_says_so():
 def test_path_of_the_gain():
     game = quadratic(2)
     result = GradientMatchingAdversary(n_passes=3, random_state=1).run(game, played(game, n_rounds=11))
-    assert result.gains.shape == (31,) and result.gains[-1] == result.gain
+    assert result.gains.shape == (31,)
+    assert result.gains[-1] == result.gain
     again = GradientMatchingAdversary(n_passes=3, random_state=1).run(game, played(game, n_rounds=11))
     assert (again.gains == result.gains).all()
     assert ((result.gains >= 0) & (result.gains <= 2)).all()
@@ -125,7 +130,7 @@ def test_refuses_what_it_cannot_do():
     game = quadratic(0)
     solver = played(game, n_rounds=3)
     for options in ({"sign": "wrong"}, {"step": 0}, {"step": float("nan")}, {"n_passes": 0}):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=next(iter(options))):
             GradientMatchingAdversary(**options).run(game, solver)
     with pytest.raises(TypeError, match="Quadratic"):
         GradientMatchingAdversary().run(AggregativeGame(lambda x, v: x, 6, 2), solver)
@@ -137,8 +142,9 @@ def test_refuses_what_it_cannot_do():
         GradientMatchingAdversary().run(game, played(game, n_rounds=1))
     with pytest.raises(ValueError, match="at least one game"):
         GradientMatchingAdversary().run(game, solver, prior_games=[])
+    zero = QuadraticAggregativeGame(1.0, 0.5, [0.0, 0.0])
+    silent = played(zero)
     with pytest.raises(ValueError, match="are 0"):
-        zero = QuadraticAggregativeGame(1.0, 0.5, [0.0, 0.0])
-        GradientMatchingAdversary().run(zero, played(zero))
+        GradientMatchingAdversary().run(zero, silent)
     with pytest.raises(OverflowError, match="smaller step"):
         GradientMatchingAdversary(1e6, n_passes=50, random_state=0).run(game, played(game))
