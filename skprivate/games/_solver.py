@@ -95,12 +95,12 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         Number of rounds.
     residual_ : float
         How far the strategies are from an equilibrium, see `AggregativeGame.residual`.
-    observations_ : ndarray of shape (n_iter_, n_players, n_dims)
+    observations_ : ndarray of shape (n_rounds, n_players, n_dims)
         The broadcasts; unless `store` is "none".
     history_ : dict
         "strategies" and "estimates" before every round and after the last, ndarrays of shape
-        (n_iter_ + 1, n_players, n_dims); if `store` is "all".
-    noise_scales_, steps_, consensus_steps_ : ndarray of shape (n_iter_,)
+        (n_rounds + 1, n_players, n_dims); if `store` is "all".
+    noise_scales_, steps_, consensus_steps_ : ndarray of shape (n_rounds,)
         The schedules.
     start_ : ndarray of shape (n_players, n_dims)
         The public starting point.
