@@ -4,7 +4,7 @@
 from math import exp, inf, log, log1p
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ._priors import JointPrior, TwoTypePrior
 
@@ -106,7 +106,8 @@ def _worst(joint: FloatArray, marginal: FloatArray) -> float:
     return max(0.0, float((conditional - np.logaddexp(*joint)).max()))
 
 
-def _log_expm1(values: FloatArray | float) -> FloatArray:
+def _log_expm1(values: ArrayLike) -> FloatArray:
     """``log(exp(x) - 1)`` for x >= 0, without overflow."""
     with np.errstate(divide="ignore"):
-        return np.asarray(values + np.log(-np.expm1(-np.asarray(values))))
+        array = np.asarray(values, dtype=np.float64)
+        return np.asarray(array + np.log(-np.expm1(-array)))

@@ -62,7 +62,7 @@ class QuadraticAggregativeGame(AffineGame):
     Q_ : ndarray of shape (n_dims, n_dims) or (n_players, n_dims, n_dims)
         Its derivative by the aggregate.
     r_ : ndarray of shape (n_players, n_dims)
-        Its constant part. PRIVATE, as P_ and Q_ are where `private` names P or Q.
+        Its constant part. PRIVATE, as ``P_`` and ``Q_`` are where `private` names P or Q.
 
     Raises
     ------

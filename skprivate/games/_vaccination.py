@@ -57,11 +57,11 @@ class VaccinationGame(AffineGame):
     private : frozenset of str
         ``{"r"}`` if A alone is private, ``{"P", "Q", "r"}`` if B is.
     private_bounds : tuple of two ndarrays of shape (n_players, n_dims), or None
-        Public bounds of the players' r_, from `A_bounds` and B; None where B is private.
+        Public bounds of the players' ``r_``, from `A_bounds` and B; None where B is private.
     P_, Q_ : ndarray of shape (n_dims, n_dims) or (n_players, n_dims, n_dims)
         The pseudo-gradient's derivatives by the own strategy, the own effect included, and by the coverage.
     r_ : ndarray of shape (n_players, n_dims)
-        Its constant part. PRIVATE, as P_ and Q_ are where B is.
+        Its constant part. PRIVATE, as ``P_`` and ``Q_`` are where B is.
 
     Raises
     ------

@@ -304,7 +304,7 @@ class LocalRandomizer(ABC):
         >>> from skprivate.randomizers import KRRRandomizer
         >>> print(KRRRandomizer(1.0, 2).leakage([0.4, 0.3, 0.2, 0.1]))
         Guarantee: pointwise maximal leakage of your report
-          epsilon: 0.841344 nats
+          epsilon: 0.841435 nats
           status: exact: no bound below it holds
           prior: 4 values with probabilities 0.4, 0.3, 0.2 and 0.1
           method: closed form for 4-ary randomised response on (cell, label)

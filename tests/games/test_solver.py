@@ -89,16 +89,19 @@ def test_mean_estimates(game):
     assert np.allclose(drift[1:], np.cumsum(noise.mean(axis=1), axis=0), atol=1e-9)
 
 
-def test_the_noise_has_the_scale_of_its_round(game):
+@pytest.mark.parametrize("bounds", [None, (-1, 1), "simplex"])
+def test_the_noise_has_the_scale_of_its_round(bounds):
     # 5 players, 2 coordinates, 2,000 rounds: the mean of |noise| / M_k over 20,000 draws is 1 with a standard
     # error of 1 / sqrt(20,000); a deviation of 6 of them has a probability below 1e-8.
-    fitted = solver(algorithm="wang_nedic", noise_scale=(1.0, 0.01, 1.0), max_iter=2000, store="all").fit(
-        game
-    )
+    game = QuadraticAggregativeGame(1.0, 0.5, R, bounds, r_bounds=(-1, 1))
+    fitted = solver(noise_scale=(1.0, 0.01, 1.0), max_iter=2000, store="all").fit(game)
     noise = fitted.observations_ - fitted.history_["estimates"][:-1]
     ratios = np.abs(noise) / fitted.noise_scales_[:, None, None]
     assert abs(ratios.mean() - 1) < 6 / math.sqrt(20_000)
     assert abs(np.sign(noise).mean()) < 6 / math.sqrt(20_000)
+    # Every round has noise, from the first on: 10 draws within a thousandth of the scale have a probability
+    # below 1e-29.
+    assert (ratios.max(axis=(1, 2)) > 1e-3).all()
 
 
 def test_broadcasts_lie_on_the_grid(game):
