@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Literal, NoReturn, Self, get_args
 
 from ..utils import check_positive, check_probability
@@ -105,18 +106,22 @@ class PrivacyGuarantee:
         check_choice(self.status, "status", get_args(Status))
         check_choice(self.criterion, "criterion", get_args(Criterion))
         check_text(self.subject, "subject")
+        for name in ("prior", "method"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be a str, got {type(getattr(self, name)).__name__}.")
         # NumPy's scalars would change the printed form and the pickle.
-        for name in ("epsilon", "allowance", "confidence", "lower"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, float(value))
+        for name in ("epsilon", "allowance"):
+            object.__setattr__(self, name, _number(getattr(self, name), name))
+        for name in ("confidence", "lower"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _number(getattr(self, name), name))
+        self._check_ranges()
+
+    def _check_ranges(self) -> None:
         if not self.epsilon >= 0 or not 0 <= self.allowance <= self.epsilon:
             raise ValueError("epsilon must be at least 0, and allowance between 0 and epsilon.")
         if self.lower is not None and not 0 <= self.lower <= self.epsilon + _ROUNDING * max(1, self.epsilon):
             raise ValueError("lower must be between 0 and epsilon.")
-        self._check_consistency()
-
-    def _check_consistency(self) -> None:
         if (self.status == "estimate") != (self.confidence is not None):
             raise ValueError("confidence belongs to an estimate, and every estimate has one.")
         if self.confidence is not None and not 0 < self.confidence < 1:
@@ -204,6 +209,12 @@ class PrivacyGuarantee:
             return self.confidence
         given = float(check_probability(confidence, "confidence"))
         return given if self.confidence is None else given + self.confidence - 1
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}.")
+    return float(value)
 
 
 def _factor(epsilon: float) -> str:

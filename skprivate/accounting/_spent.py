@@ -253,13 +253,10 @@ class PrivacySpent:
         lines.append(f"delta: {_print_amount(self.delta)}")
         if self.rho is not None:
             lines.append(f"rho (zCDP): {_print_amount(self.rho)}")
-        return [
-            *lines,
-            f"relation: {_RELATIONS[self.relation]}",
-            f"unit: {_UNITS[self.unit]}",
-            f"rows per unit: at most {self.max_rows_per_unit}",
-            f"deployment: {_DEPLOYMENTS[self.deployment]}",
-        ]
+        lines += [f"relation: {_RELATIONS[self.relation]}", f"unit: {_UNITS[self.unit]}"]
+        if self.unit != "player":  # who has no rows
+            lines.append(f"rows per unit: at most {self.max_rows_per_unit}")
+        return [*lines, f"deployment: {_DEPLOYMENTS[self.deployment]}"]
 
     def _mechanism_lines(self) -> list[str]:
         return [

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from skprivate.accounting import LedgerEntry, PrivacyLedger, PrivacySpent
-from skprivate.exceptions import BudgetExceededError, LedgerError
+from skprivate.exceptions import BudgetExceededError, LedgerError, PrivacyUnboundedError
 
 
 def spend(epsilon=Fraction(1, 10), delta=0, **changes):
@@ -64,6 +64,16 @@ def test_charges_are_read_back(path):
         label=None,
     )
     assert (second.private, second.label, second.epsilon) == (False, "pilot", Fraction(1, 10))
+
+
+@pytest.mark.parametrize("ceiling", [None, 10])
+def test_infinite_epsilon_is_refused_and_nothing_written(path, ceiling):
+    ledger = PrivacyLedger(path, epsilon=ceiling)
+    ledger.charge(spend(unit="player"), "Solver")
+    with pytest.raises(PrivacyUnboundedError, match="nothing was written"):
+        ledger.charge(spend(math.inf, **NOT_PRIVATE), "Solver")
+    assert [entry.unit for entry in ledger.entries()] == ["player"]
+    assert "player" in ledger.report()
 
 
 def test_amounts_are_stored_as_fractions_in_text(path):

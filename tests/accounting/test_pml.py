@@ -10,7 +10,7 @@ import pytest
 import qif
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, optimize, stats
 
 from skprivate.accounting import (
     joint_channel,
@@ -253,6 +253,27 @@ def test_merging_raises_the_tail_up_to_the_envelope():
     share = (0.2 + 0.05 / 0.9 * 0.8) / 0.15
     assert bound == pytest.approx(math.log(share), abs=1e-9)
     assert bound > tail(channel, prior, delta) + 0.3
+
+
+def most_bad_mass(channel, prior, eps):
+    """The largest mass of merged outputs that leak eps: the primal programme."""
+    masses, n = prior @ channel, len(prior)
+    gain = channel - math.exp(eps) * masses
+    constraints = np.vstack(
+        [-np.kron(np.eye(n)[x], gain[x]) for x in range(n)] + [np.tile(np.eye(len(masses)), n)]
+    )
+    limits = np.concatenate([np.zeros(n), np.ones(len(masses))])
+    return -optimize.linprog(-np.tile(masses, n), A_ub=constraints, b_ub=limits).fun
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("seed", range(4))
+def test_envelope_is_tight(seed, delta):
+    channel, prior = random_case(seed)
+    possible = prior > 0
+    bound = pml_guarantee(channel, prior, "envelope", delta)
+    assert most_bad_mass(channel[possible], prior[possible], bound + 1e-7) <= delta + 1e-6
+    assert most_bad_mass(channel[possible], prior[possible], bound - 1e-7) >= delta - 1e-9
 
 
 def test_envelope_at_a_jump_and_of_a_channel_that_tells_nothing():

@@ -10,7 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.accounting import PrivacySpent
+from skprivate.accounting import PrivacyGuarantee, PrivacySpent, max_information, pml_from_ldp, pml_guarantee
+from skprivate.randomizers import KRRRandomizer
 
 
 def make(**changes):
@@ -75,6 +76,7 @@ def test_amounts_become_equal_fractions_of_python_ints(value):
         ({"deployment": "cloud"}, ValueError),
         ({"claim": "certified"}, ValueError),
         ({"max_rows_per_unit": 2}, ValueError),
+        ({"max_rows_per_unit": 2, "unit": "player"}, ValueError),
         ({"max_rows_per_unit": 0, "unit": "group"}, ValueError),
         ({"max_rows_per_unit": 1.5, "unit": "group"}, TypeError),
         ({"sensitivity": 1.5}, TypeError),
@@ -91,6 +93,7 @@ def test_amounts_become_equal_fractions_of_python_ints(value):
         ({"unprotected": [("n", 1)]}, TypeError),
         ({"unprotected": {1: 1}}, TypeError),
         ({"unprotected": {"model": object()}}, TypeError),
+        ({"leakage": 0.5}, TypeError),
     ],
 )
 def test_wrong_fields_are_refused(changes, error):
@@ -190,3 +193,117 @@ def test_long_or_broken_values_stay_one_line_each():
     text = str(make(unprotected={"bounds": list(range(1000)), "classes": "a\nClaim: differential privacy"}))
     assert text.count("\n") == str(make(unprotected={"bounds": 1, "classes": 2})).count("\n")
     assert max(map(len, text.splitlines())) < 250
+
+
+NOT_PRIVATE = {"claim": "not-private", "reasons": ("nothing bounds the sensitivity",)}
+
+
+def test_players_of_a_game_are_units_without_rows():
+    text = str(make(unit="player", relation="local"))
+    assert "unit: player: everything one player sends during a run is protected together" in text
+    assert "rows per unit" not in text
+
+
+def test_only_a_run_that_is_not_private_may_have_infinite_epsilon():
+    spent = make(epsilon=math.inf, **NOT_PRIVATE)
+    assert spent.epsilon == spent.effective_epsilon == math.inf
+    assert "epsilon: infinite\n" in str(spent)
+    assert "nominal" not in str(spent)
+    assert pickle.loads(pickle.dumps(spent)) == spent
+    with pytest.raises(ValueError, match="epsilon must be finite when the claim is 'dp'"):
+        make(epsilon=math.inf)
+    with pytest.raises(ValueError, match="epsilon"):
+        make(epsilon=-math.inf, **NOT_PRIVATE)
+
+
+def test_leakage_is_not_shown_without_a_prior():
+    assert make().leakage is None
+    assert "leakage" not in str(make())
+
+
+@pytest.mark.parametrize(
+    ("relation", "steps", "words"),
+    [
+        ("local", 1, "your report raises"),
+        ("replace-one", 1, "the units are independent"),
+        ("add-remove", 2, "the units are independent"),
+        ("label", 1, "labels are independent given the features"),
+    ],
+)
+def test_leakage_of_a_run_is_what_its_epsilon_allows(relation, steps, words):
+    spent = make(relation=relation).given_prior([0.7, 0.3, 0.0])
+    leakage = spent.leakage
+    assert leakage.epsilon == pytest.approx(pml_from_ldp(steps * spent.epsilon, 0.3))
+    assert (leakage.status, leakage.criterion) == ("upper_bound", "pml")
+    assert words in leakage.statement()
+    assert "0.7 and 0.3" in leakage.statement()
+    text = str(spent)
+    assert f"leakage: {leakage.epsilon:.6g} nats of pointwise maximal leakage (upper bound)" in text
+    assert f"for the data holder: {leakage.statement()}" in text
+    assert make(relation=relation).leakage is None
+
+
+def counts_with_noise(others_prior, epsilon, relation):
+    """Channel from one bit (or absence) to a noisy count over it and an independent bit."""
+    outputs, channel = np.arange(-40, 43), []
+    for own in (0, 1):
+        law = np.zeros(len(outputs))
+        for other, weight in enumerate(others_prior):
+            # Two-sided geometric noise; a bit counts 1 or -1 where absence counts 0.
+            centre = other + (own if relation == "replace-one" else 2 * own - 1)
+            law += weight * np.exp(-epsilon * np.abs(outputs - centre))
+        channel.append(law / law.sum())
+    return np.array(channel)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_bound_of_a_central_run_holds_for_independent_rows(relation):
+    prior = np.array([0.7, 0.3])
+    spent = make(relation=relation, epsilon=1).given_prior(prior)
+    exact = pml_guarantee(counts_with_noise([0.4, 0.6], 1.0, relation), prior)
+    assert exact <= spent.leakage.epsilon + 1e-9
+    if relation == "add-remove":
+        # Once epsilon would be too little: a replacement is two steps.
+        assert exact > pml_from_ldp(1, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"delta": 1e-6}, "delta is above 0"),
+        (NOT_PRIVATE, "not private"),
+        ({"epsilon": math.inf, **NOT_PRIVATE}, "not private"),
+    ],
+)
+def test_without_pure_privacy_only_the_prior_bounds_the_leakage(changes, reason):
+    prior = [0.7, 0.3]
+    spent = make(**changes).given_prior(prior)
+    assert spent.leakage.epsilon == max_information(prior)
+    assert reason in spent.leakage.method
+    assert reason in str(spent)
+
+
+def test_exact_leakage_of_a_report_is_taken_as_it_is():
+    exact = KRRRandomizer(0.5, 2).leakage([0.4, 0.3, 0.2, 0.1])
+    spent = make(relation="local").given_prior(exact)
+    assert spent.leakage is exact
+    assert "(exact)" in str(spent)
+    with pytest.raises(ValueError, match="not private"):
+        make(**NOT_PRIVATE).given_prior(exact)
+    dp = PrivacyGuarantee(epsilon=1, status="exact", criterion="dp", subject="your report")
+    with pytest.raises(ValueError, match="differential privacy"):
+        make().given_prior(dp)
+
+
+def test_a_spent_with_leakage_survives_copies():
+    spent = make().given_prior([0.7, 0.3])
+    assert pickle.loads(pickle.dumps(spent)) == spent
+    assert hash(copy.deepcopy(spent)) == hash(spent)
+    assert spent != make()
+    assert dataclasses.asdict(spent)["leakage"]["criterion"] == "pml"
+
+
+@pytest.mark.parametrize("prior", [[0.5, 0.6], [[0.5, 0.5]], [], [-1, 2], [math.nan, 1]])
+def test_wrong_priors_are_refused(prior):
+    with pytest.raises(ValueError, match="prior"):
+        make().given_prior(prior)

@@ -712,6 +712,13 @@ def test_counts_of_a_service(rows, n_labels, kind):
     assert tree.repruned(public_weight=1.0).predict([[0.5, 0.5]]).shape == (1,)
 
 
+def test_a_service_without_any_epsilon_is_refused(rows):
+    curator = make_curator(rows)
+    endless = dataclasses.replace(SERVICE, epsilon=math.inf, claim="not-private", reasons=("no noise",))
+    with pytest.raises(ValueError, match="finite epsilon"):
+        curator.from_counts(exact_counts(curator, rows, 2), privacy=endless, noise_variance=1.0)
+
+
 def test_counts_of_a_service_may_be_fractions(rows):
     curator = make_curator(rows)
     table = exact_counts(curator, rows, 2) + 0.25
