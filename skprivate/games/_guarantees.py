@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import PrivacyGuarantee
+from ..accounting._fields import check_choice
 from ..accounting._guarantee import Criterion, Status
 from ..exceptions import PrivacyUnboundedError
 from ._individual import FollowedPlayers, as_joint
@@ -112,8 +113,8 @@ def privacy_guarantee(
     corollary1 12.67
     dp 17.31
     """
-    _check_choice("view", view, get_args(View))
-    _check_choice("criterion", criterion, get_args(Criterion))
+    check_choice(view, "view", get_args(View))
+    check_choice(criterion, "criterion", get_args(Criterion))
     if prior is not None:
         prior = as_prior(prior)
         prior.check(model)
@@ -315,8 +316,3 @@ def _method(run: _Run, prior: Prior | None, view: View, criterion: Criterion) ->
     if isinstance(prior, JointPrior | TwoTypePrior):
         return f"{rule} of correlated players; {source}"
     return f"{rule}, {'summed over' if view == 'entire' else 'largest of the'} independent players; {source}"
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}.")

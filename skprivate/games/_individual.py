@@ -2,6 +2,7 @@
 """What players of two types leak if all others follow the first: in logarithms, for any number of players."""
 
 from math import exp, inf, log, log1p
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -106,7 +107,11 @@ def _worst(joint: FloatArray, marginal: FloatArray) -> float:
     return max(0.0, float((conditional - np.logaddexp(*joint)).max()))
 
 
+<<<<<<< HEAD
 def _log_expm1(values: ArrayLike) -> FloatArray:
+=======
+def _log_expm1(values: Any) -> FloatArray:
+>>>>>>> i6_C
     """``log(exp(x) - 1)`` for x >= 0, without overflow."""
     with np.errstate(divide="ignore"):
         array = np.asarray(values, dtype=np.float64)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What one player of independent players leaks."""
 
+import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf, isfinite, log
 from typing import Any
@@ -123,7 +126,8 @@ def _worst(distribution: Any, rate: float) -> float:
         return inf
     if distribution.dist.name == "uniform":
         return uniform_log_mean(float(rate * (high - low)))
-    return worst_log_mean(distribution, float(rate))[0]
+    with _quiet():
+        return worst_log_mean(distribution, float(rate))[0]
 
 
 def _centred(distribution: Any, rate: float) -> float:
@@ -141,10 +145,21 @@ def _centred(distribution: Any, rate: float) -> float:
     def gain(probability: float) -> float:
         return float(np.exp(-rate * abs(distribution.ppf(probability) - middle)))
 
-    kink = float(distribution.cdf(middle))
-    pieces = [integrate.quad(gain, *ends, limit=200) for ends in ((0.0, kink), (kink, 1.0))]
+    kink, accuracy = float(distribution.cdf(middle)), {"epsabs": 0.0, "epsrel": 1e-10, "limit": 200}
+    with _quiet():
+        pieces = [integrate.quad(gain, *ends, **accuracy) for ends in ((0.0, kink), (kink, 1.0))]
+    # The estimated errors are paid for.
     mean = sum(value - error for value, error in pieces)
     return half + min(half, -log(mean) if mean > 0 else inf)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """SciPy warns where a quantile is below the smallest double, and returns that double."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        warnings.simplefilter("ignore", integrate.IntegrationWarning)
+        yield
 
 
 def _may_have_gaps(distribution: Any) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacyGuarantee, PrivacySpent
@@ -159,6 +160,9 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     """
 
     releases_state = False
+    # A game and its starting point are no metadata of rows, which scikit-learn would route.
+    __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
+    __metadata_request__partial_fit = {"game": UNUSED}
     model_: BroadcastModel
     _remedy = (
         "Bound what is private (clip_norm, r_bounds, or a bounded constraint set with 'wang_nedic'), and use "

@@ -177,8 +177,8 @@ def test_frozen_distributions_stand_for_priors() -> None:
     ("prior", "words"),
     [
         (ContinuousPrior(stats.beta(0.2, 0.2)), "10 independent players, each beta(0.2, 0.2) on [0, 1]"),
-        (ContinuousPrior([stats.norm(), stats.norm(loc=1)]), "10 independent players, each norm() on an unbounded "
-         "set and norm(loc=1) on an unbounded set"),
+        (ContinuousPrior([stats.norm(), stats.norm(loc=1)]), "10 independent players, each norm() on an "
+         "unbounded set and norm(loc=1) on an unbounded set"),
         (TypePrior(range(9), np.full(9, 1 / 9)), "10 independent players, each of one of 9 types with "
          "probabilities of at least 0.111111"),
         (JointPrior(np.zeros((9, 10)), np.full(9, 1 / 9)), "one of 9 joint profiles of 10 players with "
