@@ -5,7 +5,7 @@ from math import exp, inf, log, log1p
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ._priors import JointPrior, TwoTypePrior
 
@@ -107,12 +107,7 @@ def _worst(joint: FloatArray, marginal: FloatArray) -> float:
     return max(0.0, float((conditional - np.logaddexp(*joint)).max()))
 
 
-<<<<<<< HEAD
-def _log_expm1(values: ArrayLike) -> FloatArray:
-=======
 def _log_expm1(values: Any) -> FloatArray:
->>>>>>> i6_C
     """``log(exp(x) - 1)`` for x >= 0, without overflow."""
     with np.errstate(divide="ignore"):
-        array = np.asarray(values, dtype=np.float64)
-        return np.asarray(array + np.log(-np.expm1(-array)))
+        return np.asarray(values + np.log(-np.expm1(-np.asarray(values))))
