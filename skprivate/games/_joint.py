@@ -148,5 +148,5 @@ def _contract(grid: FloatArray, axis: int, table: FloatArray) -> FloatArray:
     out = np.full_like(grid, -np.inf)
     for kind, row in enumerate(table):
         for other, distance in enumerate(row):
-            np.logaddexp(out[other], grid[kind] - distance, out=out[other])
+            out[other] = np.logaddexp(out[other], grid[kind] - distance)
     return np.moveaxis(out, 0, axis)
