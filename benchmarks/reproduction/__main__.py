@@ -2,5 +2,7 @@
 """Print published figures beside those of the methods as printed: ``python -m benchmarks.reproduction``."""
 
 from ..bench_paper_lls import run
+from ._paper_games import run as run_games
 
+run_games()
 run()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two bounds as Cheng, Chen, Oechtering and Skoglund print them: they bound NOTHING, and are for comparison only.
+
+Eq. (9), a lower bound on what is leaked about the first player of Lemma 5, has 2^(N-1) - 1 where its proof
+gives beta 2^(N-1) - 1: it exceeds the leakage itself. The constant of Theorem 3 has a factor qbar < 1 too many,
+and so understates epsilon.
+"""
+
+import math
+
+import numpy as np
+
+from skprivate.games import TwoTypePrior
+from skprivate.games._individual import FollowedPlayers
+from skprivate.games._model import BroadcastModel
+from skprivate.games._sensitivity import flat_ceiling
+from skprivate.games._sets import Unconstrained
+
+SIZES = (2, 5, 10, 20, 50)
+EPSILON, ALPHA, BETA = 0.2, 0.3, 0.6
+
+
+def printed_lower_bound(n_players: int, epsilon: float, alpha: float, beta: float) -> float:
+    """Eq. (9) as printed: NOT a lower bound."""
+    return _equation_9(2.0 ** (n_players - 1) - 1, n_players, epsilon, alpha, beta)
+
+
+def corrected_lower_bound(n_players: int, epsilon: float, alpha: float, beta: float) -> float:
+    """Eq. (9) with the constant of its proof; it is the leakage at the worst vertex."""
+    return _equation_9(beta * 2.0 ** (n_players - 1) - 1, n_players, epsilon, alpha, beta)
+
+
+def upper_bound(n_players: int, epsilon: float, alpha: float) -> float:
+    """Lemma 5 (1), which holds as printed."""
+    return -math.log((1 - alpha) * math.exp(-n_players * epsilon) + alpha)
+
+
+def printed_constant(c: float, q: float, d: float, qbar: float, clip: float) -> float:
+    """Theorem 3's epsilon for steps c q^k, scales d qbar^k and gradients of at most `clip`: NOT a guarantee."""
+    return 2 * c * clip * qbar / (d * (qbar - q))
+
+
+def corrected_constant(c: float, q: float, d: float, qbar: float, clip: float) -> float:
+    """Sum of 2 C l_{k-1} / M_k over k = 1, 2, ..."""
+    return 2 * c * clip / (d * (qbar - q))
+
+
+def _equation_9(constant: float, n_players: int, epsilon: float, alpha: float, beta: float) -> float:
+    x, others = math.exp(-epsilon), n_players - 1
+    loose = (1 - beta) * (1 + x) ** others
+    ratio = x * (constant * x**others + loose) / (constant + loose)
+    return -math.log((1 - alpha) * ratio + alpha)
+
+
+def run() -> None:
+    """Print the leakage about the first player beside the bounds, and both constants of Theorem 3."""
+    print(f"Leakage about player 1 (alpha {ALPHA}, beta {BETA}, distance {EPSILON} of every player), in nats")
+    print("  N  leakage  (9) corrected  (9) as printed, no bound  Lemma 5 (1)")
+    prior = TwoTypePrior([0.0, 1.0], ALPHA, BETA)
+    for n in SIZES:
+        exact = FollowedPlayers(prior, n, EPSILON).first()
+        corrected = corrected_lower_bound(n, EPSILON, ALPHA, BETA)
+        printed = printed_lower_bound(n, EPSILON, ALPHA, BETA)
+        row = f"{exact:8.3f} {corrected:14.3f} {printed:25.3f} {upper_bound(n, EPSILON, ALPHA):12.3f}"
+        print(f"{n:3d} {row}")
+    k = np.arange(2000)
+    model = BroadcastModel(
+        n_players=10, n_dims=1, algorithm="ye", noise_scales=0.99**k, steps=0.5 * 0.97**k,
+        constraint=Unconstrained(), clip_norm=1.0, private=frozenset({"pseudo_gradient"}), P=None, Q=None,
+        private_bounds=None, allowance=0.0,
+    )  # fmt: skip
+    numbers = (0.5, 0.97, 1.0, 0.99, 1.0)
+    print("Epsilon of Theorem 3 for one player, c .5, q .97, d 1, qbar .99, C 1")
+    print(
+        f"  by the recursion {flat_ceiling(model):.3f}, corrected {corrected_constant(*numbers):.3f}, ",
+        end="",
+    )
+    print(f"as printed {printed_constant(*numbers):.3f}, no guarantee")
