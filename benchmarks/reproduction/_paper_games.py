@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two bounds as Cheng, Chen, Oechtering and Skoglund print them: they bound NOTHING, and are for comparison only.
+"""Two bounds as Cheng, Chen, Oechtering and Skoglund print them: they bound NOTHING, for comparison only.
 
 Eq. (9), a lower bound on what is leaked about the first player of Lemma 5, has 2^(N-1) - 1 where its proof
-gives beta 2^(N-1) - 1: it exceeds the leakage itself. The constant of Theorem 3 has a factor qbar < 1 too many,
-and so understates epsilon.
+gives beta 2^(N-1) - 1: it exceeds the leakage itself. The constant of Theorem 3 has a factor qbar < 1 too
+many, and so understates epsilon.
 """
 
 import math
@@ -36,7 +36,7 @@ def upper_bound(n_players: int, epsilon: float, alpha: float) -> float:
 
 
 def printed_constant(c: float, q: float, d: float, qbar: float, clip: float) -> float:
-    """Theorem 3's epsilon for steps c q^k, scales d qbar^k and gradients of at most `clip`: NOT a guarantee."""
+    """Theorem 3's epsilon for steps c q^k, scales d qbar^k, gradients of at most `clip`: NO guarantee."""
     return 2 * c * clip * qbar / (d * (qbar - q))
 
 
