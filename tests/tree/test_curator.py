@@ -4,6 +4,7 @@
 import copy
 import dataclasses
 import json
+import math
 import os
 import signal
 import subprocess
