@@ -280,7 +280,8 @@ def pml_laplace(scale: float | Fraction, prior: Any) -> float:
     -------
     eps : float
         In nats. Exact for values and for the uniform prior; for another continuous one at most 1e-9 above
-        the truth (more where its quantile function has kinks); infinite for an unbounded support.
+        the truth (relative to it, where it exceeds 1), for a scale of at least about 10^-4 of the support;
+        infinite for an unbounded support.
 
     Raises
     ------

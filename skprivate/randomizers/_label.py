@@ -94,7 +94,6 @@ class LabelRandomizer(ResponseRandomizer):
     def _leakage(self, prior: FloatArray) -> float:
         # Of a report (cell, y): log 1 / P(cell) for the cell, and what y leaks among the labels of the cell.
         by_cell = prior.reshape(self.n_cells, self.n_labels)
-        by_cell = by_cell[by_cell.any(axis=1)]
         cells = by_cell.sum(axis=1)
         rarest = np.where(by_cell > 0, by_cell, np.inf).min(axis=1)
         worst = np.argmin(cells + float(self.odds - 1) * rarest)
