@@ -81,8 +81,9 @@ def worst_log_mean(distribution: Any, rate: float) -> tuple[float, float]:
     What the bound misses is of second order in h: a few panels survive each halving. A and B are sums over
     panels of integrals that lie between M exp(-rate h) and M. Each is computed twice, over probabilities by
     the quantile function and over x by the distribution function, both bounded and monotone where a density
-    need not be; a panel is halved until the two agree, or its range alone is narrow enough. The search is
-    certain up to the difference of the two, which is added.
+    need not be: what one rule overlooks, a thin part or a spike, the other sees. Panels are halved until both
+    agree, and their difference is added. The digits of the distribution's own functions remain: an error of
+    1e-16 in a probability is one of up to 1e-16 e^value in the value.
     """
     lower, upper = (float(end) for end in distribution.support())
     if not math.isfinite(lower) or not math.isfinite(upper):
