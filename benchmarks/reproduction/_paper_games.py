@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two bounds as Cheng, Chen, Oechtering and Skoglund print them: they bound NOTHING, for comparison only.
+"""Two bounds as Cheng, Chen, Oechtering and Skoglund print them: they bound NOTHING, and serve comparison.
 
 Eq. (9), a lower bound on what is leaked about the first player of Lemma 5, has 2^(N-1) - 1 where its proof
 gives beta 2^(N-1) - 1: it exceeds the leakage itself. The constant of Theorem 3 has a factor qbar < 1 too
@@ -26,7 +26,7 @@ def printed_lower_bound(n_players: int, epsilon: float, alpha: float, beta: floa
 
 
 def corrected_lower_bound(n_players: int, epsilon: float, alpha: float, beta: float) -> float:
-    """Eq. (9) with the constant of its proof; it is the leakage at the worst vertex."""
+    """Eq. (9) with the constant of its proof: the leakage itself in the cases below."""
     return _equation_9(beta * 2.0 ** (n_players - 1) - 1, n_players, epsilon, alpha, beta)
 
 
@@ -36,7 +36,7 @@ def upper_bound(n_players: int, epsilon: float, alpha: float) -> float:
 
 
 def printed_constant(c: float, q: float, d: float, qbar: float, clip: float) -> float:
-    """Theorem 3's epsilon for steps c q^k, scales d qbar^k, gradients of at most `clip`: NO guarantee."""
+    """Theorem 3's epsilon for steps c q^k, scales d qbar^k, gradients up to `clip`: NOT a guarantee."""
     return 2 * c * clip * qbar / (d * (qbar - q))
 
 

@@ -128,6 +128,8 @@ def test_huge_distances_reach_the_information_of_the_prior() -> None:
         assert privacy_guarantee(model, prior).epsilon == pytest.approx(math.log(5))
         one = privacy_guarantee(model, prior, "individual")
         assert one.epsilon == pytest.approx(math.log(1 / 0.3))
+        simple = privacy_guarantee(model, prior, "individual", "corollary1")
+        assert simple.epsilon == pytest.approx(math.log(1 / 0.3))
     diverging = (
         make_model([1, 1], n_rounds=None)
         if False

@@ -107,6 +107,22 @@ def test_the_net_is_paid_for() -> None:
         assert len(net) <= 256
 
 
+def test_points_between_those_of_the_net_are_covered() -> None:
+    """Six points a side miss the worst r', a corner, by a twelfth of every side."""
+    model = make_model(4.0, n_dims=3, n_players=1)
+    prior = SampledPrior(lambda n, rng: rng.uniform(size=(n, 3)), (0, 1), n_samples=50_000, random_state=0)
+    assert privacy_guarantee(model, prior).epsilon > privacy_guarantee(model, stats.uniform()).epsilon
+
+
+def test_every_kind_of_player_takes_its_share_of_the_confidence() -> None:
+    P, prior = np.array([1.0, 1.0, 0.5]).reshape(3, 1, 1), sampled(stats.uniform())
+    rounds: dict[str, Any] = {"noise_scales": np.ones(3), "steps": np.full(3, 0.5)}
+    alone = [privacy_guarantee(make_model(P=p, **rounds), prior, "individual").epsilon for p in P]
+    together = privacy_guarantee(make_model(P=P, **rounds), prior, "individual").epsilon
+    assert alone[0] != alone[2]
+    assert max(alone) < together < 1.01 * max(alone)
+
+
 def test_corners_are_enough_for_declared_log_concave_densities_alone() -> None:
     model, triangle = make_model(3.0), stats.triang(0.3)
     corner = privacy_guarantee(model, sampled(triangle, log_concave=True)).epsilon
