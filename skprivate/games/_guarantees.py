@@ -232,7 +232,7 @@ def _players(run: _Run, prior: Prior | None) -> list[_Group]:
         return _boxed(run)
     if isinstance(prior, TypePrior):
         return _typed(run, prior)
-    n, present = run.model.n_dims, np.unique(run.kinds)
+    n, (present, counts) = run.model.n_dims, np.unique(run.kinds, return_counts=True)
     player: OnePlayer
     if isinstance(prior, ContinuousPrior):
         player = ContinuousPlayer(prior.per_dimension(n))
@@ -241,7 +241,7 @@ def _players(run: _Run, prior: Prior | None) -> list[_Group]:
         player = SampledPlayer(prior.sample(n), *box, prior.log_concave, prior.confidence, len(present))
     else:
         return []
-    return [_Group(player, int(kind), int((run.kinds == kind).sum())) for kind in present]
+    return [_Group(player, *pair) for pair in zip(present.tolist(), counts.tolist(), strict=True)]
 
 
 def _typed(run: _Run, prior: TypePrior) -> list[_Group]:

@@ -209,3 +209,12 @@ def test_no_convergence_warns():
 def test_bad_parameters_of_solve(parameters, error):
     with pytest.raises(error, match=next(iter(parameters))):
         AggregativeGame(gradient, N, n).solve(**parameters)
+
+
+def test_regret_refuses_costs_that_are_not_finite_where_the_players_are():
+    game = AggregativeGame(
+        lambda x, mean: x, 3, bounds=(0, 1), cost=lambda x, mean: np.where(x[:, 0] > 0.9, np.nan, x[:, 0])
+    )
+    assert game.regret([0.5, 0.5, 0.5]) == pytest.approx(0.5, abs=1e-6)
+    with pytest.raises(ValueError, match="not finite"):
+        game.regret([0.5, 0.5, 0.95])

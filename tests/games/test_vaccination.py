@@ -163,3 +163,10 @@ def test_shows_no_values():
 def test_bad_parameters(parts, parameters, error, message):
     with pytest.raises(error, match=message):
         VaccinationGame(*parts, **parameters)
+
+
+@pytest.mark.parametrize("own_effect", [True, False])
+def test_what_kind_of_game_it_is_is_public(own_effect):
+    for kind in ("herd_immunity", "as_printed"):
+        game = make([0.2, 0.4], [0.0, 0.0], kind, own_effect=own_effect)
+        assert (game.herd_immunity, game.own_effect) == (kind == "herd_immunity", own_effect)
