@@ -236,7 +236,8 @@ class AggregativeGame:
         Raises
         ------
         ValueError
-            The game has no cost; wrong shape, not finite, or outside the constraint set.
+            The game has no cost, or one that is not finite at x; wrong shape, not finite, or outside the
+            constraint set.
 
         Notes
         -----
@@ -259,6 +260,8 @@ class AggregativeGame:
         def cost(y: FloatArray) -> FloatArray:
             return np.asarray(self._cost(_shown(y), others + weight * y), dtype=np.float64)
 
+        if not np.isfinite(cost(x)).all():
+            raise ValueError("regret compares costs, and these strategies have some that are not finite.")
         return searched_gains(cost, x, self.constraint)
 
     def solve(

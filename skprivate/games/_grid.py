@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 _WANTED = 40  # log2 of the smallest noise scale in grid units
-_LARGEST = 51  # of the largest one: the sampler takes scales up to 2^52
-_ROOM = 60  # of the largest estimate
+_ROOM = 60  # of the largest estimate; less the margin of the noise too: the sampler takes scales up to 2^52
 _MARGIN = 10  # log2 of how far estimates may leave the known range
 # One unit for the rounding to the grid; the rest for the rounding of double arithmetic on the way.
 _UNITS = 16
@@ -52,7 +51,7 @@ def make_grid(noise_scales: FloatArray, reach: float) -> Grid | None:
     noise_scales : ndarray of shape (n_rounds,)
         Laplace scales, at least 0.
     reach : float
-        Largest magnitude of public starting points and bounds.
+        Largest magnitude of public starting points and bounds, above 0.
 
     Raises
     ------
@@ -62,8 +61,7 @@ def make_grid(noise_scales: FloatArray, reach: float) -> Grid | None:
     if (noise_scales == 0).any():
         return None
     smallest, largest = np.log2(noise_scales.min()), np.log2(noise_scales.max())
-    span = max(largest, np.log2(max(reach, 1e-300)))
-    exponent = int(np.floor(min(_WANTED - smallest, _LARGEST - largest, _ROOM - _MARGIN - span)))
+    exponent = int(np.floor(min(_WANTED - smallest, _ROOM - _MARGIN - max(largest, np.log2(reach)))))
     scales = np.ceil(np.ldexp(noise_scales, exponent))
     if scales.min() < 2**10 or abs(exponent) > 900:
         raise ValueError(

@@ -439,6 +439,8 @@ def test_laplace_on_a_histogram_with_a_gap_is_an_upper_bound():
 def test_laplace_on_integers_and_without_bounds():
     coin = pml_laplace(0.5, ([0, 1, 2], [0.25, 0.5, 0.25]))
     assert pml_laplace(0.5, stats.binom(2, 0.5)) == pytest.approx(coin, abs=1e-12)
+    # Far from 0: it is the number of values that counts.
+    assert pml_laplace(0.5, stats.binom(2, 0.5, loc=10**7)) == pytest.approx(coin, abs=1e-12)
     for distribution in (stats.norm(), stats.expon(), stats.poisson(3)):
         assert pml_laplace(1, distribution) == math.inf
 

@@ -218,3 +218,8 @@ def test_regret_refuses_costs_that_are_not_finite_where_the_players_are():
     assert game.regret([0.5, 0.5, 0.5]) == pytest.approx(0.5, abs=1e-6)
     with pytest.raises(ValueError, match="not finite"):
         game.regret([0.5, 0.5, 0.95])
+
+
+def test_residual_is_that_of_the_player_farthest_off():
+    game = AggregativeGame(lambda x, mean: x, 3, 2)
+    assert game.residual([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]) == pytest.approx(5.0)

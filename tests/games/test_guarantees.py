@@ -376,12 +376,12 @@ def test_labels_of_hidden_functions_are_all_different() -> None:
 
 # ------------------------------------------------------------------ differential privacy, allowance, errors
 def test_differential_privacy_over_declared_bounds() -> None:
-    bounds = (np.zeros((3, 1)), np.array([[1.0], [2.0], [2.0]]))
+    bounds = (np.full((3, 1), -1.0), np.array([[0.0], [1.0], [1.0]]))
     model = model_of_rate(0.5, private_bounds=bounds)
     whole, one = (privacy_guarantee(model, None, view, "dp") for view in ("entire", "individual"))
     assert (whole.epsilon, one.epsilon) == pytest.approx((2.5, 1.0))
     assert whole.status == one.status == "exact"
-    assert epsilon(model, TypePrior([0.0, 0.5], [0.5, 0.5]), "entire", "dp") == pytest.approx(0.75)
+    assert epsilon(model, TypePrior([-0.5, 0.0], [0.5, 0.5]), "entire", "dp") == pytest.approx(0.75)
     assert epsilon(model_of_rate(0.5), stats.norm(), criterion="dp") == math.inf
     with pytest.raises(PrivacyUnboundedError, match="bounds of the private vectors"):
         privacy_guarantee(model_of_rate(0.5), None, "entire", "dp")
