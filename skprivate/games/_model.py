@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is public about a run of broadcasts: all that a guarantee about it may depend on."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import numpy as np
@@ -65,8 +65,3 @@ class BroadcastModel:
     def until(self, n_rounds: int) -> Self:
         """Return the model of the first rounds alone."""
         return replace(self, noise_scales=self.noise_scales[:n_rounds], steps=self.steps[:n_rounds])
-
-    def differing(self, other: Self) -> list[str]:
-        """Return the names of what differs between two runs, but for the grid of their noise."""
-        names = [field.name for field in fields(self) if field.name != "allowance"]
-        return [name for name in names if not np.array_equal(getattr(self, name), getattr(other, name))]

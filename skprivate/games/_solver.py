@@ -251,17 +251,12 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         Returns
         -------
         self : PrivateNashSolver
-
-        Raises
-        ------
-        TypeError, ValueError, OverflowError, PrivacyUnboundedError
-            As in `fit`; or what is public about the game, `algorithm`, `clip_norm` or a schedule differs from
-            the rounds that were run: what is claimed for those would be wrong. (`weights` and `store` stay as
-            they were.)
         """
         if not hasattr(self, "strategies_"):
             return self.fit(game)
         _check_game(game)
+        if not _same_public_part(game, self.model_):
+            raise ValueError("game differs from the one of the rounds before in what is public about it.")
         return self._run(game, Run.resume(self))
 
     def privacy_guarantee(
@@ -307,10 +302,10 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         noise_scales = check_schedule(self.noise_scale, "noise_scale", total, growing, positive=False)
         steps = check_schedule(self.step_size, "step_size", total, falling, positive=True)
         consensus = check_schedule(self.consensus_step, "consensus_step", total, falling, positive=True)
+        if run.n_done and not np.array_equal(noise_scales[: run.n_done], self.model_.noise_scales):
+            raise ValueError("noise_scale differs from that of the rounds that were run.")
         grid = make_grid(noise_scales, _reach(game, run.start))
         model = self._describe(game, noise_scales, steps, grid)
-        if run.n_done:
-            model = self._continued(model, consensus[: run.n_done])
         self._warn_about_use(game, noise_scales)
         spent = self._spend(model, entropy, game)
         dynamics = Dynamics(game, run.mixing, model.algorithm, self.clip_norm)
@@ -355,16 +350,6 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             private_bounds=getattr(game, "private_bounds", None),
             allowance=0.0 if grid is None else grid.allowance,
         )
-
-    def _continued(self, model: BroadcastModel, consensus: FloatArray) -> BroadcastModel:
-        """Return the model of the rounds before and of those to come, which must agree about the former."""
-        before = self.model_
-        changed = model.until(before.n_rounds).differing(before)
-        changed += [] if np.array_equal(consensus, self.consensus_steps_) else ["consensus_steps"]
-        if changed:
-            raise ValueError(f"the rounds that were run had another {', '.join(changed)}: use fit.")
-        # The rounds before keep the grid they were drawn on.
-        return replace(model, allowance=max(model.allowance, before.allowance))
 
     def _warn_about_use(self, game: AggregativeGame, noise_scales: FloatArray) -> None:
         if self.algorithm == "ye" and noise_scales[-1] > noise_scales[0]:
@@ -468,6 +453,14 @@ def _public(game: AggregativeGame, name: str) -> FloatArray | None:
 
 def _public_parts(game: AggregativeGame) -> tuple[str, ...]:
     return ("P and Q of the pseudo-gradient",) if game.private == {"r"} else ()
+
+
+def _same_public_part(game: AggregativeGame, model: BroadcastModel) -> bool:
+    same_size = (game.n_players, game.n_dims, game.private) == (model.n_players, model.n_dims, model.private)
+    pairs = ((_public(game, "P"), model.P), (_public(game, "Q"), model.Q))
+    return same_size and all(
+        theirs is not None and np.array_equal(ours, theirs) for ours, theirs in pairs if ours is not None
+    )
 
 
 def _price(model: BroadcastModel) -> tuple[Fraction | float, list[str]]:

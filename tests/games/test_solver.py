@@ -169,41 +169,11 @@ def test_partial_fit_goes_on_where_it_stopped(game):
 def test_partial_fit_survives_a_pickle_and_refuses_another_game(game):
     fitted = pickle.loads(pickle.dumps(solver().fit(game)))
     assert fitted.partial_fit(game).n_iter_ == 100
-    for other, changed in (
-        (QuadraticAggregativeGame(2.0, 0.5, R, r_bounds=(-1, 1)), "P"),
-        (QuadraticAggregativeGame(1.0, 0.5, R, r_bounds=(-1e-6, 1e-6)), "private_bounds"),
-        (QuadraticAggregativeGame(1.0, 0.5, R, (-1e-6, 1e-6), r_bounds=(-1, 1)), "constraint"),
-        (QuadraticAggregativeGame(1.0, 0.5, R[:3], r_bounds=(-1, 1)), "n_players"),
-    ):
-        with pytest.raises(ValueError, match=changed):
-            fitted.partial_fit(other)
+    with pytest.raises(ValueError, match="public"):
+        fitted.partial_fit(QuadraticAggregativeGame(2.0, 0.5, R, r_bounds=(-1, 1)))
+    with pytest.raises(ValueError, match="noise_scale differs"):
+        fitted.set_params(noise_scale=2.0).partial_fit(game)
     assert fitted.n_iter_ == 100
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value", "changed"),
-    [
-        ("noise_scale", 2.0, "noise_scales"),
-        ("step_size", 1e-4, " steps"),
-        ("consensus_step", 1e-4, "consensus_steps"),
-        ("clip_norm", 1e-3, "clip_norm"),
-        ("algorithm", "ye", "algorithm"),
-    ],
-)
-def test_partial_fit_claims_nothing_new_for_rounds_that_were_run(game, parameter, value, changed):
-    fitted = solver(max_iter=20).fit(game)
-    before = fitted.privacy_spent_
-    with pytest.raises(ValueError, match=changed):
-        fitted.set_params(**{parameter: value}).partial_fit(game)
-    assert fitted.privacy_spent_ is before
-    assert fitted.n_iter_ == 20
-
-
-def test_finer_noise_of_later_rounds_leaves_the_earlier_grid_paid_for(game):
-    scales = np.repeat([1.0, 1e-6], 20)
-    fitted = solver(max_iter=20, noise_scale=scales).fit(game)
-    allowance = fitted.model_.allowance
-    assert fitted.partial_fit(game).model_.allowance == allowance > 0
 
 
 class Recording:
