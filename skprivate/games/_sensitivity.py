@@ -184,26 +184,31 @@ class LimitedDistance(Distance):
 
     def _sum(self, lengths: FloatArray, *, limited: bool) -> FloatArray:
         rounds = self._ye(lengths, limited) if self.model.algorithm == "ye" else self._wang(lengths, limited)
-        total = np.zeros_like(lengths)
         with np.errstate(over="ignore"):
-            for bound, scale in zip(rounds, self.model.noise_scales, strict=True):
-                total += bound / scale
-        return total
+            return np.asarray(sum(map(np.divide, rounds, self.model.noise_scales.tolist())))
 
     def _wang(self, lengths: FloatArray, limited: bool) -> Iterator[FloatArray]:
         model, apart = self.model, np.zeros_like(lengths)
-        joint, identity, scalar = self.P + self.Q, np.eye(model.n_dims), model.n_dims == 1
-        clipped, size = model.clip_norm is not None, _norm(joint)
-        for step in model.steps:
+        clip, size, scalar = model.clip_norm, _norm(self.P + self.Q), model.n_dims == 1
+        expansion, diameter = model.constraint.expansion, model.constraint.diameter
+        for step, contraction in zip(model.steps.tolist(), self._contractions, strict=True):
             yield apart
-            moved = _norm(identity - step * joint) * apart + step * lengths
-            if clipped:
+            moved = contraction * apart + step * lengths
+            if clip is not None:
                 moved = np.maximum(apart, moved) + (0.0 if scalar else step * (size * apart + lengths))
-            if limited and model.clip_norm is not None:
-                moved = np.minimum(moved, apart + 2 * model.clip_norm * step)
-            apart = model.constraint.expansion * moved
+                moved = np.minimum(moved, apart + 2 * clip * step) if limited else moved
+            apart = expansion * moved
             if limited:
-                apart = np.minimum(model.constraint.diameter, apart)
+                apart = np.minimum(diameter, apart)
+
+    @cached_property
+    def _contractions(self) -> list[float]:
+        """|I - l G| of every round."""
+        joint, steps = self.P + self.Q, self.model.steps
+        if joint.ndim == 2 and len(joint) == 1:
+            return list(np.abs(1 - steps * joint[0, 0]).tolist())
+        identity = np.eye(self.model.n_dims)
+        return [_norm(identity - step * joint) for step in steps]
 
     def _ye(self, lengths: FloatArray, limited: bool) -> Iterator[FloatArray]:
         model, apart, change = self.model, np.zeros_like(lengths), np.zeros_like(lengths)
