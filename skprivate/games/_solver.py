@@ -24,7 +24,7 @@ from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarni
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import check_int
-from ..utils._compat import Interval, StrOptions
+from ..utils._compat import Interval, StrOptions, has_callbacks
 from ._game import AggregativeGame
 from ._grid import Grid, make_grid
 from ._guarantees import View, privacy_guarantee
@@ -410,7 +410,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
 
     def _tick(self, n_rounds: int) -> Callable[[int], None]:
         """Tell callbacks of a hundred parts of the run, or of every round if it has fewer."""
-        if not hasattr(self, "_skl_callbacks") and not hasattr(self, "_parent_callback_ctx"):
+        if not has_callbacks(self):
             return lambda k: None
         every = -(-n_rounds // _REPORTS)
         context = self._init_callback_context(max_subtasks=-(-n_rounds // every))
