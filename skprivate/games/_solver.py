@@ -28,7 +28,7 @@ from ..utils._compat import Interval, StrOptions
 from ._game import AggregativeGame
 from ._grid import Grid, make_grid
 from ._guarantees import View, privacy_guarantee
-from ._model import BroadcastModel
+from ._model import BroadcastModel, check_same
 from ._rounds import Dynamics
 from ._run import Run
 from ._schedules import check_schedule, falling, growing
@@ -164,6 +164,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
     __metadata_request__partial_fit = {"game": UNUSED}
     model_: BroadcastModel
+    consensus_steps_: FloatArray
     _remedy = (
         "Bound what is private (clip_norm, r_bounds, or a bounded constraint set with 'wang_nedic'), and use "
         "noise in every round."
@@ -251,12 +252,16 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         Returns
         -------
         self : PrivateNashSolver
+
+        Raises
+        ------
+        ValueError
+            What is public of the game, the algorithm, the clipping or a schedule differs from that of the
+            rounds before: one guarantee covers all rounds.
         """
         if not hasattr(self, "strategies_"):
             return self.fit(game)
         _check_game(game)
-        if not _same_public_part(game, self.model_):
-            raise ValueError("game differs from the one of the rounds before in what is public about it.")
         return self._run(game, Run.resume(self))
 
     def privacy_guarantee(
@@ -297,15 +302,16 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         return privacy_guarantee(self.model_, prior, view=view, criterion=criterion)
 
     def _run(self, game: AggregativeGame, run: Run) -> Self:
-        entropy = check_entropy(self.random_state)
+        entropy = _entropy(self.random_state, run.n_done)
         total = run.n_done + check_int(self.max_iter, "max_iter", least=1)
         noise_scales = check_schedule(self.noise_scale, "noise_scale", total, growing, positive=False)
         steps = check_schedule(self.step_size, "step_size", total, falling, positive=True)
         consensus = check_schedule(self.consensus_step, "consensus_step", total, falling, positive=True)
-        if run.n_done and not np.array_equal(noise_scales[: run.n_done], self.model_.noise_scales):
-            raise ValueError("noise_scale differs from that of the rounds that were run.")
         grid = make_grid(noise_scales, _reach(game, run.start))
         model = self._describe(game, noise_scales, steps, grid)
+        if run.n_done:
+            model = model.after(self.model_)
+            check_same(consensus[: run.n_done], self.consensus_steps_, "consensus_step")
         self._warn_about_use(game, noise_scales)
         spent = self._spend(model, entropy, game)
         dynamics = Dynamics(game, run.mixing, model.algorithm, self.clip_norm)
@@ -434,6 +440,13 @@ def _check_game(game: Any) -> None:
         raise TypeError(f"game must be an AggregativeGame, got {type(game).__name__}.")
 
 
+def _entropy(random_state: Any, n_done: int) -> Entropy:
+    """Make the source of the noise; with a seed, rounds that go on must not repeat the noise of the first."""
+    if n_done and isinstance(random_state, Integral):
+        return check_entropy(np.random.default_rng((int(random_state), n_done)))
+    return check_entropy(random_state)
+
+
 def _reach(game: AggregativeGame, start: FloatArray) -> float:
     """Largest magnitude that is public before the run."""
     bounds = getattr(game, "private_bounds", None)
@@ -453,14 +466,6 @@ def _public(game: AggregativeGame, name: str) -> FloatArray | None:
 
 def _public_parts(game: AggregativeGame) -> tuple[str, ...]:
     return ("P and Q of the pseudo-gradient",) if game.private == {"r"} else ()
-
-
-def _same_public_part(game: AggregativeGame, model: BroadcastModel) -> bool:
-    same_size = (game.n_players, game.n_dims, game.private) == (model.n_players, model.n_dims, model.private)
-    pairs = ((_public(game, "P"), model.P), (_public(game, "Q"), model.Q))
-    return same_size and all(
-        theirs is not None and np.array_equal(ours, theirs) for ours, theirs in pairs if ours is not None
-    )
 
 
 def _price(model: BroadcastModel) -> tuple[Fraction | float, list[str]]:

@@ -175,6 +175,38 @@ def test_partial_fit_survives_a_pickle_and_refuses_another_game(game):
     assert fitted.n_iter_ == 100
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"algorithm": "ye"}, {"clip_norm": 0.001}, {"step_size": 0.001}, {"consensus_step": 0.5}],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_partial_fit_refuses_parameters_under_which_the_first_rounds_leak_less(game, changed):
+    fitted = PrivateNashSolver(max_iter=10).fit(game)
+    before = fitted.privacy_guarantee(criterion="dp").epsilon
+    with pytest.raises(ValueError, match=f"{next(iter(changed))} differs"):
+        fitted.set_params(**changed).partial_fit(game)
+    assert fitted.privacy_guarantee(criterion="dp").epsilon == before
+
+
+@pytest.mark.parametrize(("bounds", "reach"), [(None, 0.001), ((-0.1, 0.1), 1)])
+def test_partial_fit_refuses_a_game_with_other_bounds(game, bounds, reach):
+    fitted = PrivateNashSolver(max_iter=10).fit(game)
+    with pytest.raises(ValueError, match="public"):
+        fitted.partial_fit(QuadraticAggregativeGame(1.0, 0.5, R, bounds, r_bounds=(-reach, reach)))
+
+
+def test_a_resumed_run_allows_for_the_coarsest_of_its_grids(game):
+    fitted = PrivateNashSolver(max_iter=10, noise_scale=lambda k: 1.0 if k < 10 else 2.0**-10)
+    before = fitted.fit(game).model_.allowance
+    assert fitted.partial_fit(game).model_.allowance == before
+
+
+def test_a_resumed_run_does_not_repeat_the_noise_of_its_seed(game):
+    fitted = solver(max_iter=10, store="all").fit(game).partial_fit(game)
+    noise = fitted.observations_ - fitted.history_["estimates"][:-1]
+    assert np.abs(noise[:10] - noise[10:]).min() > 1e-6
+
+
 class Recording:
     """A callback that counts the parts of a run, and presses Ctrl-C after some of them."""
 
