@@ -236,7 +236,8 @@ class AggregativeGame:
         Raises
         ------
         ValueError
-            The game has no cost; wrong shape, not finite, or outside the constraint set.
+            The game has no cost, or one that is not finite at x; wrong shape, not finite, or outside the
+            constraint set.
 
         Notes
         -----
@@ -255,9 +256,13 @@ class AggregativeGame:
             raise ValueError("regret needs the players' costs: this game was given none (cost=...).")
         weight = 1.0 / self.n_players
         others = x.mean(axis=0) - weight * x
-        return searched_gains(
-            lambda y: np.asarray(self._cost(y, others + weight * y), dtype=np.float64), x, self.constraint
-        )
+
+        def cost(y: FloatArray) -> FloatArray:
+            return np.asarray(self._cost(y, others + weight * y), dtype=np.float64)
+
+        if not np.isfinite(cost(x)).all():
+            raise ValueError("regret compares costs, and these strategies have some that are not finite.")
+        return searched_gains(cost, x, self.constraint)
 
     def solve(
         self, *, start: ArrayLike | None = None, tol: float = 1e-10, max_iter: int = 100_000

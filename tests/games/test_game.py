@@ -209,3 +209,17 @@ def test_no_convergence_warns():
 def test_bad_parameters_of_solve(parameters, error):
     with pytest.raises(error, match=next(iter(parameters))):
         AggregativeGame(gradient, N, n).solve(**parameters)
+
+
+def test_a_function_cannot_move_the_players_by_itself():
+    def moving(x, aggregate):
+        x += 1.0
+        return x
+
+    with pytest.raises(ValueError, match="read-only"):
+        AggregativeGame(moving, N, n)
+    with pytest.raises(ValueError, match="read-only"):
+        AggregativeGame(lambda x, aggregate: np.add(aggregate, 1, out=aggregate), N, n)
+    late = AggregativeGame(lambda x, aggregate: moving(x, x) if (x > 5).any() else x - 1.0, N, n)
+    with pytest.raises(ValueError, match="read-only"):
+        late.pseudo_gradient(np.full((N, n), 9.0), np.ones((N, n)))
