@@ -138,7 +138,7 @@ class AggregativeGame:
     def _try(self, name: str, function: Any, shape: tuple[int, ...]) -> None:
         """Refuse a user's function that returns no finite numbers of this shape, or mixes the players."""
         start = self.constraint.start(self.n_players, self.n_dims)
-        values = np.asarray(function(start.copy(), start.copy()))
+        values = np.asarray(function(_shown(start), _shown(start)))
         if values.dtype.kind not in "iuf" or values.shape != shape:
             raise ValueError(
                 f"{name} must return real numbers of shape {shape} for a game of {self.n_players} players "
@@ -149,7 +149,7 @@ class AggregativeGame:
         half = self.n_players // 2
         other = start.copy()
         other[half:] = self.constraint.project(start + np.linspace(0.1, 0.3, self.n_dims))[half:]
-        moved = np.asarray(function(other, other.copy()))
+        moved = np.asarray(function(_shown(other), _shown(other)))
         if not np.allclose(moved[:half], values[:half], rtol=1e-9, atol=1e-12, equal_nan=True):
             raise ValueError(
                 f"{name}: row i of the result must depend on row i of the arguments alone, and it does not. "
@@ -170,7 +170,7 @@ class AggregativeGame:
         -------
         gradients : ndarray of shape (n_players, n_dims)
         """
-        return np.asarray(self._function(x, self._rows(aggregate)), dtype=np.float64)
+        return np.asarray(self._function(_shown(x), self._rows(aggregate)), dtype=np.float64)
 
     def cost(self, x: FloatArray, aggregate: FloatArray) -> FloatArray | None:
         """Return the players' costs.
@@ -189,11 +189,11 @@ class AggregativeGame:
         """
         if self._cost is None:
             return None
-        return np.asarray(self._cost(x, self._rows(aggregate)), dtype=np.float64)
+        return np.asarray(self._cost(_shown(x), self._rows(aggregate)), dtype=np.float64)
 
     def _rows(self, aggregate: FloatArray) -> FloatArray:
         if aggregate.ndim == 2:
-            return aggregate
+            return _shown(aggregate)
         return np.broadcast_to(aggregate, (self.n_players, self.n_dims))
 
     def residual(self, x: ArrayLike) -> float:
@@ -258,7 +258,7 @@ class AggregativeGame:
         others = x.mean(axis=0) - weight * x
 
         def cost(y: FloatArray) -> FloatArray:
-            return np.asarray(self._cost(y, others + weight * y), dtype=np.float64)
+            return np.asarray(self._cost(_shown(y), others + weight * y), dtype=np.float64)
 
         if not np.isfinite(cost(x)).all():
             raise ValueError("regret compares costs, and these strategies have some that are not finite.")
@@ -378,6 +378,13 @@ class AggregativeGame:
             f"{type(self).__name__}(n_players={self.n_players}, n_dims={self.n_dims}, "
             f"constraint={self.constraint!r}, private={sorted(self.private)!r})"
         )
+
+
+def _shown(values: FloatArray) -> FloatArray:
+    """Return a view that a user's function cannot write to: a step that it takes by itself is not clipped."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
 
 
 def _checked_set(bounds: Any, projection: Any, diameter: Any, n_players: int, n_dims: int) -> ConstraintSet:
