@@ -413,7 +413,10 @@ def _named(distribution: Any) -> str:
 
 
 def _numbers(values: ArrayLike, name: str) -> FloatArray:
-    array = np.asarray(values, dtype=np.float64)
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold numbers.")
+    array = array.astype(np.float64)
     if array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite numbers, at least one.")
     return array
@@ -443,6 +446,7 @@ def _check_values(values: FloatArray, model: BroadcastModel) -> None:
     slack = _ROUNDING * (1 + np.maximum(np.abs(lower), np.abs(upper)))
     if ((values < lower - slack) | (values > upper + slack)).any():
         raise ValueError(
-            "the prior's support leaves the bounds of the private vectors that the game declares: they are "
-            "clipped there, so that this is not their distribution."
+            "the prior's support leaves the bounds of the private vectors that the game declares "
+            "(private_bounds, of the constants r): they are clipped there, so that this is not their "
+            "distribution."
         )

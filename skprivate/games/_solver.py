@@ -329,12 +329,14 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         shape = (game.n_players, game.n_dims)
         if x0 is None:
             return np.array(game.constraint.start(*shape), order="C")
-        start = np.asarray(x0, dtype=np.float64)
+        start = np.asarray(x0)
+        if start.dtype.kind not in "iuf":
+            raise TypeError("x0 must hold numbers.")
         if start.shape == shape[:1] and game.n_dims == 1:
             start = start[:, np.newaxis]
         if start.shape not in (shape, shape[1:]) or not np.isfinite(start).all():
             raise ValueError(f"x0 must hold finite numbers, of shape {shape} or {shape[1:]}.")
-        start = np.array(np.broadcast_to(start, shape), order="C")
+        start = np.array(np.broadcast_to(start, shape), dtype=np.float64, order="C")
         if self.algorithm == "wang_nedic" and not game.constraint.contains(start).all():
             raise ValueError("x0 must lie in the constraint set of every player.")
         return start

@@ -93,6 +93,9 @@ class VaccinationGame(AffineGame):
     - own effect: ``P_ = -B / N, Q_ = -B', r_ = A + B 1 / N``;
     - without: ``P_ = 0, Q_ = -B', r_ = A``.
 
+    Where A alone is private, priors are about ``r_``: a prior of A has to be moved by ``r_ - A``, which is a
+    function of B and N and thus public.
+
     With one vaccine and B > 0 the game of "herd_immunity" has exactly one Nash equilibrium. Proof: divided by
     B_i, the pseudo-gradient is ``x_i / N + delta`` plus a constant, the map of a positive definite matrix; a
     positive factor per player changes no equilibrium on a box. In "as_printed" with B > 0 every player's cost

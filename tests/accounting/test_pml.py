@@ -336,6 +336,13 @@ def test_wrong_channels_and_priors_are_refused(channel, prior, error, message):
             function(channel, prior)
 
 
+def test_no_prior_is_no_uniform_prior():
+    for function in (pointwise_maximal_leakage, pml_guarantee):
+        with pytest.raises(ValueError, match="prior must have shape"):
+            function(np.eye(2), None)
+    assert maximal_leakage(np.eye(2), None) == pytest.approx(math.log(2))
+
+
 def test_max_information():
     assert max_information([0.5, 0.25, 0.25, 0]) == pytest.approx(math.log(4))
     assert max_information([1.0]) == 0

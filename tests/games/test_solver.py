@@ -370,6 +370,8 @@ def test_bad_starting_points(x0, match):
     game = QuadraticAggregativeGame(1.0, 0.5, R, bounds=Box(-1, 1), r_bounds=(-1, 1))
     with pytest.raises(ValueError, match=match):
         solver().fit(game, x0=x0)
+    with pytest.raises(TypeError, match="x0 must hold numbers"):
+        solver().fit(game, x0=["0", "0"])
     assert np.array_equal(solver(store="all").fit(game, x0=[0.5, -0.5]).start_, np.tile([0.5, -0.5], (5, 1)))
 
 
