@@ -2,7 +2,7 @@
 """What is public about a run of broadcasts: all that a guarantee about it may depend on."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,6 @@ from ._sets import ConstraintSet
 
 FloatArray = NDArray[np.float64]
 Algorithm = Literal["wang_nedic", "ye"]
-
-_OF_THE_GAME = ("n_players", "n_dims", "private", "P", "Q", "constraint", "private_bounds")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,33 +66,32 @@ class BroadcastModel:
         """Return the model of the first rounds alone."""
         return replace(self, noise_scales=self.noise_scales[:n_rounds], steps=self.steps[:n_rounds])
 
-    def after(self, before: Self) -> Self:
-        """Return the model of all rounds, the first of which `before` describes.
 
-        Raises
-        ------
-        ValueError
-            They differ: the guarantee about all rounds would be wrong about the first.
-        """
-        for name in _OF_THE_GAME:
-            if not _same(getattr(self, name), getattr(before, name)):
-                raise ValueError("game differs from the one of the rounds before in what is public about it.")
-        first = self.until(before.n_rounds)
-        check_same(self.algorithm, before.algorithm, "algorithm")
-        check_same(self.clip_norm, before.clip_norm, "clip_norm")
-        check_same(first.noise_scales, before.noise_scales, "noise_scale")
-        check_same(first.steps, before.steps, "step_size")
-        # The grid of the first rounds may have been coarser.
-        return replace(self, allowance=max(self.allowance, before.allowance))
+def continued(before: BroadcastModel, model: BroadcastModel) -> BroadcastModel:
+    """Return the model of all rounds; a ValueError if it does not describe those before as they were run."""
+    for name in ("algorithm", "clip_norm"):
+        if getattr(model, name) != getattr(before, name):
+            raise ValueError(f"{name} differs from that of the rounds that were run.")
+    for name, old, new in (
+        ("noise_scale", before.noise_scales, model.noise_scales),
+        ("step_size", before.steps, model.steps),
+    ):
+        if not np.array_equal(new[: before.n_rounds], old):
+            raise ValueError(f"{name} differs from that of the rounds that were run.")
+    if not _same_public_part(before, model):
+        raise ValueError("game differs from the one of the rounds before in what is public about it.")
+    # Rounds of one scale on two grids: the coarser one pays for both.
+    return replace(model, allowance=max(before.allowance, model.allowance))
 
 
-def check_same(now: Any, before: Any, name: str) -> None:
-    """Raise a ValueError where a parameter is not that of the rounds before."""
-    if not _same(now, before):
-        raise ValueError(f"{name} differs from that of the rounds that were run.")
+def _same_public_part(before: BroadcastModel, model: BroadcastModel) -> bool:
+    same = all(
+        getattr(model, name) == getattr(before, name)
+        for name in ("n_players", "n_dims", "private", "constraint")
+    )
+    ours, theirs = ((item.P, item.Q, *(item.private_bounds or (None, None))) for item in (model, before))
+    return same and all(map(_equal, ours, theirs))
 
 
-def _same(now: Any, before: Any) -> bool:
-    if isinstance(now, np.ndarray | tuple):
-        return before is not None and np.array_equal(now, before)
-    return bool(now == before) if before is not None else now is None
+def _equal(first: FloatArray | None, second: FloatArray | None) -> bool:
+    return first is second if first is None or second is None else np.array_equal(first, second)

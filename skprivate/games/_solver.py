@@ -28,7 +28,7 @@ from ..utils._compat import Interval, StrOptions
 from ._game import AggregativeGame
 from ._grid import Grid, make_grid
 from ._guarantees import View, privacy_guarantee
-from ._model import BroadcastModel, check_same
+from ._model import BroadcastModel, continued
 from ._rounds import Dynamics
 from ._run import Run
 from ._schedules import check_schedule, falling, growing
@@ -252,12 +252,6 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         Returns
         -------
         self : PrivateNashSolver
-
-        Raises
-        ------
-        ValueError
-            What is public of the game, the algorithm, the clipping or a schedule differs from that of the
-            rounds before: one guarantee covers all rounds.
         """
         if not hasattr(self, "strategies_"):
             return self.fit(game)
@@ -310,8 +304,9 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         grid = make_grid(noise_scales, _reach(game, run.start))
         model = self._describe(game, noise_scales, steps, grid)
         if run.n_done:
-            model = model.after(self.model_)
-            check_same(consensus[: run.n_done], self.consensus_steps_, "consensus_step")
+            model = continued(self.model_, model)
+            if not np.array_equal(consensus[: run.n_done], self.consensus_steps_):
+                raise ValueError("consensus_step differs from that of the rounds that were run.")
         self._warn_about_use(game, noise_scales)
         spent = self._spend(model, entropy, game)
         dynamics = Dynamics(game, run.mixing, model.algorithm, self.clip_norm)
