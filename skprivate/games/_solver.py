@@ -28,7 +28,7 @@ from ..utils._compat import Interval, StrOptions
 from ._game import AggregativeGame
 from ._grid import Grid, make_grid
 from ._guarantees import View, privacy_guarantee
-from ._model import BroadcastModel
+from ._model import BroadcastModel, continued
 from ._rounds import Dynamics
 from ._run import Run
 from ._schedules import check_schedule, falling, growing
@@ -164,6 +164,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
     __metadata_request__partial_fit = {"game": UNUSED}
     model_: BroadcastModel
+    consensus_steps_: FloatArray
     _remedy = (
         "Bound what is private (clip_norm, r_bounds, or a bounded constraint set with 'wang_nedic'), and use "
         "noise in every round."
@@ -243,10 +244,14 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     def partial_fit(self, game: AggregativeGame) -> Self:
         """Run `max_iter` more rounds from where the last call ended; the first call is `fit`.
 
+        A ledger that was not charged for the rounds before is charged for all. The algorithm, clip_norm and
+        what schedules say of the rounds before must not change.
+
         Parameters
         ----------
         game : AggregativeGame
-            The same game: of the same size, with the same public part.
+            The same game: of the same size, with the same public part (an error otherwise), and with the
+            same private part, which is not compared: a guarantee is about one secret per player.
 
         Returns
         -------
@@ -255,8 +260,6 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         if not hasattr(self, "strategies_"):
             return self.fit(game)
         _check_game(game)
-        if not _same_public_part(game, self.model_):
-            raise ValueError("game differs from the one of the rounds before in what is public about it.")
         return self._run(game, Run.resume(self))
 
     def privacy_guarantee(
@@ -302,15 +305,17 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         noise_scales = check_schedule(self.noise_scale, "noise_scale", total, growing, positive=False)
         steps = check_schedule(self.step_size, "step_size", total, falling, positive=True)
         consensus = check_schedule(self.consensus_step, "consensus_step", total, falling, positive=True)
-        if run.n_done and not np.array_equal(noise_scales[: run.n_done], self.model_.noise_scales):
-            raise ValueError("noise_scale differs from that of the rounds that were run.")
         grid = make_grid(noise_scales, _reach(game, run.start))
         model = self._describe(game, noise_scales, steps, grid)
+        if run.n_done:
+            model = continued(self.model_, model)
+            if not np.array_equal(consensus[: run.n_done], self.consensus_steps_):
+                raise ValueError("consensus_step differs from that of the rounds that were run.")
         self._warn_about_use(game, noise_scales)
         spent = self._spend(model, entropy, game)
         dynamics = Dynamics(game, run.mixing, model.algorithm, self.clip_norm)
         done = run.play(dynamics, grid, steps, consensus, entropy, self._tick(total - run.n_done))
-        self.model_, self.privacy_spent_ = model.until(done), spent
+        self.model_, self.privacy_spent_, self._charged_ledger = model.until(done), spent, self.ledger
         self.noise_scales_, self.steps_, self.consensus_steps_ = (
             schedule[:done] for schedule in (noise_scales, steps, consensus)
         )
@@ -393,10 +398,11 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         return spent
 
     def _charge_new(self, spent: PrivacySpent, before: PrivacySpent | None) -> None:
-        """Charge what `spent` is more than the rounds before, which are paid for."""
+        """Charge what `spent` is more than the rounds before, if this ledger was charged for those."""
         if self.ledger is None:
             return
-        due = spent.epsilon - (before.epsilon if before is not None else 0)
+        paid = before is not None and getattr(self, "_charged_ledger", None) == self.ledger
+        due = spent.epsilon - (before.epsilon if paid else 0)  # type: ignore[union-attr]
         if due > 0:
             self._charge(replace(spent, epsilon=due))
 
@@ -453,14 +459,6 @@ def _public(game: AggregativeGame, name: str) -> FloatArray | None:
 
 def _public_parts(game: AggregativeGame) -> tuple[str, ...]:
     return ("P and Q of the pseudo-gradient",) if game.private == {"r"} else ()
-
-
-def _same_public_part(game: AggregativeGame, model: BroadcastModel) -> bool:
-    same_size = (game.n_players, game.n_dims, game.private) == (model.n_players, model.n_dims, model.private)
-    pairs = ((_public(game, "P"), model.P), (_public(game, "Q"), model.Q))
-    return same_size and all(
-        theirs is not None and np.array_equal(ours, theirs) for ours, theirs in pairs if ours is not None
-    )
 
 
 def _price(model: BroadcastModel) -> tuple[Fraction | float, list[str]]:
