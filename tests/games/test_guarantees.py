@@ -453,3 +453,19 @@ def test_no_guarantee_without_noise_or_bounds() -> None:
         privacy_guarantee(make_model(noise_scales=scales), stats.uniform())
     with pytest.raises(PrivacyUnboundedError, match="clip_norm"):
         privacy_guarantee(make_model(private=HIDDEN), stats.uniform())
+
+
+class _Named(stats.rv_continuous):
+    """X^(1/50) of a uniform X: mass near 1."""
+
+    def _cdf(self, x: Any) -> Any:
+        return x**50
+
+    def _ppf(self, q: Any) -> Any:
+        return q ** (1 / 50)
+
+
+def test_another_distribution_of_the_name_uniform_is_not_taken_for_it() -> None:
+    priors = [_Named(a=0, b=1, name=name)() for name in ("uniform", "power")]
+    named, other = (float(privacy_guarantee(model_of_rate(2.0), prior)) for prior in priors)
+    assert named == other
