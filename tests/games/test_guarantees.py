@@ -426,6 +426,8 @@ def test_guarantees_speak_of_the_run() -> None:
     assert whole.subject == "this run (the values of all 10 players as one)"
     assert one.subject == "this run (any single player's value)"
     assert "10 independent players, each of one of 2 types" in one.statement()
+    # The largest distance is one of what the prior holds possible, and says so.
+    assert "possible for 10 independent players" in privacy_guarantee(model, prior, criterion="dp").subject
     assert "recursion" in whole.method
     assert "clipping" in privacy_guarantee(replace(model, clip_norm=1.0), prior).method
 
