@@ -67,6 +67,9 @@ class PrivacyGuarantee:
         Part of `epsilon` that pays for the grid of the noise and for rounding.
     method : str, default=""
         How it was computed.
+    movable : bool, default=True
+        Whether what the secret makes of the outcome is the same under all priors. It is not for one player
+        among others: the prior says what the player's secret tells of theirs.
 
     Raises
     ------
@@ -101,6 +104,7 @@ class PrivacyGuarantee:
     lower: float | None = None
     allowance: float = 0.0
     method: str = ""
+    movable: bool = True
 
     def __post_init__(self) -> None:
         check_choice(self.status, "status", get_args(Status))
@@ -191,11 +195,17 @@ class PrivacyGuarantee:
         Raises
         ------
         ValueError
-            rho or the confidence is out of its range, nothing is left of the confidence, or the criterion is
-            not "pml": differential privacy holds under every prior as it is.
+            rho or the confidence is out of its range, nothing is left of the confidence, the criterion is
+            not "pml" (differential privacy holds under every prior as it is), or `movable` is False: under
+            another prior players may depend on each other, which no rho bounds.
         """
         if self.criterion != "pml":
             raise ValueError("only criterion 'pml' moves to another prior; 'dp' holds under every prior.")
+        if not self.movable:
+            raise ValueError(
+                "what is told about one player does not move to another prior, under which others may tell "
+                "of it: take the guarantee about all players, or compute it under that prior."
+            )
         ratio = check_positive(rho, "rho")
         if ratio > 1:
             raise ValueError("rho must be above 0 and at most 1.")

@@ -298,6 +298,7 @@ def _report(
         lower=None if lower is None else max(0.0, float(lower - paid)),
         allowance=max(0.0, value - float(bare.value)) if np.isfinite(value) else 0.0,
         method=_method(run, prior, view, criterion),
+        movable=view == "entire",
     )
 
 
