@@ -141,8 +141,10 @@ class VaccinationGame(AffineGame):
         secret = check_private(private, ("A", "B"))
         self.private = frozenset({"r"}) if secret == {"A"} else frozenset({"P", "Q", "r"})
         self._herd_immunity = cost == "herd_immunity"
+        self.private_bounds = None
         self._set_costs(prices, risks, own_effect)
-        self.private_bounds = self._shifted(limits) if secret == {"A"} else None
+        if secret == {"A"}:
+            self.private_bounds = self._shifted(limits)
         if not self._herd_immunity:
             warnings.warn(
                 'with cost="as_printed" the risk rises with coverage: the game is not monotone, its costs '
