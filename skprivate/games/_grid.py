@@ -10,9 +10,10 @@ FloatArray = NDArray[np.float64]
 
 _WANTED = 40  # log2 of the smallest noise scale in grid units
 _LARGEST = 51  # of the largest one: the sampler takes scales up to 2^52
-_ROOM = 60  # of the largest estimate
+_ROOM = 60  # of the largest estimate that is sent as it is
 _MARGIN = 10  # log2 of how far estimates may leave the known range
-# One unit for the rounding to the grid; the rest for the rounding of double arithmetic on the way.
+# One unit for the rounding to the grid, proven; the rest for the rounding of double arithmetic on the way,
+# which has no bound that is proven for every game: it grows with the values in units and with the rounds.
 _UNITS = 16
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from ..utils import check_bounds, check_int
 from ._model import BroadcastModel
@@ -395,6 +396,11 @@ def as_prior(prior: Any) -> Prior:
     )
 
 
+def is_uniform(distribution: Any) -> bool:
+    """Return whether a frozen distribution is SciPy's uniform one: anyone may give that name to another."""
+    return isinstance(distribution.dist, type(stats.uniform))
+
+
 def is_frozen(distribution: Any) -> bool:
     """Return whether this is a frozen continuous distribution of scipy.stats."""
     known = all(callable(getattr(distribution, name, None)) for name in _FROZEN_METHODS)
@@ -405,7 +411,7 @@ def _named(distribution: Any) -> str:
     low, high = distribution.support()
     ends = f"[{low:.6g}, {high:.6g}]" if np.isfinite([low, high]).all() else "an unbounded set"
     name = getattr(distribution.dist, "name", None) or "distributed"
-    if name == "uniform":
+    if is_uniform(distribution):
         return f"uniform on {ends}"
     numbers = [f"{value:.6g}" for value in distribution.args if np.ndim(value) == 0]
     numbers += [f"{key}={value:.6g}" for key, value in distribution.kwds.items() if np.ndim(value) == 0]
