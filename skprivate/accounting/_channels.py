@@ -93,11 +93,9 @@ def check_prior(prior: ArrayLike, *, shapes: tuple[tuple[int, ...], ...] | None 
     return flat[0] / flat[0].sum()
 
 
-def on_support(channel: ArrayLike, prior: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+def on_support(channel: ArrayLike, prior: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return the rows of the channel of inputs that are possible, and their probabilities."""
     matrix = check_channel(channel)
-    if prior is None:
-        return matrix, np.full(len(matrix), 1 / len(matrix))
     probabilities = check_prior(prior, shapes=((len(matrix),),))
     possible = probabilities > 0
     return matrix[possible], probabilities[possible]

@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 _WANTED = 40  # log2 of the smallest noise scale in grid units
-_ROOM = 60  # of the largest estimate; less the margin of the noise too: the sampler takes scales up to 2^52
+# Of the largest estimate that is sent as it is; less the margin of the noise too: the sampler takes scales
+# up to 2^52.
+_ROOM = 60
 _MARGIN = 10  # log2 of how far estimates may leave the known range
-# One unit for the rounding to the grid; the rest for the rounding of double arithmetic on the way.
+# One unit for the rounding to the grid, proven; the rest for the rounding of double arithmetic on the way,
+# which has no bound that is proven for every game: it grows with the values in units and with the rounds.
 _UNITS = 16
 
 

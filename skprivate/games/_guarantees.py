@@ -292,13 +292,24 @@ def _report(
         epsilon=value,
         status=_status(found),
         criterion=criterion,
-        subject=f"this run ({_WHOSE[view].format(model.n_players)})",
+        subject=f"this run ({_whose(run, prior, view, criterion)})",
         prior="" if prior is None or criterion == "dp" else prior.describe(model.n_players),
         confidence=found.confidence,
         lower=None if lower is None else max(0.0, float(lower - paid)),
         allowance=max(0.0, value - float(bare.value)) if np.isfinite(value) else 0.0,
         method=_method(run, prior, view, criterion),
+        movable=view == "entire",
     )
+
+
+def _whose(run: _Run, prior: Prior | None, view: View, criterion: Criterion) -> str:
+    whose = _WHOSE[view].format(run.model.n_players)
+    if criterion != "dp":
+        return whose
+    # No prior, but not any value either.
+    if prior is not None:
+        return f"{whose}, of those that are possible for {prior.describe(run.model.n_players)}"
+    return f"{whose}, within the declared bounds" if run.model.private_bounds is not None else whose
 
 
 def _status(found: Leakage) -> Status:

@@ -65,3 +65,33 @@ class BroadcastModel:
     def until(self, n_rounds: int) -> Self:
         """Return the model of the first rounds alone."""
         return replace(self, noise_scales=self.noise_scales[:n_rounds], steps=self.steps[:n_rounds])
+
+
+def continued(before: BroadcastModel, model: BroadcastModel) -> BroadcastModel:
+    """Return the model of all rounds; a ValueError if it does not describe those before as they were run."""
+    for name in ("algorithm", "clip_norm"):
+        if getattr(model, name) != getattr(before, name):
+            raise ValueError(f"{name} differs from that of the rounds that were run.")
+    for name, old, new in (
+        ("noise_scale", before.noise_scales, model.noise_scales),
+        ("step_size", before.steps, model.steps),
+    ):
+        if not np.array_equal(new[: before.n_rounds], old):
+            raise ValueError(f"{name} differs from that of the rounds that were run.")
+    if not _same_public_part(before, model):
+        raise ValueError("game differs from the one of the rounds before in what is public about it.")
+    # Rounds of one scale on two grids: the coarser one pays for both.
+    return replace(model, allowance=max(before.allowance, model.allowance))
+
+
+def _same_public_part(before: BroadcastModel, model: BroadcastModel) -> bool:
+    same = all(
+        getattr(model, name) == getattr(before, name)
+        for name in ("n_players", "n_dims", "private", "constraint")
+    )
+    ours, theirs = ((item.P, item.Q, *(item.private_bounds or (None, None))) for item in (model, before))
+    return same and all(map(_equal, ours, theirs))
+
+
+def _equal(first: FloatArray | None, second: FloatArray | None) -> bool:
+    return first is second if first is None or second is None else np.array_equal(first, second)

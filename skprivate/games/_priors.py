@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from ..utils import check_bounds, check_int
 from ._model import BroadcastModel
@@ -395,6 +396,11 @@ def as_prior(prior: Any) -> Prior:
     )
 
 
+def is_uniform(distribution: Any) -> bool:
+    """Return whether a frozen distribution is SciPy's uniform one: anyone may give that name to another."""
+    return isinstance(distribution.dist, type(stats.uniform))
+
+
 def is_frozen(distribution: Any) -> bool:
     """Return whether this is a frozen continuous distribution of scipy.stats."""
     known = all(callable(getattr(distribution, name, None)) for name in _FROZEN_METHODS)
@@ -405,7 +411,7 @@ def _named(distribution: Any) -> str:
     low, high = distribution.support()
     ends = f"[{low:.6g}, {high:.6g}]" if np.isfinite([low, high]).all() else "an unbounded set"
     name = getattr(distribution.dist, "name", None) or "distributed"
-    if name == "uniform":
+    if is_uniform(distribution):
         return f"uniform on {ends}"
     numbers = [f"{value:.6g}" for value in distribution.args if np.ndim(value) == 0]
     numbers += [f"{key}={value:.6g}" for key, value in distribution.kwds.items() if np.ndim(value) == 0]
@@ -413,7 +419,10 @@ def _named(distribution: Any) -> str:
 
 
 def _numbers(values: ArrayLike, name: str) -> FloatArray:
-    array = np.asarray(values, dtype=np.float64)
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold numbers.")
+    array = array.astype(np.float64)
     if array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
         raise ValueError(f"{name} must hold finite numbers, at least one.")
     return array
@@ -443,6 +452,7 @@ def _check_values(values: FloatArray, model: BroadcastModel) -> None:
     slack = _ROUNDING * (1 + np.maximum(np.abs(lower), np.abs(upper)))
     if ((values < lower - slack) | (values > upper + slack)).any():
         raise ValueError(
-            "the prior's support leaves the bounds of the private vectors that the game declares: they are "
-            "clipped there, so that this is not their distribution."
+            "the prior's support leaves the bounds of the private vectors that the game declares "
+            "(private_bounds, of the constants r): they are clipped there, so that this is not their "
+            "distribution."
         )

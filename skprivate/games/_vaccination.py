@@ -95,6 +95,9 @@ class VaccinationGame(AffineGame):
     - own effect: ``P_ = -B / N, Q_ = -B', r_ = A + B 1 / N``;
     - without: ``P_ = 0, Q_ = -B', r_ = A``.
 
+    Where A alone is private, priors are about ``r_``: a prior of A has to be moved by ``r_ - A``, which is a
+    function of B and N and thus public.
+
     With one vaccine and B > 0 the game of "herd_immunity" has exactly one Nash equilibrium. Proof: divided by
     B_i, the pseudo-gradient is ``x_i / N + delta`` plus a constant, the map of a positive definite matrix; a
     positive factor per player changes no equilibrium on a box. In "as_printed" with B > 0 every player's cost
@@ -143,8 +146,10 @@ class VaccinationGame(AffineGame):
         secret = check_private(private, ("A", "B"))
         self.private = frozenset({"r"}) if secret == {"A"} else frozenset({"P", "Q", "r"})
         self.herd_immunity, self.own_effect = cost == "herd_immunity", bool(own_effect)
+        self.private_bounds = None
         self._set_costs(prices, risks)
-        self.private_bounds = self._shifted(limits, prices) if secret == {"A"} else None
+        if secret == {"A"}:
+            self.private_bounds = self._shifted(limits)
         if not self.herd_immunity:
             warnings.warn(
                 'with cost="as_printed" the risk rises with coverage: the game is not monotone, its costs '
@@ -156,20 +161,18 @@ class VaccinationGame(AffineGame):
     def _set_costs(self, prices: FloatArray, risks: FloatArray) -> None:
         ones = np.ones(self.n_dims)
         sign = 1.0 if self.herd_immunity else -1.0
-        partial = prices - transposed(risks) @ ones if self.herd_immunity else prices
+        partial = -(transposed(risks) @ ones) if self.herd_immunity else np.zeros(self.n_dims)
         own = risks / self.n_players
+        lone = partial - sign * (own @ ones)
         # Of the cost as the player's own strategy alone changes it: bilinear, no square of its own.
-        self._own_P, self._own_r = np.zeros((self.n_dims, self.n_dims)), partial - sign * (own @ ones)
+        self._own_P, self._own_r = np.zeros((self.n_dims, self.n_dims)), prices + lone
         self._prices, self._apply_B = prices, LinearMap(risks)
-        effective, constants = (sign * own, self._own_r) if self.own_effect else (self._own_P, partial)
-        self._set_gradient(effective, sign * transposed(risks), constants)
+        effective, self._shift = (sign * own, lone) if self.own_effect else (self._own_P, partial)
+        self._set_gradient(effective, sign * transposed(risks), prices + self._shift)
 
-    def _shifted(self, limits: Pair | None, prices: FloatArray) -> Pair | None:
-        """Return bounds of r from those of A: the two differ by what is public."""
-        if limits is None:
-            return None
-        shift = self.r_ - prices
-        return limits[0] + shift, limits[1] + shift
+    def _shifted(self, limits: Pair | None) -> Pair | None:
+        """Return bounds of r from those of A: the two differ by what is public, added as it is to A."""
+        return None if limits is None else (limits[0] + self._shift, limits[1] + self._shift)
 
     def cost(self, x: FloatArray, aggregate: FloatArray) -> FloatArray:
         """Return the players' costs, as `AggregativeGame.cost` does."""

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import hyp1f1
@@ -71,6 +71,9 @@ def test_no_point_of_a_panel_passes_its_bound(seed, rate):
 
 @settings(max_examples=50)
 @given(seed=st.integers(0, 10**6), rate=st.floats(0.1, 100))
+# In these, Gauss rules of one order err alike, by 2e-13 and by 3e-10.
+@example(seed=0, rate=4.0)
+@example(seed=210, rate=4.0)
 def test_error_covers_kinks_and_gaps(seed, rate):
     rng = np.random.default_rng(seed)
     edges, masses = np.sort(rng.random(5)), rng.dirichlet(np.full(4, 0.3))

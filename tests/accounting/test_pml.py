@@ -336,6 +336,13 @@ def test_wrong_channels_and_priors_are_refused(channel, prior, error, message):
             function(channel, prior)
 
 
+def test_no_prior_is_no_uniform_prior():
+    for function in (pointwise_maximal_leakage, pml_guarantee):
+        with pytest.raises(ValueError, match="prior must have shape"):
+            function(np.eye(2), None)
+    assert maximal_leakage(np.eye(2), None) == pytest.approx(math.log(2))
+
+
 def test_max_information():
     assert max_information([0.5, 0.25, 0.25, 0]) == pytest.approx(math.log(4))
     assert max_information([1.0]) == 0
@@ -537,3 +544,9 @@ def test_leakage_under_the_true_prior_is_within_the_ratio():
 def test_prior_ratio_refuses_other_counts(counts, confidence, error, message):
     with pytest.raises(error, match=message):
         prior_ratio(counts, confidence)
+
+
+def test_envelope_of_a_tiny_delta_is_not_below_what_a_rarer_output_leaks():
+    # Output 1 has probability 5e-14 and leaks log 2.
+    channel = [[1 - 1e-13, 1e-13], [1.0, 0.0]]
+    assert pml_guarantee(channel, [0.5, 0.5], "envelope", delta=1e-15) >= math.log(2) * (1 - 1e-9)

@@ -223,3 +223,17 @@ def test_regret_refuses_costs_that_are_not_finite_where_the_players_are():
 def test_residual_is_that_of_the_player_farthest_off():
     game = AggregativeGame(lambda x, mean: x, 3, 2)
     assert game.residual([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]) == pytest.approx(5.0)
+
+
+def test_a_function_cannot_move_the_players_by_itself():
+    def moving(x, aggregate):
+        x += 1.0
+        return x
+
+    with pytest.raises(ValueError, match="read-only"):
+        AggregativeGame(moving, N, n)
+    with pytest.raises(ValueError, match="read-only"):
+        AggregativeGame(lambda x, aggregate: np.add(aggregate, 1, out=aggregate), N, n)
+    late = AggregativeGame(lambda x, aggregate: moving(x, x) if (x > 5).any() else x - 1.0, N, n)
+    with pytest.raises(ValueError, match="read-only"):
+        late.pseudo_gradient(np.full((N, n), 9.0), np.ones((N, n)))

@@ -129,6 +129,13 @@ def test_what_is_no_distribution_over_types_is_refused(types: Any, probabilities
         TypePrior(types, probabilities)
 
 
+def test_text_is_no_type() -> None:
+    with pytest.raises(TypeError, match="types must hold numbers"):
+        TypePrior(["0", "1"], [0.5, 0.5])
+    with pytest.raises(TypeError, match="probabilities must hold numbers"):
+        TypePrior([0, 1], ["0.5", "0.5"])
+
+
 @pytest.mark.parametrize(
     ("profiles", "probabilities"),
     [

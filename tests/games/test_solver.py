@@ -176,6 +176,38 @@ def test_partial_fit_survives_a_pickle_and_refuses_another_game(game):
     assert fitted.n_iter_ == 100
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"algorithm": "ye"}, {"clip_norm": 0.001}, {"step_size": 0.001}, {"consensus_step": 0.5}],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_partial_fit_refuses_parameters_under_which_the_first_rounds_leak_less(game, changed):
+    fitted = PrivateNashSolver(max_iter=10).fit(game)
+    before = fitted.privacy_guarantee(criterion="dp").epsilon
+    with pytest.raises(ValueError, match=f"{next(iter(changed))} differs"):
+        fitted.set_params(**changed).partial_fit(game)
+    assert fitted.privacy_guarantee(criterion="dp").epsilon == before
+
+
+@pytest.mark.parametrize(("bounds", "reach"), [(None, 0.001), ((-0.1, 0.1), 1)])
+def test_partial_fit_refuses_a_game_with_other_bounds(game, bounds, reach):
+    fitted = PrivateNashSolver(max_iter=10).fit(game)
+    with pytest.raises(ValueError, match="public"):
+        fitted.partial_fit(QuadraticAggregativeGame(1.0, 0.5, R, bounds, r_bounds=(-reach, reach)))
+
+
+def test_a_resumed_run_allows_for_the_coarsest_of_its_grids(game):
+    fitted = PrivateNashSolver(max_iter=10, noise_scale=lambda k: 1.0 if k < 10 else 2.0**-10)
+    before = fitted.fit(game).model_.allowance
+    assert fitted.partial_fit(game).model_.allowance == before
+
+
+def test_a_resumed_run_does_not_repeat_the_noise_of_its_seed(game):
+    fitted = solver(max_iter=10, store="all").fit(game).partial_fit(game)
+    noise = fitted.observations_ - fitted.history_["estimates"][:-1]
+    assert np.abs(noise[:10] - noise[10:]).min() > 1e-6
+
+
 class Recording:
     """A callback that counts the parts of a run, and presses Ctrl-C after some of them."""
 
@@ -226,6 +258,44 @@ def test_the_ledger_is_charged_once_for_every_round(game, tmp_path):
     assert total == fitted.privacy_spent_.epsilon
     bound = fitted.privacy_guarantee(view="individual", criterion="dp").epsilon
     assert bound <= total <= bound * (1 + 1e-9)
+
+
+def test_a_ledger_that_comes_late_is_charged_for_all_rounds(game, tmp_path):
+    ledger, other = (PrivacyLedger(tmp_path / name) for name in ("one.ledger", "other.ledger"))
+    fitted = solver(max_iter=10).fit(game)
+    for late in (ledger, other):
+        fitted.set_params(ledger=late).partial_fit(game)
+        assert late.entries()[-1].epsilon == fitted.privacy_spent_.epsilon
+    fitted.set_params(ledger=None).partial_fit(game).set_params(ledger=other).partial_fit(game)
+    assert other.entries()[-1].epsilon == fitted.privacy_spent_.epsilon
+
+
+@pytest.mark.parametrize(
+    "changed", [{"step_size": 1e-9}, {"clip_norm": 1e-9}, {"algorithm": "ye"}, {"consensus_step": 0.1}]
+)
+def test_parameters_of_the_rounds_before_cannot_be_made_cheaper(game, changed):
+    fitted = solver(max_iter=10).fit(game)
+    before = fitted.privacy_guarantee(criterion="dp")
+    with pytest.raises(ValueError, match=f"{next(iter(changed))} differs"):
+        fitted.set_params(**changed).partial_fit(game)
+    assert fitted.privacy_guarantee(criterion="dp") == before
+
+
+def test_public_bounds_of_the_rounds_before_cannot_be_made_narrower():
+    def make(width, bounds=None):
+        return QuadraticAggregativeGame(1.0, 0.5, R, bounds, r_bounds=width)
+
+    boxed = solver(max_iter=10).fit(make((-1, 1), (-1, 1)))
+    for other in (make((-1e-9, 1e-9), (-1, 1)), make((-1, 1), (-1e-9, 1e-9)), make(None, (-1, 1))):
+        with pytest.raises(ValueError, match="public"):
+            boxed.partial_fit(other)
+    assert boxed.partial_fit(make((-1, 1), (-1, 1))).n_iter_ == 20
+
+
+def test_rounds_on_a_coarser_grid_keep_their_allowance(game):
+    fitted = solver(max_iter=2, noise_scale=lambda k: 1.0 if k < 2 else 2.0**-10).fit(game)
+    before = fitted.model_.allowance
+    assert fitted.partial_fit(game).model_.allowance == before
 
 
 def test_an_exhausted_ledger_leaves_the_rounds_before(game, tmp_path):
@@ -339,6 +409,8 @@ def test_bad_starting_points(x0, match):
     game = QuadraticAggregativeGame(1.0, 0.5, R, bounds=Box(-1, 1), r_bounds=(-1, 1))
     with pytest.raises(ValueError, match=match):
         solver().fit(game, x0=x0)
+    with pytest.raises(TypeError, match="x0 must hold numbers"):
+        solver().fit(game, x0=["0", "0"])
     assert np.array_equal(solver(store="all").fit(game, x0=[0.5, -0.5]).start_, np.tile([0.5, -0.5], (5, 1)))
 
 
