@@ -249,10 +249,11 @@ def _typed(run: _Run, prior: TypePrior) -> list[_Group]:
     columns = [run.kinds[:, None].astype(np.float64)]
     columns += [prior.types.reshape(len(prior.types), -1)] if prior.types.ndim == 3 else []
     columns += [prior.probabilities] if prior.probabilities.ndim == 2 else []
+    all_types = np.broadcast_to(prior.types, (run.model.n_players, m, n))
+    all_weights = np.broadcast_to(prior.probabilities, (run.model.n_players, m))
     groups = []
     for index, count in _distinct(columns):
-        types = np.broadcast_to(prior.types, (run.model.n_players, m, n))[index]
-        weights = np.broadcast_to(prior.probabilities, (run.model.n_players, m))[index]
+        types, weights = all_types[index], all_weights[index]
         player = FinitePlayer(types[weights > 0], weights[weights > 0])
         groups.append(_Group(player, int(run.kinds[index]), count))
     return groups

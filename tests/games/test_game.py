@@ -237,3 +237,10 @@ def test_a_function_cannot_move_the_players_by_itself():
     late = AggregativeGame(lambda x, aggregate: moving(x, x) if (x > 5).any() else x - 1.0, N, n)
     with pytest.raises(ValueError, match="read-only"):
         late.pseudo_gradient(np.full((N, n), 9.0), np.ones((N, n)))
+
+
+def test_functions_that_mix_players_in_either_direction_are_refused():
+    for mix in (lambda x, mean: np.cumsum(x, axis=0), lambda x, mean: np.cumsum(x[::-1], axis=0)[::-1]):
+        with pytest.raises(ValueError, match="row i"):
+            AggregativeGame(mix, 4)
+    assert AggregativeGame(lambda x, mean: x, 1).n_players == 1

@@ -484,3 +484,12 @@ def test_a_round_that_was_cut_short_is_kept_once():
         "strategies": [0.0, 2.0],
         "estimates": [0.0, 2.0],
     }
+
+
+def test_a_second_fit_starts_anew_and_is_charged_in_full(game, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "games.ledger")
+    fitted = solver(ledger=ledger, max_iter=10, random_state=0).fit(game)
+    assert not fitted.privacy_spent_.private
+    assert fitted.set_params(random_state=None).fit(game).privacy_spent_.private
+    first, second = (entry.epsilon for entry in ledger.entries())
+    assert first == second == fitted.privacy_spent_.epsilon
