@@ -447,6 +447,7 @@ def _check_values(values: FloatArray, model: BroadcastModel) -> None:
     if values.shape[-1] != model.n_dims:
         raise ValueError(f"the prior has {values.shape[-1]} coordinates, the game {model.n_dims}.")
     if model.private_bounds is None:
+        _check_limit(values, model)
         return
     lower, upper = (side[:, None] for side in model.private_bounds)
     slack = _ROUNDING * (1 + np.maximum(np.abs(lower), np.abs(upper)))
@@ -455,4 +456,14 @@ def _check_values(values: FloatArray, model: BroadcastModel) -> None:
             "the prior's support leaves the bounds of the private vectors that the game declares "
             "(private_bounds, of the constants r): they are clipped there, so that this is not their "
             "distribution."
+        )
+
+
+def _check_limit(values: FloatArray, model: BroadcastModel) -> None:
+    """Check that that finite private vectors are in the range for which rounding is bounded."""
+    sizes = np.abs(values[np.isfinite(values)])
+    if model.limit and sizes.max(initial=0.0) > model.limit:
+        raise ValueError(
+            f"the prior's support reaches beyond {model.limit:.3g}, for which the run was not made: declare "
+            "the game's bounds of the private vectors (r_bounds), or use other units."
         )

@@ -233,8 +233,9 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             `game` is no game; `x0` has another shape or lies outside the constraint set; weights or schedules
             are not what they must be.
         OverflowError
-            The run diverges: a broadcast, noise included, leaves the range of 64-bit integers; or a
-            pseudo-gradient that is not clipped is no finite number, which tells of private costs.
+            The run diverges: a broadcast, noise included, or what an estimate takes from broadcasts leaves
+            4,096 times the range of the noise and of what is public of the strategies. (With noise, a
+            pseudo-gradient that is no finite number counts as 0: it must not tell by ending the run.)
         PrivacyUnboundedError
             In strict mode, or with a ledger: nothing bounds what the broadcasts leak.
         """
@@ -312,12 +313,18 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         grid = make_grid(noise_scales, _reach(game, run.start))
         model = self._describe(game, noise_scales, steps, grid)
         if run.n_done:
+            for name, schedule, before in (
+                ("noise_scale", noise_scales, self.noise_scales_),
+                ("consensus_step", consensus, self.consensus_steps_),
+            ):
+                if not np.array_equal(schedule[: run.n_done], before):
+                    raise ValueError(f"{name} differs from that of the rounds that were run.")
             model = continued(self.model_, model)
-            if not np.array_equal(consensus[: run.n_done], self.consensus_steps_):
-                raise ValueError("consensus_step differs from that of the rounds that were run.")
         self._warn_about_use(game, noise_scales)
         spent = self._spend(model, entropy, game)
-        dynamics = Dynamics(game, run.mixing, model.algorithm, self.clip_norm)
+        # With noise a gradient that is no finite number must not end the run: it is no move.
+        clip = np.inf if self.clip_norm is None and grid is not None else self.clip_norm
+        dynamics = Dynamics(game, run.mixing, model.algorithm, clip)
         done = run.play(dynamics, grid, steps, consensus, entropy, self._tick(total - run.n_done))
         self.model_, self.privacy_spent_, self._charged_ledger = model.until(done), spent, self.ledger
         self.noise_scales_, self.steps_, self.consensus_steps_ = (
@@ -351,7 +358,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             n_players=game.n_players,
             n_dims=game.n_dims,
             algorithm=self.algorithm,  # type: ignore[arg-type]
-            noise_scales=noise_scales,
+            noise_scales=noise_scales if grid is None else grid.noise_scales,
             steps=steps,
             constraint=game.constraint,
             clip_norm=self.clip_norm,
@@ -359,7 +366,8 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             P=_public(game, "P"),
             Q=_public(game, "Q"),
             private_bounds=getattr(game, "private_bounds", None),
-            allowance=0.0 if grid is None else grid.allowance,
+            allowance=0.0 if grid is None else 1.0 / grid.steps,
+            limit=0.0 if grid is None else grid.limit,
         )
 
     def _warn_about_use(self, game: AggregativeGame, noise_scales: FloatArray) -> None:
