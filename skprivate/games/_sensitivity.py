@@ -263,16 +263,16 @@ def flat_ceiling(model: BroadcastModel, *, rounded: bool = False) -> float:
     ``e_{k+1} <= expansion (e_k + 2 C l_k)`` as every step is at most C l_k long, and by no more than the
     diameter after a projection. `rounded` adds what double arithmetic does.
     """
-    expansion, diameter = model.constraint.expansion, model.constraint.diameter
-    reach = np.inf if model.clip_norm is None else 2.0 * model.clip_norm
-    total = apart = 0.0
+    diameter, clip, total, apart = model.constraint.diameter, model.clip_norm, 0.0, 0.0
     for step, scale, added in zip(model.steps, model.noise_scales, flat_rounding(model), strict=True):
         total += apart / scale
         before, after = added if rounded else (0.0, 0.0)
         if model.algorithm == "ye":
-            apart = reach * step
+            apart = np.inf if clip is None else 2 * clip * step
+        elif clip is None:
+            apart = diameter + after
         else:
-            apart = min(diameter, expansion * (apart + reach * step + before)) + after
+            apart = min(diameter, model.constraint.expansion * (apart + 2 * clip * step + before)) + after
     return float(total)
 
 
