@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..exceptions import PrivacyUnboundedError
 from ._game import AggregativeGame
 from ._grid import Grid
-from ._guarantees import privacy_guarantee
+from ._guarantees import worst_player
 from ._model import BroadcastModel
 
 FloatArray = NDArray[np.float64]
@@ -63,7 +63,7 @@ def price(model: BroadcastModel) -> tuple[Fraction | float, list[str]]:
     if (model.noise_scales == 0).any():
         return math.inf, ["a round has no noise (noise_scale is 0)"]
     try:
-        epsilon = privacy_guarantee(model, None, view="individual", criterion="dp").epsilon
+        epsilon = worst_player(model)
     except PrivacyUnboundedError as error:
         return math.inf, [str(error).rstrip(".")]
     if not math.isfinite(epsilon):

@@ -121,11 +121,13 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     path is a function of its own costs alone, so that its broadcasts are private by themselves whatever
     others do (relation: local); `privacy_guarantee` has the figures and their proofs. Noise is exact discrete
     Laplace noise: estimates are rounded toward zero onto a grid 2^-40 times as fine as the smallest noise
-    scale or so, which adds less than one step to the difference of two estimates. The guarantee adds 16
-    steps per coordinate and round. The other 15 are for the rounding of double arithmetic on the way, of
-    which there is no proof for every game: it was below 1 step in runs of 10,000 rounds whose values
-    stayed below 1,000 times the smallest noise scale, but 70 steps at 50,000 times it with no declared bounds
-    (steps are coarser where declared bounds are large). Scale strategies to the noise, or declare bounds.
+    scale or so (coarser where declared bounds are large), which adds less than one step to the difference of
+    two estimates. The guarantee adds this step per coordinate and round, and a proven bound on the rounding
+    of double arithmetic (`PrivacyGuarantee.allowance`). A pseudo-gradient of which nothing is public may
+    be computed as it likes; a projection that a user wrote must be exact to the rounding of its steps.
+
+    Whether the game is monotone is told by a warning. Where P, Q or B is private, or the game is a user's
+    own, that is one bit about what is private, for whoever runs `fit` and not for the broadcasts.
 
     This class runs all players in one place: a simulation, in which whoever calls `fit` holds all costs.
     ``strategies_``, ``estimates_``, ``aggregate_``, ``residual_`` and ``history_`` are exact functions of the
