@@ -15,10 +15,9 @@ def fill_broadcast(
     const int64_t[::1] noise,
     double[:, ::1] out,
 ):
-    """Fill ``out`` with ``(trunc(own * steps) + trunc(given * steps) + noise) / steps``; return whether it is
-    in range.
+    """Fill ``out`` with ``(trunc(own * steps) + trunc(given * steps) + noise) / steps``.
 
-    `steps` is a power of two, so that both scalings are exact. `given` is a function of broadcasts and has one
+    Returns whether what is sent is in range. `steps` is a power of two, so that both scalings are exact. `given` is a function of broadcasts and has one
     row or as many as `own`; what it is rounded to is the same whatever is private. Own parts beyond 2^60
     steps are sent as if they were there, which moves no two of them apart, and what is no number as 0. What
     is SENT and `given` must be within `limit` steps, at most 2^59: everybody sees that, while a test of the
