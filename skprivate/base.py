@@ -21,6 +21,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from . import _config
+from ._html_repr import PrivacyHTMLMixin
 from .accounting import DisclosureRisk, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
 from .utils import check_bounds
@@ -71,7 +72,7 @@ class StatelessMixin:
         return tags
 
 
-class PrivateEstimatorMixin:
+class PrivateEstimatorMixin(PrivacyHTMLMixin):
     """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
 
     Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,

@@ -63,13 +63,13 @@ class Label:
     note: str = ""
 
 
-def label_rows_of_spent(spent: PrivacySpent, subject: str = "") -> Label:
+def label_of_spent(spent: PrivacySpent) -> Label:
     """Return the label of one release."""
     delta = f", \N{GREEK SMALL LETTER DELTA} = {show(spent.delta)}" if spent.delta else ""
     epsilon = f"\N{GREEK SMALL LETTER EPSILON} = {show(spent.epsilon)}{delta}"
     (_, verdict), *rows = describe(spent)
     return Label(
-        subject=subject or spent.mechanism,
+        subject=spent.mechanism,
         private=spent.private,
         verdict=verdict[0].upper() + verdict[1:],
         figure=epsilon if spent.private else "no \N{GREEK SMALL LETTER EPSILON} holds",

@@ -122,7 +122,7 @@ def _blocks(statement: Any) -> list[str]:
     if isinstance(statement, PrivacyReport):
         steps = [f"- {_plain(str(step))}" for step in statement.steps]
         head = f"**{_plain(statement.headline())}**"
-        inner = [block for step in statement.steps if step.spent for block in _step(step)]
+        inner = [block for step in statement.steps if step.spent for block in _step(step, statement)]
         return [head, "\n".join(steps), *inner]
     head, *lines = str(statement).splitlines()
     return [
@@ -131,8 +131,9 @@ def _blocks(statement: Any) -> list[str]:
     ]
 
 
-def _step(step: Any) -> list[str]:
-    return [f"Step {_plain(step.path)}, {_plain(step.estimator)}:", *_blocks(step.spent)]
+def _step(step: Any, whole: PrivacyReport) -> list[str]:
+    alone = "" if whole.private else " Of this step alone, given its input; the whole is NOT PRIVATE:"
+    return [f"Step {_plain(step.path)}, {_plain(step.estimator)}:{alone}", *_blocks(step.spent)]
 
 
 def _table(rows: list[tuple[str, str]]) -> str:

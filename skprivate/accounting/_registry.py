@@ -132,11 +132,14 @@ def registry_entry(
         **_parties(spents),
         **(_no_loss(reasons) if reasons else _loss(spents)),
     }
-    composition = "Basic composition of all releases that are stated here, as if all used the same rows."
+    composition = (
+        "Basic composition of all releases that are stated here, as if all used the same rows. Other uses of "
+        "the rows are not covered: see the ledger, if one was kept."
+    )
     defaults = {
         "privacy_unit_description": _join(RELATIONS[spent.relation] for spent in spents),
-        "post_processing": "Everything that is computed from the released values alone, predictions included.",
-        "composition": f"{composition} Other uses of the rows are not covered: see the ledger, if one was kept.",
+        "post_processing": "Everything that is computed from released values alone, predictions included.",
+        "composition": composition,
     }
     return _assemble(stated, defaults, given)
 
@@ -147,6 +150,7 @@ def registry_entry_of_guarantee(guarantee: PrivacyGuarantee, given: Mapping[str,
     pure = guarantee.criterion == "dp" and proven
     measure = "max divergence" if guarantee.criterion == "dp" else "pointwise maximal leakage, almost surely"
     bound = f"{guarantee.epsilon:.6g} nats" if proven else "none that is proven"
+    package = PackageRecord.current()
     stated = {
         "dp_name": "Pure DP" if pure else "Custom" if proven else "Not differentially private",
         "output_measure": measure,
@@ -154,7 +158,7 @@ def registry_entry_of_guarantee(guarantee: PrivacyGuarantee, given: Mapping[str,
         "unprotected_quantities": None,
         "privacy_parameters": {"epsilon": guarantee.epsilon} if pure else {},
         "privacy_parameters_description": guarantee.statement(),
-        "mechanisms": f"{guarantee.subject}; computed by: {guarantee.method or TODO}; {PackageRecord.current()}",
+        "mechanisms": f"{guarantee.subject}; computed by: {guarantee.method or TODO}; {package}",
     }
     return _assemble(stated, {}, given)
 
@@ -250,12 +254,11 @@ def _no_loss(reasons: Sequence[str]) -> dict[str, Any]:
 
 def _parties(spents: Sequence[PrivacySpent]) -> dict[str, Any]:
     rows = max((spent.max_rows_per_unit for spent in spents), default=1)
+    distance = f"1 unit of at most {rows} rows" if rows > 1 else "1 unit"
     models = sorted({_MODELS[spent.deployment] for spent in spents}) or [TODO]
     return {
         "input_metric": _join(_INPUT_METRICS[spent.relation] for spent in spents),
-        "bound_on_input_distance": f"1 unit{f' of at most {rows} rows' if rows > 1 else ''}"
-        if spents
-        else None,
+        "bound_on_input_distance": distance if spents else None,
         "privacy_unit": _join(_UNITS[spent.unit] for spent in spents),
         "model_name": models[0] if len(models) == 1 else "Varies",
         "model_name_description": _join(DEPLOYMENTS[spent.deployment] for spent in spents),

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self, cast
 
-from ._label_html import Label, label_page, label_rows_of_spent
+from ._label_html import Label, label_of_spent, label_page
 from ._registry import RegistryEntry, registry_entry
 from ._statement import VERSION, check_kind, check_unchanged, encode_amount
 
@@ -52,7 +53,8 @@ class ReportStatements:
         Raises
         ------
         ValueError
-            If it is no such statement, is of another version, misses or adds something, or contradicts itself.
+            If it is no such statement, is of another version, has too much or too little, or contradicts
+            itself.
         """
         check_kind(statement, "skprivate.privacy_report")
         try:
@@ -112,12 +114,22 @@ def labels_of_report(report: Any) -> list[Label]:
         figure=epsilon + delta if statement else none,
         rows=[(f"{step.path} ({step.estimator})", f"{step.status}: {step.reason}") for step in report.steps],
     )
-    steps = [
-        label_rows_of_spent(step.spent, f"{step.path} ({step.estimator}): {step.spent.mechanism}")
-        for step in report.steps
-        if step.spent is not None
-    ]
-    return [whole, *steps]
+    return [whole, *(_step_label(step, report.private) for step in report.steps if step.spent is not None)]
+
+
+def _step_label(step: Any, whole_private: bool) -> Label:
+    label = replace(
+        label_of_spent(step.spent), subject=f"{step.path} ({step.estimator}): {step.spent.mechanism}"
+    )
+    if whole_private or not label.private:
+        return label
+    # Noise on what an unpaid step made of the rows protects nobody.
+    return replace(
+        label,
+        private=False,
+        figure="no \N{GREEK SMALL LETTER EPSILON} holds for the whole",
+        verdict=f"NOT PRIVATE with the other steps; of this step alone, given its input: {label.verdict}",
+    )
 
 
 def _encode_step(step: Any) -> dict[str, Any]:

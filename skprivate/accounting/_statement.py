@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Statements that machines read: what was spent, a pipeline's report and a guarantee, as plain JSON values."""
+"""Statements that machines read: what was spent, and guarantees, as plain JSON values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from ._amounts import from_text, show, to_text
-from ._label_html import label_of_guarantee, label_page, label_rows_of_spent
+from ._label_html import label_of_guarantee, label_of_spent, label_page
 from ._provenance import AuditRecord, PackageRecord
 from ._registry import RegistryEntry, registry_entry, registry_entry_of_guarantee
 
@@ -119,7 +119,7 @@ class SpentStatements:
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"The statement cannot be read: {_told(error)}.") from error
         check_unchanged(spent.to_dict(), statement)
-        return spent
+        return cast(Self, spent)
 
     def to_registry(self: Any, **who_and_why: Any) -> RegistryEntry:
         """Return the run as an entry of the public registry of differential privacy deployments.
@@ -149,7 +149,8 @@ class SpentStatements:
         ...     mechanism="discrete Laplace", epsilon=0.5, relation="replace-one", noise_scale=4,
         ...     noise_source="os-entropy", deployment="curator", claim="dp")
         >>> entry = spent.to_registry(name="Length of stay", data_curator="A hospital")
-        >>> entry["deployment"]["dp_flavor"]["name"], entry["deployment"]["privacy_loss"]["privacy_parameters"]
+        >>> deployment = entry["deployment"]
+        >>> deployment["dp_flavor"]["name"], deployment["privacy_loss"]["privacy_parameters"]
         ('Pure DP', {'epsilon': 0.5})
         >>> "deployment.implementation.justification" in entry.missing
         True
@@ -164,7 +165,7 @@ class SpentStatements:
         page : str
             All texts are escaped. Readable in light and dark, on paper, and by screen readers.
         """
-        return label_page([label_rows_of_spent(self)])
+        return label_page([label_of_spent(self)])
 
     def with_audit(
         self: Any, lower_bound: float | Fraction, confidence: float | Fraction, method: str
@@ -246,7 +247,8 @@ class GuaranteeStatements:
         Raises
         ------
         ValueError
-            If it is no such statement, is of another version, misses or adds something, or contradicts itself.
+            If it is no such statement, is of another version, has too much or too little, or contradicts
+            itself.
         """
         check_kind(statement, "skprivate.privacy_guarantee")
         try:
