@@ -43,8 +43,10 @@ class PrivacyHTMLMixin:
     def _privacy_block(self) -> str:
         fitted = vars(self)
         if not self.releases_state:
-            learnt = any(name.endswith("_") for name in fitted)
-            return unpublishable_fragment(type(self).__name__) if learnt else ""
+            if not any(name.endswith("_") for name in fitted):
+                return ""
+            stated_in = [name for name in ("privacy_spent_", "disclosure_risk_") if name in fitted]
+            return unpublishable_fragment(type(self).__name__, " and ".join(stated_in))
         spent, risk = fitted.get("privacy_spent_"), fitted.get("disclosure_risk_")
         if isinstance(spent, PrivacySpent):
             return label_fragment([label_of_spent(spent)])

@@ -22,10 +22,12 @@ _STYLE = """
 .skprivate-label{--fg:#111;--bg:#fff;--line:#111;--soft:#595959;--good:#0b5d1e;--bad:#a40000;
 color:var(--fg);background:var(--bg);border:2px solid var(--line);box-sizing:border-box;max-width:42rem;
 margin:.8em 0;padding:.7em 1em;font:15px/1.4 system-ui,sans-serif;text-align:left;overflow-wrap:anywhere}
+.skprivate-label.sp-small{font-size:12px;max-width:32rem;border-width:1px;padding:.4em .8em}
 @media (prefers-color-scheme:dark){.skprivate-label{--fg:#eee;--bg:#161616;--line:#ccc;--soft:#b0b0b0;
 --good:#7ddb8f;--bad:#ff9a8f}}
 .skprivate-label p{margin:.2em 0}
-.skprivate-label .sp-title{font-weight:800;font-size:1.5em;border-bottom:6px solid var(--line)}
+.skprivate-label .sp-title{margin:0;color:inherit;font-weight:800;font-size:1.5em;
+border-bottom:6px solid var(--line)}
 .skprivate-label .sp-verdict{font-weight:700}
 .skprivate-label .sp-dp{color:var(--good)}
 .skprivate-label .sp-not{color:var(--bad)}
@@ -36,7 +38,7 @@ background:none;table-layout:fixed}
 color:inherit}
 .skprivate-label th,.skprivate-label td{border-top:1px solid var(--line);padding:.25em .3em;text-align:left;
 vertical-align:top;background:none;color:inherit;white-space:normal;max-width:none}
-.skprivate-label th{width:32%;font-weight:600}
+.skprivate-label th{width:38%;font-weight:600;overflow-wrap:break-word}
 .skprivate-label small{color:var(--soft);font-size:.85em}
 .skprivate-label summary{cursor:pointer;font-weight:600}
 """
@@ -45,10 +47,7 @@ body{margin:1em auto;max-width:44rem;padding:0 1em;background:#fff}
 @media (prefers-color-scheme:dark){body{background:#161616}}
 @media print{body{margin:0}.skprivate-label{max-width:none}}
 """
-_NEVER_PUBLISH = (
-    "This object holds rows or secrets of those who made it: never publish it. Its values are not shown. "
-    "What leaves it is stated in its privacy_spent_ or disclosure_risk_."
-)
+_NEVER_PUBLISH = "This object holds rows or secrets of those who made it. Its values are not shown here."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,32 +126,39 @@ def label_fragment(labels: Sequence[Label]) -> str:
     return f"<style>{_STYLE}</style>\n{blocks}"
 
 
-def unpublishable_fragment(name: str) -> str:
-    """Return the notice on an object that must never be published."""
+def unpublishable_fragment(name: str, stated_in: str = "") -> str:
+    """Return the notice on an object that must never be published, and where its statement is."""
+    elsewhere = f" What leaves it is stated in {stated_in}." if stated_in else ""
     notice = Label(
-        subject=name, private=False, verdict="Never publish", figure="", rows=(), note=_NEVER_PUBLISH
+        subject=name,
+        private=False,
+        verdict="Never publish this object",
+        figure="",
+        rows=(),
+        note=_NEVER_PUBLISH + elsewhere,
     )
     return label_fragment([notice])
 
 
 def _block(label: Label, title: str, *, folded: bool = False) -> str:
-    kind = "sp-dp" if label.private else "sp-not"
-    parts = [f'<p class="sp-title">{escape(title)}</p>', f"<p>{escape(label.subject)}</p>"]
+    # A part of another document must not add to its outline.
+    heading, small = ("p", " sp-small") if folded else ("h1", "")
+    parts = [f'<{heading} class="sp-title">{escape(title)}</{heading}>', f"<p>{escape(label.subject)}</p>"]
     if label.figure:
         parts.append(f'<p class="sp-figure">{escape(label.figure)}</p>')
+    kind = "sp-dp" if label.private else "sp-not"
     parts.append(f'<p class="sp-verdict {kind}">{escape(label.verdict)}</p>')
-    if label.rows:
-        table = _table(label.rows)
-        parts.append(f"<details><summary>Details</summary>{table}</details>" if folded else table)
+    details = _table(label.rows) if label.rows else ""
     if label.note:
-        parts.append(f"<p><small>{escape(label.note)}</small></p>")
+        details += f"<p><small>{escape(label.note)}</small></p>"
+    fold = folded and label.rows
+    parts.append(f"<details><summary>Details</summary>{details}</details>" if fold else details)
     name = escape(f"{title}: {label.subject}", quote=True)
-    return f'<section class="skprivate-label" aria-label="{name}">\n' + "\n".join(parts) + "\n</section>"
+    return (
+        f'<section class="skprivate-label{small}" aria-label="{name}">\n' + "\n".join(parts) + "\n</section>"
+    )
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> str:
-    lines = [
-        f'<tr><th scope="row">{escape(name[:1].upper() + name[1:])}</th><td>{escape(text)}</td></tr>'
-        for name, text in rows
-    ]
+    lines = [f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in rows]
     return "<table><caption>What is stated</caption><tbody>\n" + "\n".join(lines) + "\n</tbody></table>"
