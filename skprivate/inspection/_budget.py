@@ -2,7 +2,7 @@
 """Picture of a ledger: what was spent over time, by label or estimator, against the ceiling."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -193,10 +193,10 @@ class BudgetDisplay:
         if self.ceiling is not None:
             style = {"color": "black", "linestyle": "--", "label": f"ceiling {self.ceiling:.6g}"}
             self.ceiling_line_ = ax.axhline(self.ceiling, **style)
-        ax.set(
-            xlabel="time (UTC)" if against == "time" else "number of entries", ylabel=f"{self.quantity} spent"
-        )
-        ax.set_ylim(bottom=0)
+        ax.set_xlabel("time (UTC)" if against == "time" else "number of entries")
+        ax.set_ylabel(f"{self.quantity} spent")
+        # Room above for the legend, which would hide the ceiling.
+        ax.set_ylim(0, 1.3 * max(self.ceiling or 0, sum(self.amounts)) or 1)
         ax.set_title(self._title())
         if self.areas_ or self.ceiling_line_:
             ax.legend(loc="upper left")
@@ -205,32 +205,30 @@ class BudgetDisplay:
     def _draw_areas(self, against: Against, style: dict[str, Any]) -> list[Any]:
         if not len(self.times):
             return []
-        where = self.times if against == "time" else range(1, len(self.times) + 1)
         names, sums = self._cumulative()
         tops = np.cumsum(sums, axis=0)
         areas = []
         for name, bottom, top in zip(names, tops - sums, tops, strict=True):
             label = f"{name}: {top[-1] - bottom[-1]:.6g}"
-            # A charge holds until the next one. A single entry has no width: its edge shows it.
-            options = {"step": "post", "label": label, "linewidth": 1.5} | style
-            area = self.ax_.fill_between(list(where), bottom, top, **options)
-            area.set_edgecolor(area.get_facecolor())
-            areas.append(area)
+            options = {"step": "post", "label": label} | style
+            areas.append(self.ax_.fill_between(self._positions(against), bottom, top, **options))
         if against == "time":
             self.figure_.autofmt_xdate()
         return areas
 
+    def _positions(self, against: Against) -> list[Any]:
+        """Where every entry begins, and where the last one ends: a charge holds until the next one."""
+        if against == "fits":
+            return list(range(len(self.times) + 1))
+        first, last = self.times[0], self.times[-1]
+        return [*self.times, last + max((last - first) / 50, timedelta(seconds=1))]
+
     def _cumulative(self) -> tuple[list[str], NDArray[np.float64]]:
-        """Names of the groups, and their sums so far of shape (n_groups, n_entries)."""
+        """Names of the groups, and their sums so far of shape (n_groups, n_entries + 1), the last one twice."""
         names = list(dict.fromkeys(self.groups))
-        own = [
-            [
-                amount if group == name else 0.0
-                for group, amount in zip(self.groups, self.amounts, strict=True)
-            ]
-            for name in names
-        ]
-        return names, np.array([list(accumulate(row)) for row in own])
+        own = np.array(names)[:, None] == np.array(self.groups)[None, :]
+        sums = np.cumsum(own * np.asarray(self.amounts, dtype=np.float64), axis=1)
+        return names, np.hstack([sums, sums[:, -1:]])
 
     def _title(self) -> str:
         fits = f"{len(self.times)} entries"

@@ -29,7 +29,7 @@ _WARNING = "For planning, on public or simulated data: this picture itself is NO
 
 
 class _Task(NamedTuple):
-    """One fit: row of the scores (-1 for the line without privacy), repeat, what is fitted, keywords of fit."""
+    """One fit: row of the scores (-1: the line without privacy), repeat, what is fitted, keywords of fit."""
 
     row: int
     repeat: int
