@@ -154,9 +154,8 @@ def _block(label: Label, title: str, *, folded: bool = False) -> str:
     fold = folded and label.rows
     parts.append(f"<details><summary>Details</summary>{details}</details>" if fold else details)
     name = escape(f"{title}: {label.subject}", quote=True)
-    return (
-        f'<section class="skprivate-label{small}" aria-label="{name}">\n' + "\n".join(parts) + "\n</section>"
-    )
+    opening = f'<section class="skprivate-label{small}" aria-label="{name}">'
+    return "\n".join([opening, *parts, "</section>"])
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> str:

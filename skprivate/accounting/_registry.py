@@ -16,6 +16,7 @@ from ._provenance import PackageRecord
 from ._words import DEPLOYMENTS, RELATIONS, SOURCES, one_line, print_amount
 
 if TYPE_CHECKING:
+    from ._disclosure import DisclosureRisk
     from ._guarantee import PrivacyGuarantee
     from ._spent import PrivacySpent
 
@@ -159,6 +160,16 @@ def registry_entry_of_guarantee(guarantee: PrivacyGuarantee, given: Mapping[str,
         "privacy_parameters": {"epsilon": guarantee.epsilon} if pure else {},
         "privacy_parameters_description": guarantee.statement(),
         "mechanisms": f"{guarantee.subject}; computed by: {guarantee.method or TODO}; {package}",
+    }
+    return _assemble(stated, {}, given)
+
+
+def registry_entry_of_risk(risk: DisclosureRisk, given: Mapping[str, Any]) -> RegistryEntry:
+    """Return the entry of a protection that is not differential privacy."""
+    stated = {
+        **_no_loss([one_line(line) for line in str(risk).splitlines()]),
+        "unprotected_quantities": _join(risk.unprotected) or "none stated",
+        "mechanisms": f"{risk.protection}; {PackageRecord.current()}",
     }
     return _assemble(stated, {}, given)
 

@@ -213,8 +213,15 @@ class BudgetDisplay:
             options = {"step": "post", "label": label} | style
             areas.append(self.ax_.fill_between(self._positions(against), bottom, top, **options))
         if against == "time":
-            self.figure_.autofmt_xdate()
+            self._format_times()
         return areas
+
+    def _format_times(self) -> None:
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+        locator = AutoDateLocator()
+        self.ax_.xaxis.set_major_locator(locator)
+        self.ax_.xaxis.set_major_formatter(ConciseDateFormatter(locator))
 
     def _positions(self, against: Against) -> list[Any]:
         """Where every entry begins, and where the last one ends: a charge holds until the next one."""
@@ -224,7 +231,7 @@ class BudgetDisplay:
         return [*self.times, last + max((last - first) / 50, timedelta(seconds=1))]
 
     def _cumulative(self) -> tuple[list[str], NDArray[np.float64]]:
-        """Names of the groups, and their sums so far of shape (n_groups, n_entries + 1), the last one twice."""
+        """Names of the groups, and their sums at every position, of shape (n_groups, n_entries + 1)."""
         names = list(dict.fromkeys(self.groups))
         own = np.array(names)[:, None] == np.array(self.groups)[None, :]
         sums = np.cumsum(own * np.asarray(self.amounts, dtype=np.float64), axis=1)
