@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
-from skops.card import Card
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from skops.card import Card
 
 from skprivate import DPTreeClassifier, LocalAverageRegressor, TQMATransformer, privacy_report
 from skprivate.accounting import PrivacySpent, add_privacy_section, privacy_section
