@@ -262,10 +262,6 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
             and bool(np.isfinite(X).all())
         )
 
-    def _get_fitted_attr_html(self, doc_link: str = "") -> dict[str, Any]:
-        """Keep the rows' number and range out of a notebook's display."""
-        return {}
-
     def _respond(self, X: FloatArray) -> Averages:
         """`responses` to finite C-contiguous float64 rows, without any check."""
         if len(X) <= BLOCK or (n_jobs := effective_n_jobs(self.n_jobs)) == 1:

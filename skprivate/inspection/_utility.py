@@ -5,6 +5,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -189,6 +190,8 @@ class PrivacyUtilityDisplay:
             Some fits failed, for want of budget in a ledger, say. The others are drawn, and `failures` tells.
         """
         ax = new_axes(ax, cls.__name__)
+        if not isinstance(n_repeats, Integral) or n_repeats < 1:
+            raise ValueError("n_repeats must be an int, at least 1.")
         grid = _check_epsilons(epsilons)
         X, y = indexable(X, y)
         params = {} if fit_params is None else dict(fit_params)

@@ -182,7 +182,7 @@ def test_a_ledger_is_charged_for_every_fit_and_not_for_the_line(tmp_path, axes):
         ({"epsilons": "12"}, TypeError, "sequence of numbers"),
         ({"epsilons": 1.0}, TypeError, "sequence of numbers"),
         ({"non_private": "none"}, ValueError, "non_private must be"),
-        ({"n_repeats": 0}, ValueError, "n_splits|n_repeats"),
+        ({"n_repeats": 0}, ValueError, "n_repeats must be an int, at least 1"),
         ({"param_name": "budget"}, ValueError, "Invalid parameter 'budget'"),
     ],
 )
