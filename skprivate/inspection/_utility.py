@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..utils import check_positive
 from ..utils._compat import num_samples, safe_indexing
-from ._matplotlib import new_axes
+from ._matplotlib import check_matplotlib, new_axes
 
 FloatArray = NDArray[np.float64]
 
@@ -189,7 +189,7 @@ class PrivacyUtilityDisplay:
         FitFailedWarning
             Some fits failed, for want of budget in a ledger, say. The others are drawn, and `failures` tells.
         """
-        ax = new_axes(ax, cls.__name__)
+        check_matplotlib(cls.__name__)
         if not isinstance(n_repeats, Integral) or n_repeats < 1:
             raise ValueError("n_repeats must be an int, at least 1.")
         grid = _check_epsilons(epsilons)
