@@ -31,7 +31,7 @@ class PrivacyHTMLMixin:
     ...         self.rows_ = X
     ...         return self
     >>> page = Rows().fit([["a secret"]])._repr_html_()
-    >>> "a secret" in page, "never publish" in page
+    >>> "a secret" in page, "Never publish" in page
     (False, True)
     """
 

@@ -72,7 +72,8 @@ def label_of_spent(spent: PrivacySpent) -> Label:
         private=spent.private,
         verdict=verdict[0].upper() + verdict[1:],
         figure=epsilon if spent.private else "no \N{GREEK SMALL LETTER EPSILON} holds",
-        rows=rows,
+        # Reasons first: they are what a reader of such a label needs.
+        rows=sorted(rows, key=lambda row: row[0] != "not private because"),
         note=f"Stated by {spent.package or PackageRecord.current()}.",
     )
 

@@ -67,8 +67,8 @@ class AuditRecord:
 
     def __str__(self) -> str:
         method = " ".join(self.method.split())
-        # Rounded down: a lower bound must stay one in print.
-        digits = math.floor(self.lower_bound * 10**4) / 10**4
+        # Rounded down, but for the last bits of a float: a lower bound must stay one in print.
+        digits = math.floor(self.lower_bound * 10**4 + Fraction(1, 10**9)) / 10**4
         return f"audited at >= {digits:.6g} (confidence {float(self.confidence):.6g}; {method})"
 
 
