@@ -106,10 +106,8 @@ class RegistryEntry(dict[str, Any]):
     ...     mechanism="discrete Laplace", epsilon=1, relation="local", noise_scale=None,
     ...     noise_source="seeded", deployment="simulated", claim="not-private", reasons=("seeded",))
     >>> entry = spent.to_registry(registry_authors=["A. Author"])
-    >>> print(str(entry)[:47])
-    status: "Draft"
-    registry_authors:
-      - "A. Author"
+    >>> str(entry).splitlines()[:3]
+    ['status: "Draft"', 'registry_authors:', '  - "A. Author"']
     >>> entry["deployment"]["dp_flavor"]["name"]
     'Not differentially private'
     """
