@@ -101,10 +101,9 @@ def add_privacy_section(card: Any, statement: Any = None, *, title: str = "Priva
 
 def _statements(statement: Any) -> tuple[Any, ...]:
     kinds = (PrivacySpent, PrivacyReport, DisclosureRisk, PrivacyGuarantee)
-    found = statement
-    # Of an estimator that wraps others, a borrowed attribute would tell of a part.
-    for name in ("privacy_spent_", "disclosure_risk_"):
-        found = getattr(statement, "__dict__", {}).get(name, found) if found is statement else found
+    # Its own attributes only: one that a wrapper borrows from its inside would tell of a part.
+    learnt = getattr(statement, "__dict__", {})
+    found = learnt.get("privacy_spent_", learnt.get("disclosure_risk_", statement))
     found = found if isinstance(found, tuple) else (found,)
     if not found or not all(isinstance(item, kinds) for item in found):
         raise TypeError(

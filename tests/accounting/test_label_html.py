@@ -118,6 +118,7 @@ def test_what_is_not_private_shows_no_figure(name):
 
 def test_texts_arrive_as_they_are():
     assert " ".join(NASTY.split()) in text_of("spent")
+    assert ("aria-label", f"Privacy facts: {NASTY}") in read(STATEMENTS["spent"].to_html()).attributes
     assert "bounds were read <script>" in text_of("exposed")
 
 

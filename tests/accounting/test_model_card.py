@@ -31,8 +31,17 @@ def test_a_pipeline_needs_its_report():
     with pytest.raises(TypeError, match=r"Pipeline holds no privacy statement.*privacy_report"):
         add_privacy_section(Card(pipeline))
     text = privacy_section(privacy_report(pipeline))
-    assert text.startswith("**claim: not\\-private**") or text.startswith("**claim: not-private**")
+    assert text.startswith("**claim: not-private**")
     assert "the whole is NOT PRIVATE" in text
+
+
+def test_a_wrapper_does_not_borrow_the_statement():
+    class Delegating:
+        def __getattr__(self, name):
+            return getattr(TREE.fit(X, Y), name)
+
+    with pytest.raises(TypeError, match="Delegating holds no privacy statement"):
+        privacy_section(Delegating())
 
 
 def test_coarsening():
