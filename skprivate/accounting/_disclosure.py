@@ -4,6 +4,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
+
+from ._label_html import label_of_risk, label_page
+from ._registry import RegistryEntry, registry_entry_of_risk
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +63,38 @@ class DisclosureRisk:
         if not all(0 <= value <= 100 for value in self.bound.values()):
             raise ValueError("a bound is a percentage, in [0, 100].")
         object.__setattr__(self, "bound", MappingProxyType(dict(self.bound)))
+
+    def to_html(self) -> str:
+        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped. It says that this is not differential privacy.
+        """
+        return label_page([label_of_risk(self)])
+
+    def to_registry(self, **who_and_why: Any) -> RegistryEntry:
+        """Return an entry of the registry of differential privacy deployments that says that it is none.
+
+        Parameters
+        ----------
+        **who_and_why : str
+            What the software cannot know; see `RegistryEntry`. What is not given is printed as TODO.
+
+        Returns
+        -------
+        entry : RegistryEntry
+            Without any epsilon; attack, metric and bound stand in its description of the parameters.
+
+        Raises
+        ------
+        TypeError
+            A keyword is not a field of the registry, or is one that is stated here.
+        ValueError
+            A text is empty.
+        """
+        return registry_entry_of_risk(self, who_and_why)
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         # A mapping proxy cannot be pickled.
