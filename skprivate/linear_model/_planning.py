@@ -30,6 +30,9 @@ class PlannedMoments(PrivateEstimatorMixin):
 
     _parameter_roles = LLS_ROLES
 
+    _method: str
+    _regularization: str
+
     def _find_leaks(self) -> dict[str, str]:
         """What would have to be read from private rows, by parameter."""
         raise NotImplementedError

@@ -20,7 +20,7 @@ from ..accounting import PrivacyLedger, PrivacySpent
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, fit_context, reasons_against
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
-from ..utils import as_labels, check_epsilon, check_row_mask, number_groups, select_rows
+from ..utils import as_labels, check_epsilon, check_row_mask, common_type, number_groups, select_rows
 from ..utils._compat import HasMethods, Interval, StrOptions, safe_indexing
 from ._candidates import Candidate, Parameters, find_ledger, make_candidates, private_steps, route_metadata
 from ._delegation import Delegating
@@ -97,9 +97,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     random_state: Any
     n_jobs: int | None
 
-    _remedy = (
-        "Declare them from public knowledge, and take unpaid steps out (BoundsScaler scales for nothing)."
-    )
+    _remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
 
     # Asked for by default: the masks and the groups are what the guarantee is about.
     __metadata_request__fit = {"is_public": True, "groups": True, "is_public_validation": True}
@@ -159,37 +157,16 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         X, y = self._check_rows(X, y)
         masks = _check_masks(len(y), is_public, groups, is_public_validation)
         entropy = check_entropy(self.random_state)
-        candidates = make_candidates(
-            self.estimator,
-            self._entries(entropy),
-            y,
-            free_choice=bool(masks.validation.any()),
-            any_public=bool(masks.public.any()),
-            grouped=groups is not None,
-        )
+        candidates = self._plan(y, masks, entropy)
         self._announce_leaks(list(dict.fromkeys(leak for one in candidates for leak in one.plan.cost.leaks)))
+        self._check_classes(y, candidates)
         parts = self._part(masks, candidates, entropy)
         known = {"is_public": is_public, "groups": groups}
         jobs = [(one, _training_metadata(one, known, fit_params, parts.train, len(y))) for one in candidates]
-        scorer = resolve_scorer(self.scoring, self.estimator, [one.last_step() for one in candidates], y)
+        task = self._task(X, y, masks, parts, candidates, seeded=not entropy.private)
         law = self._law(candidates)
         spent = self._describe_spending(candidates, masks, parts, law, entropy.source)
         self._charge_once(spent, candidates)
-        scoring_rows = ScoringRows(
-            X=safe_indexing(X, parts.scored),
-            y=safe_indexing(y, parts.scored),
-            groups=parts.scored_groups,
-            n_units=parts.n_scored,
-            epsilon=None if masks.validation.any() else self._score_epsilon(candidates),
-        )
-        task = Task(
-            X=safe_indexing(X, parts.train),
-            y=safe_indexing(y, parts.train),
-            scoring_rows=scoring_rows,
-            scorer=scorer,
-            grouped=groups is not None,
-            seeded=not entropy.private,
-        )
         self._adopt(*self._search(task, jobs, law, entropy), spent)
         return self
 
@@ -220,8 +197,43 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         if not structured:
             check_array(y, ensure_2d=False, dtype=None, input_name="y")
         if is_classifier(self.estimator):
-            check_classification_targets(y)
+            check_classification_targets(common_type(np.asarray(y)))
         return X, y
+
+    def _plan(self, y: Any, masks: Masks, entropy: Entropy) -> list[Candidate]:
+        return make_candidates(
+            self.estimator,
+            self._entries(entropy),
+            y,
+            free_choice=bool(masks.validation.any()),
+            any_public=bool(masks.public.any()),
+            grouped=masks.codes is not None,
+        )
+
+    def _check_classes(self, y: Any, candidates: Sequence[Candidate]) -> None:
+        """Refuse a single class where the classes are to be read from the rows, which has been announced."""
+        read = any(getattr(one.last_step(), "classes", None) is None for one in candidates)
+        if read and is_classifier(self.estimator) and len(np.unique(common_type(np.asarray(y)))) < 2:
+            raise ValueError("y holds one class; a classifier needs two.")
+
+    def _task(
+        self, X: Any, y: Any, masks: Masks, parts: Parts, candidates: Sequence[Candidate], *, seeded: bool
+    ) -> Task:
+        scoring_rows = ScoringRows(
+            X=safe_indexing(X, parts.scored),
+            y=safe_indexing(y, parts.scored),
+            groups=parts.scored_groups,
+            n_units=parts.n_scored,
+            epsilon=None if masks.validation.any() else self._score_epsilon(candidates),
+        )
+        return Task(
+            X=safe_indexing(X, parts.train),
+            y=safe_indexing(y, parts.train),
+            scoring_rows=scoring_rows,
+            scorer=resolve_scorer(self.scoring, self.estimator, [one.last_step() for one in candidates], y),
+            grouped=masks.codes is not None,
+            seeded=seeded,
+        )
 
     def _part(self, masks: Masks, candidates: Sequence[Candidate], entropy: Entropy) -> Parts:
         """Part the rows; which private ones are held out is random, and no row has a say in it."""
@@ -309,9 +321,12 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         best.set_params(**candidate.removed)
         steps = list(private_steps(best))
         facts: dict[str, Any] = {}
+        inputs = dict.fromkeys(spent.public_inputs)
         for step in steps:
-            facts |= step.privacy_spent_.unprotected  # type: ignore[attr-defined]
-        spent = replace(spent, unprotected={**facts, **spent.unprotected})
+            own: PrivacySpent = step.privacy_spent_  # type: ignore[attr-defined]
+            facts |= own.unprotected
+            inputs |= dict.fromkeys(own.public_inputs)
+        spent = replace(spent, unprotected={**facts, **spent.unprotected}, public_inputs=tuple(inputs))
         for step in steps:
             step.privacy_spent_ = spent  # type: ignore[attr-defined]
         self.best_estimator_, self.best_params_ = best, dict(run.parameters)

@@ -93,7 +93,7 @@ class PrivateGridSearchCV(BasePrivateSearch):
     A run is private with the larger epsilon of its fit and its score: which units are held out is random and
     looks at no row, and given that, a replaced unit is either in training, where the fit hides it and the
     score is computed from the fit and other rows, or it is held out, where the fit never sees it and the
-    noise of the score hides it. Against a replaced row a local report costs its own epsilon, and an add-remove
+    noise of the score hides it. Against a replaced row a local report costs its own epsilon, an add-remove
     release twice its own. The best of a truncated negative binomial number of such runs is then
     (2 + eta) epsilon private (Papernot and Steinke; a proof stands in
     ``skprivate.model_selection._number_of_runs``), the score included. Where fits have a delta, it is
