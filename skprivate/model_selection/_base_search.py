@@ -31,10 +31,11 @@ from ._scores import SCORINGS, ScoringRows, hold_out, resolve_scorer
 # As many fits as a plain search with its five folds. The number costs time and no privacy; a given candidate
 # is then tried with probability 5/6 where eta is 1.
 _RUNS_PER_CANDIDATE = 5
+_LARGEST_ETA = 100
 
 SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict"])],
-    "eta": [Interval(Real, 0, 100, closed="both")],
+    "eta": [Fraction, Interval(Real, 0, _LARGEST_ETA, closed="both")],
     "holdout": [Interval(Real, 0, 1, closed="neither")],
     "scoring": [StrOptions(set(SCORINGS)), callable, None],
     "score_epsilon": [*SHARED_CONSTRAINTS["epsilon"], None],
@@ -154,6 +155,8 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         PrivateSearchError
             A run failed: nothing is released, the charge stays, and a previous fit is as it was.
         """
+        if not 0 <= self.eta <= _LARGEST_ETA:  # a Fraction
+            raise ValueError(f"eta must be between 0 and {_LARGEST_ETA}.")
         X, y = self._check_rows(X, y)
         masks = _check_masks(len(y), is_public, groups, is_public_validation)
         entropy = check_entropy(self.random_state)
@@ -212,7 +215,9 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
 
     def _check_classes(self, y: Any, candidates: Sequence[Candidate]) -> None:
         """Refuse a single class where the classes are to be read from the rows, which has been announced."""
-        read = any(getattr(one.last_step(), "classes", None) is None for one in candidates)
+        read = any(
+            one.plan.cost.leaks and getattr(one.last_step(), "classes", None) is None for one in candidates
+        )
         if read and is_classifier(self.estimator) and len(np.unique(common_type(np.asarray(y)))) < 2:
             raise ValueError("y holds one class; a classifier needs two.")
 
