@@ -11,7 +11,7 @@ SPEED = (
 FIGURES = (
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
     *("lls", "adassp", "censored", "turbofan", "paper_lls"),
-    *("collaborative", "perturbation", "warfarin"),
+    *("collaborative", "perturbation", "warfarin", "private_search"),
     "games_figures",
 )
 

@@ -257,7 +257,8 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
 
     def _law(self, candidates: Sequence[Candidate]) -> NumberOfRuns:
         n_runs = _RUNS_PER_CANDIDATE * len(candidates) if len(candidates) > 1 else 1
-        return NumberOfRuns.of_mean(Fraction(self.eta), n_runs)
+        eta = self.eta if isinstance(self.eta, Fraction) else Fraction(float(self.eta))
+        return NumberOfRuns.of_mean(eta, n_runs)
 
     def _score_epsilon(self, candidates: Sequence[Candidate]) -> Fraction:
         if self.score_epsilon is not None:
