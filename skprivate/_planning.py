@@ -2,7 +2,6 @@
 """What is known about an estimator before it is fitted: what a fit will cost, and what its parameters do."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -33,6 +32,14 @@ class PlannedCost:
         What will be read from private rows without payment.
     seeded : bool
         Whether the noise will come from a seed.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from skprivate.base import PlannedCost
+    >>> cost = PlannedCost(epsilon=Fraction(1, 2), relation="add-remove").against_replacement()
+    >>> cost.epsilon, cost.relation
+    (Fraction(1, 1), 'replace-one')
     """
 
     epsilon: Fraction
@@ -65,8 +72,24 @@ def _exp_above(epsilon: Fraction) -> Fraction:
     return Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 2**40))
 
 
-def assign_roles(*, release: str = "", post_processing: str = "", computing: str = "") -> Mapping[str, str]:
-    """Return roles by parameter, from names that are separated by spaces."""
+def assign_roles(*, release: str = "", post_processing: str = "", computing: str = "") -> dict[str, str]:
+    """Return roles by parameter, for a private estimator's declaration; see `parameter_roles`.
+
+    Parameters
+    ----------
+    release, post_processing, computing : str
+        Names of the parameters of each role, with spaces between them.
+
+    Returns
+    -------
+    roles : dict
+
+    Examples
+    --------
+    >>> from skprivate.base import assign_roles
+    >>> assign_roles(release="epsilon bounds", computing="ledger")
+    {'epsilon': 'release', 'bounds': 'release', 'ledger': 'computing'}
+    """
     named = zip(ROLES, (release, post_processing, computing), strict=True)
     return {name: role for role, names in named for name in names.split()}
 

@@ -11,13 +11,21 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from ..accounting import PrivacyLedger, PrivacySpent
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, fit_context, reasons_against
+from ..base import (
+    SHARED_CONSTRAINTS,
+    PrivateEstimatorMixin,
+    StatelessMixin,
+    assign_roles,
+    fit_context,
+    reasons_against,
+)
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import as_labels, check_epsilon, check_row_mask, common_type, number_groups, select_rows
@@ -181,8 +189,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         if hasattr(X, "columns") or not tags.input_tags.two_d_array:
             validate_data(self, X, y, skip_check_array=True)
         else:
-            # Only a plain private estimator is known to take nothing but numbers.
-            dtype = "numeric" if isinstance(self.estimator, PrivateEstimatorMixin) else None
+            dtype = "numeric" if _takes_numbers(self.estimator) else None
             options = {
                 "dtype": dtype,
                 "ensure_all_finite": "allow-nan" if tags.input_tags.allow_nan else True,
@@ -357,6 +364,13 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.target_tags, tags.input_tags = inner.target_tags, inner.input_tags
         return tags
+
+
+def _takes_numbers(estimator: Any) -> bool:
+    """Whether an estimator is known to take nothing but numbers: ours do."""
+    if isinstance(estimator, Pipeline):
+        return _takes_numbers(estimator.steps[0][1])
+    return isinstance(estimator, PrivateEstimatorMixin | StatelessMixin)
 
 
 def _check_masks(n_rows: int, is_public: Any, groups: Any, is_public_validation: Any) -> Masks:

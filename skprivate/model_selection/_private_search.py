@@ -110,8 +110,8 @@ class PrivateGridSearchCV(BasePrivateSearch):
     knowledge. A grid over epsilon costs (2 + eta) times the largest: it is for planning on public or
     simulated rows.
 
-    A search is for estimators that do not choose by themselves. What the trees' "auto" and ``prune`` take from
-    their own release costs nothing, and beat a search of the same total in our benchmark (``private_search``).
+    A search is for what an estimator does not choose by itself. What the trees' "auto" takes from their own
+    release costs nothing, and beat a search of the same total in ``benchmarks/bench_private_search.py``.
     Public rows that follow another rule than the private ones mislead as ``is_public_validation``.
 
     References
