@@ -3,10 +3,10 @@
 
 import functools
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _config
 from ._html_repr import PrivacyHTMLMixin
+from ._planning import PlannedCost, assign_roles, parameter_roles
 from .accounting import DisclosureRisk, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
 from .utils import check_bounds
@@ -29,11 +30,14 @@ from .utils._compat import Interval
 from .utils._fit import fit_context, without_private_text
 
 __all__ = [
+    "PlannedCost",
     "PrivacyReport",
     "PrivateEstimatorMixin",
     "StatelessMixin",
     "StepReport",
+    "assign_roles",
     "fit_context",
+    "parameter_roles",
     "privacy_report",
     "without_private_text",
 ]
@@ -156,6 +160,24 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
         if self.ledger is not None:
             self.ledger.charge(spent, estimator=type(self).__name__)
 
+    #: Role of every parameter of the constructor: see `parameter_roles`, and `assign_roles`.
+    _parameter_roles: Mapping[str, str] = {}
+
+    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
+        """Roles of the parameters as they are set, for a fit to such targets."""
+        return self._parameter_roles
+
+    def _planned_cost(self, any_public: bool) -> PlannedCost:
+        """What a fit will cost at most, from parameters alone; private searches ask for it."""
+        raise TypeError(
+            f"{type(self).__name__} states no epsilon before it is fitted, so a private search cannot pay "
+            "for it in advance."
+        )
+
+    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
+        """Return a fitted copy with other parameters of role "post-processing", from the same release."""
+        raise TypeError(f"{type(self).__name__} has no parameters that are post-processing.")
+
     def _resolve_bounds(
         self, bounds: Any, X: FloatArray, public_rows: FloatArray | None, *, name: str = "bounds"
     ) -> tuple[FloatArray, FloatArray]:
@@ -230,21 +252,21 @@ def _walk(estimator: Any, path: str) -> Iterator[StepReport]:
         paid = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
         yield step(status="paid", reason=paid, spent=spent)
         return
-    unpaid = _reads_rows(estimator)
+    unpaid = reads_rows(estimator)
     if unpaid is not None:
         yield step(status="unpaid", reason=unpaid)
-    elif type(estimator) not in _CONTAINERS:
+    elif type(estimator) not in CONTAINERS:
         yield step(status="stateless", reason="learns nothing from rows")
     for name, child in _children(estimator):
         yield from _walk(child, f"{path} > {name}" if path else name)
 
 
 # Only these very classes are known to learn nothing themselves; a subclass may do anything.
-_CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
+CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
 _STATELESS = (Binarizer, Normalizer, FeatureHasher, HashingVectorizer)
 
 
-def _reads_rows(estimator: Any) -> str | None:
+def reads_rows(estimator: Any) -> str | None:
     """Why an estimator that paid nothing may have read private rows; None if it is known not to."""
     if not getattr(estimator, "releases_state", True):
         return "holds rows of a site, and is never to be published"
@@ -256,7 +278,7 @@ def _reads_rows(estimator: Any) -> str | None:
         return "its protections are not differential privacy"
     if hasattr(estimator, "cv_results_"):
         return "its scores and its choice are exact functions of private rows"
-    if type(estimator) in _CONTAINERS:
+    if type(estimator) in CONTAINERS:
         return _container_reads_rows(estimator)
     if type(estimator) is FunctionTransformer:
         plain = estimator.func is None or isinstance(estimator.func, np.ufunc)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacyGuarantee, PrivacySpent
 from ..accounting._guarantee import Criterion
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, fit_context, reasons_against
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
@@ -171,6 +171,12 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     _remedy = (
         "Bound what is private (clip_norm, r_bounds, or a bounded constraint set with 'wang_nedic'), and use "
         "noise in every round."
+    )
+
+    _parameter_roles = assign_roles(
+        release="algorithm weights max_iter noise_scale step_size consensus_step clip_norm store "
+        "random_state",
+        computing="ledger",
     )
 
     _parameter_constraints: dict[str, list[Any]] = {

@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..accounting import PrivacySpent
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
+from ..base import SHARED_CONSTRAINTS, fit_context, reasons_against
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, number_groups, select_rows
@@ -28,6 +28,7 @@ from ._grid import MANY_ROWS, MomentGrid
 from ._histogram import kaplan_meier
 from ._intervals import bootstrap_moments, pivotal
 from ._noise_plan import Budget, root_above
+from ._planning import PlannedMoments
 from ._predictions import LogLocationScalePredictions
 from ._release import MomentRelease, Neighbours, make_grid, plan_moments
 from ._solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
@@ -106,7 +107,7 @@ class Task:
         return low / grid.y_half, high / grid.y_half
 
 
-class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, RegressorMixin, BaseEstimator):
+class BaseLogLocationScale(LogLocationScalePredictions, PlannedMoments, RegressorMixin, BaseEstimator):
     """Base of the private log-location-scale regressors.
 
     The life of a fit: rows are read, everything public is settled (`_settle`), exact integers are made, the
@@ -315,14 +316,17 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
-        self._replicates: FloatArray | None = None
         for name in _ONLY_CENSORED:
             self.__dict__.pop(name, None)
         # Intervals are made when asked for, by the rule of this fit whatever set_params says by then.
         self._method, self._regularization = self.method, self.regularization
         self._scale_limits = task.scale_limits(grid)
+        self._read_off(release)
+
+    def _read_off(self, release: MomentRelease | CensoredRelease) -> None:
+        self._replicates: FloatArray | None = None
         self._scaled_fit = self._solve(release)
-        self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, grid)
+        self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, self.grid_)
 
     def _solve(self, release: MomentRelease | CensoredRelease) -> ScaledFit:
         if isinstance(release, CensoredRelease):
