@@ -20,8 +20,9 @@ def fill_broadcast(
     Returns whether what is sent is in range. `steps` is a power of two, so that both scalings are exact.
     `given` is a function of broadcasts and has one row or as many as `own`; what it is rounded to is the same
     whatever is private. Own parts beyond 2^60 steps are sent as if they were there, which moves no two of
-    them apart, and what is no number as 0. What is SENT and `given` must be within `limit` steps, at most 2^59: everybody sees that, while a test of the
-    own parts would tell of them. Noise is below 2^62, so that sums fit 64 bits.
+    them apart, and what is no number as 0. What is SENT and `given` must be within `limit` steps, at most
+    2^59: everybody sees that, while a test of the own parts would tell of them. Noise is below 2^62, so that
+    sums fit 64 bits.
     """
     cdef Py_ssize_t i, j, row, n = own.shape[1]
     cdef Py_ssize_t stride = 0 if given.shape[0] == 1 else 1
