@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks of the noise itself, by counting: lower bounds on epsilon, low bits, variance, no noise at the end."""
+
+import math
+from fractions import Fraction
+from typing import Any
+from unittest import SkipTest
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from ..noise import DiscreteGaussianMechanism
+from ._epsilon import EpsilonAudit, audit_epsilon, choose_event, gaussian_lower_bound, low_bits
+from ._fuzz import one_number
+from ._neighbours import AuditCase, Arguments, is_column
+from ._release_checks import (
+    FALSE_ALARM,
+    name_of,
+    noisy_paths,
+    published,
+    recorded,
+    released_values,
+    require,
+    spent_of,
+)
+from ._tape import Release, Tape
+
+CONFIDENCE = 1 - FALSE_ALARM
+_DRAWS = 60_000
+# Integers that one audit draws: more of them hide each other's differences, and take time.
+_MOST_INTEGERS = 64
+_HALF = Fraction(1, 2)
+_MOST_VALUES = 256
+# Standard errors; beyond them with a probability below 1e-9.
+_SIGMAS = 7.0
+_HUGE = (1e6, 1e4, 1e3, 100.0)
+_TIMES = 100
+
+
+def check_epsilon_audit(case: AuditCase) -> None:
+    """The noise of the worst pair, drawn again many times, tells no more than was predicted for that pair."""
+    pair, spent = worst_recorded_pair(case), spent_of(case.fit(0))
+    audit = audit_of_noise(pair, by_rho=getattr(spent, "rho", None) is not None)
+    require(audit.passed, str(audit))
+
+
+def check_audit_catches_half_the_noise(case: AuditCase) -> None:
+    """The same audit refutes the same mechanisms with half the noise: else its passing would mean little."""
+    pair, spent = worst_recorded_pair(case), spent_of(case.fit(0))
+    audit = audit_of_noise(pair, by_rho=getattr(spent, "rho", None) is not None, factor=_HALF)
+    require(not audit.passed, f"half the noise goes unnoticed on these data sets: {audit}")
+
+
+def worst_recorded_pair(case: AuditCase) -> tuple[Tape, Tape]:
+    """Return the recorded fits of the pair with the greatest loss, with equal outputs."""
+    spent = spent_of(case.fit(0))
+    _, first = recorded(case)
+    tapes = [first, *(case.record(k, first.outputs)[1] for k in range(1, len(case.data_sets)))]
+    by_rho = getattr(spent, "rho", None) is not None
+    try:
+        return max(
+            ((tapes[i], tapes[j]) for i, j in case.neighbours),
+            key=lambda pair: one_number(pair[0].loss(pair[1]), by_rho),
+        )
+    except ValueError:
+        raise SkipTest("neighbours release different things, see check_sensitivity_fuzz") from None
+
+
+def audit_of_noise(pair: tuple[Tape, Tape], *, by_rho: bool, factor: Fraction = Fraction(1)) -> EpsilonAudit:
+    """Audit fresh draws of the recorded mechanisms around either fit's exact integers."""
+    generator = np.random.default_rng(7)
+    loss = one_number(pair[0].loss(pair[1]), by_rho)
+    if not loss:
+        raise SkipTest("no pair of these data sets differs in what is released")
+    draws = [_draw(mine, theirs, factor, generator) for mine, theirs in (pair, pair[::-1])]
+    if by_rho:
+        return _audit_gaussian(draws[0], -draws[1], math.sqrt(2 * float(loss)))
+    if isinstance(draws[0], tuple):
+        here, there, categorical = _local_draws(draws)
+        return audit_epsilon(
+            here, there, predicted=loss, categorical=categorical, confidence=CONFIDENCE
+        )
+    return audit_epsilon(draws[0], -draws[1], predicted=loss, confidence=CONFIDENCE)
+
+
+def _draw(mine: Tape, theirs: Tape, factor: Fraction, generator: Any) -> Any:
+    """Log likelihood ratios of fresh outputs, by the recorded noise; of a local mechanism, its reports."""
+    total = np.zeros(_DRAWS)
+    for one, other in zip(mine.releases, theirs.releases, strict=True):
+        differs = np.flatnonzero(one.exact != other.exact)
+        if not len(differs):
+            continue
+        mechanism = one.with_noise_times(factor)
+        if one.scale is None:
+            # Every user in one call is a trial.
+            own = int(one.exact.flat[differs[0]])
+            return (mechanism.randomize(np.full(_DRAWS, own), generator), mechanism)
+        for place in differs:
+            f, g = int(one.exact.flat[place]), int(other.exact.flat[place])
+            drawn = mechanism.randomize(np.full(_DRAWS, f), generator)
+            total += _log_ratio(one, drawn, f, g)
+    return total
+
+
+def _log_ratio(release: Release, drawn: NDArray[np.int64], f: int, g: int) -> NDArray[np.float64]:
+    scale = float(release.scale or 1)
+    # Differences first: they are exact, and small.
+    to_f, to_g = (drawn - f).astype(np.float64), (drawn - g).astype(np.float64)
+    if isinstance(release.mechanism, DiscreteGaussianMechanism):
+        return (to_g**2 - to_f**2) / (2 * scale**2)
+    return (np.abs(to_g) - np.abs(to_f)) / scale
+
+
+def _local_draws(draws: list[Any]) -> tuple[NDArray[Any], NDArray[Any], bool]:
+    """Return the reports of two categories as numbers, and whether each is one name."""
+    here, there = (reports for reports, _ in draws)
+    if here.dtype == np.uint8 and here.ndim == 2:
+        here, there = (np.unpackbits(reports, axis=1) for reports in (here, there))
+    return here, there, here.ndim == 1
+
+
+def _audit_gaussian(here: NDArray[Any], there: NDArray[Any], mu: float) -> EpsilonAudit:
+    """Audit mu = sqrt(2 rho), the distance of two Gaussians, by one event at their middle."""
+    hits = int((here >= 0).sum()), int((there >= 0).sum())
+    trials = len(here), len(there)
+    bound = gaussian_lower_bound(hits, trials, CONFIDENCE)
+    return EpsilonAudit(epsilon=bound, confidence=CONFIDENCE, hits=hits, trials=trials, predicted=mu)
+
+
+def check_epsilon_of_whole_fits(case: AuditCase) -> None:
+    """What whole fits on two neighbours leave on the object tells no more than is claimed."""
+    here, there, predicted = whole_fits(case)
+    audit = audit_epsilon(here, there, predicted=predicted, confidence=CONFIDENCE)
+    require(audit.passed, str(audit))
+
+
+def whole_fits(case: AuditCase) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
+    """Return what many fits on two neighbours released, and the loss predicted for the pair."""
+    spent = spent_of(case.fit(0))
+    if getattr(spent, "rho", None) is not None:
+        raise SkipTest("claims rho: check_epsilon_audit compares it with the noise itself")
+    (i, j), predicted = _pair_to_fit(case, spent)
+    # One generator for all fits: seeded, so that a run of the audit can be repeated.
+    state = np.random.default_rng(11) if case.has("random_state") else None
+    vectors = [
+        [_vector(case, case.fit(data, random_state=state)) for _ in range(case.n_trials)] for data in (i, j)
+    ]
+    sizes = {len(vector) for side in vectors for vector in side}
+    if len(sizes) != 1:
+        raise SkipTest("fits release vectors of different lengths; name what is released with `released`")
+    return np.array(vectors[0]), np.array(vectors[1]), predicted
+
+
+def _pair_to_fit(case: AuditCase, spent: Any) -> tuple[tuple[int, int], Any]:
+    """Return the pair with the greatest predicted loss, and that loss: the claim where nothing is recorded."""
+    _, first = case.record(0)
+    if not first.releases:
+        return case.neighbours[0], spent.epsilon
+    tapes = [first, *(case.record(k, first.outputs)[1] for k in range(1, len(case.data_sets)))]
+    try:
+        losses = [one_number(tapes[i].loss(tapes[j]), False) for i, j in case.neighbours]
+    except ValueError:
+        return case.neighbours[0], spent.epsilon
+    worst = max(range(len(losses)), key=losses.__getitem__)
+    # A loss beyond the claim is what the audit has to show.
+    return case.neighbours[worst], min(losses[worst], spent.epsilon)
+
+
+def _vector(case: AuditCase, model: Any) -> NDArray[np.float64]:
+    """Return what one fit released, as floats."""
+    if case.released is not None:
+        return np.ravel(np.asarray(case.released(model), dtype=np.float64))[:_MOST_VALUES]
+    numbers = [
+        np.ravel(leaf).astype(np.float64)
+        for path, leaf in sorted(published(model).items())
+        if not path.startswith("privacy_spent_") and np.asarray(leaf).dtype.kind in "iuf"
+    ]
+    values = np.concatenate(numbers) if numbers else np.zeros(1)
+    return np.nan_to_num(values)[:_MOST_VALUES]
+
+
+def check_low_bits(case: AuditCase) -> None:
+    """The lowest bits of released numbers are no likelier on one data set than its neighbour's loss allows."""
+    spent = spent_of(case.fit(0))
+    (i, j), predicted = _pair_to_fit(case, spent)
+    if getattr(spent, "rho", None) is not None:
+        predicted = max(1.0, 4 * math.sqrt(float(spent.rho)))
+    values = []
+    for data in (i, j):
+        fits = [case.record(data, random_state=None) for _ in range(case.n_trials // 2)]
+        bits = [low_bits(released_values(case, *fit)[:_MOST_VALUES]) for fit in fits]
+        values.append(np.array([one[int(np.argmin(one))] for one in bits]))
+    audit = audit_epsilon(*values, predicted=predicted, categorical=True, confidence=CONFIDENCE)
+    require(audit.passed, f"low bits: {audit}")
+
+
+def check_noise_variance(case: AuditCase) -> None:
+    """The noise has the variance that its scale states, and the scale is the one in privacy_spent_."""
+    model, tape = recorded(case)
+    spent, generator = spent_of(model), np.random.default_rng(13)
+    scales = {release.scale for release in tape.releases} - {None}
+    if not scales:
+        raise SkipTest("a local randomizer: check_epsilon_audit counts its reports")
+    if spent.noise_scale is not None:
+        require(Fraction(spent.noise_scale) in scales, "privacy_spent_.noise_scale is not what was drawn")
+    for mechanism in {release.scale: release.mechanism for release in tape.releases}.values():
+        noise = mechanism.randomize(np.zeros(_DRAWS, dtype=np.int64), generator).astype(np.float64)
+        ratio = noise.var() / mechanism.variance
+        # The kurtosis of Laplace noise is 6, of Gaussian noise 3.
+        error = _SIGMAS * math.sqrt(5 / _DRAWS)
+        require(abs(ratio - 1) < error, f"noise of {ratio:.3f} times the variance that its scale states")
+
+
+def check_large_epsilon(case: AuditCase) -> None:
+    """With epsilon without bound the noise vanishes: fits agree, with the non-private one where it is given."""
+    if not case.has("epsilon"):
+        raise SkipTest("has no parameter epsilon")
+    if case.answer is None and not hasattr(case.estimator, "predict"):
+        raise SkipTest("does not predict; pass `answer`")
+    rows = many_times(case.data_sets[0])
+    answers = [_answer(case, rows) for _ in range(2)]
+    target = answers[1] if case.reference is None else np.asarray(case.reference(**rows))
+    if is_classifier(case.estimator):
+        agree = float(np.mean(answers[0] == target))
+        require(agree >= 0.95, f"at a huge epsilon {agree:.0%} of the predictions agree")
+        return
+    spread = max(float(np.ptp(target)), 1e-3 * float(np.max(np.abs(target))), 1e-12)
+    gap = float(np.max(np.abs(answers[0] - target))) / spread
+    require(gap < 0.02, f"at a huge epsilon predictions differ by {gap:.1%} of their range")
+
+
+def _answer(case: AuditCase, rows: Arguments) -> NDArray[Any]:
+    for epsilon in _HUGE:
+        try:
+            model = case.fit(rows, epsilon=epsilon)
+        except (ValueError, OverflowError):
+            continue  # beyond what its numbers hold
+        return np.asarray(model.predict(rows["X"]) if case.answer is None else case.answer(model, rows))
+    raise SkipTest(f"{name_of(case)} takes no epsilon of {_HUGE[-1]:g} or more")
+
+
+def many_times(rows: Arguments) -> Arguments:
+    """Return the data set with every row many times; as it is where rows belong to persons."""
+    if "X" not in rows or rows.get("groups") is not None:
+        return rows
+    return {k: np.concatenate([np.asarray(v)] * _TIMES) if is_column(v, rows) else v for k, v in rows.items()}
