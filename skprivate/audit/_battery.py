@@ -8,6 +8,7 @@ from typing import Any
 from unittest import SkipTest
 
 from . import _conduct_checks as conduct
+from . import _message_checks as message
 from . import _noise_checks as noise
 from . import _release_checks as release
 from ._neighbours import AuditCase
@@ -30,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     noise.check_low_bits,
     noise.check_large_epsilon,
     *conduct.CHECKS,
+    *message.CHECKS,
 )
 
 
@@ -77,7 +79,8 @@ def check_private_estimator(
     -----
     Most checks need nothing but ``fit``. Those that record what meets noise need estimators that take it from
     `skprivate.noise` or `skprivate.randomizers`; others are judged by what their fits leave behind. A check
-    that does not apply is skipped and says why. A right estimator fails a check with a probability below 1e-9.
+    that does not apply is skipped and says why. A right estimator fails a check with a probability below
+    1e-9.
 
     **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. It fits
     thousands of times: never give it private rows.

@@ -59,7 +59,9 @@ class EpsilonAudit:
 
     def __str__(self) -> str:
         seen = " and ".join(f"{hit} of {n}" for hit, n in zip(self.hits, self.trials, strict=True))
-        text = f"audited at >= {self.epsilon:.3g} (confidence {self.confidence:.12g}; event seen {seen} times)"
+        text = (
+            f"audited at >= {self.epsilon:.3g} (confidence {self.confidence:.12g}; event seen {seen} times)"
+        )
         if self.predicted is None:
             return text
         verdict = "consistent" if self.passed else "REFUTED"
@@ -119,7 +121,7 @@ def gaussian_lower_bound(hits: tuple[int, int], trials: tuple[int, int], confide
     miss = (1 - confidence) / 2
     low = beta.ppf(miss, hits[0], trials[0] - hits[0] + 1) if hits[0] else 0.0
     high = beta.isf(miss, hits[1] + 1, trials[1] - hits[1]) if hits[1] < trials[1] else 1.0
-    return max(0.0, float(norm.ppf(low) - norm.ppf(high))) if 0 < low and high < 1 else 0.0
+    return max(0.0, float(norm.ppf(low) - norm.ppf(high))) if low > 0 and high < 1 else 0.0
 
 
 def audit_epsilon(
@@ -253,7 +255,11 @@ def choose_event(
     for threshold in np.unique(np.quantile(np.r_[likely, unlikely], np.linspace(0, 1, _THRESHOLDS))):
         for swap in (False, True):
             a, b = (_passes(s, threshold, swap).sum() for s in (likely, unlikely))
-            counts = (int(b), int(a), (len(there), len(here))) if swap else (int(a), int(b), (len(here), len(there)))
+            counts = (
+                (int(b), int(a), (len(there), len(here)))
+                if swap
+                else (int(a), int(b), (len(here), len(there)))
+            )
             best = max(best, (epsilon_lower_bound(*counts, confidence, delta), float(threshold), swap))
     _, threshold, swap = best
     return (lambda draws: _passes(statistic(draws), threshold, swap)), swap

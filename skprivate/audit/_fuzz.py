@@ -115,8 +115,8 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
     model, first = case.record(0)
     if not first.releases:
         raise NothingRecordedError(
-            f"no noise of {type(case.estimator).__name__} came from skprivate.noise or skprivate.randomizers, "
-            "so there is nothing to record; audit its releases with audit_epsilon."
+            f"no noise of {type(case.estimator).__name__} came from skprivate.noise or "
+            "skprivate.randomizers, so there is nothing to record; audit its releases with audit_epsilon."
         )
     others = [case.record(k, first.outputs)[1] for k in range(1, len(case.data_sets))]
     return worst_pair(case, [first, *others], model.privacy_spent_)

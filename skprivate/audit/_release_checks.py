@@ -71,7 +71,9 @@ def check_privacy_spent(case: AuditCase) -> None:
     """The fitted estimator says what it spent, or which risk is left, and claims no more than was asked."""
     model = case.fit(0)
     if isinstance(getattr(model, "disclosure_risk_", None), DisclosureRisk):
-        require(not hasattr(model, "privacy_spent_"), "a disclosure risk and an epsilon contradict each other")
+        require(
+            not hasattr(model, "privacy_spent_"), "a disclosure risk and an epsilon contradict each other"
+        )
         return
     spent = getattr(model, "privacy_spent_", None)
     require(spent is not None, f"{name_of(case)} has no privacy_spent_: nothing says what a fit spent")
@@ -134,38 +136,45 @@ def check_only_released_values_differ(case: AuditCase) -> None:
     """
     model = case.fit(0)
     mine = [published(model), *(published(case.fit(0)) for _ in range(2))]
-    fixed = {path for path, leaf in mine[0].items() if all(_at(path, leaf, one) for one in mine[1:])}
     for k in range(1, len(case.data_sets)):
-        other = published(case.fit(k))
-        suspects = set(differences(mine[0], other)) & (fixed | (other.keys() - mine[0].keys()))
-        if suspects:
-            found = _confirm(case, k, suspects, model)
-            require(not found, f"exact functions of private rows: {some(sorted(found))}")
+        found = exact_differences(case, mine, case.data_sets[k])
+        require(not found, f"exact functions of private rows: {some(sorted(found))}")
+
+
+def exact_differences(case: AuditCase, mine: list[Leaves], data: dict[str, Any]) -> set[str]:
+    """Return the paths that never change on the first data set, and never on this one, and differ."""
+    fixed = {path for path, leaf in mine[0].items() if all(_at(path, leaf, one) for one in mine[1:])}
+    model = case.fit(data)
+    other = published(model)
+    suspects = set(differences(mine[0], other)) & (fixed | (other.keys() - mine[0].keys()))
+    return _confirm(case, data, suspects, (mine[0], other), model) if suspects else suspects
 
 
 def _at(path: str, leaf: Any, other: Leaves) -> bool:
     return path in other and same_leaf(leaf, other[path])
 
 
-def _confirm(case: AuditCase, k: int, suspects: set[str], model: Any) -> set[str]:
-    """Return the suspects that stay the same on either data set, and differ between them."""
+def _confirm(
+    case: AuditCase, data: dict[str, Any], suspects: set[str], first: tuple[Leaves, Leaves], model: Any
+) -> set[str]:
+    """Return the suspects that stay the same on either data set."""
     missing = object()
-    first = leaves_of(case.fit(0)), leaves_of(case.fit(k))
     for _ in range(_repeats(getattr(model, "privacy_spent_", None))):
-        for data, before in zip((0, k), first, strict=True):
-            now = leaves_of(case.fit(data))
+        for rows, before in zip((case.data_sets[0], data), first, strict=True):
+            now = leaves_of(case.fit(rows))
             suspects = {p for p in suspects if same_leaf(now.get(p, missing), before.get(p, missing))}
         if not suspects:
-            return suspects
-    here, there = first
-    return {p for p in suspects if not same_leaf(here.get(p, missing), there.get(p, missing))}
+            break
+    return suspects
 
 
 def _repeats(spent: Any) -> int:
     """Fits of either data set after which chance is ruled out."""
     epsilon = float(getattr(spent, "epsilon", 1.0))
     stay = -math.expm1(-epsilon) if math.isfinite(epsilon) else 1.0
-    return min(math.ceil(math.log(FALSE_ALARM) / math.log(stay)), _MOST_REPEATS) if stay < 1 else _MOST_REPEATS
+    return (
+        min(math.ceil(math.log(FALSE_ALARM) / math.log(stay)), _MOST_REPEATS) if stay < 1 else _MOST_REPEATS
+    )
 
 
 def released_values(case: AuditCase, model: Any, tape: Tape) -> NDArray[Any]:
@@ -216,15 +225,14 @@ def check_number_of_rows(case: AuditCase) -> None:
     rows = case.data_sets[0]
     if "X" not in rows:
         raise SkipTest("fit takes no rows")
-    longer = with_one_more(rows)
-    model, tape = recorded(case)
-    paths = differences(published(model), leaves_of(case.record(longer, tape.outputs)[0]))
-    paths = [path for path in paths if not path.startswith("privacy_spent_")]
+    model = case.fit(0)
     numbers = [value for value in spent_of(model).unprotected.values() if isinstance(value, _NUMBERS)]
     known = {len(rows["X"]), len(rows["X"]) - int(np.sum(rows.get("is_public", 0))), n_units(rows)}
-    declared = bool(known & {int(value) for value in numbers})
-    protected = spent_of(model).relation == "add-remove"
-    require(not paths or (declared and not protected), f"shows the number of rows: {some(paths)}")
+    if known & {int(value) for value in numbers} and model.privacy_spent_.relation != "add-remove":
+        return
+    mine = [published(model), *(published(case.fit(0)) for _ in range(2))]
+    paths = exact_differences(case, mine, with_one_more(rows))
+    require(not paths, f"shows the number of rows and does not declare it: {some(sorted(paths))}")
 
 
 def n_units(rows: dict[str, Any]) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from ..noise._mechanisms import _IntegerMechanism
 from ..randomizers._base import LocalRandomizer
+from ..randomizers._laplace import _NoisyVectorRandomizer
 
 Mechanism = DiscreteLaplaceMechanism | DiscreteGaussianMechanism | LocalRandomizer
 
@@ -52,13 +53,24 @@ class Release:
         return type(self.mechanism).__name__, noise, self.exact.shape
 
     def loss(self, other: "Release") -> tuple[Fraction, Fraction]:
-        """Return epsilon and rho of this pair, exactly; epsilon for every client whose category differs."""
+        """Return epsilon and rho of this pair, exactly; of reports, that of every client who differs."""
         differences = [abs(int(a) - int(b)) for a, b in zip(self.exact.flat, other.exact.flat, strict=True)]
         if self.scale is None:
-            return sum(map(bool, differences)) * Fraction(self.mechanism.epsilon), Fraction(0)
+            places = [place for place, difference in enumerate(differences) if difference]
+            losses = (self._loss_of_report(self.exact.flat[p], other.exact.flat[p]) for p in places)
+            return sum(losses, Fraction(0)), Fraction(0)
         if isinstance(self.mechanism, DiscreteLaplaceMechanism):
             return sum(differences) / self.scale, Fraction(0)
         return Fraction(0), sum(d * d for d in differences) / (2 * self.scale**2)
+
+    def _loss_of_report(self, one: Any, other: Any) -> Fraction:
+        """Return the loss of one report about two categories: what the randomizer states, or less."""
+        if not isinstance(self.mechanism, _NoisyVectorRandomizer):
+            return Fraction(self.mechanism.epsilon)
+        vectors = np.zeros((2, *self.mechanism.report_shape), dtype=np.int64)
+        self.mechanism._fill(vectors, np.array([one, other], dtype=np.int64))
+        moved = int(np.abs(vectors[0] - vectors[1]).sum()) << self.mechanism.exponent
+        return Fraction(moved, self.mechanism.noise_scale)
 
     def with_noise_times(self, factor: Fraction) -> Any:
         """Return the mechanism with noise of another scale; a local one with epsilon divided by it."""

@@ -47,7 +47,7 @@ def leaves(root: Any, name: str = "") -> dict[str, Any]:
 
 
 def _collect(value: Any, path: str, found: dict[str, Any], seen: dict[int, Any], depth: int) -> None:
-    if isinstance(value, _PLAIN) or isinstance(value, np.generic):
+    if isinstance(value, (_PLAIN, np.generic)):
         found[path] = value
         return
     if isinstance(value, _CODE) or id(value) in seen or depth > _DEEPEST:
@@ -158,16 +158,18 @@ def leaves_of(estimator: Any) -> Leaves:
     return Leaves({path: leaf for key, value in state.items() for path, leaf in leaves(value, key).items()})
 
 
-def forms_of(value: float | str) -> list[bytes]:
-    """Return the bytes by which a value could be known again in text or in a pickle."""
+def forms_of_text(value: float | str) -> list[str]:
+    """Return the texts by which a value could be known again, to six digits."""
+    if isinstance(value, str):
+        return [value]
+    digits = f"{abs(value):.5e}".split("e")[0].replace(".", "")
+    whole = f"{abs(value):.10f}"
+    # Rounding would change the last digit: the first five of them, and a cut.
+    return [repr(float(value)), f"{value:.8g}", f"{value:.6g}", whole[: whole.index(".") + 5], digits]
+
+
+def packed_forms(value: float | str) -> list[bytes]:
+    """Return the bytes by which a value could be known again in a pickle."""
     if isinstance(value, str):
         return [value.encode(), value.encode("utf-16-le"), value.encode("utf-32-le")]
-    digits = f"{value:.6e}".split("e")[0].replace(".", "").rstrip("0").lstrip("-")
-    texts = [repr(value), repr(float(np.float32(value))), digits, digits[0] + "." + digits[1:]]
-    packed = [struct.pack(order + kind, value) for order in "<>" for kind in "df"]
-    return [text.encode() for text in texts] + packed
-
-
-def holds(content: bytes, values: list[float | str]) -> bool:
-    """Whether one of the values stands in text or a pickle, in any of its forms."""
-    return any(form in content for value in values for form in forms_of(value))
+    return [repr(float(value)).encode(), *(struct.pack(order + "d", value) for order in "<>")]
