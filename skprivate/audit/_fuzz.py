@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The exact privacy loss of one estimator over extreme neighbours, without statistics."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -125,22 +126,22 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
 def worst_pair(case: AuditCase, tapes: list[Tape], spent: Any) -> SensitivityFuzz:
     """Return the largest loss among recorded fits."""
     by_rho = getattr(spent, "rho", None) is not None
-    claimed = Fraction(spent.rho if by_rho else spent.epsilon)
-    settings = {
-        "claimed": claimed,
-        "n_pairs": len(case.neighbours),
-        "n_integers": sum(release.exact.size for release in tapes[0].releases),
-        "measure": "rho" if by_rho else "epsilon",
-    }
+    found = functools.partial(
+        SensitivityFuzz,
+        claimed=Fraction(spent.rho if by_rho else spent.epsilon),
+        n_pairs=len(case.neighbours),
+        n_integers=sum(release.exact.size for release in tapes[0].releases),
+        measure="rho" if by_rho else "epsilon",
+    )
     worst, worst_at = Fraction(-1), case.neighbours[0]
     for pair in case.neighbours:
         try:
             loss = one_number(tapes[pair[0]].loss(tapes[pair[1]]), by_rho)
         except ValueError:
-            return SensitivityFuzz(loss=Fraction(0), pair=pair, same_form=False, **settings)
+            return found(loss=Fraction(0), pair=pair, same_form=False)
         if loss > worst:
             worst, worst_at = loss, pair
-    return SensitivityFuzz(loss=worst, pair=worst_at, **settings)
+    return found(loss=worst, pair=worst_at)
 
 
 def one_number(loss: tuple[Fraction, Fraction], by_rho: bool) -> Fraction | Any:

@@ -35,8 +35,10 @@ class AuditCase:
     data_sets : tuple of dict
         Arguments of ``fit``; neighbours of one another.
     pairs : tuple of pairs of int, default=None
-        Which of them are neighbours. None: every two of them, or, where the number of rows is protected, the
-        first and every other one.
+        Which of them are neighbours. None: every two of them.
+    strangers : tuple of dict, default=()
+        Arguments of ``fit`` with as many rows, all of them others but the public ones. Handed the same
+        outputs, even they must end in the same object.
     released : callable, default=None
         Takes the fitted estimator and returns the numbers that it released, as they were released: integers,
         or floats on the grid. None: what skprivate's mechanisms returned.
@@ -65,6 +67,7 @@ class AuditCase:
     estimator: Any
     data_sets: tuple[Arguments, ...]
     pairs: tuple[tuple[int, int], ...] | None = None
+    strangers: tuple[Arguments, ...] = ()
     released: Callable[[Any], Any] | None = None
     reference: Callable[..., Any] | None = None
     answer: Callable[..., Any] | None = None
@@ -91,11 +94,17 @@ class AuditCase:
         """
         rows = dict(make_rows(estimator) if data is None else data)
         relation = declared_relation(estimator, rows)
-        variants = list(extreme_variants(estimator, rows, only_label=relation == "label"))
+        only_label = relation == "label"
+        variants = list(extreme_variants(estimator, rows, only_label=only_label))
+        strangers = tuple(make_strangers(estimator, rows, only_label=only_label))
         if relation == "add-remove":
             variants = [without_unit(rows), *variants]
         pairs = tuple((0, k) for k in range(1, len(variants))) if relation == "add-remove" else None
-        return cls(estimator=estimator, data_sets=tuple(variants), **{"pairs": pairs, **options})
+        return cls(
+            estimator=estimator,
+            data_sets=tuple(variants),
+            **{"pairs": pairs, "strangers": strangers, **options},
+        )
 
     @property
     def neighbours(self) -> tuple[tuple[int, int], ...]:
@@ -162,7 +171,8 @@ def make_rows(estimator: Any, n: int = _ROWS, seed: int = 0) -> Arguments:
         classes = np.asarray(domain_of_y(estimator))
         return {"X": X, "y": classes[rng.integers(len(classes), size=n)]}
     if is_regressor(estimator):
-        return {"X": X, "y": rng.uniform(*domain_of_y(estimator), n)}
+        low, high = domain_of_y(estimator)
+        return {"X": X, "y": low + (high - low) * rng.random(n)}
     return {"X": X}
 
 
@@ -256,6 +266,22 @@ def extreme_variants(estimator: Any, rows: Arguments, *, only_label: bool = Fals
         # Every target meets the first two corners; the others take turns.
         for target in targets if k < 2 else targets[k % len(targets) :: len(targets)] if targets else []:
             yield with_unit(rows, X=corner, y=target)
+
+
+def make_strangers(estimator: Any, rows: Arguments, *, only_label: bool = False) -> Iterator[Arguments]:
+    """Yield the data set with all private rows at one end of the domain, and at the other."""
+    private = np.ones(len(rows["X"]), dtype=bool)
+    if "is_public" in rows:
+        private = ~np.asarray(rows["is_public"], dtype=bool)
+    targets = list(extreme_targets(estimator, rows)) if rows.get("y") is not None else [None]
+    for corner, target in zip(domain_of_X(estimator, np.shape(rows["X"])[1]), targets[:2], strict=False):
+        changed = dict(rows)
+        if not only_label:
+            changed["X"] = np.where(private[:, None], corner, np.asarray(rows["X"]))
+        if target is not None:
+            changed["y"] = np.array(rows["y"])
+            changed["y"][private] = target
+        yield changed
 
 
 def extreme_targets(estimator: Any, rows: Arguments) -> Iterator[Any]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of what a fit releases: nothing leaves beside the noise, and it tells no more than is claimed."""
 
+import functools
 import math
 from fractions import Fraction
 from typing import Any
@@ -75,7 +76,7 @@ def check_privacy_spent(case: AuditCase) -> None:
             not hasattr(model, "privacy_spent_"), "a disclosure risk and an epsilon contradict each other"
         )
         return
-    spent = getattr(model, "privacy_spent_", None)
+    spent: Any = getattr(model, "privacy_spent_", None)
     require(spent is not None, f"{name_of(case)} has no privacy_spent_: nothing says what a fit spent")
     for field in ("epsilon", "delta", "relation", "unit", "deployment", "claim", "reasons", "unprotected"):
         require(hasattr(spent, field), f"privacy_spent_ has no {field}")
@@ -101,15 +102,15 @@ def check_sensitivity_fuzz(case: AuditCase) -> None:
 
 
 def check_replay(case: AuditCase) -> None:
-    """Neighbours that are handed the same outputs end in the same object, with the same warnings."""
+    """Other rows that are handed the same outputs end in the same object, with the same warnings."""
     model, tape = recorded(case)
     mine = published(model)
-    for k in range(1, len(case.data_sets)):
-        other, again = recorded(case, k, tape.outputs)
-        require(not again.diverged and len(again.releases) == len(tape.releases), "a neighbour releases more")
+    for data in (*case.data_sets[1:], *case.strangers):
+        other, again = recorded(case, data, tape.outputs)
+        require(not again.diverged and len(again.releases) == len(tape.releases), "other rows release more")
         paths = differences(mine, leaves_of(other))
         require(not paths, f"exact functions of private rows: {some(paths)}")
-        require(again.said == tape.said, "a neighbour warns of other things")
+        require(again.said == tape.said, "other rows warn of other things")
     # With all recorded outputs frozen, what still varies is noise of another kind.
     loose = [leaves_of(case.record(0, tape.outputs, random_state=None)[0]) for _ in range(2)]
     paths = differences(*loose)
@@ -117,13 +118,13 @@ def check_replay(case: AuditCase) -> None:
 
 
 def check_same_branches(case: AuditCase) -> None:
-    """Neighbours that are handed the same outputs run through the same lines of code."""
+    """Other rows that are handed the same outputs run through the same lines of code."""
     _, tape = recorded(case)
     # Once before: a first call may import, or fill a cache.
     case.record(0, tape.outputs)
     path = trace_lines(case.estimator, lambda: case.record(0, tape.outputs))
-    for k in range(1, len(case.data_sets)):
-        other = trace_lines(case.estimator, lambda k=k: case.record(k, tape.outputs))  # type: ignore[misc]
+    for data in (*case.data_sets[1:], *case.strangers):
+        other = trace_lines(case.estimator, functools.partial(case.record, data, tape.outputs))
         if other != path:
             raise AssertionError(f"a branch on private rows at {first_difference(path, other)}")
 

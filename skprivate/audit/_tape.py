@@ -207,5 +207,5 @@ def _places() -> Iterator[tuple[type, str]]:
 
 
 def _descendants(cls: type) -> set[type]:
-    children = set(cls.__subclasses__())
+    children: set[type] = set(cls.__subclasses__())
     return children.union(*(_descendants(child) for child in children))
