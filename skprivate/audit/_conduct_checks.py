@@ -40,14 +40,16 @@ def is_random(case: AuditCase) -> Any:
     """Return a fitted model; skips where fits are not meant to be random."""
     model = case.fit(0)
     spent_of(model)
-    published(model)
+    published(case, model)
     return model
 
 
 def check_noise_is_fresh(case: AuditCase) -> None:
     """Fits without a seed differ, whatever ``np.random.seed`` was told."""
     is_random(case)
-    require(_some_differ(lambda: leaves_of(case.fit(0))), "fits without a seed are equal: there is no noise")
+    require(
+        _some_differ(lambda: published(case, case.fit(0))), "fits without a seed are equal: there is no noise"
+    )
     differ = _some_differ(functools.partial(_fit_after_seeding_numpy, case))
     require(differ, "np.random.seed makes fits equal: anyone can repeat the noise")
 
@@ -56,7 +58,7 @@ def _fit_after_seeding_numpy(case: AuditCase) -> Leaves:
     before = np.random.get_state()  # noqa: NPY002
     np.random.seed(0)  # noqa: NPY002
     try:
-        return leaves_of(case.fit(0))
+        return published(case, case.fit(0))
     finally:
         np.random.set_state(before)  # noqa: NPY002
 
@@ -72,7 +74,7 @@ def check_copies_repeat_nothing(case: AuditCase) -> None:
 
 
 def _leaves_of_copy(case: AuditCase, copy: Callable[[], Any]) -> Leaves:
-    return leaves_of(case.fit(0, copy()))
+    return published(case, case.fit(0, copy()))
 
 
 def _some_differ(fit: Callable[[], Leaves]) -> bool:
@@ -113,7 +115,7 @@ def _fit_in_children(case: AuditCase, model: Any) -> Iterator[bytes]:
 
 
 def _fit_and_tell(case: AuditCase, model: Any, queue: Any) -> None:
-    found = leaves_of(case.fit(0, model))
+    found = published(case, case.fit(0, model))
     text = "\n".join(f"{path}={_bytes_of(leaf)!r}" for path, leaf in sorted(found.items()))
     queue.put(hashlib.sha256(text.encode()).digest())
 
@@ -131,7 +133,10 @@ def check_seeded_fit_is_not_private(case: AuditCase) -> None:
     spent = fits[0].privacy_spent_
     require(spent.claim == "not-private" and spent.reasons, "a seeded fit claims to be private")
     require(spent.noise_source == "seeded", "a seeded fit states another source of noise")
-    require(not differences(*map(leaves_of, fits)), "fits with one seed differ: noise from elsewhere")
+    require(
+        not differences(*(published(case, one) for one in fits)),
+        "fits with one seed differ: noise from elsewhere",
+    )
     with np.errstate(all="ignore"):
         shared = case.fit(0, random_state=np.random.default_rng(3))
     require(shared.privacy_spent_.claim == "not-private", "a fit with a generator claims to be private")
@@ -235,7 +240,7 @@ def _require_equal_domains(case: AuditCase, when: str) -> None:
     """No attribute that describes the domain may depend on private rows."""
     names = ("bounds_", "bounds_y_", "classes_", "n_classes_", "partition_")
     model = case.fit(0)
-    published(model)
+    published(case, model)
     mine = {name: getattr(model, name) for name in names if hasattr(model, name)}
     for k in range(1, len(case.data_sets)):
         other = case.fit(k)
@@ -262,7 +267,7 @@ def check_sample_weight(case: AuditCase) -> None:
 def check_pipeline_steps(case: AuditCase) -> None:
     """Nothing inside the fitted object read rows without paying; in front of it, it is named."""
     model = case.fit(0)
-    published(model)
+    published(case, model)
     report = privacy_report(model)
     unpaid = [str(step) for step in report.unpaid if "disclosure" not in step.reason]
     inner = [f"{name} ({type(one).__name__})" for name, one in fitted_inside(model)]

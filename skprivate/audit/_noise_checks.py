@@ -15,7 +15,7 @@ from sklearn.base import is_classifier
 from ..noise import DiscreteGaussianMechanism
 from ._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound, low_bits
 from ._fuzz import one_number
-from ._neighbours import Arguments, AuditCase, is_column
+from ._neighbours import Arguments, AuditCase, domain_of_X, domain_of_y, is_column
 from ._release_checks import (
     FALSE_ALARM,
     name_of,
@@ -27,10 +27,14 @@ from ._release_checks import (
 from ._tape import Release, Tape
 from ._walk import leaves
 
+# A release, and the integer before noise in either fit.
+Place = tuple[Release, int, int]
+
 CONFIDENCE = 1 - FALSE_ALARM
 _DRAWS = 60_000
 _HALF = Fraction(1, 2)
 _MOST_VALUES = 256
+_MOST_PLACES = 4
 _LARGEST = 1e120
 # Below it no half of the noise could be noticed.
 _LEAST_TRIALS = 100
@@ -38,6 +42,7 @@ _LEAST_TRIALS = 100
 _SIGMAS = 7.0
 _HUGE = (1e6, 1e4, 1e3, 100.0)
 _TIMES = 100
+_FITS_AT_THE_END = 5
 
 
 def check_epsilon_audit(case: AuditCase) -> None:
@@ -72,35 +77,50 @@ def worst_recorded_pair(case: AuditCase) -> tuple[Tape, Tape]:
 def audit_of_noise(pair: tuple[Tape, Tape], *, by_rho: bool, factor: Fraction = Fraction(1)) -> EpsilonAudit:
     """Audit fresh draws of the recorded mechanisms around either fit's exact integers."""
     generator = np.random.default_rng(7)
-    loss = one_number(pair[0].loss(pair[1]), by_rho)
-    if not loss:
+    places = places_of(*pair)
+    if not places:
         raise SkipTest("no pair of these data sets differs in what is released")
-    draws = [_draw(mine, theirs, factor, generator) for mine, theirs in (pair, pair[::-1])]
+    loss, swapped = _loss_at(places, by_rho), [(one, g, f) for one, f, g in places]
+    here, there = (_draw(side, factor, generator) for side in (places, swapped))
     if by_rho:
-        return _audit_gaussian(draws[0], -draws[1], math.sqrt(2 * float(loss)))
-    if isinstance(draws[0], tuple):
-        here, there, categorical = _local_draws(draws)
-        return audit_epsilon(here, there, predicted=loss, categorical=categorical, confidence=CONFIDENCE)
-    return audit_epsilon(draws[0], -draws[1], predicted=loss, confidence=CONFIDENCE)
+        return _audit_gaussian(here, -there, math.sqrt(2 * float(loss)))
+    if places[0][0].scale is not None:
+        return audit_epsilon(here, -there, predicted=loss, confidence=CONFIDENCE)
+    if here.dtype == np.uint8 and here.ndim == 2:
+        here, there = (np.unpackbits(reports, axis=1) for reports in (here, there))
+    return audit_epsilon(here, there, predicted=loss, categorical=here.ndim == 1, confidence=CONFIDENCE)
 
 
-def _draw(mine: Tape, theirs: Tape, factor: Fraction, generator: Any) -> Any:
+def _draw(places: list[Place], factor: Fraction, generator: Any) -> Any:
     """Log likelihood ratios of fresh outputs, by the recorded noise; of a local mechanism, its reports."""
     total = np.zeros(_DRAWS)
-    for one, other in zip(mine.releases, theirs.releases, strict=True):
-        differs = np.flatnonzero(one.exact != other.exact)
-        if not len(differs):
-            continue
-        mechanism = one.with_noise_times(factor)
+    for one, f, g in places:
+        drawn = one.with_noise_times(factor).randomize(np.full(_DRAWS, f), generator)
         if one.scale is None:
             # Every user in one call is a trial.
-            own = int(one.exact.flat[differs[0]])
-            return (mechanism.randomize(np.full(_DRAWS, own), generator), mechanism)
-        for place in differs:
-            f, g = int(one.exact.flat[place]), int(other.exact.flat[place])
-            drawn = mechanism.randomize(np.full(_DRAWS, f), generator)
-            total += _log_ratio(one, drawn, f, g)
+            return drawn
+        total += _log_ratio(one, drawn, f, g)
     return total
+
+
+def places_of(mine: Tape, theirs: Tape) -> list[Place]:
+    """Return where two fits differ most, with either integer: many small losses hide one another's events."""
+    places = [
+        (one, int(f), int(g))
+        for one, other in zip(mine.releases, theirs.releases, strict=True)
+        for f, g in zip(one.exact.flat, other.exact.flat, strict=True)
+        if f != g
+    ]
+    return sorted(places, key=lambda place: abs(place[1] - place[2]) / (place[0].scale or 1))[-_MOST_PLACES:]
+
+
+def _loss_at(places: list[Place], by_rho: bool) -> Any:
+    """Loss of these places alone."""
+    tapes = [
+        Tape([Release(place[0].mechanism, np.array([place[side]]), place[0].output) for place in places])
+        for side in (1, 2)
+    ]
+    return one_number(tapes[0].loss(tapes[1]), by_rho)
 
 
 def _log_ratio(release: Release, drawn: NDArray[np.int64], f: int, g: int) -> NDArray[np.float64]:
@@ -110,14 +130,6 @@ def _log_ratio(release: Release, drawn: NDArray[np.int64], f: int, g: int) -> ND
     if isinstance(release.mechanism, DiscreteGaussianMechanism):
         return (to_g**2 - to_f**2) / (2 * scale**2)
     return (np.abs(to_g) - np.abs(to_f)) / scale
-
-
-def _local_draws(draws: list[Any]) -> tuple[NDArray[Any], NDArray[Any], bool]:
-    """Return the reports of two categories as numbers, and whether each is one name."""
-    here, there = (reports for reports, _ in draws)
-    if here.dtype == np.uint8 and here.ndim == 2:
-        here, there = (np.unpackbits(reports, axis=1) for reports in (here, there))
-    return here, there, here.ndim == 1
 
 
 def _audit_gaussian(here: NDArray[Any], there: NDArray[Any], mu: float) -> EpsilonAudit:
@@ -211,14 +223,12 @@ def check_low_bits(case: AuditCase) -> None:
 
 
 def _fresh_outputs(mine: Tape, theirs: Tape) -> NDArray[np.float64]:
-    """Outputs drawn again at the first place where two fits differ."""
-    generator = np.random.default_rng(17)
-    for one, other in zip(mine.releases, theirs.releases, strict=True):
-        differs = np.flatnonzero(one.exact != other.exact)
-        if len(differs):
-            drawn = one.mechanism.randomize(np.full(_DRAWS, one.exact.flat[differs[0]]), generator)
-            return drawn.reshape(_DRAWS, -1).astype(np.float64)
-    raise SkipTest("no pair of these data sets differs in what is released")
+    """Outputs drawn again at the place where two fits differ most."""
+    places = places_of(mine, theirs)
+    if not places:
+        raise SkipTest("no pair of these data sets differs in what is released")
+    drawn = places[-1][0].mechanism.randomize(np.full(_DRAWS, places[-1][1]), np.random.default_rng(17))
+    return drawn.reshape(_DRAWS, -1).astype(np.float64)
 
 
 def check_noise_variance(case: AuditCase) -> None:
@@ -246,30 +256,49 @@ def check_large_epsilon(case: AuditCase) -> None:
         raise SkipTest("has no parameter epsilon")
     if case.answer is None and not hasattr(case.estimator, "predict"):
         raise SkipTest("does not predict; pass `answer`")
-    rows = many_times(case.data_sets[0])
-    answers = [_answer(case, rows) for _ in range(2)]
-    target = answers[1] if case.reference is None else np.asarray(case.reference(**rows))
+    if case.data_sets[0].get("groups") is not None:
+        raise SkipTest("which rows of a person count is drawn at random, whatever epsilon is")
+    rows = clear_rows(case)
+    # Seeded where that is possible: what agrees once agrees always.
+    answers = [_answer(case, rows, seed) for seed in range(1, _FITS_AT_THE_END + 1)]
+    target = answers.pop() if case.reference is None else np.asarray(case.reference(**rows))
     if is_classifier(case.estimator):
-        agree = float(np.mean(answers[0] == target))
+        agree = min(float(np.mean(answer == target)) for answer in answers)
         require(agree >= 0.95, f"at a huge epsilon {agree:.0%} of the predictions agree")
         return
     spread = max(float(np.ptp(target)), 1e-3 * float(np.max(np.abs(target))), 1e-12)
-    gap = float(np.max(np.abs(answers[0] - target))) / spread
+    gap = max(float(np.max(np.abs(answer - target))) for answer in answers) / spread
     require(gap < 0.02, f"at a huge epsilon predictions differ by {gap:.1%} of their range")
 
 
-def _answer(case: AuditCase, rows: Arguments) -> NDArray[Any]:
+def _answer(case: AuditCase, rows: Arguments, seed: int) -> NDArray[Any]:
     for epsilon in _HUGE:
         try:
-            model = case.fit(rows, epsilon=epsilon)
+            model = case.fit(rows, epsilon=epsilon, random_state=seed)
         except (ValueError, OverflowError):
             continue  # beyond what its numbers hold
         return np.asarray(model.predict(rows["X"]) if case.answer is None else case.answer(model, rows))
     raise SkipTest(f"{name_of(case)} takes no epsilon of {_HUGE[-1]:g} or more")
 
 
-def many_times(rows: Arguments) -> Arguments:
-    """Return the data set with every row many times; as it is where rows belong to persons."""
-    if "X" not in rows or rows.get("groups") is not None:
+def clear_rows(case: AuditCase) -> Arguments:
+    """Return many rows that leave no doubt: on the diagonal of the domain, the target rising along it.
+
+    Tables with other columns, or another kind of target, are repeated instead.
+    """
+    rows = case.data_sets[0]
+    if "X" not in rows:
         return rows
-    return {k: np.concatenate([np.asarray(v)] * _TIMES) if is_column(v, rows) else v for k, v in rows.items()}
+    if set(rows) > {"X", "y"} or np.asarray(rows.get("y")).dtype.names is not None:
+        return {
+            k: np.concatenate([np.asarray(v)] * _TIMES) if is_column(v, rows) else v for k, v in rows.items()
+        }
+    lower, upper = domain_of_X(case.estimator, np.shape(rows["X"])[1])
+    share = np.linspace(0.02, 0.98, _TIMES * _TIMES // 4)
+    clear: Arguments = {"X": lower + share[:, None] * (upper - lower)}
+    low, *_, high = domain_of_y(case.estimator) if "y" in rows else (0.0, 1.0)
+    if is_classifier(case.estimator):
+        clear["y"] = np.where(share > 0.5, high, low)
+    elif "y" in rows:
+        clear["y"] = low + (0.1 + 0.8 * share) * (high - low)
+    return clear

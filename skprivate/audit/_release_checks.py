@@ -10,7 +10,7 @@ from unittest import SkipTest
 import numpy as np
 from numpy.typing import NDArray
 
-from ..accounting import DisclosureRisk
+from ..base import StatelessMixin
 from ._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
 from ._neighbours import AuditCase, is_column, unit_of
 from ._tape import Tape
@@ -39,17 +39,27 @@ def name_of(case: AuditCase) -> str:
 
 def spent_of(model: Any) -> Any:
     """Return the statement of a fitted estimator; skips a check that needs one where there is none."""
-    if isinstance(getattr(model, "disclosure_risk_", None), DisclosureRisk):
-        raise SkipTest("states a disclosure risk and no epsilon: it is not differentially private")
     spent = getattr(model, "privacy_spent_", None)
+    if spent is None and hasattr(model, "disclosure_risk_"):
+        raise SkipTest("states a disclosure risk and no epsilon: it is not differentially private")
+    if spent is None and makes_no_claim(model):
+        raise SkipTest("claims no privacy: it learns nothing from rows, or holds them and must not leave")
     if spent is None:
         raise SkipTest("has no privacy_spent_, see check_privacy_spent")
     return spent
 
 
-def published(model: Any) -> Leaves:
-    """Return everything on a fitted object; skips where the object is not meant to leave its place."""
+def makes_no_claim(model: Any) -> bool:
+    """Whether an estimator promises to learn nothing, or says that it holds rows."""
+    stays = getattr(model, "releases_state", True) is False and not hasattr(model, "privacy_spent_")
+    return isinstance(model, StatelessMixin) or stays
+
+
+def published(case: AuditCase, model: Any) -> Leaves:
+    """Return everything that leaves: the fitted object, or, where that stays, what the case names."""
     if not getattr(model, "releases_state", True):
+        if case.released is not None:
+            return Leaves({"released": np.asarray(case.released(model))})
         raise SkipTest("releases_state is False: the object holds private rows and is never to be published")
     return leaves_of(model)
 
@@ -71,12 +81,10 @@ def some(paths: list[str]) -> str:
 def check_privacy_spent(case: AuditCase) -> None:
     """The fitted estimator says what it spent, or which risk is left, and claims no more than was asked."""
     model = case.fit(0)
-    if isinstance(getattr(model, "disclosure_risk_", None), DisclosureRisk):
-        require(
-            not hasattr(model, "privacy_spent_"), "a disclosure risk and an epsilon contradict each other"
-        )
-        return
     spent: Any = getattr(model, "privacy_spent_", None)
+    if hasattr(model, "disclosure_risk_") or makes_no_claim(model):
+        require(spent is None, "a disclosure risk, or no claim at all, and an epsilon contradict each other")
+        return
     require(spent is not None, f"{name_of(case)} has no privacy_spent_: nothing says what a fit spent")
     for field in ("epsilon", "delta", "relation", "unit", "deployment", "claim", "reasons", "unprotected"):
         require(hasattr(spent, field), f"privacy_spent_ has no {field}")
@@ -104,15 +112,15 @@ def check_sensitivity_fuzz(case: AuditCase) -> None:
 def check_replay(case: AuditCase) -> None:
     """Other rows that are handed the same outputs end in the same object, with the same warnings."""
     model, tape = recorded(case)
-    mine = published(model)
+    mine = published(case, model)
     for data in (*case.data_sets[1:], *case.strangers):
         other, again = recorded(case, data, tape.outputs)
         require(not again.diverged and len(again.releases) == len(tape.releases), "other rows release more")
-        paths = differences(mine, leaves_of(other))
+        paths = differences(mine, published(case, other))
         require(not paths, f"exact functions of private rows: {some(paths)}")
         require(again.said == tape.said, "other rows warn of other things")
     # With all recorded outputs frozen, what still varies is noise of another kind.
-    loose = [leaves_of(case.record(0, tape.outputs, random_state=None)[0]) for _ in range(2)]
+    loose = [published(case, case.record(0, tape.outputs, random_state=None)[0]) for _ in range(2)]
     paths = differences(*loose)
     require(not paths, f"random numbers that no mechanism of skprivate drew: {some(paths)}")
 
@@ -136,7 +144,7 @@ def check_only_released_values_differ(case: AuditCase) -> None:
     neighbour all give other things, always the same, is at most (1 - e^-epsilon)^k.
     """
     model = case.fit(0)
-    mine = [published(model), *(published(case.fit(0)) for _ in range(2))]
+    mine = [published(case, model), *(published(case, case.fit(0)) for _ in range(2))]
     for k in range(1, len(case.data_sets)):
         found = exact_differences(case, mine, case.data_sets[k])
         require(not found, f"exact functions of private rows: {some(sorted(found))}")
@@ -146,7 +154,7 @@ def exact_differences(case: AuditCase, mine: list[Leaves], data: dict[str, Any])
     """Return the paths that never change on the first data set, and never on this one, and differ."""
     fixed = {path for path, leaf in mine[0].items() if all(_at(path, leaf, one) for one in mine[1:])}
     model = case.fit(data)
-    other = published(model)
+    other = published(case, model)
     suspects = set(differences(mine[0], other)) & (fixed | (other.keys() - mine[0].keys()))
     return _confirm(case, data, suspects, (mine[0], other), model) if suspects else suspects
 
@@ -162,7 +170,7 @@ def _confirm(
     missing = object()
     for _ in range(_repeats(getattr(model, "privacy_spent_", None))):
         for rows, before in zip((case.data_sets[0], data), first, strict=True):
-            now = leaves_of(case.fit(rows))
+            now = published(case, case.fit(rows))
             suspects = {p for p in suspects if same_leaf(now.get(p, missing), before.get(p, missing))}
         if not suspects:
             break
@@ -185,7 +193,7 @@ def released_values(case: AuditCase, model: Any, tape: Tape) -> NDArray[Any]:
     if tape.releases:
         return np.concatenate([np.ravel(output) for output in tape.outputs])
     noisy = noisy_paths(case, model)
-    mine = published(model)
+    mine = published(case, model)
     numbers = [np.ravel(mine[path]) for path in noisy if np.asarray(mine[path]).dtype.kind in "iuf"]
     if not numbers:
         raise SkipTest("nothing numeric on the fitted object varies; name what is released with `released`")
@@ -194,8 +202,8 @@ def released_values(case: AuditCase, model: Any, tape: Tape) -> NDArray[Any]:
 
 def noisy_paths(case: AuditCase, model: Any) -> list[str]:
     """Return the paths of a fitted object that change between fits of the same rows."""
-    mine = published(model)
-    return [path for path in differences(mine, published(case.fit(0))) if path in mine]
+    mine = published(case, model)
+    return [path for path in differences(mine, published(case, case.fit(0))) if path in mine]
 
 
 def check_released_values_on_grid(case: AuditCase) -> None:
@@ -231,7 +239,7 @@ def check_number_of_rows(case: AuditCase) -> None:
     known = {len(rows["X"]), len(rows["X"]) - int(np.sum(rows.get("is_public", 0))), n_units(rows)}
     if known & {int(value) for value in numbers} and model.privacy_spent_.relation != "add-remove":
         return
-    mine = [published(model), *(published(case.fit(0)) for _ in range(2))]
+    mine = [published(case, model), *(published(case, case.fit(0)) for _ in range(2))]
     paths = exact_differences(case, mine, with_one_more(rows))
     require(not paths, f"shows the number of rows and does not declare it: {some(sorted(paths))}")
 
