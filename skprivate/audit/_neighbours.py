@@ -2,6 +2,7 @@
 """Data sets that differ in one unit, as far apart as the declared domain allows, and further."""
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -110,6 +111,14 @@ class AuditCase:
     def neighbours(self) -> tuple[tuple[int, int], ...]:
         """Positions of the data sets that are neighbours."""
         return self.pairs or tuple(combinations(range(len(self.data_sets)), 2))
+
+    @functools.cached_property
+    def tapes(self) -> list[Tape]:
+        """What a fit on each data set releases, all of them handed the outputs of the first."""
+        _, first = self.record(0)
+        if not first.releases:
+            return [first]
+        return [first, *(self.record(k, first.outputs)[1] for k in range(1, len(self.data_sets)))]
 
     def make(self, **parameters: Any) -> Any:
         """Return an unfitted copy without a ledger, with other parameters where the estimator has them."""

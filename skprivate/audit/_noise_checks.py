@@ -61,17 +61,22 @@ def check_audit_catches_half_the_noise(case: AuditCase) -> None:
 
 def worst_recorded_pair(case: AuditCase) -> tuple[Tape, Tape]:
     """Return the recorded fits of the pair with the greatest loss, with equal outputs."""
-    spent = spent_of(case.fit(0))
-    _, first = recorded(case)
-    tapes = [first, *(case.record(k, first.outputs)[1] for k in range(1, len(case.data_sets)))]
-    by_rho = getattr(spent, "rho", None) is not None
+    by_rho = getattr(spent_of(case.fit(0)), "rho", None) is not None
+    i, j = _worst(case, by_rho)[0]
+    return case.tapes[i], case.tapes[j]
+
+
+def _worst(case: AuditCase, by_rho: bool) -> tuple[tuple[int, int], Any]:
+    """Return the pair with the greatest loss, and the loss; skips where it cannot be told."""
+    tapes = case.tapes
+    if not tapes[0].releases:
+        raise SkipTest("no noise came from skprivate's mechanisms, so losses cannot be recorded")
     try:
-        return max(
-            ((tapes[i], tapes[j]) for i, j in case.neighbours),
-            key=lambda pair: one_number(pair[0].loss(pair[1]), by_rho),
-        )
+        losses = {(i, j): one_number(tapes[i].loss(tapes[j]), by_rho) for i, j in case.neighbours}
     except ValueError:
         raise SkipTest("neighbours release different things, see check_sensitivity_fuzz") from None
+    pair = max(losses, key=losses.__getitem__)
+    return pair, losses[pair]
 
 
 def audit_of_noise(pair: tuple[Tape, Tape], *, by_rho: bool, factor: Fraction = Fraction(1)) -> EpsilonAudit:
@@ -154,7 +159,7 @@ def whole_fits(case: AuditCase) -> tuple[NDArray[np.float64], NDArray[np.float64
     if getattr(spent, "rho", None) is not None:
         raise SkipTest("claims rho: check_epsilon_audit compares it with the noise itself")
     if case.n_trials < _LEAST_TRIALS:
-        raise SkipTest(f"n_trials is below {_LEAST_TRIALS}: whole fits are not counted")
+        raise SkipTest(f"the case asks for fewer than {_LEAST_TRIALS} fits (n_trials)")
     (i, j), predicted = pair_to_fit(case, spent)
     read = _reader(case, model)
     # One generator for all fits: seeded, so that a run of the audit can be repeated.
@@ -169,17 +174,12 @@ def whole_fits(case: AuditCase) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 def pair_to_fit(case: AuditCase, spent: Any) -> tuple[tuple[int, int], Any]:
     """Return the pair with the greatest predicted loss, and that loss; the claim if nothing is recorded."""
-    _, first = case.record(0)
-    if not first.releases:
-        return case.neighbours[0], spent.epsilon
-    tapes = [first, *(case.record(k, first.outputs)[1] for k in range(1, len(case.data_sets)))]
     try:
-        losses = [one_number(tapes[i].loss(tapes[j]), False) for i, j in case.neighbours]
-    except ValueError:
+        pair, loss = _worst(case, by_rho=False)
+    except SkipTest:
         return case.neighbours[0], spent.epsilon
-    worst = max(range(len(losses)), key=losses.__getitem__)
     # A loss beyond the claim is what the audit has to show.
-    return case.neighbours[worst], min(losses[worst], spent.epsilon)
+    return pair, min(loss, spent.epsilon)
 
 
 def _reader(case: AuditCase, model: Any) -> Callable[[Any], NDArray[np.float64]]:
