@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Accounting: what a fit spent, what is claimed for it, what it leaks, and the ledger that adds it up."""
 
+from ._amplification import ShuffledMechanism, ShuffledPrivacy, shuffle_amplification
+from ._blanket import Blanket
 from ._channels import joint_channel
 from ._disclosure import DisclosureRisk
 from ._guarantee import PrivacyGuarantee
@@ -17,11 +19,14 @@ from ._pml import (
 from ._spent import PrivacySpent
 
 __all__ = [
+    "Blanket",
     "DisclosureRisk",
     "LedgerEntry",
     "PrivacyGuarantee",
     "PrivacyLedger",
     "PrivacySpent",
+    "ShuffledMechanism",
+    "ShuffledPrivacy",
     "joint_channel",
     "max_information",
     "maximal_leakage",
@@ -30,4 +35,5 @@ __all__ = [
     "pml_laplace",
     "pointwise_maximal_leakage",
     "prior_ratio",
+    "shuffle_amplification",
 ]
