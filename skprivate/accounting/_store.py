@@ -7,7 +7,6 @@ Nothing here opens the file but SQLite: closing any other handle on it would dro
 import contextlib
 import functools
 import hashlib
-import json
 import os
 import sqlite3
 import stat
@@ -38,7 +37,6 @@ CREATE TABLE entries (
 """
 _COLUMNS = "time, estimator, mechanism, epsilon, delta, relation, unit, private, label"
 _ADDED = ("data", "rho", "sensitivity", "noise_scale")  # by schema 2
-_DATA = 9  # index of the column
 _RESTORE = "Restore the latest backup, or start a new ledger under another name and count what was lost."
 
 # Held during every transaction: SQLite must not be inside one when the process forks, or the child would
@@ -159,24 +157,18 @@ def insert(connection: sqlite3.Connection, row: tuple[object, ...], totals: Tota
     columns = ", ".join((_COLUMNS, *_ADDED))
     connection.execute(f"INSERT INTO entries ({columns}) VALUES ({', '.join('?' * len(row))})", row)
     _write_totals(connection, totals)
-    if row[_DATA] is not None:
-        chain = connection.execute("SELECT value FROM meta WHERE key = 'data'").fetchone()
-        link = _chain(chain[0] if chain else "", row)
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('data', ?)", (link,))
+    chain = connection.execute("SELECT value FROM meta WHERE key = 'chain'").fetchone()
+    # A chain that was lost stays lost: what follows would not match the entries before it.
+    _write_chain(connection, _link(chain[0] if chain else "lost", row))
 
 
 def read_rows(connection: sqlite3.Connection, path: Path) -> list[tuple[Any, ...]]:
-    """Return every entry's columns, oldest first; refuse if a declared group of data was changed."""
+    """Return every entry's columns, oldest first; refuse if one is not what was charged."""
     meta = _meta(connection, path)
     old = meta.get("schema") == "1"
-    columns = ", ".join((_COLUMNS, *("NULL" if old else name for name in _ADDED)))
-    rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY id").fetchall()
-    chain = ""
-    for row in rows:
-        # A group that is lost or invented would move amounts between groups and leave the totals as they are.
-        if row[_DATA] is not None:
-            chain = _chain(chain, row)
-    if chain != meta.get("data", ""):
+    rows = _select(connection, old)
+    # Totals do not show that an entry went to another group of data, kind or rho.
+    if not old and meta.get("chain") != functools.reduce(_link, rows, ""):
         raise damaged(path)
     return rows
 
@@ -204,6 +196,7 @@ def _fill(unfinished: Path, path: Path, identity: Identity) -> None:
         }
         connection.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
         _write_totals(connection, Totals(0, Fraction(0), Fraction(0)))
+        _write_chain(connection, "")
         connection.execute("COMMIT")
 
 
@@ -212,10 +205,21 @@ def _upgrade(connection: sqlite3.Connection) -> None:
     for name in _ADDED:
         connection.execute(f"ALTER TABLE entries ADD COLUMN {name} TEXT")
     connection.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (str(SCHEMA),))
+    _write_chain(connection, functools.reduce(_link, _select(connection, False), ""))
 
 
-def _chain(before: str, row: tuple[object, ...]) -> str:
-    return hashlib.sha256(json.dumps([before, *row]).encode("ascii")).hexdigest()
+def _select(connection: sqlite3.Connection, old: bool) -> list[tuple[Any, ...]]:
+    columns = ", ".join((_COLUMNS, *("NULL" if old else name for name in _ADDED)))
+    return connection.execute(f"SELECT {columns} FROM entries ORDER BY id").fetchall()
+
+
+def _link(chain: str, row: tuple[object, ...]) -> str:
+    """Hash of an entry and of all before it."""
+    return hashlib.sha256(repr((chain, *row)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _write_chain(connection: sqlite3.Connection, chain: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('chain', ?)", (chain,))
 
 
 def _write_totals(connection: sqlite3.Connection, totals: Totals) -> None:
