@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Accounting: what a fit spent, what is claimed for it, what it leaks, and the ledger that adds it up."""
 
+from ._amplification import ShuffledPrivacy, shuffle_amplification
+from ._blanket import Blanket
 from ._channels import joint_channel
+from ._composition import Composition, CompositionPart, compose
 from ._disclosure import DisclosureRisk
 from ._guarantee import PrivacyGuarantee
-from ._ledger import LedgerEntry, PrivacyLedger
+from ._ledger import PrivacyLedger
+from ._ledger_entry import LedgerEntry
 from ._model_card import add_privacy_section, privacy_section
 from ._pml import (
     max_information,
@@ -23,6 +27,9 @@ from ._statement import statement_schema
 
 __all__ = [
     "AuditRecord",
+    "Blanket",
+    "Composition",
+    "CompositionPart",
     "DisclosureRisk",
     "LedgerEntry",
     "PackageRecord",
@@ -31,8 +38,10 @@ __all__ = [
     "PrivacyReport",
     "PrivacySpent",
     "RegistryEntry",
+    "ShuffledPrivacy",
     "StepReport",
     "add_privacy_section",
+    "compose",
     "joint_channel",
     "max_information",
     "maximal_leakage",
@@ -42,5 +51,6 @@ __all__ = [
     "pointwise_maximal_leakage",
     "prior_ratio",
     "privacy_section",
+    "shuffle_amplification",
     "statement_schema",
 ]

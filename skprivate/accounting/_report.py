@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from ._amounts import exact_sum, show
 
 if TYPE_CHECKING:
-    from ._ledger import LedgerEntry
+    from ._ledger_entry import LedgerEntry
 
 _HEADER = ("label", "estimator", "fits", "epsilon", "delta", "not private")
 _NOTES = (
     "Totals are by basic composition over EVERY entry, as if all touched the same rows.",
     "Fits made by a plain GridSearchCV are counted, but its cv_results_, its best_score_ and its choice are",
-    "exact functions of private rows that no entry covers.",
+    "exact functions of private rows that no entry covers: only PrivateGridSearchCV has a guarantee from end",
+    "to end. A grid over epsilon is for planning on public or simulated data.",
     "Printed amounts are rounded to six digits; entries() has the exact ones.",
 )
 
@@ -39,7 +40,7 @@ def write_report(
         lines.append(f"Ceiling: epsilon = {show(ceiling[0])}, delta = {show(ceiling[1])}")
         lines.append(f"Remaining: epsilon = {show(remaining[0])}, delta = {show(remaining[1])}")
     lines.append(f"Not private: {exposed} of {len(entries)} entries{_nominal(exposed)}")
-    return "\n".join([*lines, *_kinds(entries), *_NOTES])
+    return "\n".join([*lines, *_kinds(entries), *_groups(entries), *_NOTES])
 
 
 def _table(entries: Sequence[LedgerEntry], spent: tuple[Fraction, Fraction]) -> list[str]:
@@ -68,6 +69,20 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
 
 def _nominal(exposed: int) -> str:
     return ", charged their nominal amounts: no total holds for their rows" if exposed else ""
+
+
+def _groups(entries: Sequence[LedgerEntry]) -> list[str]:
+    sums: defaultdict[str | None, list[LedgerEntry]] = defaultdict(list)
+    for entry in entries:
+        sums[entry.data].append(entry)
+    if set(sums) <= {None}:
+        return []
+    lines = ["Groups of data, disjoint as declared (composition() takes the dearest; the totals add all up):"]
+    for name, group in sorted(sums.items(), key=lambda item: item[0] or ""):
+        amounts = [show(exact_sum(getattr(entry, part) for entry in group)) for part in ("epsilon", "delta")]
+        title = "without a group" if name is None else repr(name)
+        lines.append(f"  {title}: epsilon = {amounts[0]}, delta = {amounts[1]} ({len(group)} entries)")
+    return lines
 
 
 def _kinds(entries: Sequence[LedgerEntry]) -> list[str]:
