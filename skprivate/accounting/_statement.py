@@ -228,6 +228,7 @@ class GuaranteeStatements:
             "version": VERSION,
             **{name: encode_amount(getattr(self, name)) for name in amounts},
             **{name: getattr(self, name) for name in ("status", "criterion", "subject", "prior", "method")},
+            "movable": self.movable,
             "statement": self.statement(),
         }
 
