@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-# What the mass may exceed delta by: the rounding of sums of probabilities.
-_ROUNDING = 1e-12
+# Of sums, relative to what is summed.
+_ROUNDING = 1e-15
 _PRECISION = 1e-11
 _MOST_STEPS = 100
 
@@ -24,7 +24,7 @@ def envelope(ratios: FloatArray, masses: FloatArray, delta: float) -> float:
     masses : ndarray of shape (n_outputs,)
         P(y).
     delta : float
-        In (0, 1); met up to 1e-12, the rounding of sums.
+        In (0, 1).
 
     Returns
     -------
@@ -52,18 +52,20 @@ def envelope(ratios: FloatArray, masses: FloatArray, delta: float) -> float:
             break
         middle = math.sqrt(low * high)
         weights = _dual_weights(ratios, masses, middle)
-        if _dual(weights, ratios, masses, middle) <= delta + _ROUNDING:
+        if _dual(weights, ratios, masses, middle) <= delta:
             high = _least_proven(weights, ratios, masses, delta, low, middle)
         else:
             low = middle
-            if _dual(weights, ratios, masses, high) <= delta + _ROUNDING:
+            if _dual(weights, ratios, masses, high) <= delta:
                 high = _least_proven(weights, ratios, masses, delta, middle, high)
     return math.log(high)
 
 
 def _dual(weights: FloatArray, ratios: FloatArray, masses: FloatArray, t: float) -> float:
-    """D_v(t), which no bad mass exceeds."""
-    return float(masses @ np.maximum((1 + weights[:, None] * (ratios - t)).max(axis=0), 0.0))
+    """D_v(t), which no bad mass exceeds, rounded up: what is proven holds for a delta of 1e-15, too."""
+    sums = 1 + weights[:, None] * (ratios - t)
+    sums += _ROUNDING * (1 + weights[:, None] * (ratios + t))
+    return float(masses @ np.maximum(sums.max(axis=0), 0.0)) * (1 + _ROUNDING * len(masses))
 
 
 def _least_proven(
@@ -72,7 +74,7 @@ def _least_proven(
     """Return the least t of an interval that these weights prove; they prove its upper end."""
     while high > low * (1 + _PRECISION / 4):
         middle = math.sqrt(low * high)
-        if _dual(weights, ratios, masses, middle) <= delta + _ROUNDING:
+        if _dual(weights, ratios, masses, middle) <= delta:
             high = middle
         else:
             low = middle

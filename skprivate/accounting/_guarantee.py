@@ -3,7 +3,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from numbers import Real
 from typing import Any, Literal, NoReturn, Self, get_args
@@ -23,7 +23,7 @@ Criterion = Literal["pml", "corollary1", "dp"]
 _STATUS = {
     "exact": "exact: no bound below it holds",
     "upper_bound": "upper bound: proven, the true leakage may be less",
-    "estimate": "estimate: right with confidence {:.6g}",
+    "estimate": "estimate: right with confidence {}",
 }
 _CRITERIA = {
     "pml": "pointwise maximal leakage",
@@ -67,6 +67,9 @@ class PrivacyGuarantee:
         Part of `epsilon` that pays for the grid of the noise and for rounding.
     method : str, default=""
         How it was computed.
+    movable : bool, default=True
+        Whether what the secret makes of the outcome is the same under all priors. It is not for one player
+        among others: the prior says what the player's secret tells of theirs.
 
     Raises
     ------
@@ -101,6 +104,7 @@ class PrivacyGuarantee:
     lower: float | None = None
     allowance: float = 0.0
     method: str = ""
+    movable: bool = True
 
     def __post_init__(self) -> None:
         check_choice(self.status, "status", get_args(Status))
@@ -142,11 +146,16 @@ class PrivacyGuarantee:
         lines = [
             f"Guarantee: {_CRITERIA[self.criterion]} of {self.subject}",
             f"epsilon: {self.epsilon:.6g} nats{allowance}",
-            f"status: {_STATUS[self.status].format(self.confidence)}",
+            f"status: {self._status()}",
         ]
         optional = {"prior": self.prior, "method": self.method}
         lines += [f"{name}: {text}" for name, text in optional.items() if text]
         return "\n  ".join(" ".join(line.split()) for line in lines)
+
+    def _status(self) -> str:
+        if self.status == "exact" and self.allowance:
+            return "exact but for that: without a grid no bound below the rest holds"
+        return _STATUS[self.status].format(_shown(self.confidence))
 
     def statement(self) -> str:
         """Return the sentence for the holder of the secret.
@@ -163,7 +172,7 @@ class PrivacyGuarantee:
             prior=self.prior, subject=self.subject, factor=_factor(self.epsilon)
         )
         if self.confidence is not None:
-            sentence += f"; this is an estimate, right with confidence {self.confidence:.6g}"
+            sentence += f"; this is an estimate, right with confidence {_shown(self.confidence)}"
         return f"{sentence}."
 
     def under_prior(self, rho: float | Fraction, *, confidence: float | Fraction | None = None) -> Self:
@@ -186,11 +195,17 @@ class PrivacyGuarantee:
         Raises
         ------
         ValueError
-            rho or the confidence is out of its range, nothing is left of the confidence, or the criterion is
-            not "pml": differential privacy holds under every prior as it is.
+            rho or the confidence is out of its range, nothing is left of the confidence, the criterion is
+            not "pml" (differential privacy holds under every prior as it is), or `movable` is False: under
+            another prior players may depend on each other, which no rho bounds.
         """
         if self.criterion != "pml":
             raise ValueError("only criterion 'pml' moves to another prior; 'dp' holds under every prior.")
+        if not self.movable:
+            raise ValueError(
+                "what is told about one player does not move to another prior, under which others may tell "
+                "of it: take the guarantee about all players, or compute it under that prior."
+            )
         ratio = check_positive(rho, "rho")
         if ratio > 1:
             raise ValueError("rho must be above 0 and at most 1.")
@@ -201,7 +216,7 @@ class PrivacyGuarantee:
             status="upper_bound" if level is None else "estimate",
             confidence=level,
             lower=None,
-            prior=f"at least {_down(float(ratio))} times this one, within its support: {self.prior}",
+            prior=f"at least {_up(float(ratio))} times this one, within its support: {self.prior}",
         )
 
     def _joint_confidence(self, confidence: float | Fraction | None) -> float | None:
@@ -226,6 +241,15 @@ def _factor(epsilon: float) -> str:
     return f"{rounded:f}" if rounded < _LARGEST_PLAIN else f"{rounded:.2e}"
 
 
-def _down(share: float) -> str:
-    """A share to three digits, rounded down."""
-    return f"{Context(prec=3, rounding=ROUND_FLOOR).create_decimal_from_float(share):g}"
+def _up(share: float) -> str:
+    """A share to three digits, rounded up: fewer priors are above it."""
+    rounded = Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(share * (1 - _ROUNDING))
+    return f"{float(rounded):g}"
+
+
+def _shown(confidence: float | None) -> str:
+    """A confidence to six digits, or all of them where six say more."""
+    if confidence is None:
+        return ""
+    text = f"{confidence:.6g}"
+    return text if float(text) <= confidence * (1 + 1e-12) else repr(confidence)

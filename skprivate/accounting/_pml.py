@@ -377,7 +377,7 @@ def prior_ratio(counts: ArrayLike, confidence: float | Fraction) -> float:
     Guarantee: pointwise maximal leakage of your report
       epsilon: 0.624241 nats
       status: estimate: right with confidence 0.99
-      prior: at least 0.960 times this one, within its support: the frequencies of 10,000 public rows
+      prior: at least 0.961 times this one, within its support: the frequencies of 10,000 public rows
     """
     from scipy.special import betaincinv
 

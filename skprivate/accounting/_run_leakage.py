@@ -24,6 +24,10 @@ _ASSUMED = {
 _STEPS = {"local": 1, "replace-one": 1, "add-remove": 2, "label": 1}
 
 
+# A player's broadcasts answer those of others.
+_PLAYERS = " (and for whom the players are independent)"
+
+
 def leakage_of_run(spent: PrivacySpent, prior: ArrayLike | PrivacyGuarantee) -> PrivacyGuarantee:
     """Return the guarantee of `PrivacySpent.given_prior`."""
     if isinstance(prior, PrivacyGuarantee):
@@ -34,10 +38,17 @@ def leakage_of_run(spent: PrivacySpent, prior: ArrayLike | PrivacyGuarantee) -> 
         epsilon=bound,
         status="upper_bound",
         criterion="pml",
-        subject="your report" if spent.relation == "local" else "this release",
-        prior=describe_prior(probabilities) + _ASSUMED[spent.relation],
+        subject=_subject(spent),
+        prior=describe_prior(probabilities)
+        + (_PLAYERS if spent.unit == "player" else _ASSUMED[spent.relation]),
         method=method,
     )
+
+
+def _subject(spent: PrivacySpent) -> str:
+    if spent.unit == "player":
+        return "this run"
+    return "your report" if spent.relation == "local" else "this release"
 
 
 def _taken(spent: PrivacySpent, guarantee: PrivacyGuarantee) -> PrivacyGuarantee:

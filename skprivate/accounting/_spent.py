@@ -217,7 +217,9 @@ class PrivacySpent:
 
         Notes
         -----
-        With relation "local" epsilon bounds the report's channel. With the others it bounds P(y | x, rest)
+        With relation "local" epsilon bounds the report's channel; but players of a game answer each other:
+        what one broadcasts tells of others, and so, unless players are independent under the prior, of what
+        the prior knows together with them. With the other relations it bounds P(y | x, rest)
         for one unit's value x and the rest of the data. If units are independent under the prior, P(y | x) is
         the mean of that over one law of the rest, the same for every x, so its ratios obey the same bound.
         To replace a value is to remove one and to add another: 2 epsilon for relation "add-remove". Without

@@ -288,8 +288,8 @@ class _Risks(_Unknowns):
     """
 
     def __init__(self, game: Any) -> None:
-        self.rises = not game._herd_immunity
-        self.own = game.n_players**-1.0 if np.any(game.P_) else 0.0
+        self.rises = not game.herd_immunity
+        self.own = 1.0 / game.n_players if game.own_effect else 0.0
 
     def truth(self, game: Any) -> Parameters:
         # Q_ is B' or -B', and r_ is A less P_ 1, and less Q_ 1 where the risk falls.

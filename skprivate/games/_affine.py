@@ -36,6 +36,9 @@ class AffineGame(AggregativeGame):
 
     def _set_gradient(self, P: FloatArray, Q: FloatArray, r: FloatArray) -> None:
         self.P_, self.Q_, self.r_ = P, Q, r
+        # What a guarantee is about must stay what the players compute with, and r within its bounds.
+        for array in (P, Q, r, *(self.private_bounds or ())):
+            array.flags.writeable = False
         self._apply_P, self._apply_Q = LinearMap(P), LinearMap(Q)
 
     def pseudo_gradient(self, x: FloatArray, aggregate: FloatArray) -> FloatArray:

@@ -147,14 +147,16 @@ class AggregativeGame:
         if not np.isfinite(values).all():
             raise ValueError(f"{name} must return finite numbers; it does not at the public start.")
         half = self.n_players // 2
-        other = start.copy()
-        other[half:] = self.constraint.project(start + np.linspace(0.1, 0.3, self.n_dims))[half:]
-        moved = np.asarray(function(_shown(other), _shown(other)))
-        if not np.allclose(moved[:half], values[:half], rtol=1e-9, atol=1e-12, equal_nan=True):
-            raise ValueError(
-                f"{name}: row i of the result must depend on row i of the arguments alone, and it does not. "
-                "The aggregate comes as an argument; do not take a mean inside."
-            )
+        moved = self.constraint.project(start + np.linspace(0.1, 0.3, self.n_dims))
+        for kept, changed in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):
+            other = start.copy()
+            other[changed] = moved[changed]
+            found = np.asarray(function(_shown(other), _shown(other)))
+            if not np.allclose(found[kept], values[kept], rtol=1e-9, atol=1e-12, equal_nan=True):
+                raise ValueError(
+                    f"{name}: row i of the result must depend on row i of the arguments alone, and it does "
+                    "not. The aggregate comes as an argument; do not take a mean inside."
+                )
 
     def pseudo_gradient(self, x: FloatArray, aggregate: FloatArray) -> FloatArray:
         """Return the players' pseudo-gradients.

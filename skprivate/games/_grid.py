@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 _WANTED = 40  # log2 of the smallest noise scale in grid units
-_LARGEST = 51  # of the largest one: the sampler takes scales up to 2^52
-_ROOM = 60  # of the largest estimate
-_MARGIN = 10  # log2 of how far estimates may leave the known range
-# One unit for the rounding to the grid; the rest for the rounding of double arithmetic on the way.
-_UNITS = 16
+# Of the largest broadcast in grid units, so that sums fit 64 bits; less the margin, of the noise too: the
+# sampler takes scales up to 2^52.
+_ROOM = 59
+_MARGIN = 12  # log2 of how far broadcasts may leave what is known of noise and strategies
 
 
 @dataclass(frozen=True)
@@ -26,12 +25,13 @@ class Grid:
         Of the step.
     scales : ndarray of int64 of shape (n_rounds,)
         Noise scale of every round in steps, rounded up.
-    allowance : float
-        What one coordinate of one broadcast may move in addition to the sensitivity of exact arithmetic.
+    limit : float
+        A run ends where a broadcast, or what an estimate takes from broadcasts, leaves -limit to limit.
     """
 
     exponent: int
     scales: NDArray[np.int64]
+    limit: float
 
     @property
     def steps(self) -> float:
@@ -39,9 +39,9 @@ class Grid:
         return float(np.ldexp(1.0, self.exponent))
 
     @property
-    def allowance(self) -> float:
-        """Bound on what rounding adds to a difference of two estimates."""
-        return float(np.ldexp(_UNITS, -self.exponent))
+    def noise_scales(self) -> FloatArray:
+        """The scales in units, as they are."""
+        return np.ldexp(self.scales.astype(np.float64), -self.exponent)
 
 
 def make_grid(noise_scales: FloatArray, reach: float) -> Grid | None:
@@ -52,7 +52,7 @@ def make_grid(noise_scales: FloatArray, reach: float) -> Grid | None:
     noise_scales : ndarray of shape (n_rounds,)
         Laplace scales, at least 0.
     reach : float
-        Largest magnitude of public starting points and bounds.
+        Largest magnitude of public starting points and bounds, above 0.
 
     Raises
     ------
@@ -62,11 +62,11 @@ def make_grid(noise_scales: FloatArray, reach: float) -> Grid | None:
     if (noise_scales == 0).any():
         return None
     smallest, largest = np.log2(noise_scales.min()), np.log2(noise_scales.max())
-    span = max(largest, np.log2(max(reach, 1e-300)))
-    exponent = int(np.floor(min(_WANTED - smallest, _LARGEST - largest, _ROOM - _MARGIN - span)))
+    span = int(np.ceil(max(largest, np.log2(reach))))
+    exponent = int(np.floor(min(_WANTED - smallest, _ROOM - _MARGIN - span)))
     scales = np.ceil(np.ldexp(noise_scales, exponent))
     if scales.min() < 2**10 or abs(exponent) > 900:
         raise ValueError(
             "noise_scale spans too many orders of magnitude, between rounds or to the strategies."
         )
-    return Grid(exponent, scales.astype(np.int64))
+    return Grid(exponent, scales.astype(np.int64), float(np.ldexp(1.0, span + _MARGIN)))

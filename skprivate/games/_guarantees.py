@@ -232,7 +232,7 @@ def _players(run: _Run, prior: Prior | None) -> list[_Group]:
         return _boxed(run)
     if isinstance(prior, TypePrior):
         return _typed(run, prior)
-    n, present = run.model.n_dims, np.unique(run.kinds)
+    n, (present, counts) = run.model.n_dims, np.unique(run.kinds, return_counts=True)
     player: OnePlayer
     if isinstance(prior, ContinuousPrior):
         player = ContinuousPlayer(prior.per_dimension(n))
@@ -241,7 +241,7 @@ def _players(run: _Run, prior: Prior | None) -> list[_Group]:
         player = SampledPlayer(prior.sample(n), *box, prior.log_concave, prior.confidence, len(present))
     else:
         return []
-    return [_Group(player, int(kind), int((run.kinds == kind).sum())) for kind in present]
+    return [_Group(player, *pair) for pair in zip(present.tolist(), counts.tolist(), strict=True)]
 
 
 def _typed(run: _Run, prior: TypePrior) -> list[_Group]:
@@ -249,10 +249,11 @@ def _typed(run: _Run, prior: TypePrior) -> list[_Group]:
     columns = [run.kinds[:, None].astype(np.float64)]
     columns += [prior.types.reshape(len(prior.types), -1)] if prior.types.ndim == 3 else []
     columns += [prior.probabilities] if prior.probabilities.ndim == 2 else []
+    all_types = np.broadcast_to(prior.types, (run.model.n_players, m, n))
+    all_weights = np.broadcast_to(prior.probabilities, (run.model.n_players, m))
     groups = []
     for index, count in _distinct(columns):
-        types = np.broadcast_to(prior.types, (run.model.n_players, m, n))[index]
-        weights = np.broadcast_to(prior.probabilities, (run.model.n_players, m))[index]
+        types, weights = all_types[index], all_weights[index]
         player = FinitePlayer(types[weights > 0], weights[weights > 0])
         groups.append(_Group(player, int(run.kinds[index]), count))
     return groups
@@ -292,13 +293,24 @@ def _report(
         epsilon=value,
         status=_status(found),
         criterion=criterion,
-        subject=f"this run ({_WHOSE[view].format(model.n_players)})",
+        subject=f"this run ({_whose(run, prior, view, criterion)})",
         prior="" if prior is None or criterion == "dp" else prior.describe(model.n_players),
         confidence=found.confidence,
         lower=None if lower is None else max(0.0, float(lower - paid)),
         allowance=max(0.0, value - float(bare.value)) if np.isfinite(value) else 0.0,
         method=_method(run, prior, view, criterion),
+        movable=view == "entire",
     )
+
+
+def _whose(run: _Run, prior: Prior | None, view: View, criterion: Criterion) -> str:
+    whose = _WHOSE[view].format(run.model.n_players)
+    if criterion != "dp":
+        return whose
+    # No prior, but not any value either.
+    if prior is not None:
+        return f"{whose}, of those that are possible for {prior.describe(run.model.n_players)}"
+    return f"{whose}, within the declared bounds" if run.model.private_bounds is not None else whose
 
 
 def _status(found: Leakage) -> Status:

@@ -40,8 +40,11 @@ class BroadcastModel:
     private_bounds : tuple of two ndarrays of shape (n_players, n_dims), or None
         Public bounds of the private vectors.
     allowance : float
-        Added to every round's sensitivity per coordinate, in the units of the strategies: the broadcast's
-        grid, and the rounding of double arithmetic.
+        Added to every round's sensitivity per coordinate, in the units of the strategies: the step of the
+        broadcasts' grid.
+    limit : float, default=0.0
+        Starting points, private vectors, broadcasts and what estimates take from them are at most this in
+        every coordinate, which bounds the rounding of double arithmetic. 0: arithmetic is exact.
     """
 
     n_players: int
@@ -56,6 +59,7 @@ class BroadcastModel:
     Q: FloatArray | None
     private_bounds: tuple[FloatArray, FloatArray] | None
     allowance: float
+    limit: float = 0.0
 
     @property
     def n_rounds(self) -> int:
@@ -72,16 +76,17 @@ def continued(before: BroadcastModel, model: BroadcastModel) -> BroadcastModel:
     for name in ("algorithm", "clip_norm"):
         if getattr(model, name) != getattr(before, name):
             raise ValueError(f"{name} differs from that of the rounds that were run.")
-    for name, old, new in (
-        ("noise_scale", before.noise_scales, model.noise_scales),
-        ("step_size", before.steps, model.steps),
-    ):
-        if not np.array_equal(new[: before.n_rounds], old):
-            raise ValueError(f"{name} differs from that of the rounds that were run.")
+    if not np.array_equal(model.steps[: before.n_rounds], before.steps):
+        raise ValueError("step_size differs from that of the rounds that were run.")
     if not _same_public_part(before, model):
         raise ValueError("game differs from the one of the rounds before in what is public about it.")
-    # Rounds of one scale on two grids: the coarser one pays for both.
-    return replace(model, allowance=max(before.allowance, model.allowance))
+    # Rounds on two grids: scales as they were drawn, and the coarser and wider one pays for both.
+    return replace(
+        model,
+        noise_scales=np.concatenate([before.noise_scales, model.noise_scales[before.n_rounds :]]),
+        allowance=max(before.allowance, model.allowance),
+        limit=max(before.limit, model.limit),
+    )
 
 
 def _same_public_part(before: BroadcastModel, model: BroadcastModel) -> bool:

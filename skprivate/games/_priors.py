@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from ..utils import check_bounds, check_int
 from ._model import BroadcastModel
@@ -395,6 +396,11 @@ def as_prior(prior: Any) -> Prior:
     )
 
 
+def is_uniform(distribution: Any) -> bool:
+    """Return whether a frozen distribution is SciPy's uniform one: anyone may give that name to another."""
+    return isinstance(distribution.dist, type(stats.uniform))
+
+
 def is_frozen(distribution: Any) -> bool:
     """Return whether this is a frozen continuous distribution of scipy.stats."""
     known = all(callable(getattr(distribution, name, None)) for name in _FROZEN_METHODS)
@@ -405,7 +411,7 @@ def _named(distribution: Any) -> str:
     low, high = distribution.support()
     ends = f"[{low:.6g}, {high:.6g}]" if np.isfinite([low, high]).all() else "an unbounded set"
     name = getattr(distribution.dist, "name", None) or "distributed"
-    if name == "uniform":
+    if is_uniform(distribution):
         return f"uniform on {ends}"
     numbers = [f"{value:.6g}" for value in distribution.args if np.ndim(value) == 0]
     numbers += [f"{key}={value:.6g}" for key, value in distribution.kwds.items() if np.ndim(value) == 0]
@@ -441,6 +447,7 @@ def _check_values(values: FloatArray, model: BroadcastModel) -> None:
     if values.shape[-1] != model.n_dims:
         raise ValueError(f"the prior has {values.shape[-1]} coordinates, the game {model.n_dims}.")
     if model.private_bounds is None:
+        _check_limit(values, model)
         return
     lower, upper = (side[:, None] for side in model.private_bounds)
     slack = _ROUNDING * (1 + np.maximum(np.abs(lower), np.abs(upper)))
@@ -449,4 +456,14 @@ def _check_values(values: FloatArray, model: BroadcastModel) -> None:
             "the prior's support leaves the bounds of the private vectors that the game declares "
             "(private_bounds, of the constants r): they are clipped there, so that this is not their "
             "distribution."
+        )
+
+
+def _check_limit(values: FloatArray, model: BroadcastModel) -> None:
+    """Check that that finite private vectors are in the range for which rounding is bounded."""
+    sizes = np.abs(values[np.isfinite(values)])
+    if model.limit and sizes.max(initial=0.0) > model.limit:
+        raise ValueError(
+            f"the prior's support reaches beyond {model.limit:.3g}, for which the run was not made: declare "
+            "the game's bounds of the private vectors (r_bounds), or use other units."
         )

@@ -15,6 +15,7 @@ from scipy import integrate, stats
 from scipy.special import logsumexp
 
 from ..accounting._laplace_leakage import uniform_log_mean, worst_log_mean
+from ._priors import is_uniform
 from ._sensitivity import Distance
 
 FloatArray = NDArray[np.float64]
@@ -124,7 +125,7 @@ def _worst(distribution: Any, rate: float) -> float:
         return 0.0
     if not isfinite(rate) or not isfinite(high - low):
         return inf
-    if distribution.dist.name == "uniform":
+    if is_uniform(distribution):
         return uniform_log_mean(float(rate * (high - low)))
     with _quiet():
         return worst_log_mean(distribution, float(rate))[0]
@@ -138,7 +139,7 @@ def _centred(distribution: Any, rate: float) -> float:
     if not isfinite(rate) or not isfinite(high - low):
         return inf
     half, middle = rate * (high - low) / 2, (low + high) / 2
-    if distribution.dist.name == "uniform":
+    if is_uniform(distribution):
         return half + uniform_log_mean(float(half))
 
     # Over probabilities: a quantile function is bounded where a density need not be.

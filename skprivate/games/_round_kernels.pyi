@@ -3,6 +3,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 def fill_broadcast(
-    values: NDArray[np.float64], steps: float, noise: NDArray[np.int64], out: NDArray[np.float64]
+    own: NDArray[np.float64],
+    given: NDArray[np.float64],
+    steps: float,
+    limit: float,
+    noise: NDArray[np.int64],
+    out: NDArray[np.float64],
 ) -> bool: ...
 def clip_rows(rows: NDArray[np.float64], bound: float) -> None: ...

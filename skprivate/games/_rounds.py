@@ -2,7 +2,7 @@
 """One round of the two updates, as the solver runs it and as anyone replays it from the broadcasts."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,33 @@ from ._round_kernels import clip_rows
 from ._weights import Mixing
 
 FloatArray = NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """All players between two rounds.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_players, n_dims)
+        Strategies.
+    own, given : ndarray of shape (n_players, n_dims); given may have one row for all
+        The estimates of the aggregate are their sum. `given` is a function of the broadcasts alone, computed
+        alike to the last bit whatever is private: rounding can part two runs in `own` only.
+    """
+
+    x: FloatArray
+    own: FloatArray
+    given: FloatArray
+
+    @classmethod
+    def at(cls, start: FloatArray) -> Self:
+        """Make the state before the first broadcast, which shows the start."""
+        return cls(start, start, np.zeros_like(start[:1]))
+
+    @property
+    def v(self) -> FloatArray:
+        """The estimates."""
+        return self.own + self.given
 
 
 class Dynamics:
@@ -24,7 +51,8 @@ class Dynamics:
         Who listens to whom.
     algorithm : {"wang_nedic", "ye"}
     clip_norm : float or None
-        L1 norm at which pseudo-gradients are clipped.
+        L1 norm at which pseudo-gradients are clipped; with infinity only those are changed, to 0, that are
+        no finite numbers.
     """
 
     def __init__(self, game: Any, mixing: Mixing, algorithm: Algorithm, clip_norm: float | None) -> None:
@@ -33,15 +61,12 @@ class Dynamics:
         self.projects = algorithm == "wang_nedic"
         self.clip_norm = clip_norm
 
-    def advance(
-        self, x: FloatArray, v: FloatArray, heard: FloatArray, o: FloatArray, step: float, consensus: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the next strategies and estimates.
+    def advance(self, state: State, heard: FloatArray, o: FloatArray, step: float, consensus: float) -> State:
+        """Return the next state.
 
         Parameters
         ----------
-        x, v : ndarray of shape (n_players, n_dims)
-            Strategies and estimates of the aggregate.
+        state : State
         heard : ndarray of shape (n_players, n_dims) or (1, n_dims)
             ``mixing.average(o)``.
         o : ndarray of shape (n_players, n_dims)
@@ -49,22 +74,20 @@ class Dynamics:
         step, consensus : float
             Step sizes of the round.
         """
-        gradient = np.array(self.game.pseudo_gradient(x, v), dtype=np.float64, order="C")
+        move = np.array(self.game.pseudo_gradient(state.x, state.v), dtype=np.float64, order="C")
         if self.clip_norm is not None:
-            clip_rows(gradient, self.clip_norm)
-        gradient *= -step
-        gradient += x
-        moved = self.game.constraint.project(gradient) if self.projects else gradient
-        if self.projects:
-            # Rows of the weights sum to 1, so that sum_j L_ij (o_j - o_i) is the average less the own.
-            following = heard - o
-            following *= consensus
-            following += v
-        else:
-            following = np.broadcast_to(heard, v.shape).copy()
-        following += moved
-        following -= x
-        return moved, following
+            clip_rows(move, self.clip_norm)
+        move *= -step
+        if not self.projects:
+            return State(state.x + move, move, heard)
+        move += state.x
+        x = np.asarray(self.game.constraint.project(move), dtype=np.float64, order="C")
+        # Rows of the weights sum to 1, so that sum_j L_ij (o_j - o_i) is the average less the own. Estimates
+        # start as strategies do and move as they do: they differ by what broadcasts gave.
+        given = heard - o
+        given *= consensus
+        given += state.given
+        return State(x, x, given)
 
 
 def replay(
@@ -93,7 +116,7 @@ def replay(
     ------
     estimates : ndarray of shape (n_players, n_dims)
     """
-    x = v = start
+    state = State.at(start)
     for o, step, gamma in zip(observations, steps, consensus, strict=True):
-        yield v
-        x, v = dynamics.advance(x, v, dynamics.mixing.average(o), o, step, gamma)
+        yield state.v
+        state = dynamics.advance(state, dynamics.mixing.average(o), o, step, gamma)

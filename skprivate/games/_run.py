@@ -14,7 +14,7 @@ from ..noise._sampling_kernels import fill_discrete_laplace
 from ..noise._stream_kernels import WordStream
 from ._grid import Grid
 from ._round_kernels import fill_broadcast
-from ._rounds import Dynamics
+from ._rounds import Dynamics, State
 from ._weights import Mixing
 
 FloatArray = NDArray[np.float64]
@@ -33,7 +33,7 @@ class Run:
     start : ndarray of shape (n_players, n_dims)
         The public starting point.
     mixing : Mixing
-    x, v : ndarray of shape (n_players, n_dims)
+    state : State
         Strategies and estimates.
     n_done : int
         Number of rounds so far.
@@ -45,8 +45,7 @@ class Run:
         self,
         start: FloatArray,
         mixing: Mixing,
-        x: FloatArray,
-        v: FloatArray,
+        state: State,
         n_done: int,
         kept: dict[str, list[FloatArray]],
     ) -> None:
@@ -54,7 +53,7 @@ class Run:
         self.mixing = mixing
         self.kept = kept
         # One assignment: an interrupt finds the players before or after a round, never within.
-        self._state = (x, v, n_done)
+        self._progress = (state, n_done)
 
     @classmethod
     def begin(cls, start: FloatArray, mixing: Mixing, store: str) -> Self:
@@ -62,25 +61,26 @@ class Run:
         kept: dict[str, list[FloatArray]] = {} if store == "none" else {"observations": []}
         if store == "all":
             kept |= {"strategies": [start], "estimates": [start]}
-        return cls(start, mixing, start, start, 0, kept)
+        return cls(start, mixing, State.at(start), 0, kept)
 
     @classmethod
     def resume(cls, solver: Any) -> Self:
         """Make the state after a solver's last round."""
         kept = {"observations": list(solver.observations_)} if hasattr(solver, "observations_") else {}
         kept |= {name: list(path) for name, path in getattr(solver, "history_", {}).items()}
-        state = solver.strategies_, solver.estimates_, solver.n_iter_
-        return cls(solver.start_, solver.mixing_, *state, kept)
+        return cls(solver.start_, solver.mixing_, State(*solver._state), solver.n_iter_, kept)
 
     @property
     def n_done(self) -> int:
         """Number of rounds so far."""
-        return self._state[2]
+        return self._progress[1]
 
     def store_in(self, solver: Any) -> None:
         """Write the state into a solver's attributes."""
         solver.start_, solver.mixing_ = self.start, self.mixing
-        solver.strategies_, solver.estimates_ = self._state[:2]
+        state = self._progress[0]
+        # As a plain tuple: a State of another version would not be unpickled.
+        solver._state, solver.strategies_, solver.estimates_ = tuple(state), state.x, state.v
         for name in ("observations_", "history_"):
             vars(solver).pop(name, None)
         if "observations" in self.kept:
@@ -112,12 +112,12 @@ class Run:
         with WordStream(entropy, 3 * size * (total - self.n_done) // 2 + 1) as stream:
             try:
                 for k in range(self.n_done, total):
-                    x, v, _ = self._state
-                    o = self._broadcast(v, grid, k, noise, stream)
+                    state = self._progress[0]
+                    o = self._broadcast(state, grid, k, noise, stream)
                     heard = dynamics.mixing.average(o)
-                    x, v = dynamics.advance(x, v, heard, o, steps[k], consensus[k])
-                    self._keep(k, o, x, v)
-                    self._state = (x, v, k + 1)
+                    state = dynamics.advance(state, heard, o, steps[k], consensus[k])
+                    self._keep(k, o, state)
+                    self._progress = (state, k + 1)
                     tick(k)
             except KeyboardInterrupt:
                 if self.n_done == 0:
@@ -131,26 +131,27 @@ class Run:
         return self.n_done
 
     def _broadcast(
-        self, v: FloatArray, grid: Grid | None, k: int, noise: NDArray[np.int64], stream: WordStream
+        self, state: State, grid: Grid | None, k: int, noise: NDArray[np.int64], stream: WordStream
     ) -> FloatArray:
-        # In C order whatever the order of v is: a flat view, not a copy, is filled.
-        o = np.empty(v.shape)
         if grid is None:
             self._check_finite()
-            o[...] = v
-            return o
+            return state.v
+        o = np.empty(state.x.shape)
         fill_discrete_laplace(noise, int(grid.scales[k]), 1, stream)
-        if not fill_broadcast(v.reshape(-1), grid.steps, noise, o.reshape(-1)):
+        limit = grid.limit * grid.steps
+        if not fill_broadcast(state.own, state.given, grid.steps, limit, noise, o):
             raise OverflowError(_DIVERGES)
         return o
 
-    def _keep(self, k: int, o: FloatArray, x: FloatArray, v: FloatArray) -> None:
-        for name, path, value in (("observations", k, o), ("strategies", k + 1, x), ("estimates", k + 1, v)):
+    def _keep(self, k: int, o: FloatArray, state: State) -> None:
+        for name, path in (("observations", k), ("strategies", k + 1), ("estimates", k + 1)):
             if name in self.kept:
                 # A round that an interrupt cut short is written again.
                 del self.kept[name][path:]
-                self.kept[name].append(value)
+                value = {"observations": o, "strategies": state.x}.get(name)
+                self.kept[name].append(state.v if value is None else value)
 
     def _check_finite(self) -> None:
-        if not (np.isfinite(self._state[0]).all() and np.isfinite(self._state[1]).all()):
+        state = self._progress[0]
+        if not (np.isfinite(state.x).all() and np.isfinite(state.v).all()):
             raise OverflowError(_DIVERGES)

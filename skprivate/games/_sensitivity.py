@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import PrivacyUnboundedError
 from ._model import Algorithm, BroadcastModel
+from ._rounding import affine_rounding, contractions, flat_rounding, induced_norm
 from ._sets import Unconstrained
 
 FloatArray = NDArray[np.float64]
@@ -184,30 +185,28 @@ class LimitedDistance(Distance):
 
     def _sum(self, lengths: FloatArray, *, limited: bool) -> FloatArray:
         rounds = self._ye(lengths, limited) if self.model.algorithm == "ye" else self._wang(lengths, limited)
-        total = np.zeros_like(lengths)
         with np.errstate(over="ignore"):
-            for bound, scale in zip(rounds, self.model.noise_scales, strict=True):
-                total += bound / scale
-        return total
+            return np.asarray(sum(map(np.divide, rounds, self.model.noise_scales.tolist())))
 
     def _wang(self, lengths: FloatArray, limited: bool) -> Iterator[FloatArray]:
         model, apart = self.model, np.zeros_like(lengths)
-        joint, identity, scalar = self.P + self.Q, np.eye(model.n_dims), model.n_dims == 1
-        clipped, size = model.clip_norm is not None, _norm(joint)
-        for step in model.steps:
+        clip, size, scalar = model.clip_norm, induced_norm(self.P + self.Q), model.n_dims == 1
+        expansion, diameter = model.constraint.expansion, model.constraint.diameter
+        for step, contraction in zip(
+            model.steps.tolist(), contractions(self.P + self.Q, model.steps), strict=True
+        ):
             yield apart
-            moved = _norm(identity - step * joint) * apart + step * lengths
-            if clipped:
+            moved = contraction * apart + step * lengths
+            if clip is not None:
                 moved = np.maximum(apart, moved) + (0.0 if scalar else step * (size * apart + lengths))
-            if limited and model.clip_norm is not None:
-                moved = np.minimum(moved, apart + 2 * model.clip_norm * step)
-            apart = model.constraint.expansion * moved
+                moved = np.minimum(moved, apart + 2 * clip * step) if limited else moved
+            apart = expansion * moved
             if limited:
-                apart = np.minimum(model.constraint.diameter, apart)
+                apart = np.minimum(diameter, apart)
 
     def _ye(self, lengths: FloatArray, limited: bool) -> Iterator[FloatArray]:
         model, apart, change = self.model, np.zeros_like(lengths), np.zeros_like(lengths)
-        own, shared, factor = _norm(self.P), _norm(self.Q), 1.0 if model.n_dims == 1 else 2.0
+        own, shared, factor = induced_norm(self.P), induced_norm(self.Q), 1.0 if model.n_dims == 1 else 2.0
         most = 2 * model.clip_norm if limited and model.clip_norm is not None else np.inf
         for step in model.steps:
             yield change
@@ -256,23 +255,24 @@ def phi_matrices(
             estimates = change if algorithm == "ye" else strategies
 
 
-def flat_ceiling(model: BroadcastModel) -> float:
+def flat_ceiling(model: BroadcastModel, *, rounded: bool = False) -> float:
     """Return the bound of `FlatDistance`: infinite if neither clipping nor a set bounds the broadcasts.
 
     A clipped "ye" moves an estimate by at most C l from a function of the observations, so that two differ
     by ``2 C l_{k-1}``. In "wang_nedic" they differ as the strategies do: by at most
     ``e_{k+1} <= expansion (e_k + 2 C l_k)`` as every step is at most C l_k long, and by no more than the
-    diameter after a projection.
+    diameter after a projection. `rounded` adds what double arithmetic does.
     """
-    clip, total, apart = model.clip_norm, 0.0, 0.0
-    reach = np.inf if clip is None else 2.0 * clip
-    for k, scale in enumerate(model.noise_scales):
-        if k > 0 and model.algorithm == "ye":
-            apart = reach * model.steps[k - 1] if clip is not None else np.inf
-        elif k > 0:
-            grown = apart + reach * model.steps[k - 1] if clip is not None else np.inf
-            apart = min(model.constraint.diameter, model.constraint.expansion * grown)
+    expansion, diameter = model.constraint.expansion, model.constraint.diameter
+    reach = np.inf if model.clip_norm is None else 2.0 * model.clip_norm
+    total = apart = 0.0
+    for step, scale, added in zip(model.steps, model.noise_scales, flat_rounding(model), strict=True):
         total += apart / scale
+        before, after = added if rounded else (0.0, 0.0)
+        if model.algorithm == "ye":
+            apart = reach * step
+        else:
+            apart = min(diameter, expansion * (apart + reach * step + before)) + after
     return float(total)
 
 
@@ -303,25 +303,28 @@ def player_distances(model: BroadcastModel) -> tuple[list[Distance], IntArray]:
         raise ValueError(
             "noise_scale must be positive and finite in every round: without noise there is no guarantee."
         )
-    allowance = model.n_dims * float((model.allowance / scales).sum())
+    grid = model.n_dims * float((model.allowance / scales).sum())
     if model.private != {"r"} or model.P is None or model.Q is None:
-        return [_flat(model, allowance)], np.zeros(model.n_players, dtype=np.intp)
+        return [_flat(model, grid)], np.zeros(model.n_players, dtype=np.intp)
     P, Q, kinds = _kinds(model, model.P, model.Q)
     unprojected = model.algorithm == "ye" or isinstance(model.constraint, Unconstrained)
     if model.clip_norm is None and unprojected:
-        return _norms(model, P, Q, allowance), kinds
-    if len(P) > _MOST_KINDS:
-        return [LimitedDistance(allowance, model, P, Q)], np.zeros_like(kinds)
-    return [LimitedDistance(allowance, model, *pair) for pair in zip(P, Q, strict=True)], kinds
+        return _norms(model, P, Q, grid + affine_rounding(model, P, Q)), kinds
+    pairs = [(P, Q)] if len(P) > _MOST_KINDS else list(zip(P, Q, strict=True))
+    distances: list[Distance] = [
+        LimitedDistance(grid + affine_rounding(model, *pair), model, *pair) for pair in pairs
+    ]
+    return distances, kinds if len(pairs) == len(P) else np.zeros_like(kinds)
 
 
-def _flat(model: BroadcastModel, allowance: float) -> Distance:
+def _flat(model: BroadcastModel, grid: float) -> Distance:
     ceiling = flat_ceiling(model)
     if np.isinf(ceiling):
         raise PrivacyUnboundedError(
             "nothing bounds how far a player's secret moves its broadcasts: set clip_norm, or use "
             '"wang_nedic" with bounded strategies, or make P and Q public.'
         )
+    allowance = grid + flat_ceiling(model, rounded=True) - ceiling
     return FlatDistance(ceiling, np.full(model.n_dims, np.inf), allowance)
 
 
@@ -350,8 +353,3 @@ def _kinds(model: BroadcastModel, P: FloatArray, Q: FloatArray) -> tuple[FloatAr
     pairs, kinds = np.unique(np.hstack(stacks), axis=0, return_inverse=True)
     P, Q = pairs.reshape(-1, 2, n, n).swapaxes(0, 1)
     return P, Q, kinds.reshape(-1)
-
-
-def _norm(matrices: FloatArray) -> float:
-    """Induced L1 norm, the largest column sum; of a stack, the largest of all."""
-    return float(np.abs(matrices).sum(axis=-2).max())

@@ -35,6 +35,33 @@ class ConstraintSet(ABC):
     -----
     A set that does not say how many dimensions it has (``Box(0, 1)``, ``Simplex()``) learns it from the game
     it is given to: ``game.constraint`` is the set to ask.
+
+    **Privacy**: a set is public. Guarantees rest on its `diameter` and `expansion`, which nobody checks: one
+    that is too small makes them wrong.
+
+    See Also
+    --------
+    Box : Every coordinate for itself.
+    Simplex : Shares of a whole.
+
+    Examples
+    --------
+    A set of your own: the disc around 0. Its projection cannot move two points apart in L2, hence not by more
+    than sqrt(2) in L1.
+
+    >>> import numpy as np
+    >>> from skprivate.games import ConstraintSet, QuadraticAggregativeGame
+    >>> class Disc(ConstraintSet):
+    ...     diameter, expansion = 2 * np.sqrt(2), np.sqrt(2)
+    ...     def project(self, points):
+    ...         return points / np.maximum(1, np.linalg.norm(points, axis=1, keepdims=True))
+    ...     def contains(self, points):
+    ...         return np.linalg.norm(points, axis=1) <= 1 + 1e-9
+    ...     def start(self, n_players, n_dims):
+    ...         return np.zeros((n_players, n_dims))
+    >>> QuadraticAggregativeGame(1.0, 0.5, [[-3.0, -4.0], [0.0, 0.3]], Disc()).solve().round(3)
+    array([[ 0.595,  0.804],
+           [-0.099, -0.334]])
     """
 
     diameter: float

@@ -54,6 +54,8 @@ class VaccinationGame(AffineGame):
     ----------
     n_players, n_dims : int
     constraint : ConstraintSet
+    herd_immunity, own_effect : bool
+        Which cost it is, and whether players count their own weight.
     private : frozenset of str
         ``{"r"}`` if A alone is private, ``{"P", "Q", "r"}`` if B is.
     private_bounds : tuple of two ndarrays of shape (n_players, n_dims), or None
@@ -143,10 +145,12 @@ class VaccinationGame(AffineGame):
             prices = np.clip(prices, *limits)
         secret = check_private(private, ("A", "B"))
         self.private = frozenset({"r"}) if secret == {"A"} else frozenset({"P", "Q", "r"})
-        self._herd_immunity = cost == "herd_immunity"
-        self._set_costs(prices, risks, own_effect)
-        self.private_bounds = self._shifted(limits, prices) if secret == {"A"} else None
-        if not self._herd_immunity:
+        self.herd_immunity, self.own_effect = cost == "herd_immunity", bool(own_effect)
+        self.private_bounds = None
+        self._set_costs(prices, risks)
+        if secret == {"A"}:
+            self.private_bounds = self._shifted(limits)
+        if not self.herd_immunity:
             warnings.warn(
                 'with cost="as_printed" the risk rises with coverage: the game is not monotone, its costs '
                 "are concave, and what a solver finds need not be an equilibrium.",
@@ -154,26 +158,24 @@ class VaccinationGame(AffineGame):
                 stacklevel=2,
             )
 
-    def _set_costs(self, prices: FloatArray, risks: FloatArray, own_effect: bool) -> None:
+    def _set_costs(self, prices: FloatArray, risks: FloatArray) -> None:
         ones = np.ones(self.n_dims)
-        sign = 1.0 if self._herd_immunity else -1.0
-        partial = prices - transposed(risks) @ ones if self._herd_immunity else prices
+        sign = 1.0 if self.herd_immunity else -1.0
+        partial = -(transposed(risks) @ ones) if self.herd_immunity else np.zeros(self.n_dims)
         own = risks / self.n_players
+        lone = partial - sign * (own @ ones)
         # Of the cost as the player's own strategy alone changes it: bilinear, no square of its own.
-        self._own_P, self._own_r = np.zeros((self.n_dims, self.n_dims)), partial - sign * (own @ ones)
+        self._own_P, self._own_r = np.zeros((self.n_dims, self.n_dims)), prices + lone
         self._prices, self._apply_B = prices, LinearMap(risks)
-        effective, constants = (sign * own, self._own_r) if own_effect else (self._own_P, partial)
-        self._set_gradient(effective, sign * transposed(risks), constants)
+        effective, self._shift = (sign * own, lone) if self.own_effect else (self._own_P, partial)
+        self._set_gradient(effective, sign * transposed(risks), prices + self._shift)
 
-    def _shifted(self, limits: Pair | None, prices: FloatArray) -> Pair | None:
-        """Return bounds of r from those of A: the two differ by what is public."""
-        if limits is None:
-            return None
-        shift = self.r_ - prices
-        return limits[0] + shift, limits[1] + shift
+    def _shifted(self, limits: Pair | None) -> Pair | None:
+        """Return bounds of r from those of A: the two differ by what is public, added as it is to A."""
+        return None if limits is None else (limits[0] + self._shift, limits[1] + self._shift)
 
     def cost(self, x: FloatArray, aggregate: FloatArray) -> FloatArray:
         """Return the players' costs, as `AggregativeGame.cost` does."""
-        exposure = 1.0 - aggregate if self._herd_immunity else aggregate
+        exposure = 1.0 - aggregate if self.herd_immunity else aggregate
         risk = self._apply_B(1.0 - x)
         return np.einsum("ij,ij->i", self._prices, x) + (risk * exposure).sum(axis=1)

@@ -116,7 +116,7 @@ def test_print():
     assert text.splitlines() == [
         "Guarantee: pointwise maximal leakage of your report",
         "  epsilon: 0.25 nats (of it 0.001 for the grid and for rounding)",
-        "  status: exact: no bound below it holds",
+        "  status: exact but for that: without a grid no bound below the rest holds",
         "  prior: two values with probabilities 0.7 and 0.3",
         "  method: closed form",
     ]
@@ -181,3 +181,13 @@ def test_only_leakage_moves_to_another_prior():
     for criterion, prior in (("dp", ""), ("corollary1", "uniform")):
         with pytest.raises(ValueError, match="criterion 'pml'"):
             make(criterion=criterion, prior=prior).under_prior(0.5)
+
+
+def test_numbers_in_words_claim_no_more_than_is_proven():
+    # Fewer priors are above a larger share; and no confidence becomes certainty.
+    assert "at least 0.961 times" in make().under_prior(0.9601).prior
+    assert "at least 1 times" in make().under_prior(0.99999).prior
+    sure = make(status="estimate", confidence=1 - 1e-9)
+    assert "confidence 0.999999999" in sure.statement()
+    assert "confidence 0.999999999" in str(sure)
+    assert "confidence 0.99 " in str(make(status="estimate", confidence=0.1 + 0.89)).replace("\n", " ")

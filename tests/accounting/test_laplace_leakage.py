@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import hyp1f1
 
 from skprivate.accounting import _laplace_leakage
-from skprivate.accounting._laplace_leakage import worst_log_mean, worst_log_mean_of
+from skprivate.accounting._laplace_leakage import uniform_log_mean, worst_log_mean, worst_log_mean_of
 
 
 def heaps(edges, masses):
@@ -154,3 +154,10 @@ def test_values_in_any_order_and_repeated(seed, rate):
     levels = [-math.log(masses @ np.exp(-rate * np.abs(values - a))) for a in values[masses > 0]]
     assert value == pytest.approx(max(levels), abs=1e-12)
     assert where in values[masses > 0]
+
+
+@pytest.mark.parametrize("width", [1e-8, 1e-4, 9.999e-4, 1.0001e-3, 0.3])
+def test_uniform_value_against_its_series(width):
+    # Bernoulli numbers: log(w / (1 - exp(-w))) = w / 2 - w^2 / 24 + w^4 / 2880 - w^6 / 181440 + ...
+    series = width / 2 - width**2 / 24 + width**4 / 2880 - width**6 / 181440 + width**8 / 9676800
+    assert uniform_log_mean(width) == pytest.approx(series, rel=1e-8, abs=1e-12)

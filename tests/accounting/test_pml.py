@@ -446,6 +446,8 @@ def test_laplace_on_a_histogram_with_a_gap_is_an_upper_bound():
 def test_laplace_on_integers_and_without_bounds():
     coin = pml_laplace(0.5, ([0, 1, 2], [0.25, 0.5, 0.25]))
     assert pml_laplace(0.5, stats.binom(2, 0.5)) == pytest.approx(coin, abs=1e-12)
+    # Far from 0: it is the number of values that counts.
+    assert pml_laplace(0.5, stats.binom(2, 0.5, loc=10**7)) == pytest.approx(coin, abs=1e-12)
     for distribution in (stats.norm(), stats.expon(), stats.poisson(3)):
         assert pml_laplace(1, distribution) == math.inf
 
@@ -542,3 +544,9 @@ def test_leakage_under_the_true_prior_is_within_the_ratio():
 def test_prior_ratio_refuses_other_counts(counts, confidence, error, message):
     with pytest.raises(error, match=message):
         prior_ratio(counts, confidence)
+
+
+def test_envelope_of_a_tiny_delta_is_not_below_what_a_rarer_output_leaks():
+    # Output 1 has probability 5e-14 and leaks log 2.
+    channel = [[1 - 1e-13, 1e-13], [1.0, 0.0]]
+    assert pml_guarantee(channel, [0.5, 0.5], "envelope", delta=1e-15) >= math.log(2) * (1 - 1e-9)

@@ -307,3 +307,10 @@ def test_a_spent_with_leakage_survives_copies():
 def test_wrong_priors_are_refused(prior):
     with pytest.raises(ValueError, match="prior"):
         make().given_prior(prior)
+
+
+def test_a_prior_of_one_player_assumes_independent_players():
+    spent = make(unit="player", relation="local", epsilon=1, delta=0).given_prior([0.7, 0.3])
+    assert "(and for whom the players are independent), this run raises" in " ".join(
+        spent.leakage.statement().split()
+    )

@@ -9,6 +9,7 @@ import pytest
 from skprivate import PrivateNashSolver, QuadraticAggregativeGame
 from skprivate.audit import GradientMatchingAdversary
 from skprivate.audit._gradient_matching import _Risks, blind_gain
+from skprivate.audit._random import check_generator
 from skprivate.games import AggregativeGame, VaccinationGame
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
@@ -148,3 +149,26 @@ def test_refuses_what_it_cannot_do():
         GradientMatchingAdversary().run(zero, silent)
     with pytest.raises(OverflowError, match="smaller step"):
         GradientMatchingAdversary(1e6, n_passes=50, random_state=0).run(game, played(game))
+
+
+@pytest.mark.parametrize(("sign", "direction"), [("corrected", 1), ("printed", -1)])
+@pytest.mark.parametrize("algorithm", ["ye", "wang_nedic"])
+def test_one_step_is_that_of_the_squared_error(algorithm, sign, direction):
+    game = quadratic(0)
+    solver = played(game, algorithm, noise=0.5, n_rounds=2)
+    start = check_generator(3).normal(size=(6, 2))
+    (o, following), length = solver.observations_, solver.steps_[0]
+
+    def squares(r):
+        moved = -length * (solver.start_ + 0.5 / 6 * solver.start_ + 0.5 * o + r)
+        heard = o.mean(axis=0)
+        base = heard if algorithm == "ye" else o + solver.consensus_steps_[0] * (heard - o)
+        return ((base + direction * moved - following) ** 2).sum()
+
+    slopes = np.zeros(start.shape)
+    for index in np.ndindex(start.shape):
+        change = np.zeros(start.shape)
+        change[index] = 1e-4
+        slopes[index] = (squares(start + change) - squares(start - change)) / 2e-4
+    found = GradientMatchingAdversary(0.1, sign=sign, random_state=3).run(game, solver).guess["r"]
+    assert found == pytest.approx(start - 0.1 * slopes, abs=1e-8)

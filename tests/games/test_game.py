@@ -211,6 +211,20 @@ def test_bad_parameters_of_solve(parameters, error):
         AggregativeGame(gradient, N, n).solve(**parameters)
 
 
+def test_regret_refuses_costs_that_are_not_finite_where_the_players_are():
+    game = AggregativeGame(
+        lambda x, mean: x, 3, bounds=(0, 1), cost=lambda x, mean: np.where(x[:, 0] > 0.9, np.nan, x[:, 0])
+    )
+    assert game.regret([0.5, 0.5, 0.5]) == pytest.approx(0.5, abs=1e-6)
+    with pytest.raises(ValueError, match="not finite"):
+        game.regret([0.5, 0.5, 0.95])
+
+
+def test_residual_is_that_of_the_player_farthest_off():
+    game = AggregativeGame(lambda x, mean: x, 3, 2)
+    assert game.residual([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]]) == pytest.approx(5.0)
+
+
 def test_a_function_cannot_move_the_players_by_itself():
     def moving(x, aggregate):
         x += 1.0
@@ -223,3 +237,10 @@ def test_a_function_cannot_move_the_players_by_itself():
     late = AggregativeGame(lambda x, aggregate: moving(x, x) if (x > 5).any() else x - 1.0, N, n)
     with pytest.raises(ValueError, match="read-only"):
         late.pseudo_gradient(np.full((N, n), 9.0), np.ones((N, n)))
+
+
+def test_functions_that_mix_players_in_either_direction_are_refused():
+    for mix in (lambda x, mean: np.cumsum(x, axis=0), lambda x, mean: np.cumsum(x[::-1], axis=0)[::-1]):
+        with pytest.raises(ValueError, match="row i"):
+            AggregativeGame(mix, 4)
+    assert AggregativeGame(lambda x, mean: x, 1).n_players == 1

@@ -376,12 +376,12 @@ def test_labels_of_hidden_functions_are_all_different() -> None:
 
 # ------------------------------------------------------------------ differential privacy, allowance, errors
 def test_differential_privacy_over_declared_bounds() -> None:
-    bounds = (np.zeros((3, 1)), np.array([[1.0], [2.0], [2.0]]))
+    bounds = (np.full((3, 1), -1.0), np.array([[0.0], [1.0], [1.0]]))
     model = model_of_rate(0.5, private_bounds=bounds)
     whole, one = (privacy_guarantee(model, None, view, "dp") for view in ("entire", "individual"))
     assert (whole.epsilon, one.epsilon) == pytest.approx((2.5, 1.0))
     assert whole.status == one.status == "exact"
-    assert epsilon(model, TypePrior([0.0, 0.5], [0.5, 0.5]), "entire", "dp") == pytest.approx(0.75)
+    assert epsilon(model, TypePrior([-0.5, 0.0], [0.5, 0.5]), "entire", "dp") == pytest.approx(0.75)
     assert epsilon(model_of_rate(0.5), stats.norm(), criterion="dp") == math.inf
     with pytest.raises(PrivacyUnboundedError, match="bounds of the private vectors"):
         privacy_guarantee(model_of_rate(0.5), None, "entire", "dp")
@@ -426,6 +426,8 @@ def test_guarantees_speak_of_the_run() -> None:
     assert whole.subject == "this run (the values of all 10 players as one)"
     assert one.subject == "this run (any single player's value)"
     assert "10 independent players, each of one of 2 types" in one.statement()
+    # The largest distance is one of what the prior holds possible, and says so.
+    assert "possible for 10 independent players" in privacy_guarantee(model, prior, criterion="dp").subject
     assert "recursion" in whole.method
     assert "clipping" in privacy_guarantee(replace(model, clip_norm=1.0), prior).method
 
@@ -453,3 +455,38 @@ def test_no_guarantee_without_noise_or_bounds() -> None:
         privacy_guarantee(make_model(noise_scales=scales), stats.uniform())
     with pytest.raises(PrivacyUnboundedError, match="clip_norm"):
         privacy_guarantee(make_model(private=HIDDEN), stats.uniform())
+
+
+class _Named(stats.rv_continuous):
+    """X^(1/50) of a uniform X: mass near 1."""
+
+    def _cdf(self, x: Any) -> Any:
+        return x**50
+
+    def _ppf(self, q: Any) -> Any:
+        return q ** (1 / 50)
+
+
+def test_another_distribution_of_the_name_uniform_is_not_taken_for_it() -> None:
+    priors = [_Named(a=0, b=1, name=name)() for name in ("uniform", "power")]
+    named, other = (float(privacy_guarantee(model_of_rate(2.0), prior)) for prior in priors)
+    assert named == other
+
+
+def test_what_is_told_about_one_player_does_not_move_to_another_prior() -> None:
+    # Seven players show a fair coin each, the first one hides a rare type. Under half of the other prior that
+    # type goes with one outcome of the coins.
+    types = np.array(list(itertools.product([0.0, 1.0], repeat=8)))
+    odds = np.where(types[:, 0] == 1, 0.01, 0.99) / 2**7
+    together = np.where(types.any(axis=1), 0.0, 0.99) + np.where(types.all(axis=1), 0.01, 0.0)
+    other = (odds + together) / 2
+    model, profiles = model_of_rate(1.0, n_players=8), types * np.array([1e-3, *[100.0] * 7])
+    before, after = (
+        privacy_guarantee(model, JointPrior(profiles, p), view="individual") for p in (odds, other)
+    )
+    assert before.epsilon < 0.7
+    assert after.epsilon > before.epsilon + math.log(2) + 1
+    with pytest.raises(ValueError, match="another prior"):
+        before.under_prior(0.5)
+    whole = [privacy_guarantee(model, JointPrior(profiles, p)) for p in (odds, other)]
+    assert whole[1].epsilon <= whole[0].under_prior(0.5).epsilon

@@ -181,3 +181,23 @@ def test_the_allowance_uses_the_same_samples() -> None:
     model = replace(make_model(), allowance=1e-3)
     guarantee = privacy_guarantee(model, prior)
     assert guarantee.allowance == pytest.approx(3 * 1e-3 * (1 / model.noise_scales).sum())
+
+
+def test_an_estimate_certifies_no_lower_bound() -> None:
+    guarantee = privacy_guarantee(make_model(5.0, allowance=1e-6), sampled(stats.beta(2, 5)))
+    assert (guarantee.status, guarantee.lower) == ("estimate", None)
+
+
+@pytest.mark.parametrize("log_concave", [True, False])
+def test_the_confidence_is_shared_by_all_points_and_kinds(log_concave: bool) -> None:
+    values = np.random.default_rng(0).beta(2, 2, size=(1000, 1))
+    (distance,), _ = player_distances(make_model(2.0))
+    player = SampledPlayer(values, np.zeros(1), np.ones(1), log_concave, 0.99, 3)
+    points = np.array([0.0, 1.0]) if log_concave else (np.arange(256) + 0.5) / 256
+    penalty = math.log(2 / (0.01 / (3 * len(points))))
+    faded = np.exp(-2 * np.abs(values - points))
+    least = faded.mean(axis=0) - np.sqrt(2 * faded.var(axis=0, ddof=1) * penalty / 1000) - 7 * penalty / 2997
+    radius = 0.0 if log_concave else 2 / 512
+    found = player.leakage(distance)
+    assert found.value == pytest.approx(-math.log(least.min()) + radius, rel=1e-12)
+    assert found.confidence == 0.99

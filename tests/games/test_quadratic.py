@@ -238,3 +238,10 @@ def test_the_users_arrays_are_copied():
 def test_bad_parameters(parts, parameters, error, message):
     with pytest.raises(error, match=message):
         QuadraticAggregativeGame(*parts, **parameters)
+
+
+def test_what_a_guarantee_is_about_cannot_be_changed_afterwards():
+    game = QuadraticAggregativeGame(1.0, 0.5, [0.1, 0.2], r_bounds=(0, 1))
+    for array in (game.P_, game.Q_, game.r_, *game.private_bounds):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 7.0

@@ -351,3 +351,31 @@ def test_divergence_gives_infinite_distances_not_nan() -> None:
     assert distance.of(np.array([[0.0], [1.0]])).tolist() == [0.0, np.inf]
     boxed = player_distances(replace(model, constraint=Box([-1.0], [1.0])))[0][0]
     assert boxed.of(np.array([[1.0]])) == pytest.approx(2 * 1999)
+
+
+def test_tables_hold_the_distances_of_pairs() -> None:
+    (distance,), _ = player_distances(make_model(allowance=1e-3))
+    table = distance.between(np.array([[1.0], [4.0], [9.0]]))
+    rate = distance.rates[0]
+    expected = rate * np.array([[0, 3, 8], [3, 0, 5], [8, 5, 0]]) + distance.allowance * (1 - np.eye(3))
+    np.testing.assert_allclose(table, expected, rtol=1e-12)
+    changes = {"private": frozenset({"P", "Q", "r"}), "P": None, "Q": None, "clip_norm": 1.0}
+    (flat,), _ = player_distances(make_model(allowance=1e-3, **changes))
+    assert flat.allowance > 0
+    assert flat.between(np.ones((2, 1)))[0, 1] == flat.ceiling + flat.allowance
+
+
+def test_what_moves_nothing_may_have_any_width() -> None:
+    # One round: its broadcast is of a public start.
+    (distance,), _ = player_distances(make_model(noise_scales=np.ones(1), steps=np.ones(1), allowance=1e-3))
+    assert distance.largest(np.array([np.inf])) == (distance.allowance, True)
+
+
+def test_corners_pay_the_allowance() -> None:
+    P = np.array([[1.0, 0.3], [0.3, 1.0]])
+    (with_grid,), _ = player_distances(make_model(n_dims=2, P=P, allowance=1e-3))
+    (bare,), _ = player_distances(make_model(n_dims=2, P=P))
+    assert not with_grid.separable
+    widths = np.array([1.0, 2.0])
+    assert with_grid.largest(widths)[0] == pytest.approx(bare.largest(widths)[0] + with_grid.allowance)
+    assert with_grid.allowance > 0

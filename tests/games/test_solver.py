@@ -28,6 +28,7 @@ from skprivate.games import (
     TypePrior,
     VaccinationGame,
 )
+from skprivate.games._run import Run
 
 RING = (np.eye(5) + np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0)) / 3
 R = np.array([[-0.6, 0.3], [0.1, 0.0], [0.4, -0.2], [0.9, 0.5], [-0.1, -0.9]])
@@ -259,6 +260,44 @@ def test_the_ledger_is_charged_once_for_every_round(game, tmp_path):
     assert bound <= total <= bound * (1 + 1e-9)
 
 
+def test_a_ledger_that_comes_late_is_charged_for_all_rounds(game, tmp_path):
+    ledger, other = (PrivacyLedger(tmp_path / name) for name in ("one.ledger", "other.ledger"))
+    fitted = solver(max_iter=10).fit(game)
+    for late in (ledger, other):
+        fitted.set_params(ledger=late).partial_fit(game)
+        assert late.entries()[-1].epsilon == fitted.privacy_spent_.epsilon
+    fitted.set_params(ledger=None).partial_fit(game).set_params(ledger=other).partial_fit(game)
+    assert other.entries()[-1].epsilon == fitted.privacy_spent_.epsilon
+
+
+@pytest.mark.parametrize(
+    "changed", [{"step_size": 1e-9}, {"clip_norm": 1e-9}, {"algorithm": "ye"}, {"consensus_step": 0.1}]
+)
+def test_parameters_of_the_rounds_before_cannot_be_made_cheaper(game, changed):
+    fitted = solver(max_iter=10).fit(game)
+    before = fitted.privacy_guarantee(criterion="dp")
+    with pytest.raises(ValueError, match=f"{next(iter(changed))} differs"):
+        fitted.set_params(**changed).partial_fit(game)
+    assert fitted.privacy_guarantee(criterion="dp") == before
+
+
+def test_public_bounds_of_the_rounds_before_cannot_be_made_narrower():
+    def make(width, bounds=None):
+        return QuadraticAggregativeGame(1.0, 0.5, R, bounds, r_bounds=width)
+
+    boxed = solver(max_iter=10).fit(make((-1, 1), (-1, 1)))
+    for other in (make((-1e-9, 1e-9), (-1, 1)), make((-1, 1), (-1e-9, 1e-9)), make(None, (-1, 1))):
+        with pytest.raises(ValueError, match="public"):
+            boxed.partial_fit(other)
+    assert boxed.partial_fit(make((-1, 1), (-1, 1))).n_iter_ == 20
+
+
+def test_rounds_on_a_coarser_grid_keep_their_allowance(game):
+    fitted = solver(max_iter=2, noise_scale=lambda k: 1.0 if k < 2 else 2.0**-10).fit(game)
+    before = fitted.model_.allowance
+    assert fitted.partial_fit(game).model_.allowance == before
+
+
 def test_an_exhausted_ledger_leaves_the_rounds_before(game, tmp_path):
     ledger = PrivacyLedger(tmp_path / "games.ledger", epsilon=30)
     fitted = solver(ledger=ledger, max_iter=10).fit(game)
@@ -434,3 +473,23 @@ def test_callbacks_hear_of_at_most_a_hundred_parts(game, rounds, parts):
     solver(max_iter=rounds).set_callbacks(counting).fit(game)
     assert counting.begun == 0
     assert counting.parts == parts
+
+
+def test_a_round_that_was_cut_short_is_kept_once():
+    run = Run.begin(np.zeros((2, 1)), None, "all")
+    for value in (1.0, 2.0):
+        run._keep(0, *(np.full((2, 1), value) for _ in range(3)))
+    assert {name: [float(step[0, 0]) for step in path] for name, path in run.kept.items()} == {
+        "observations": [2.0],
+        "strategies": [0.0, 2.0],
+        "estimates": [0.0, 2.0],
+    }
+
+
+def test_a_second_fit_starts_anew_and_is_charged_in_full(game, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "games.ledger")
+    fitted = solver(ledger=ledger, max_iter=10, random_state=0).fit(game)
+    assert not fitted.privacy_spent_.private
+    assert fitted.set_params(random_state=None).fit(game).privacy_spent_.private
+    first, second = (entry.epsilon for entry in ledger.entries())
+    assert first == second == fitted.privacy_spent_.epsilon

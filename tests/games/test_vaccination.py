@@ -163,3 +163,21 @@ def test_shows_no_values():
 def test_bad_parameters(parts, parameters, error, message):
     with pytest.raises(error, match=message):
         VaccinationGame(*parts, **parameters)
+
+
+@pytest.mark.parametrize("own_effect", [True, False])
+def test_what_kind_of_game_it_is_is_public(own_effect):
+    for kind in ("herd_immunity", "as_printed"):
+        game = make([0.2, 0.4], [0.0, 0.0], kind, own_effect=own_effect)
+        assert (game.herd_immunity, game.own_effect) == (kind == "herd_immunity", own_effect)
+
+
+def test_public_bounds_do_not_depend_on_private_costs():
+    rng = np.random.default_rng(0)
+    B = rng.uniform(0.1, 1.0, (4, 3, 3))
+    games = [VaccinationGame(rng.uniform(0, 1, (4, 3)), B, private="A", A_bounds=(0, 1)) for _ in range(2)]
+    first, second = (game.private_bounds for game in games)
+    assert np.array_equal(first, second)
+    for game in games:
+        assert (game.r_ >= first[0]).all()
+        assert (game.r_ <= first[1]).all()
