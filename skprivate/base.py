@@ -2,10 +2,8 @@
 """The contract of a private estimator, and the report over everything that a fitted object contains."""
 
 import functools
-import math
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
@@ -23,7 +21,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from . import _config
-from .accounting import DisclosureRisk, PrivacyLedger, PrivacySpent
+from ._html_repr import PrivacyHTMLMixin
+from .accounting import DisclosureRisk, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
 from .utils import check_bounds
 from .utils._compat import Interval
@@ -73,7 +72,7 @@ class StatelessMixin:
         return tags
 
 
-class PrivateEstimatorMixin:
+class PrivateEstimatorMixin(PrivacyHTMLMixin):
     """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
 
     Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
@@ -177,104 +176,6 @@ def reasons_against(leaks: Iterable[str], source: str) -> tuple[str, ...]:
     """Return why a release cannot claim to be private: what leaked, and noise that is not secret."""
     seeded = ("random_state is seeded: who knows the seed can undo the noise",) if source == "seeded" else ()
     return (*leaks, *seeded)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepReport:
-    """What one fitted object inside a pipeline or a search did with the private rows.
-
-    Attributes
-    ----------
-    path : str
-        Where it stands: step names joined by " > ".
-    estimator : str
-        Its class.
-    status : {"paid", "stateless", "unpaid"}
-        It drew calibrated noise; it learns nothing from rows; or it read rows without paying.
-    reason : str
-        Why, in words.
-    spent : PrivacySpent or None
-        What it spent, where status is "paid".
-
-    Examples
-    --------
-    >>> from skprivate.base import StepReport
-    >>> print(StepReport(path="scaler", estimator="StandardScaler", status="unpaid", reason="read rows"))
-    scaler (StandardScaler): unpaid: read rows
-    """
-
-    path: str
-    estimator: str
-    status: str
-    reason: str
-    spent: PrivacySpent | None = None
-
-    def __str__(self) -> str:
-        return f"{self.path} ({self.estimator}): {self.status}: {self.reason}"
-
-
-@dataclass(frozen=True)
-class PrivacyReport:
-    """The privacy of a whole fitted object; made by `privacy_report`.
-
-    Attributes
-    ----------
-    steps : tuple of StepReport
-        Every estimator found inside.
-
-    Examples
-    --------
-    >>> from skprivate.base import PrivacyReport, StepReport
-    >>> step = StepReport(path="scaler", estimator="StandardScaler", status="unpaid", reason="read rows")
-    >>> PrivacyReport((step,)).claim
-    'not-private'
-    """
-
-    steps: tuple[StepReport, ...]
-
-    @property
-    def unpaid(self) -> tuple[StepReport, ...]:
-        """The steps that read private rows without paying."""
-        return tuple(step for step in self.steps if step.status == "unpaid")
-
-    @property
-    def claim(self) -> str:
-        """ "dp" if every step that read rows paid and is private, else "not-private"."""
-        paid = [step.spent for step in self.steps if step.spent is not None]
-        covered = bool(paid) and not self.unpaid and all(spent.private for spent in paid)
-        return "dp" if covered else "not-private"
-
-    @property
-    def private(self) -> bool:
-        """Whether the claim is "dp"."""
-        return self.claim == "dp"
-
-    @property
-    def epsilon(self) -> Fraction | float:
-        """Sum of what the steps spent (basic composition over the same rows)."""
-        return sum((step.spent.epsilon for step in self.steps if step.spent is not None), Fraction(0))
-
-    @property
-    def delta(self) -> Fraction:
-        """Sum of the steps' deltas."""
-        return sum((Fraction(step.spent.delta) for step in self.steps if step.spent is not None), Fraction(0))
-
-    @property
-    def effective_epsilon(self) -> float:
-        """The epsilon that holds for the whole object: infinite when it is not private."""
-        return float(self.epsilon) if self.private else math.inf
-
-    def __str__(self) -> str:
-        head = f"claim: {self.claim}"
-        if self.private:
-            relations = sorted({step.spent.relation for step in self.steps if step.spent is not None})
-            head += f", epsilon = {float(self.epsilon):.6g}, relation: {', '.join(relations)}"
-            head += f", delta = {float(self.delta):.3g}" if self.delta else ""
-        lines = [head, *(f"- {step}" for step in self.steps)]
-        for step in self.steps:
-            if step.spent is not None:
-                lines += ["", f"{step.path} ({step.estimator})", str(step.spent)]
-        return "\n".join(lines)
 
 
 def privacy_report(estimator: BaseEstimator) -> PrivacyReport:

@@ -5,6 +5,7 @@ from ._channels import joint_channel
 from ._disclosure import DisclosureRisk
 from ._guarantee import PrivacyGuarantee
 from ._ledger import LedgerEntry, PrivacyLedger
+from ._model_card import add_privacy_section, privacy_section
 from ._pml import (
     max_information,
     maximal_leakage,
@@ -14,14 +15,24 @@ from ._pml import (
     pointwise_maximal_leakage,
     prior_ratio,
 )
+from ._privacy_report import PrivacyReport, StepReport
+from ._provenance import AuditRecord, PackageRecord
+from ._registry import RegistryEntry
 from ._spent import PrivacySpent
+from ._statement import statement_schema
 
 __all__ = [
+    "AuditRecord",
     "DisclosureRisk",
     "LedgerEntry",
+    "PackageRecord",
     "PrivacyGuarantee",
     "PrivacyLedger",
+    "PrivacyReport",
     "PrivacySpent",
+    "RegistryEntry",
+    "StepReport",
+    "add_privacy_section",
     "joint_channel",
     "max_information",
     "maximal_leakage",
@@ -30,4 +41,6 @@ __all__ = [
     "pml_laplace",
     "pointwise_maximal_leakage",
     "prior_ratio",
+    "privacy_section",
+    "statement_schema",
 ]
