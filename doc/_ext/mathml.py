@@ -4,6 +4,7 @@
 Docutils brings the converter. What it does not know is a warning, and so an error of the build.
 """
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -30,7 +31,7 @@ def visit_inline(translator: Any, node: nodes.math) -> None:
 def visit_block(translator: Any, node: nodes.math_block) -> None:
     """Write a formula of its own."""
     # Wide ones scroll by themselves; the page does not.
-    translator.body.append(f'<div class="math" tabindex="0">{to_mathml(node, as_block=True)}</div>\n')
+    translator.body.append(f'<div class="mathml" tabindex="0">{to_mathml(node, as_block=True)}</div>\n')
     raise nodes.SkipNode
 
 
@@ -42,5 +43,6 @@ def to_mathml(node: nodes.Element, *, as_block: bool) -> str:
     except MathError as error:
         _LOGGER.warning("formula cannot be converted: %s: %s", tex, error, location=node)
         return f"<code>{nodes.Text(tex).astext()}</code>"
-    # An entity of MathML that HTML has under the same name; spelt out, for readers of XML too.
-    return str(mathml).replace("&ApplyFunction;", "\u2061")
+    # An entity, spelt out for readers of XML; and bars are fences here, not relations with space around them.
+    mathml = str(mathml).replace("&ApplyFunction;", "\u2061")
+    return re.sub(r"<mo[^>]*>\|</mo>", '<mo stretchy="false" lspace="0" rspace="0">|</mo>', mathml)
