@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run the quick tables of figures and write them down for the documentation: ``python -m benchmarks._document``.
+"""Write the quick tables of figures down for the documentation: ``python -m benchmarks._document``.
 
 What is printed goes to doc/reproduction_tables.inc as it is, with the command, the time it took and versions.
 """
@@ -47,8 +47,8 @@ def _introduction() -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
         ".. Written by python -m benchmarks._document; do not edit.\n\n"
-        f"The tables below are the output of ``python -m benchmarks._document``, on {platform.system()} with Python\n"
-        f"{platform.python_version()}, skprivate {skprivate.__version__},\n{packages}.\n"
+        f"The tables below are the output of ``python -m benchmarks._document``, on {platform.system()} with\n"
+        f"Python {platform.python_version()}, skprivate {skprivate.__version__},\n{packages}.\n"
     )
 
 

@@ -21,10 +21,14 @@ def run() -> None:
     for name, kind in TREES:
         for n in ROWS:
             cells = [np.mean([_accuracy(kind, epsilon, n, seed) for seed in SEEDS]) for epsilon in EPSILONS]
-            print(f"  {f'{name} tree, {n:,} rows':<28}" + "".join(f"{cell:8.3f}" for cell in cells), flush=True)
+            print(
+                f"  {f'{name} tree, {n:,} rows':<28}" + "".join(f"{cell:8.3f}" for cell in cells), flush=True
+            )
     for n in ROWS:
         cells = [np.median([_slope_error(epsilon, n, seed) for seed in SEEDS]) for epsilon in EPSILONS]
-        print(f"  {f'Weibull slopes, {n:,} rows':<28}" + "".join(f"{cell:8.2f}" for cell in cells), flush=True)
+        print(
+            f"  {f'Weibull slopes, {n:,} rows':<28}" + "".join(f"{cell:8.2f}" for cell in cells), flush=True
+        )
 
 
 def _accuracy(kind: type, epsilon: float, n: int, seed: int) -> float:
@@ -39,7 +43,9 @@ def _accuracy(kind: type, epsilon: float, n: int, seed: int) -> float:
 def _slope_error(epsilon: float, n: int, seed: int) -> float:
     """Error of the slopes, relative to them: 5 features, times within [50, 50,000]."""
     X, hours = make_location_scale(n, 5, intercept=7.4, scale=0.5, random_state=seed)
-    truth = DPLogLocationScaleRegressor("weibull", 1e9, bounds_X=(-1, 1), bounds_y=(50, 50_000), random_state=0)
+    truth = DPLogLocationScaleRegressor(
+        "weibull", 1e9, bounds_X=(-1, 1), bounds_y=(50, 50_000), random_state=0
+    )
     model = DPLogLocationScaleRegressor(
         "weibull", epsilon, bounds_X=(-1, 1), bounds_y=(50, 50_000), random_state=seed
     )

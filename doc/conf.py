@@ -25,6 +25,9 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "auto_examples/**.ipynb", "**sg_execution_times.rst"]
 autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings name types in words
+default_role = "py:obj"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 nitpicky = False
 
@@ -32,6 +35,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "skprivate"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
+html_sidebars = {"index": [], "walkthrough": []}
 html_css_files = ["skprivate.css"]
 html_copy_source = False
 html_theme_options = {

@@ -19,7 +19,11 @@ MODULES = sorted(
     if not module.name.endswith(("__main__", "_kernels", "_cyutility"))
 )
 # Written by hand: the gallery and the generated pages repeat what runs elsewhere.
-PAGES = [ROOT / "README.md", *sorted((ROOT / "doc").glob("*.rst")), *sorted((ROOT / "doc/proofs").glob("*.rst"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "doc").glob("*.rst")),
+    *sorted((ROOT / "doc/proofs").glob("*.rst")),
+]
 # Rooms whose names are public; what starts with an underscore, and utils, is for us.
 PACKAGES = ["skprivate", *(name for name in MODULES if "._" not in name and name != "skprivate.utils")]
 

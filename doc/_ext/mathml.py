@@ -43,6 +43,6 @@ def to_mathml(node: nodes.Element, *, as_block: bool) -> str:
     except MathError as error:
         _LOGGER.warning("formula cannot be converted: %s: %s", tex, error, location=node)
         return f"<code>{nodes.Text(tex).astext()}</code>"
-    # An entity, spelt out for readers of XML; and bars are fences here, not relations with space around them.
-    mathml = str(mathml).replace("&ApplyFunction;", "\u2061")
+    # Some room after log and max; and bars are fences here, not relations with space around them.
+    mathml = str(mathml).replace("<mo>&ApplyFunction;</mo>", '<mo lspace="0" rspace="0.17em">\u2061</mo>')
     return re.sub(r"<mo[^>]*>\|</mo>", '<mo stretchy="false" lspace="0" rspace="0">|</mo>', mathml)
