@@ -130,6 +130,12 @@ def privacy_guarantee(
     return _report(run, prior, view, criterion, with_grid, _evaluate(bare, prior, players, view, criterion))
 
 
+def worst_player(model: BroadcastModel) -> float:
+    """Return epsilon of differential privacy of one player within its declared bounds, and nothing else."""
+    run = _Run(model, *player_distances(model))
+    return float(_evaluate(run, None, _boxed(run), "individual", "dp").value)
+
+
 @dataclass(frozen=True, eq=False)
 class _Run:
     model: BroadcastModel

@@ -11,12 +11,11 @@ from scipy import stats
 
 from ..utils import check_bounds, check_int
 from ._model import BroadcastModel
+from ._prior_checks import check_numbers, check_odds, check_size, check_support
 
 FloatArray = NDArray[np.float64]
 Draw = Callable[[int, np.random.Generator], ArrayLike]
 
-# Of sums of probabilities, and of a support's ends beside the declared bounds.
-_ROUNDING = 1e-9
 # Longer lists of probabilities are described by their number.
 _SHOWN = 6
 _FROZEN_METHODS = ("cdf", "sf", "ppf", "isf", "support")
@@ -74,9 +73,9 @@ class TypePrior(Prior):
     """
 
     def __init__(self, types: ArrayLike, probabilities: ArrayLike) -> None:
-        values = _numbers(types, "types")
+        values = check_numbers(types, "types")
         self.types = values[:, None] if values.ndim == 1 else values
-        self.probabilities = _probabilities(probabilities)
+        self.probabilities = check_odds(probabilities)
         if self.types.ndim not in (2, 3):
             raise ValueError("types must have the shape (m,), (m, n_dims) or (n_players, m, n_dims).")
         sizes = {len(self.types)} if self.types.ndim == 3 else set()
@@ -87,10 +86,10 @@ class TypePrior(Prior):
 
     def check(self, model: BroadcastModel) -> None:
         """Raise a ValueError if the prior does not fit the model."""
-        _check_size(self._n_players, model.n_players)
+        check_size(self._n_players, model.n_players)
         # A type of probability 0 may lie anywhere: comparisons with nan are false.
         values = np.where((self.probabilities > 0)[..., None], self.types, np.nan)
-        _check_values(values if values.ndim == 3 else values[None], model)
+        check_support(values if values.ndim == 3 else values[None], model)
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
@@ -157,7 +156,7 @@ class ContinuousPrior(Prior):
         """Raise a ValueError if the prior does not fit the model."""
         if len(self.distributions) not in (1, model.n_dims):
             raise ValueError(f"the prior has {len(self.distributions)} coordinates, the game {model.n_dims}.")
-        _check_values(np.stack(self.support(model.n_dims))[None], model)
+        check_support(np.stack(self.support(model.n_dims))[None], model)
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
@@ -203,7 +202,7 @@ class JointPrior(Prior):
     """
 
     def __init__(self, profiles: ArrayLike, probabilities: ArrayLike) -> None:
-        values, weights = _numbers(profiles, "profiles"), _probabilities(probabilities)
+        values, weights = check_numbers(profiles, "profiles"), check_odds(probabilities)
         values = values[:, :, None] if values.ndim == 2 else values
         if values.ndim != 3 or weights.shape != (len(values),):
             raise ValueError(
@@ -213,8 +212,8 @@ class JointPrior(Prior):
 
     def check(self, model: BroadcastModel) -> None:
         """Raise a ValueError if the prior does not fit the model."""
-        _check_size(self.profiles.shape[1], model.n_players)
-        _check_values(self.profiles.swapaxes(0, 1), model)
+        check_size(self.profiles.shape[1], model.n_players)
+        check_support(self.profiles.swapaxes(0, 1), model)
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
@@ -272,7 +271,7 @@ class TwoTypePrior(Prior):
     """
 
     def __init__(self, types: ArrayLike, alpha: float, beta: float) -> None:
-        values = _numbers(types, "types")
+        values = check_numbers(types, "types")
         self.types = values[:, None] if values.ndim == 1 else values
         if self.types.ndim != 2 or len(self.types) != 2:
             raise ValueError("types must have the shape (2,) or (2, n_dims).")
@@ -284,7 +283,7 @@ class TwoTypePrior(Prior):
         """Raise a ValueError if the prior does not fit the model."""
         if model.n_players < 2:
             raise ValueError("a prior of players that follow the first needs at least 2 players.")
-        _check_values(self.types[None], model)
+        check_support(self.types[None], model)
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
@@ -361,7 +360,7 @@ class SampledPrior(Prior):
 
     def sample(self, n_dims: int) -> FloatArray:
         """Return new samples of shape (n_samples, n_dims); a ValueError if they leave the bounds."""
-        values = _numbers(self.draw(self.n_samples, np.random.default_rng(self.random_state)), "draw")
+        values = check_numbers(self.draw(self.n_samples, np.random.default_rng(self.random_state)), "draw")
         values = values[:, None] if values.ndim == 1 else values
         if values.shape != (self.n_samples, n_dims):
             raise ValueError(f"draw must return {self.n_samples} vectors of {n_dims} coordinates.")
@@ -374,7 +373,7 @@ class SampledPrior(Prior):
         """Raise a ValueError if the prior does not fit the model."""
         if len(self.lower) not in (1, model.n_dims):
             raise ValueError(f"the prior has {len(self.lower)} coordinates, the game {model.n_dims}.")
-        _check_values(np.stack(self.box(model.n_dims))[None], model)
+        check_support(np.stack(self.box(model.n_dims))[None], model)
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
@@ -416,54 +415,3 @@ def _named(distribution: Any) -> str:
     numbers = [f"{value:.6g}" for value in distribution.args if np.ndim(value) == 0]
     numbers += [f"{key}={value:.6g}" for key, value in distribution.kwds.items() if np.ndim(value) == 0]
     return f"{name}({', '.join(numbers)}) on {ends}"
-
-
-def _numbers(values: ArrayLike, name: str) -> FloatArray:
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold numbers.")
-    array = array.astype(np.float64)
-    if array.ndim == 0 or array.size == 0 or not np.isfinite(array).all():
-        raise ValueError(f"{name} must hold finite numbers, at least one.")
-    return array
-
-
-def _probabilities(values: ArrayLike) -> FloatArray:
-    array = _numbers(values, "probabilities")
-    if array.ndim > 2 or (array < 0).any() or (np.abs(array.sum(axis=-1) - 1) > _ROUNDING).any():
-        raise ValueError("probabilities must be at least 0 and have sums of 1.")
-    return array
-
-
-def _check_size(own: int | None, n_players: int) -> None:
-    if own is not None and own != n_players:
-        raise ValueError(f"the prior is about {own} players, the game has {n_players}.")
-
-
-def _check_values(values: FloatArray, model: BroadcastModel) -> None:
-    """Check private vectors of shape (1 or n_players, m, n_dims): their dimensions and the bounds."""
-    if model.private != {"r"}:
-        return
-    if values.shape[-1] != model.n_dims:
-        raise ValueError(f"the prior has {values.shape[-1]} coordinates, the game {model.n_dims}.")
-    if model.private_bounds is None:
-        _check_limit(values, model)
-        return
-    lower, upper = (side[:, None] for side in model.private_bounds)
-    slack = _ROUNDING * (1 + np.maximum(np.abs(lower), np.abs(upper)))
-    if ((values < lower - slack) | (values > upper + slack)).any():
-        raise ValueError(
-            "the prior's support leaves the bounds of the private vectors that the game declares "
-            "(private_bounds, of the constants r): they are clipped there, so that this is not their "
-            "distribution."
-        )
-
-
-def _check_limit(values: FloatArray, model: BroadcastModel) -> None:
-    """Check that that finite private vectors are in the range for which rounding is bounded."""
-    sizes = np.abs(values[np.isfinite(values)])
-    if model.limit and sizes.max(initial=0.0) > model.limit:
-        raise ValueError(
-            f"the prior's support reaches beyond {model.limit:.3g}, for which the run was not made: declare "
-            "the game's bounds of the private vectors (r_bounds), or use other units."
-        )

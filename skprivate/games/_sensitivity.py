@@ -263,16 +263,16 @@ def flat_ceiling(model: BroadcastModel, *, rounded: bool = False) -> float:
     ``e_{k+1} <= expansion (e_k + 2 C l_k)`` as every step is at most C l_k long, and by no more than the
     diameter after a projection. `rounded` adds what double arithmetic does.
     """
-    expansion, diameter = model.constraint.expansion, model.constraint.diameter
-    reach = np.inf if model.clip_norm is None else 2.0 * model.clip_norm
-    total = apart = 0.0
+    diameter, clip, total, apart = model.constraint.diameter, model.clip_norm, 0.0, 0.0
     for step, scale, added in zip(model.steps, model.noise_scales, flat_rounding(model), strict=True):
         total += apart / scale
         before, after = added if rounded else (0.0, 0.0)
         if model.algorithm == "ye":
-            apart = reach * step
+            apart = np.inf if clip is None else 2 * clip * step
+        elif clip is None:
+            apart = diameter + after
         else:
-            apart = min(diameter, expansion * (apart + reach * step + before)) + after
+            apart = min(diameter, model.constraint.expansion * (apart + 2 * clip * step + before)) + after
     return float(total)
 
 
@@ -307,14 +307,14 @@ def player_distances(model: BroadcastModel) -> tuple[list[Distance], IntArray]:
     if model.private != {"r"} or model.P is None or model.Q is None:
         return [_flat(model, grid)], np.zeros(model.n_players, dtype=np.intp)
     P, Q, kinds = _kinds(model, model.P, model.Q)
+    # Once for all kinds: it is small.
+    allowance = grid + (affine_rounding(model, P, Q) if len(P) > 1 else affine_rounding(model, P[0], Q[0]))
     unprojected = model.algorithm == "ye" or isinstance(model.constraint, Unconstrained)
     if model.clip_norm is None and unprojected:
-        return _norms(model, P, Q, grid + affine_rounding(model, P, Q)), kinds
-    pairs = [(P, Q)] if len(P) > _MOST_KINDS else list(zip(P, Q, strict=True))
-    distances: list[Distance] = [
-        LimitedDistance(grid + affine_rounding(model, *pair), model, *pair) for pair in pairs
-    ]
-    return distances, kinds if len(pairs) == len(P) else np.zeros_like(kinds)
+        return _norms(model, P, Q, allowance), kinds
+    if len(P) > _MOST_KINDS:
+        return [LimitedDistance(allowance, model, P, Q)], np.zeros_like(kinds)
+    return [LimitedDistance(allowance, model, *pair) for pair in zip(P, Q, strict=True)], kinds
 
 
 def _flat(model: BroadcastModel, grid: float) -> Distance:

@@ -2,11 +2,9 @@
 """Nash equilibrium seeking by players who broadcast noisy estimates of the aggregate and nothing else."""
 
 import itertools
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -25,8 +23,9 @@ from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import check_int
 from ..utils._compat import Interval, StrOptions, has_callbacks
+from ._description import describe_run, price, public_parts, public_reach
 from ._game import AggregativeGame
-from ._grid import Grid, make_grid
+from ._grid import make_grid
 from ._guarantees import View, privacy_guarantee
 from ._model import BroadcastModel, continued
 from ._rounds import Dynamics
@@ -36,8 +35,6 @@ from ._weights import check_weights
 
 FloatArray = NDArray[np.float64]
 
-# The sum of a float recursion is rounded up before it is called a bound.
-_ROUNDING = Fraction(1, 2**40)
 _REPORTS = 100  # to callbacks, of one run
 # Frames between warnings.warn and the user's call: a method of ours, _run, fit, scikit-learn's context,
 # without_private_text, fit_context, with_callbacks.
@@ -124,11 +121,13 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     path is a function of its own costs alone, so that its broadcasts are private by themselves whatever
     others do (relation: local); `privacy_guarantee` has the figures and their proofs. Noise is exact discrete
     Laplace noise: estimates are rounded toward zero onto a grid 2^-40 times as fine as the smallest noise
-    scale or so, which adds less than one step to the difference of two estimates. The guarantee adds 16
-    steps per coordinate and round. The other 15 are for the rounding of double arithmetic on the way, of
-    which there is no proof for every game: it was below 1 step in runs of 10,000 rounds whose values
-    stayed below 1,000 times the smallest noise scale, but 70 steps at 50,000 times it with no declared bounds
-    (steps are coarser where declared bounds are large). Scale strategies to the noise, or declare bounds.
+    scale or so (coarser where declared bounds are large), which adds less than one step to the difference of
+    two estimates. The guarantee adds this step per coordinate and round, and a proven bound on the rounding
+    of double arithmetic (`PrivacyGuarantee.allowance`). A pseudo-gradient of which nothing is public may
+    be computed as it likes; a projection that a user wrote must be exact to the rounding of its steps.
+
+    Whether the game is monotone is told by a warning. Where P, Q or B is private, or the game is a user's
+    own, that is one bit about what is private, for whoever runs `fit` and not for the broadcasts.
 
     This class runs all players in one place: a simulation, in which whoever calls `fit` holds all costs.
     ``strategies_``, ``estimates_``, ``aggregate_``, ``residual_`` and ``history_`` are exact functions of the
@@ -167,6 +166,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
     __metadata_request__partial_fit = {"game": UNUSED}
     model_: BroadcastModel
+    noise_scales_: FloatArray
     consensus_steps_: FloatArray
     _remedy = (
         "Bound what is private (clip_norm, r_bounds, or a bounded constraint set with 'wang_nedic'), and use "
@@ -310,8 +310,9 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         noise_scales = check_schedule(self.noise_scale, "noise_scale", total, growing, positive=False)
         steps = check_schedule(self.step_size, "step_size", total, falling, positive=True)
         consensus = check_schedule(self.consensus_step, "consensus_step", total, falling, positive=True)
-        grid = make_grid(noise_scales, _reach(game, run.start))
-        model = self._describe(game, noise_scales, steps, grid)
+        grid = make_grid(noise_scales, public_reach(game, run.start))
+        scales = noise_scales if grid is None else grid.noise_scales
+        model = describe_run(self, game, scales, steps, grid)
         if run.n_done:
             for name, schedule, before in (
                 ("noise_scale", noise_scales, self.noise_scales_),
@@ -351,25 +352,6 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             raise ValueError("x0 must lie in the constraint set of every player.")
         return start
 
-    def _describe(
-        self, game: AggregativeGame, noise_scales: FloatArray, steps: FloatArray, grid: Grid | None
-    ) -> BroadcastModel:
-        return BroadcastModel(
-            n_players=game.n_players,
-            n_dims=game.n_dims,
-            algorithm=self.algorithm,  # type: ignore[arg-type]
-            noise_scales=noise_scales if grid is None else grid.noise_scales,
-            steps=steps,
-            constraint=game.constraint,
-            clip_norm=self.clip_norm,
-            private=game.private,
-            P=_public(game, "P"),
-            Q=_public(game, "Q"),
-            private_bounds=getattr(game, "private_bounds", None),
-            allowance=0.0 if grid is None else 1.0 / grid.steps,
-            limit=0.0 if grid is None else grid.limit,
-        )
-
     def _warn_about_use(self, game: AggregativeGame, noise_scales: FloatArray) -> None:
         if self.algorithm == "ye" and noise_scales[-1] > noise_scales[0]:
             warnings.warn(
@@ -388,7 +370,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     def _spend(self, model: BroadcastModel, entropy: Entropy, game: AggregativeGame) -> PrivacySpent:
         """Say what all rounds cost one player, and charge what is not paid yet."""
         before = getattr(self, "privacy_spent_", None) if model.n_rounds > int(self.max_iter) else None
-        epsilon, leaks = _price(model)
+        epsilon, leaks = price(model)
         self._announce(leaks)
         source = "seeded" if before is not None and before.noise_source == "seeded" else entropy.source
         spent = PrivacySpent(
@@ -399,7 +381,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             noise_scale=None,
             noise_source=source,  # type: ignore[arg-type]
             deployment="simulated",
-            public_inputs=("weights", "schedules", "starting point", "constraint set", *_public_parts(game)),
+            public_inputs=("weights", "schedules", "starting point", "constraint set", *public_parts(game)),
             unprotected={
                 "players": game.n_players,
                 "rounds": model.n_rounds,
@@ -459,37 +441,3 @@ def _entropy(random_state: Any, n_done: int) -> Entropy:
     if n_done and isinstance(random_state, Integral):
         return check_entropy(np.random.default_rng((int(random_state), n_done)))
     return check_entropy(random_state)
-
-
-def _reach(game: AggregativeGame, start: FloatArray) -> float:
-    """Largest magnitude that is public before the run."""
-    bounds = getattr(game, "private_bounds", None)
-    known = [
-        1.0,
-        np.abs(start).max(),
-        game.constraint.diameter,
-        *(np.abs(side).max() for side in bounds or ()),
-    ]
-    return float(max(size for size in known if math.isfinite(size)))
-
-
-def _public(game: AggregativeGame, name: str) -> FloatArray | None:
-    """P or Q of an affine game, where it is public."""
-    return None if game.private != {"r"} else getattr(game, f"{name}_")
-
-
-def _public_parts(game: AggregativeGame) -> tuple[str, ...]:
-    return ("P and Q of the pseudo-gradient",) if game.private == {"r"} else ()
-
-
-def _price(model: BroadcastModel) -> tuple[Fraction | float, list[str]]:
-    """What one player's data cost, and why that may be infinite."""
-    if (model.noise_scales == 0).any():
-        return math.inf, ["a round has no noise (noise_scale is 0)"]
-    try:
-        epsilon = privacy_guarantee(model, None, view="individual", criterion="dp").epsilon
-    except PrivacyUnboundedError as error:
-        return math.inf, [str(error).rstrip(".")]
-    if not math.isfinite(epsilon):
-        return math.inf, ["no finite bound holds"]
-    return Fraction(epsilon) * (1 + _ROUNDING), []

@@ -9,10 +9,16 @@ from skprivate.games._round_kernels import clip_rows, fill_broadcast
 STEPS = 2.0**40
 
 
-def sent(values, noise):
-    out = np.empty(len(values))
-    in_range = fill_broadcast(np.array(values, dtype=float), STEPS, np.array(noise, dtype=np.int64), out)
-    return out * STEPS, in_range
+LIMIT = 2.0**18
+
+
+def sent(own, noise, given=0.0):
+    own = np.array(own, dtype=float)[:, None]
+    out = np.empty(own.shape)
+    in_range = fill_broadcast(
+        own, np.full((1, 1), given), STEPS, LIMIT * STEPS, np.array(noise, dtype=np.int64), out
+    )
+    return out[:, 0] * STEPS, in_range
 
 
 def test_values_are_rounded_toward_zero_and_noise_is_added():
@@ -21,19 +27,49 @@ def test_values_are_rounded_toward_zero_and_noise_is_added():
     assert in_range
 
 
-def test_values_beyond_the_range_are_sent_from_its_end():
+def test_what_broadcasts_gave_is_rounded_for_itself():
+    # A sum rounded as one would part two runs by its own rounding.
+    values, _ = sent([1.5 / STEPS], [0], given=1.5 / STEPS)
+    assert values.tolist() == [2.0]
+    own, given, out = np.zeros((3, 2)), np.arange(6.0).reshape(3, 2), np.empty((3, 2))
+    assert fill_broadcast(own, given, 1.0, 2.0**20, np.zeros(6, dtype=np.int64), out)
+    assert np.array_equal(out, given)
+    assert fill_broadcast(own, given[1:2], 1.0, 2.0**20, np.arange(6), out)
+    assert np.array_equal(out, given[1] + np.arange(6).reshape(3, 2))
+
+
+def test_own_values_beyond_the_range_are_sent_from_its_end():
     # A test of the values would end a run or not by what is private.
-    values, in_range = sent([2.0**30, -np.inf], [0, 0])
-    assert values.tolist() == [2.0**60, -(2.0**60)]
+    values, in_range = sent([2.0**30, -np.inf, np.nan], [0, 0, 0])
+    assert values.tolist() == [2.0**60, -(2.0**60), 0.0]
     assert not in_range
 
 
-@pytest.mark.parametrize("value", [2.0**18, 2.0**25, np.inf])
+@pytest.mark.parametrize("value", [2.0**18, 2.0**25, np.inf, np.nan])
 def test_whether_a_run_goes_on_depends_on_what_is_sent_alone(value):
-    inside = -int(min(value * STEPS, 2.0**60))
+    inside = 0 if np.isnan(value) else -int(min(value * STEPS, 2.0**60))
     assert sent([value], [inside])[1]
     assert not sent([value], [2**61])[1]
     assert not sent([0.0], [2**61])[1]
+
+
+@pytest.mark.parametrize("given", [1.01 * LIMIT, -np.inf, np.nan])
+def test_what_broadcasts_gave_is_public_and_may_end_a_run(given):
+    assert sent([0.0], [0], given=-LIMIT)[1]
+    assert not sent([0.0], [0], given=given)[1]
+
+
+def test_sizes_must_fit():
+    own, noise = np.zeros((3, 2)), np.zeros(6, dtype=np.int64)
+    for wrong in (
+        (own, np.zeros((2, 2)), 1.0, 1.0, noise, own.copy()),
+        (own, np.zeros((1, 3)), 1.0, 1.0, noise, own.copy()),
+        (own, own, 1.0, 1.0, noise[1:], own.copy()),
+        (own, own, 1.0, 1.0, noise, own[1:].copy()),
+        (own, own, 1.0, 2.0**60, noise, own.copy()),
+    ):
+        with pytest.raises(ValueError, match="must"):
+            fill_broadcast(*wrong)
 
 
 @pytest.mark.parametrize("row", [[np.nan, 1.0], [np.inf, 1.0], [-np.inf, np.inf], [1e308, 1e308]])

@@ -28,6 +28,7 @@ from skprivate.games import (
     TypePrior,
     VaccinationGame,
 )
+from skprivate.games._rounds import State
 from skprivate.games._run import Run
 
 RING = (np.eye(5) + np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0)) / 3
@@ -478,7 +479,7 @@ def test_callbacks_hear_of_at_most_a_hundred_parts(game, rounds, parts):
 def test_a_round_that_was_cut_short_is_kept_once():
     run = Run.begin(np.zeros((2, 1)), None, "all")
     for value in (1.0, 2.0):
-        run._keep(0, *(np.full((2, 1), value) for _ in range(3)))
+        run._keep(0, np.full((2, 1), value), State.at(np.full((2, 1), value)))
     assert {name: [float(step[0, 0]) for step in path] for name, path in run.kept.items()} == {
         "observations": [2.0],
         "strategies": [0.0, 2.0],
