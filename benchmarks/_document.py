@@ -47,7 +47,7 @@ def _introduction() -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
         ".. Written by python -m benchmarks._document; do not edit.\n\n"
-        f"The tables below are the output of ``python -m benchmarks._document``, on {platform.system()} with\n"
+        f"The tables below are what ``python -m benchmarks._document`` prints, on {platform.system()} with\n"
         f"Python {platform.python_version()}, skprivate {skprivate.__version__},\n{packages}.\n"
     )
 
