@@ -9,6 +9,7 @@ SPEED = (
     *("local_average", "swapping", "consent", "platform", "games"),
 )
 FIGURES = (
+    "choices",
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
     *("lls", "adassp", "censored", "turbofan", "paper_lls"),
     *("collaborative", "perturbation", "warfarin"),
