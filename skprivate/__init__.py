@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .linear_model import DPNormalLLSRegressor as DPNormalLLSRegressor
     from .linear_model import DPSEVRegressor as DPSEVRegressor
     from .linear_model import MomentAccumulator as MomentAccumulator
+    from .model_selection import PrivateGridSearchCV as PrivateGridSearchCV
+    from .model_selection import PrivateRandomizedSearchCV as PrivateRandomizedSearchCV
     from .model_selection import PublicPrivateSplit as PublicPrivateSplit
     from .preprocessing import BoundsScaler as BoundsScaler
     from .preprocessing import TQMATransformer as TQMATransformer
@@ -58,7 +60,9 @@ _HOMES = {
     "PrivacyGuarantee": ".accounting",
     "PrivacyLedger": ".accounting",
     "PrivacySpent": ".accounting",
+    "PrivateGridSearchCV": ".model_selection",
     "PrivateNashSolver": ".games",
+    "PrivateRandomizedSearchCV": ".model_selection",
     "PublicPrivateSplit": ".model_selection",
     "QuadraticAggregativeGame": ".games",
     "SecureSumAggregator": ".collaborative",
@@ -90,7 +94,9 @@ __all__ = [
     "PrivacyGuarantee",
     "PrivacyLedger",
     "PrivacySpent",
+    "PrivateGridSearchCV",
     "PrivateNashSolver",
+    "PrivateRandomizedSearchCV",
     "PublicPrivateSplit",
     "QuadraticAggregativeGame",
     "SecureSumAggregator",
