@@ -327,6 +327,11 @@ def steps_of(container: Any) -> list[tuple[str, Any]]:
     return [(name, step) for name, step in pairs if step is not None and not isinstance(step, str)]
 
 
+def last_step(estimator: Any) -> Any:
+    """What predicts: the estimator itself, or the last step of a pipeline."""
+    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
+
+
 def _is_fitted(estimator: BaseEstimator) -> bool:
     try:
         check_is_fitted(estimator)

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import StatelessMixin
+from ._epsilon import low_bits
 from ._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
-from ._neighbours import AuditCase, is_column, unit_of
+from ._neighbours import AuditCase, is_column, private_rows, unit_of
 from ._tape import Tape
 from ._trace import first_difference, trace_lines
 from ._walk import Leaves, differences, leaves_of, same_leaf
@@ -22,7 +23,7 @@ FALSE_ALARM = 1e-9
 # Fits that repeat one data set, at most.
 _MOST_REPEATS = 2000
 _GRID_FITS = 12
-# Names in privacy_spent_.unprotected that declare a number of rows.
+# What a number of rows in privacy_spent_.unprotected is; NumPy's, where the statement is not ours.
 _NUMBERS = (int, np.integer)
 
 
@@ -180,10 +181,9 @@ def _confirm(
 def _repeats(spent: Any) -> int:
     """Fits of either data set after which chance is ruled out."""
     epsilon = float(getattr(spent, "epsilon", 1.0))
-    stay = -math.expm1(-epsilon) if math.isfinite(epsilon) else 1.0
-    return (
-        min(math.ceil(math.log(FALSE_ALARM) / math.log(stay)), _MOST_REPEATS) if stay < 1 else _MOST_REPEATS
-    )
+    stay = -math.expm1(-epsilon)
+    needed = math.log(FALSE_ALARM) / math.log(stay) if stay < 1 else math.inf
+    return math.ceil(min(needed, _MOST_REPEATS))
 
 
 def released_values(case: AuditCase, model: Any, tape: Tape) -> NDArray[Any]:
@@ -223,10 +223,7 @@ def on_grid(values: NDArray[np.float64]) -> bool:
     finite = values[np.isfinite(values) & (values != 0)]
     if not len(finite):
         return True
-    fraction, exponent = np.frexp(finite)
-    mantissa = np.ldexp(fraction, 53).astype(np.int64)
-    zeros = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1
-    return int(exponent.max()) - int((exponent - 53 + zeros).min()) < 52
+    return int(np.frexp(finite)[1].max()) - int(low_bits(finite).min()) < 52
 
 
 def check_number_of_rows(case: AuditCase) -> None:
@@ -236,7 +233,7 @@ def check_number_of_rows(case: AuditCase) -> None:
         raise SkipTest("fit takes no rows")
     model = case.fit(0)
     numbers = [value for value in spent_of(model).unprotected.values() if isinstance(value, _NUMBERS)]
-    known = {len(rows["X"]), len(rows["X"]) - int(np.sum(rows.get("is_public", 0))), n_units(rows)}
+    known = {len(rows["X"]), int(private_rows(rows).sum()), n_units(rows)}
     if known & {int(value) for value in numbers} and model.privacy_spent_.relation != "add-remove":
         return
     mine = [published(case, model), *(published(case, case.fit(0)) for _ in range(2))]
@@ -246,7 +243,7 @@ def check_number_of_rows(case: AuditCase) -> None:
 
 def n_units(rows: dict[str, Any]) -> int:
     """Number of private units."""
-    private = ~np.asarray(rows.get("is_public", np.zeros(len(rows["X"]), dtype=bool)), dtype=bool)
+    private = private_rows(rows)
     return len(np.unique(np.asarray(rows["groups"])[private])) if "groups" in rows else int(private.sum())
 
 

@@ -17,6 +17,7 @@ from ..base import (
     CONTAINERS,
     PlannedCost,
     PrivateEstimatorMixin,
+    last_step,
     parameter_roles,
     privacy_report,
     reads_rows,
@@ -146,11 +147,6 @@ class Candidate:
     def last_step(self) -> Any:
         """What predicts."""
         return last_step(self.estimator)
-
-
-def last_step(estimator: Any) -> Any:
-    """What predicts: the estimator itself, or the last step of a pipeline."""
-    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def make_candidates(
