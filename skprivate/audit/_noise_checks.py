@@ -67,7 +67,10 @@ def worst_recorded_pair(case: AuditCase) -> tuple[Tape, Tape]:
 def _worst(case: AuditCase, spent: Any) -> SensitivityFuzz:
     """Return the pair with the greatest loss; skips where it cannot be told."""
     if not case.tapes[0].releases:
-        raise SkipTest("no noise came from skprivate's mechanisms, so losses cannot be recorded")
+        raise SkipTest(
+            "no noise came from skprivate's mechanisms, or only the best of several draws is kept, so losses "
+            "cannot be recorded"
+        )
     worst = worst_pair(case, case.tapes, spent)
     if not worst.same_form:
         raise SkipTest("neighbours release different things, see check_sensitivity_fuzz")
@@ -209,9 +212,7 @@ def check_low_bits(case: AuditCase) -> None:
         values = [_fresh_outputs(mine, theirs) for mine, theirs in (pair, pair[::-1])]
         predicted = one_number(pair[0].loss(pair[1]), False)
     except SkipTest:
-        (i, j), predicted = pair_to_fit(case, spent)
-        read = _reader(case, case.fit(0))
-        values = [np.array([read(case.fit(k)) for _ in range(case.n_trials)]) for k in (i, j)]
+        *values, predicted = whole_fits(case)
     bits = [low_bits(one).reshape(len(one), -1).min(axis=1) for one in values]
     audit = audit_epsilon(*bits, predicted=predicted, categorical=True, confidence=CONFIDENCE)
     require(audit.passed, f"low bits: {audit}")

@@ -109,6 +109,8 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
 
     _remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
 
+    _releases_all_draws = False
+
     # Asked for by default: the masks and the groups are what the guarantee is about.
     __metadata_request__fit = {"is_public": True, "groups": True, "is_public_validation": True}
 
