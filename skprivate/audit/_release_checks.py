@@ -3,6 +3,7 @@
 
 import functools
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 from unittest import SkipTest
@@ -53,6 +54,25 @@ def makes_no_claim(model: Any) -> bool:
     """Whether an estimator promises to learn nothing, or says that it holds rows."""
     stays = getattr(model, "releases_state", True) is False and not hasattr(model, "privacy_spent_")
     return isinstance(model, StatelessMixin) or stays
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed of a fit: as stated, or, where nothing is stated, as asked for."""
+
+    epsilon: Fraction | float
+    rho: Fraction | None = None
+    delta: float = 0.0
+
+
+def claim_of(case: AuditCase, model: Any) -> Claim:
+    """Return what a fit claims; skips where no epsilon is claimed."""
+    spent = getattr(model, "privacy_spent_", None)
+    if spent is None and case.has("epsilon"):
+        asked = case.estimator.get_params(deep=False)
+        return Claim(asked["epsilon"], delta=float(asked.get("delta") or 0.0))
+    spent = spent_of(model)
+    return Claim(spent.epsilon, getattr(spent, "rho", None), float(getattr(spent, "delta", 0.0)))
 
 
 def published(case: AuditCase, model: Any) -> Leaves:
@@ -168,7 +188,8 @@ def _confirm(
 ) -> set[str]:
     """Return the suspects that stay the same on either data set."""
     missing = object()
-    for _ in range(_repeats(getattr(model, "privacy_spent_", None))):
+    claim = getattr(model, "privacy_spent_", case.estimator)
+    for _ in range(_repeats(float(getattr(claim, "epsilon", 1.0)))):
         for rows, before in zip((case.data_sets[0], data), first, strict=True):
             now = published(case, case.fit(rows))
             suspects = {p for p in suspects if same_leaf(now.get(p, missing), before.get(p, missing))}
@@ -177,9 +198,8 @@ def _confirm(
     return suspects
 
 
-def _repeats(spent: Any) -> int:
+def _repeats(epsilon: float) -> int:
     """Fits of either data set after which chance is ruled out."""
-    epsilon = float(getattr(spent, "epsilon", 1.0))
     stay = -math.expm1(-epsilon) if math.isfinite(epsilon) else 1.0
     return (
         min(math.ceil(math.log(FALSE_ALARM) / math.log(stay)), _MOST_REPEATS) if stay < 1 else _MOST_REPEATS
@@ -235,9 +255,11 @@ def check_number_of_rows(case: AuditCase) -> None:
     if "X" not in rows:
         raise SkipTest("fit takes no rows")
     model = case.fit(0)
-    numbers = [value for value in spent_of(model).unprotected.values() if isinstance(value, _NUMBERS)]
+    claim_of(case, model)
+    spent = getattr(model, "privacy_spent_", None)
+    stated = {value for value in getattr(spent, "unprotected", {}).values() if isinstance(value, _NUMBERS)}
     known = {len(rows["X"]), len(rows["X"]) - int(np.sum(rows.get("is_public", 0))), n_units(rows)}
-    if known & {int(value) for value in numbers} and model.privacy_spent_.relation != "add-remove":
+    if known & stated and getattr(spent, "relation", None) != "add-remove":
         return
     mine = [published(case, model), *(published(case, case.fit(0)) for _ in range(2))]
     paths = exact_differences(case, mine, with_one_more(rows))
