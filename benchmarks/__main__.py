@@ -12,7 +12,7 @@ FIGURES = (
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
     *("lls", "adassp", "censored", "turbofan", "paper_lls"),
     *("collaborative", "perturbation", "warfarin"),
-    "games_figures",
+    *("games_figures", "audit"),
 )
 
 

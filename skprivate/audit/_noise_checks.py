@@ -164,7 +164,7 @@ def whole_fits(case: AuditCase, pair: tuple[int, int]) -> list[NDArray[np.float6
     """Return what many fits on two neighbours released."""
     read = _reader(case, case.fit(0))
     # One generator for all fits, so that a run can be repeated; of the kind that every estimator takes.
-    state = np.random.RandomState(11) if case.has("random_state") else None  # noqa: NPY002
+    state = np.random.RandomState(11) if case.has("random_state") else None
     fits = [[read(case.fit(data, random_state=state)) for _ in range(case.n_trials)] for data in pair]
     if len({len(vector) for vector in fits[0] + fits[1]}) != 1:
         raise SkipTest("fits release vectors of different lengths; name what is released with `released`")
