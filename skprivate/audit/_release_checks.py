@@ -87,6 +87,8 @@ def published(case: AuditCase, model: Any) -> Leaves:
 def recorded(case: AuditCase, data: Any = 0, script: Any = None, **parameters: Any) -> tuple[Any, Tape]:
     """Return a fit and its releases; skips where nothing is recorded."""
     model, tape = case.record(data, script, **parameters)
+    if tape.missed:
+        raise SkipTest("noise was drawn in other threads, where it is not recorded")
     if not tape.releases:
         raise SkipTest("no noise came from skprivate's mechanisms, so outputs cannot be recorded")
     return model, tape
