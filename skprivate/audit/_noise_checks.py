@@ -82,11 +82,20 @@ def _worst(case: AuditCase, by_rho: bool) -> tuple[tuple[int, int], Any]:
 
 
 def audit_of_noise(pair: tuple[Tape, Tape], *, by_rho: bool, factor: Fraction = Fraction(1)) -> EpsilonAudit:
-    """Audit fresh draws of the recorded mechanisms around either fit's exact integers."""
-    generator = np.random.default_rng(7)
+    """Audit fresh draws of the recorded mechanisms around either fit's exact integers.
+
+    Where the fits differ most, and where they differ most in a few places: one place shows a little too
+    little noise best, several show it where each loses little. Returned is the audit nearer to refuting.
+    """
     places = places_of(*pair)
     if not places:
         raise SkipTest("no pair of these data sets differs in what is released")
+    audits = [_audit_of_places(places[-most:], by_rho, factor) for most in (1, _MOST_PLACES)]
+    return max(audits, key=lambda audit: audit.epsilon / float(audit.predicted or 1.0))
+
+
+def _audit_of_places(places: list[Place], by_rho: bool, factor: Fraction) -> EpsilonAudit:
+    generator = np.random.default_rng(7)
     loss, swapped = _loss_at(places, by_rho), [(one, g, f) for one, f, g in places]
     here, there = (_draw(side, factor, generator) for side in (places, swapped))
     if by_rho:
