@@ -13,7 +13,8 @@ FIGURES = (
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
     *("lls", "adassp", "censored", "turbofan", "paper_lls"),
     *("collaborative", "perturbation", "warfarin"),
-    *("games_figures", "private_search", "statements"),
+    *("collaborative", "perturbation", "warfarin"),
+    *("games_figures", "private_search", "statements", "audit"),
 )
 
 
