@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
+from ..noise import DiscreteLaplaceMechanism
 from ..noise._mechanisms import _IntegerMechanism
 from ..randomizers._base import LocalRandomizer
 from ..randomizers._laplace import _NoisyVectorRandomizer
-
-Mechanism = DiscreteLaplaceMechanism | DiscreteGaussianMechanism | LocalRandomizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +76,9 @@ class Release:
             content = {key: value for key, value in self.mechanism.to_dict().items() if key != "mechanism"}
             content["epsilon"] = Fraction(content["epsilon"]) / factor
             return type(self.mechanism)(**content)
-        make = type(self.mechanism).from_scale if hasattr(self.mechanism, "scale") else None
-        return make(self.scale * factor) if make else type(self.mechanism).from_sigma(self.scale * factor)
+        kind = type(self.mechanism)
+        make = kind.from_scale if isinstance(self.mechanism, DiscreteLaplaceMechanism) else kind.from_sigma
+        return make(self.scale * factor)
 
 
 @dataclass(eq=False)
