@@ -145,7 +145,8 @@ def _width(candidates: Sequence[Any], y: Any) -> float:
     widths = {float(high) - float(low) for low, high in declared}
     if len(widths) > 1 or not min(widths) > 0:
         raise ValueError(
-            "errors are measured by one width of bounds_y, above 0, for all candidates: pass scoring=callable."
+            "errors are measured by one width of bounds_y, above 0, for all candidates: pass a callable "
+            "scoring."
         )
     return widths.pop()
 

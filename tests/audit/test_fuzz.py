@@ -10,6 +10,7 @@ import pytest
 
 from skprivate import DPNormalLLSRegressor, DPSEVRegressor, DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.audit import AuditCase, record_releases, sensitivity_fuzz
+from skprivate.audit._fuzz import one_number
 from skprivate.audit._trace import first_difference, trace_lines
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers import KRRRandomizer, LaplaceRandomizer
@@ -65,6 +66,7 @@ class TestRecorder:
             thread.start()
             thread.join()
         assert not tape.releases
+        assert tape.missed
 
     def test_third_parties_are_recorded_too(self):
         class Own(DiscreteLaplaceMechanism):
@@ -148,6 +150,18 @@ class TestFuzz:
         with pytest.raises(ValueError, match="no noise of Silent came from skprivate"):
             sensitivity_fuzz(Silent(1.0, **TREE))
 
+    def test_noise_of_other_threads_is_missed_aloud(self):
+        class Threaded(DPTreeClassifier):
+            def fit(self, X, y):
+                thread = threading.Thread(target=super().fit, args=(X, y))
+                thread.start()
+                thread.join()
+                DiscreteLaplaceMechanism(1.0).randomize([0])
+                return self
+
+        with pytest.raises(ValueError, match="in other threads"):
+            sensitivity_fuzz(Threaded(1.0, **TREE))
+
     def test_data_of_ones_own(self):
         X = np.array([[0.1, 0.9], [0.6, 0.2], [0.9, 0.9]])
         fuzz = sensitivity_fuzz(
@@ -197,3 +211,10 @@ class TestTrace:
 
     def test_foreign_code_is_not_traced(self):
         assert trace_lines(np.zeros(1), lambda: np.linalg.inv(np.eye(2))) == []
+
+
+def test_pure_losses_count_as_half_their_square_where_rho_is_claimed():
+    loss = Fraction(2), Fraction(1, 3)
+    assert one_number(loss, True) == Fraction(7, 3)
+    assert one_number(loss, False) == float("inf")
+    assert one_number((Fraction(2), Fraction(0)), False) == 2
