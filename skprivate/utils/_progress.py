@@ -6,15 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sklearn.callback import with_callbacks
-
 from ._compat import has_callbacks
 
 #: Most parts that callbacks hear of.
 _MOST_PARTS = 100
-
-# Here, and not around ``fit``: a failed fit restores its attributes, and would no longer know what to end.
-_tear_down = with_callbacks(lambda estimator: None)
 
 
 @contextmanager
@@ -24,7 +19,7 @@ def progress(estimator: Any, part: str, n_parts: int | None) -> Iterator[Callabl
     Parameters
     ----------
     estimator : estimator
-        With scikit-learn's ``CallbackSupportMixin``.
+        With scikit-learn's ``CallbackSupportMixin``, and a fit in `fit_context`, which ends callbacks.
     part : str
         What a part is called.
     n_parts : int or None
@@ -55,6 +50,8 @@ def progress(estimator: Any, part: str, n_parts: int | None) -> Iterator[Callabl
         return
     every = 1 if n_parts is None else max(1, -(-n_parts // _MOST_PARTS))
     n_told = None if n_parts is None else -(-n_parts // every)
+    context = estimator._init_callback_context(max_subtasks=n_told)
+    context.call_on_fit_task_begin(estimator=estimator)
     count = itertools.count(1)
 
     def done() -> None:
@@ -64,10 +61,5 @@ def progress(estimator: Any, part: str, n_parts: int | None) -> Iterator[Callabl
             told.call_on_fit_task_begin(estimator=estimator)
             told.call_on_fit_task_end(estimator=estimator)
 
-    try:
-        context = estimator._init_callback_context(max_subtasks=n_told)
-        context.call_on_fit_task_begin(estimator=estimator)
-        yield done
-        context.call_on_fit_task_end(estimator=estimator)
-    finally:
-        _tear_down(estimator)
+    yield done
+    context.call_on_fit_task_end(estimator=estimator)
