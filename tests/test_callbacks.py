@@ -108,7 +108,6 @@ def test_every_estimator_with_rounds_or_sites_takes_callbacks():
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_progress_bar(name, capsys):
-    pytest.importorskip("rich")
     estimator, data, _ = CASES[name]
     clone(estimator).set_callbacks(ProgressBar()).fit(**data)
     shown = capsys.readouterr().out
@@ -155,7 +154,6 @@ def test_callbacks_change_no_result():
 
 def test_a_failing_fit_ends_its_callbacks(tmp_path):
     """A progress bar that is not ended keeps a thread, and the process, alive."""
-    pytest.importorskip("rich")
     ledger = PrivacyLedger(tmp_path / "small.ledger", epsilon=0.1)
     recorder = Recorder()
     model = DPNormalLLSRegressor(bounds_X=(-1, 1), bounds_y=(-2, 2), ledger=ledger)
@@ -197,7 +195,6 @@ def test_local_models_are_not_handed_the_callbacks(n_jobs):
 
 
 def test_in_pipelines_and_searches(capsys):
-    pytest.importorskip("rich")
     steps = make_pipeline(BoundsScaler((-1, 1)), CASES["censored, rounds declared"][0])
     recorder = Recorder()
     with pytest.warns(UserWarning, match="BoundsScaler does not support callbacks"):

@@ -35,7 +35,7 @@ def progress(estimator: Any, part: str, n_parts: int | None) -> Iterator[Callabl
     -----
     **Privacy**: callbacks are passed no rows, targets or metadata, and what they ask for is ignored: a fit
     that stops when a callback says so would have spent its budget for nothing. They do get the estimator,
-    which has released values and public inputs only, and they run in its process.
+    with what its last fit left, and they run in the process that holds the rows.
 
     Examples
     --------
