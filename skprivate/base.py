@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _config
 from ._html_repr import PrivacyHTMLMixin
 from ._planning import PlannedCost, assign_roles, parameter_roles
+from ._trusted_types import trusted_types
 from .accounting import DisclosureRisk, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
 from .utils import check_bounds
@@ -39,6 +40,7 @@ __all__ = [
     "fit_context",
     "parameter_roles",
     "privacy_report",
+    "trusted_types",
     "without_private_text",
 ]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import sklearn
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 
@@ -200,8 +200,8 @@ def _silence(estimator: Any) -> Parameters:
         **{name: None if isinstance(value, PrivacyLedger) else False for name, value in removed.items()}
     )
     for part in (estimator, *parameters.values()):
-        if isinstance(part, BaseEstimator):
-            vars(part).pop("_skl_callbacks", None)
+        if hasattr(part, "set_callbacks"):
+            part.set_callbacks()
     return removed
 
 

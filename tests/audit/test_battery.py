@@ -263,8 +263,8 @@ def record_broadcasts(script=None):
             return np.rint(broadcast(self, state, grid, k, noise, stream) * grid.steps).astype(np.int64)
 
         mechanism = DiscreteLaplaceMechanism.from_scale(int(grid.scales[k]))
-        exact = np.trunc(state.own * grid.steps) + np.trunc(state.given * grid.steps)
-        return tape.take(mechanism, exact.astype(np.int64), draw) / grid.steps
+        sent = np.trunc(state.own * grid.steps) + np.trunc(state.given * grid.steps)
+        return tape.take(mechanism, sent.astype(np.int64), draw) / grid.steps
 
     with mock.patch.object(Run, "_broadcast", recorded):
         yield tape
