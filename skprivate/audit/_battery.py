@@ -78,9 +78,9 @@ def check_private_estimator(
     Notes
     -----
     Most checks need nothing but ``fit``. Those that record what meets noise need estimators that take it from
-    `skprivate.noise` or `skprivate.randomizers`; others are judged by what their fits leave behind. A check
-    that does not apply is skipped and says why. A right estimator fails a check with a probability below
-    1e-9.
+    `skprivate.noise` or `skprivate.randomizers`; others, and private searches, which drop what their losers
+    drew, are judged by what their fits leave behind. A check that does not apply is skipped and says why. A
+    right estimator fails a check with a probability below 1e-9.
 
     **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. It fits
     thousands of times: never give it private rows.
