@@ -102,7 +102,7 @@ def epsilon_lower_bound(
     --------
     >>> from skprivate.audit import epsilon_lower_bound
     >>> round(epsilon_lower_bound(500, 50, 1000), 3)
-    1.848
+    1.764
     """
     n_likely, n_unlikely = (trials, trials) if isinstance(trials, int | np.integer) else trials
     for hits, n in ((likely, n_likely), (unlikely, n_unlikely)):
@@ -250,19 +250,19 @@ def choose_event(
 ) -> tuple[Callable[[NDArray[Any]], BoolArray], bool]:
     """Return the event with the greatest bound on these draws, and whether it is likelier on `there`."""
     statistic = _by_category(here, there) if categorical else _by_direction(here, there)
-    likely, unlikely = statistic(here), statistic(there)
-    best = (-1.0, math.inf, False)
-    for threshold in np.unique(np.quantile(np.r_[likely, unlikely], np.linspace(0, 1, _THRESHOLDS))):
-        for swap in (False, True):
-            a, b = (_passes(s, threshold, swap).sum() for s in (likely, unlikely))
-            counts = (
-                (int(b), int(a), (len(there), len(here)))
-                if swap
-                else (int(a), int(b), (len(here), len(there)))
-            )
-            best = max(best, (epsilon_lower_bound(*counts, confidence, delta), float(threshold), swap))
-    _, threshold, swap = best
-    return (lambda draws: _passes(statistic(draws), threshold, swap)), swap
+    on_here, on_there = statistic(here), statistic(there)
+    best = (-1.0, math.inf, False, False)
+    for threshold in np.unique(np.quantile(np.r_[on_here, on_there], np.linspace(0, 1, _THRESHOLDS))):
+        for below in (False, True):
+            hits = [int(_passes(values, threshold, below).sum()) for values in (on_here, on_there)]
+            # Of one value either tail may be likelier on either data set.
+            for swap in (False, True):
+                likely, unlikely = hits[::-1] if swap else hits
+                trials = (len(there), len(here)) if swap else (len(here), len(there))
+                bound = epsilon_lower_bound(likely, unlikely, trials, confidence, delta)
+                best = max(best, (bound, float(threshold), below, swap))
+    _, threshold, below, swap = best
+    return (lambda draws: _passes(statistic(draws), threshold, below)), swap
 
 
 def _passes(statistic: FloatArray, threshold: float, below: bool) -> BoolArray:

@@ -43,6 +43,10 @@ _SIGMAS = 7.0
 _HUGE = (1e6, 1e4, 1e3, 100.0)
 _TIMES = 100
 _FITS_AT_THE_END = 5
+# What `low_bits` returns where there is none.
+_NO_BIT = 1024.0
+# Fits of every data set that choose the pair to be audited.
+_PILOT = 30
 
 
 def check_epsilon_audit(case: AuditCase) -> None:
@@ -160,26 +164,47 @@ def whole_fits(case: AuditCase) -> tuple[NDArray[np.float64], NDArray[np.float64
         raise SkipTest("claims rho: check_epsilon_audit compares it with the noise itself")
     if case.n_trials < _LEAST_TRIALS:
         raise SkipTest(f"the case asks for fewer than {_LEAST_TRIALS} fits (n_trials)")
-    (i, j), predicted = pair_to_fit(case, spent)
     read = _reader(case, model)
+    (i, j), predicted = pair_to_fit(case, spent, read)
     # One generator for all fits: seeded, so that a run of the audit can be repeated.
     state = np.random.default_rng(11) if case.has("random_state") else None
     here, there = (
         [read(case.fit(data, random_state=state)) for _ in range(case.n_trials)] for data in (i, j)
     )
     if len({len(vector) for vector in here + there}) != 1:
-        raise SkipTest("fits release vectors of different lengths; name what is released with `released`")
+        # How long they are is released too.
+        return *(np.array([[len(v)] for v in side], dtype=np.float64) for side in (here, there)), predicted
     return np.array(here), np.array(there), predicted
 
 
-def pair_to_fit(case: AuditCase, spent: Any) -> tuple[tuple[int, int], Any]:
+def pair_to_fit(
+    case: AuditCase, spent: Any, read: Callable[[Any], NDArray[np.float64]]
+) -> tuple[tuple[int, int], Any]:
     """Return the pair with the greatest predicted loss, and that loss; the claim if nothing is recorded."""
     try:
         pair, loss = _worst(case, by_rho=False)
     except SkipTest:
-        return case.neighbours[0], spent.epsilon
+        return _pair_furthest_apart(case, read), spent.epsilon
     # A loss beyond the claim is what the audit has to show.
     return pair, min(loss, spent.epsilon)
+
+
+def _pair_furthest_apart(case: AuditCase, read: Callable[[Any], NDArray[np.float64]]) -> tuple[int, int]:
+    """Return the pair whose releases lie furthest apart in a few fits, which count for nothing else."""
+    if len(case.neighbours) == 1:
+        return case.neighbours[0]
+    vectors = [[read(case.fit(k)) for _ in range(_PILOT)] for k in range(len(case.data_sets))]
+    shortest = min(len(vector) for fits in vectors for vector in fits)
+    lengths = [float(np.mean([len(vector) for vector in fits])) for fits in vectors]
+    cut = np.array([[vector[:shortest] for vector in fits] for fits in vectors])
+    means, spread = cut.mean(axis=1), cut.std(axis=1).mean(axis=0)
+    unit = np.where(spread > 0, spread, 1.0)
+
+    def distance(pair: tuple[int, int]) -> tuple[float, float]:
+        i, j = pair
+        return abs(lengths[i] - lengths[j]), float(np.max(np.abs(means[i] - means[j]) / unit, initial=0.0))
+
+    return max(case.neighbours, key=distance)
 
 
 def _reader(case: AuditCase, model: Any) -> Callable[[Any], NDArray[np.float64]]:
@@ -211,13 +236,14 @@ def check_low_bits(case: AuditCase) -> None:
         raise SkipTest("claims rho: check_released_values_on_grid looks at the bits")
     try:
         pair = worst_recorded_pair(case)
-        values = [_fresh_outputs(mine, theirs) for mine, theirs in (pair, pair[::-1])]
+        outputs = [_fresh_outputs(mine, theirs) for mine, theirs in (pair, pair[::-1])]
+        bits = [low_bits(one).min(axis=1) for one in outputs]
         predicted = one_number(pair[0].loss(pair[1]), False)
     except SkipTest:
-        (i, j), predicted = pair_to_fit(case, spent)
         read = _reader(case, case.fit(0))
-        values = [np.array([read(case.fit(k)) for _ in range(case.n_trials)]) for k in (i, j)]
-    bits = [low_bits(one).reshape(len(one), -1).min(axis=1) for one in values]
+        (i, j), predicted = pair_to_fit(case, spent, read)
+        fits = ([read(case.fit(k)) for _ in range(case.n_trials)] for k in (i, j))
+        bits = [np.array([low_bits(one).min(initial=_NO_BIT) for one in side]) for side in fits]
     audit = audit_epsilon(*bits, predicted=predicted, categorical=True, confidence=CONFIDENCE)
     require(audit.passed, f"low bits: {audit}")
 

@@ -176,7 +176,9 @@ def make_candidates(
         # Every option is checked before anything is paid for.
         Plan.of(changed, any_public=any_public, grouped=grouped)
         roles = parameter_roles(changed, y) if free_choice else {}
-        free = {name: value for name, value in parameters.items() if roles.get(name) == "post-processing"}
+        # All of them: what an entry does not name is the estimator's own, not that of the entry fitted.
+        values = changed.get_params()
+        free = {name: values[name] for name, role in roles.items() if role == "post-processing"}
         # By identity: values need be neither hashable nor comparable, and the grid keeps them alive.
         key = tuple((name, id(value)) for name, value in sorted(parameters.items()) if name not in free)
         entries.setdefault(key, []).append((free, parameters))

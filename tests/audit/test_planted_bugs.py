@@ -146,6 +146,19 @@ class FloatNoise(OwnNoise):
         return generator.laplace(scale=scale)
 
 
+class OneCountForEachValue(OwnNoise):
+    """How many values there are shows in the number of counts."""
+
+    def draw(self, scale, generator):
+        return geometric(scale, self.n_values, generator)
+
+    def fit(self, X, y=None):
+        self.n_values = len(np.unique(X))
+        super().fit(X)
+        del self.n_values
+        return self
+
+
 class HalfOfTheNoiseTakenBack(DPMajority):
     """What is recorded is right; what is kept is not what was recorded."""
 
@@ -322,14 +335,14 @@ def texts():
     return {"X": rng.uniform(-1, 1, (ROWS, 2)), "y": np.where(np.arange(ROWS) % 2, "yes", "no")}
 
 
-def counts_of(estimator, n_trials):
-    """Rows that are counted or not, and the count."""
+def counts_of(estimator, n_trials, n_same=1):
+    """Rows that are counted or not, and the count; first, data sets that do not differ."""
     X = np.ones((ROWS, 1))
     fewer = X.copy()
     fewer[-1] = -1
     return AuditCase(
         estimator=estimator,
-        data_sets=({"X": X}, {"X": fewer}),
+        data_sets=(*({"X": X},) * n_same, {"X": fewer}),
         released=lambda model: model.count_,
         n_trials=n_trials,
     )
@@ -338,6 +351,11 @@ def counts_of(estimator, n_trials):
 PLANTED = {
     "half noise": (HalfNoise(), "check_sensitivity_fuzz"),
     "half noise, seen from outside": (counts_of(OwnHalfNoise(), 1000), "check_epsilon_of_whole_fits"),
+    "half noise about the third data set": (
+        counts_of(OwnHalfNoise(), 1000, n_same=2),
+        "check_epsilon_of_whole_fits",
+    ),
+    "as many counts as values": (counts_of(OneCountForEachValue(), 200), "check_epsilon_of_whole_fits"),
     "half of the noise taken back": (HalfOfTheNoiseTakenBack(), "check_replay"),
     "noise 1.25 times too small": (NoiseTooSmall(), "check_sensitivity_fuzz"),
     "noise 1.25 times too small, outside": (

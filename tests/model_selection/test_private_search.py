@@ -392,6 +392,19 @@ def test_on_public_rows_the_best_post_processing_is_taken():
         assert dict(search.privacy_spent_.unprotected)["candidates"] == 2
 
 
+def test_on_public_rows_an_entry_keeps_what_it_does_not_name():
+    # The first is fitted; the second must not take over what the first alone names.
+    validation = np.arange(600) >= 500
+    grid = [{"public_weight": [3.0]}, {"prune": [False]}]
+    search = PrivateGridSearchCV(
+        tree(public_weight=1.0, prune=True),
+        grid,
+        scoring=lambda model, rows, y: np.full(len(y), 0.0 if model.prune else 1.0),
+    ).fit(X, Y, is_public_validation=validation)
+    assert search.best_params_ == {"prune": False}
+    assert search.best_estimator_.public_weight == 1.0
+
+
 def last(model):
     return model[-1] if hasattr(model, "steps") else model
 
