@@ -76,7 +76,9 @@ class NumberOfRuns:
             return Fraction(1)
         if self.eta == 1:
             return 1 / self.gamma
-        return Fraction(_mean(float(self.eta), math.log(self.gamma))) * (1 + Fraction(1, 2**20))
+        # It grows with eta; tiny floats have no digits left.
+        eta = float(max(self.eta, Fraction(1, 2**100))) if self.eta else 0.0
+        return Fraction(_mean(eta, math.log(self.gamma))) * (1 + Fraction(1, 2**20))
 
     def draw(self, random_bytes: RandomBytes) -> int:
         """Draw a number of runs, exactly.
