@@ -206,8 +206,6 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             raise ValueError("a private search requires y to be passed: candidates are scored on it.")
         if not structured:
             check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        if is_classifier(self.estimator):
-            check_classification_targets(common_type(np.asarray(y)))
         return X, y
 
     def _plan(self, y: Any, masks: Masks, entropy: Entropy) -> list[Candidate]:
@@ -221,11 +219,18 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         )
 
     def _check_classes(self, y: Any, candidates: Sequence[Candidate]) -> None:
-        """Refuse a single class where the classes are to be read from the rows, which has been announced."""
+        """Refuse what are no classes, or one, where they are to be read from the rows, which was announced.
+
+        Where they are declared, a strange label tells nothing: it is taken as the first class.
+        """
         read = any(
             one.plan.cost.leaks and getattr(one.last_step(), "classes", None) is None for one in candidates
         )
-        if read and is_classifier(self.estimator) and len(np.unique(common_type(np.asarray(y)))) < 2:
+        if not read or not is_classifier(self.estimator):
+            return
+        labels = common_type(np.asarray(y))
+        check_classification_targets(labels)
+        if len(np.unique(labels)) < 2:
             raise ValueError("y holds one class; a classifier needs two.")
 
     def _task(

@@ -565,6 +565,17 @@ def test_scores_out_of_range_are_clipped(scores):
     assert search.best_score_ == (1.0 if scores > 1 else 0.0)
 
 
+@pytest.mark.parametrize("label", [0.37, None, "strange"])
+def test_a_strange_label_is_taken_in_silence_where_classes_are_declared(label, recwarn):
+    y = Y.astype(float if label == 0.37 else object)
+    y[7] = label
+    for estimator in (tree(), make_pipeline(BoundsScaler((0, 1)), tree())):
+        name = "max_depth" if not hasattr(estimator, "steps") else "dptreeclassifier__max_depth"
+        search = PrivateGridSearchCV(estimator, {name: [1, 2]}).fit(X, y)
+        assert list(search.classes_) == [0, 1]
+    assert not recwarn.list
+
+
 def test_scores_of_a_wrong_shape_are_an_error():
     with pytest.raises(ValueError, match="one score per row"):
         PrivateGridSearchCV(tree(), DEPTHS, scoring=lambda model, X, y: 0.5).fit(X, Y)
