@@ -213,6 +213,7 @@ def compose(
 
     *Units.* A run counts for its own relation and unit and for what it implies at the same cost: local
     implies replace-one, which implies label; a group implies its rows, unless units are added and removed.
+    Groups are taken to be the same in all runs: persons here and households there do not add up.
     Amounts of other kinds mean something else and are not added: there is no bound then, and the print says
     so.
 
