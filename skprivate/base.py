@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _config
 from ._html_repr import PrivacyHTMLMixin
 from ._planning import PlannedCost, assign_roles, parameter_roles
+from ._trusted_types import trusted_types
 from .accounting import DisclosureRisk, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
 from .utils import check_bounds
@@ -39,6 +40,7 @@ __all__ = [
     "fit_context",
     "parameter_roles",
     "privacy_report",
+    "trusted_types",
     "without_private_text",
 ]
 
@@ -309,12 +311,8 @@ def _container_reads_rows(estimator: Any) -> str | None:
 
 def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
     """What stands inside an estimator, with names: every step of a container, fitted estimators elsewhere."""
-    if isinstance(estimator, Pipeline):
-        pairs = estimator.steps
-    elif isinstance(estimator, FeatureUnion):
-        pairs = estimator.transformer_list
-    elif isinstance(estimator, ColumnTransformer):
-        pairs = [(name, transformer) for name, transformer, _ in estimator.transformers_]
+    if isinstance(estimator, CONTAINERS):
+        pairs = steps_of(estimator)
     else:
         learnt = {key: value for key, value in vars(estimator).items() if key.endswith("_")}
         found = [pair for key, value in learnt.items() for pair in _estimators_in(key, value)]
@@ -322,9 +320,28 @@ def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
         pairs = [(name, child) for name, child in found if _is_fitted(child)]
     seen: set[int] = set()
     for name, child in pairs:
-        if child is not None and not isinstance(child, str) and id(child) not in seen:
+        if id(child) not in seen:
             seen.add(id(child))
             yield name, child
+
+
+def steps_of(container: Any) -> list[tuple[str, Any]]:
+    """Names and estimators of the steps of one of the `CONTAINERS`; once it is fitted, the fitted ones."""
+    if isinstance(container, Pipeline):
+        pairs = container.steps
+    elif isinstance(container, FeatureUnion):
+        pairs = container.transformer_list
+    elif hasattr(container, "transformers_"):
+        pairs = [(name, transformer) for name, transformer, _ in container.transformers_]
+    else:
+        named = [(name, transformer) for name, transformer, _ in container.transformers]
+        pairs = [*named, ("remainder", container.remainder)]
+    return [(name, step) for name, step in pairs if step is not None and not isinstance(step, str)]
+
+
+def last_step(estimator: Any) -> Any:
+    """What predicts: the estimator itself, or the last step of a pipeline."""
+    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def _is_fitted(estimator: BaseEstimator) -> bool:

@@ -27,6 +27,8 @@ def loaded_by(statement):
         "import skprivate.datasets",
         "import skprivate.preprocessing",
         "import skprivate.model_selection",
+        "import skprivate.inspection",
+        "import skprivate.accounting",
     ],
 )
 def test_client_side_needs_numpy_only(statement):
@@ -45,10 +47,8 @@ def test_no_optional_package_is_imported():
     "room",
     [
         "skprivate",
-        *(
-            f"skprivate.{name}"
-            for name in ("audit", "collaborative", "datasets", "metrics", "model_selection", "preprocessing")
-        ),
+        *(f"skprivate.{name}" for name in ("audit", "collaborative", "datasets", "inspection", "metrics")),
+        *(f"skprivate.{name}" for name in ("model_selection", "preprocessing")),
     ],
 )
 def test_public_names_resolve_and_are_listed(room):

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from ..utils import check_probability
-from ._amounts import exact_sum, show
+from ._amounts import exact_sum, show_pair
 from ._fields import check_choice
 from ._ledger_entry import LedgerEntry
 from ._loss import SEVERAL_SCALES, Amount, pld_epsilon, rdp_epsilon, round_up
@@ -93,8 +93,9 @@ class CompositionPart:
         return not self.n_other and not self.n_not_private and self.epsilon < math.inf
 
     def _lines(self) -> list[str]:
-        lines = [f"{self.relation}, {self.unit}: {_pair(self.epsilon, self.delta)} ({_runs(self.n_runs)})"]
-        lines += [f"  data {group!r}: {_pair(*amount)}" for group, amount in self.groups.items()]
+        amounts = show_pair(self.epsilon, self.delta)
+        lines = [f"{self.relation}, {self.unit}: {amounts} ({_runs(self.n_runs)})"]
+        lines += [f"  data {group!r}: {show_pair(*amount)}" for group, amount in self.groups.items()]
         if self.n_not_private:
             lines.append(f"  NO BOUND: {_runs(self.n_not_private)} not private; nominal amounts are shown")
         if self.n_other:
@@ -342,10 +343,6 @@ def _amount(run: Run) -> Amount:
     if "moments" in run.mechanism and shift < SEVERAL_SCALES:
         return plain
     return plain._replace(shift=int(shift), scale=Fraction(scale))
-
-
-def _pair(epsilon: Any, delta: Any) -> str:
-    return f"epsilon = {show(epsilon)}, delta = {show(delta)}"
 
 
 def _runs(count: int) -> str:

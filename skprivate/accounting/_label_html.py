@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,7 @@ body{margin:1em auto;max-width:44rem;padding:0 1em;background:#fff}
 @media (prefers-color-scheme:dark){body{background:#161616}}
 @media print{body{margin:0}.skprivate-label{max-width:none}}
 """
+NO_EPSILON = "no \N{GREEK SMALL LETTER EPSILON} holds"
 _NEVER_PUBLISH = "This object holds rows or secrets of those who made it. Its values are not shown here."
 
 
@@ -62,16 +64,20 @@ class Label:
     note: str = ""
 
 
+def figure_of(epsilon: Fraction | float, delta: Fraction) -> str:
+    """Return the one figure of a private release."""
+    figure = f"\N{GREEK SMALL LETTER EPSILON} = {show(epsilon)}"
+    return figure + (f", \N{GREEK SMALL LETTER DELTA} = {show(delta)}" if delta else "")
+
+
 def label_of_spent(spent: PrivacySpent) -> Label:
     """Return the label of one release."""
-    delta = f", \N{GREEK SMALL LETTER DELTA} = {show(spent.delta)}" if spent.delta else ""
-    epsilon = f"\N{GREEK SMALL LETTER EPSILON} = {show(spent.epsilon)}{delta}"
     (_, verdict), *rows = describe(spent)
     return Label(
         subject=spent.mechanism,
         private=spent.private,
         verdict=verdict[0].upper() + verdict[1:],
-        figure=epsilon if spent.private else "no \N{GREEK SMALL LETTER EPSILON} holds",
+        figure=figure_of(spent.epsilon, spent.delta) if spent.private else NO_EPSILON,
         # Reasons first: they are what a reader of such a label needs.
         rows=sorted(rows, key=lambda row: row[0] != "not private because"),
         note=f"Stated by {spent.package or PackageRecord.current()}.",
@@ -98,7 +104,7 @@ def label_of_risk(risk: DisclosureRisk) -> Label:
         subject=risk.protection,
         private=False,
         verdict="Not differential privacy",
-        figure="no \N{GREEK SMALL LETTER EPSILON} holds",
+        figure=NO_EPSILON,
         rows=[
             ("attack", risk.attack),
             *(bounds or [(risk.metric, "no bound is known")]),

@@ -15,7 +15,7 @@ from ..exceptions import BudgetExceededError, LedgerError, PrivacyUnboundedError
 from ..utils import check_positive, check_probability
 from ..utils._files import write_atomically
 from . import _store
-from ._amounts import show
+from ._amounts import show, show_pair
 from ._composition import Composition, Method, compose
 from ._export import write_export
 from ._fields import check_text
@@ -351,9 +351,9 @@ class PrivacyLedger:
             return
         amount = after.epsilon - before.epsilon, after.delta - before.delta
         raise BudgetExceededError(
-            f"A run of {_amounts(*amount)} would pass the ceiling of the ledger "
-            f"{self._path} by {_amounts(*excess)}: spent so far {_amounts(before.epsilon, before.delta)}, "
-            f"ceiling {_amounts(self.epsilon, self.delta)}. Nothing was spent. Ask for less, or run fewer "
+            f"A run of {show_pair(*amount)} would pass the ceiling of the ledger "
+            f"{self._path} by {show_pair(*excess)}: spent so far {show_pair(before.epsilon, before.delta)}, "
+            f"ceiling {show_pair(self.epsilon, self.delta)}. Nothing was spent. Ask for less, or run fewer "
             'fits; amounts are exact, so give decimals as Fraction("0.1").'
         )
 
@@ -383,9 +383,5 @@ def _finite(epsilon: Fraction | float) -> Fraction:
     )
 
 
-def _amounts(epsilon: Fraction, delta: Fraction) -> str:
-    return f"epsilon = {show(epsilon)}, delta = {show(delta)}"
-
-
 def _ceiling(epsilon: Fraction | None, delta: Fraction) -> str:
-    return "no ceiling" if epsilon is None else f"the ceiling {_amounts(epsilon, delta)}"
+    return "no ceiling" if epsilon is None else f"the ceiling {show_pair(epsilon, delta)}"

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self, cast
 
-from ._label_html import Label, label_of_spent, label_page
+from ._label_html import NO_EPSILON, Label, figure_of, label_of_spent, label_page
 from ._registry import RegistryEntry, registry_entry
-from ._statement import VERSION, check_kind, check_unchanged, encode_amount
+from ._statement import VERSION, check_kind, check_unchanged, encode_amount, told
 
 
 class ReportStatements:
@@ -60,7 +60,7 @@ class ReportStatements:
         try:
             report = cast(Any, cls)(tuple(_decode_step(step) for step in statement["steps"]))
         except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"The statement cannot be read: {error!r}.") from error
+            raise ValueError(f"The statement cannot be read: {told(error)}.") from error
         check_unchanged(report.to_dict(), statement)
         return cast(Self, report)
 
@@ -100,9 +100,7 @@ class ReportStatements:
 def labels_of_report(report: Any) -> list[Label]:
     """Return the labels of the whole and of every step that drew noise."""
     statement = report.to_dict()["guarantee"]
-    epsilon = f"\N{GREEK SMALL LETTER EPSILON} = {float(report.epsilon):.6g}"
-    delta = f", \N{GREEK SMALL LETTER DELTA} = {float(report.delta):.3g}" if report.delta else ""
-    none = "see each step" if report.private else "no \N{GREEK SMALL LETTER EPSILON} holds"
+    none = "see each step" if report.private else NO_EPSILON
     whole = Label(
         subject="All steps together",
         private=report.private,
@@ -111,7 +109,7 @@ def labels_of_report(report: Any) -> list[Label]:
             if report.private
             else "NOT PRIVATE"
         ),
-        figure=epsilon + delta if statement else none,
+        figure=figure_of(report.epsilon, report.delta) if statement else none,
         rows=[(f"{step.path} ({step.estimator})", f"{step.status}: {step.reason}") for step in report.steps],
     )
     return [whole, *(_step_label(step, report.private) for step in report.steps if step.spent is not None)]
@@ -127,7 +125,7 @@ def _step_label(step: Any, whole_private: bool) -> Label:
     return replace(
         label,
         private=False,
-        figure="no \N{GREEK SMALL LETTER EPSILON} holds for the whole",
+        figure=f"{NO_EPSILON} for the whole",
         verdict=f"NOT PRIVATE with the other steps; of this step alone, given its input: {label.verdict}",
     )
 

@@ -117,7 +117,7 @@ class SpentStatements:
         try:
             spent = _read_spent(cls, statement)
         except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"The statement cannot be read: {_told(error)}.") from error
+            raise ValueError(f"The statement cannot be read: {told(error)}.") from error
         check_unchanged(spent.to_dict(), statement)
         return cast(Self, spent)
 
@@ -259,7 +259,7 @@ class GuaranteeStatements:
                 known[name] = None if amount is None else float(amount)
             guarantee = cls(**known)
         except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"The statement cannot be read: {_told(error)}.") from error
+            raise ValueError(f"The statement cannot be read: {told(error)}.") from error
         check_unchanged(cast(Any, guarantee).to_dict(), statement)
         return guarantee
 
@@ -357,7 +357,8 @@ def _read_spent(cls: Any, statement: Mapping[str, Any]) -> PrivacySpent:
     return cast("PrivacySpent", cls(**known))
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
+    """Say what an error was about, in the words of a statement's reader."""
     missing = isinstance(error, KeyError)
     return f"it has no {error}" if missing else str(error).rstrip(".")
 

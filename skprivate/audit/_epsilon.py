@@ -104,24 +104,27 @@ def epsilon_lower_bound(
     >>> round(epsilon_lower_bound(500, 50, 1000), 3)
     1.764
     """
-    n_likely, n_unlikely = (trials, trials) if isinstance(trials, int | np.integer) else trials
-    for hits, n in ((likely, n_likely), (unlikely, n_unlikely)):
-        if not 0 <= hits <= n:
-            raise ValueError("counts of the event must lie between 0 and the number of trials.")
-    if not 0 < confidence < 1:
-        raise ValueError("confidence must lie in (0, 1).")
-    miss = (1 - confidence) / 2
-    low = beta.ppf(miss, likely, n_likely - likely + 1) if likely else 0.0
-    high = beta.isf(miss, unlikely + 1, n_unlikely - unlikely) if unlikely < n_unlikely else 1.0
+    both = (trials, trials) if isinstance(trials, int | np.integer) else trials
+    low, high = bounds_of_rates((likely, unlikely), both, confidence)
     return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
 
 
 def gaussian_lower_bound(hits: tuple[int, int], trials: tuple[int, int], confidence: float) -> float:
     """Return a lower bound on mu, the distance of two unit Gaussians, from the counts of one event."""
+    low, high = bounds_of_rates(hits, trials, confidence)
+    return max(0.0, float(norm.ppf(low) - norm.ppf(high))) if low > 0 and high < 1 else 0.0
+
+
+def bounds_of_rates(hits: tuple[int, int], trials: tuple[int, int], confidence: float) -> tuple[float, float]:
+    """Clopper-Pearson: a lower bound on the first probability and an upper one on the second, both right."""
+    if not all(0 <= hit <= n for hit, n in zip(hits, trials, strict=True)):
+        raise ValueError("counts of the event must lie between 0 and the number of trials.")
+    if not 0 < confidence < 1:
+        raise ValueError("confidence must lie in (0, 1).")
     miss = (1 - confidence) / 2
     low = beta.ppf(miss, hits[0], trials[0] - hits[0] + 1) if hits[0] else 0.0
     high = beta.isf(miss, hits[1] + 1, trials[1] - hits[1]) if hits[1] < trials[1] else 1.0
-    return max(0.0, float(norm.ppf(low) - norm.ppf(high))) if low > 0 and high < 1 else 0.0
+    return float(low), float(high)
 
 
 def audit_epsilon(
@@ -250,16 +253,15 @@ def choose_event(
 ) -> tuple[Callable[[NDArray[Any]], BoolArray], bool]:
     """Return the event with the greatest bound on these draws, and whether it is likelier on `there`."""
     statistic = _by_category(here, there) if categorical else _by_direction(here, there)
-    on_here, on_there = statistic(here), statistic(there)
+    likely, unlikely = statistic(here), statistic(there)
+    sizes = len(here), len(there)
     best = (-1.0, math.inf, False, False)
-    for threshold in np.unique(np.quantile(np.r_[on_here, on_there], np.linspace(0, 1, _THRESHOLDS))):
+    for threshold in np.unique(np.quantile(np.r_[likely, unlikely], np.linspace(0, 1, _THRESHOLDS))):
         for below in (False, True):
-            hits = [int(_passes(values, threshold, below).sum()) for values in (on_here, on_there)]
-            # Of one value either tail may be likelier on either data set.
+            hits = [int(_passes(values, threshold, below).sum()) for values in (likely, unlikely)]
             for swap in (False, True):
-                likely, unlikely = hits[::-1] if swap else hits
-                trials = (len(there), len(here)) if swap else (len(here), len(there))
-                bound = epsilon_lower_bound(likely, unlikely, trials, confidence, delta)
+                a, b = (1, 0) if swap else (0, 1)
+                bound = epsilon_lower_bound(hits[a], hits[b], (sizes[a], sizes[b]), confidence, delta)
                 best = max(best, (bound, float(threshold), below, swap))
     _, threshold, below, swap = best
     return (lambda draws: _passes(statistic(draws), threshold, below)), swap

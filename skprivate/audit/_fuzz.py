@@ -118,12 +118,16 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
             f"no noise of {type(case.estimator).__name__} came from skprivate.noise or "
             "skprivate.randomizers, so there is nothing to record; audit its releases with audit_epsilon."
         )
+    if any(tape.missed for tape in case.tapes):
+        raise NothingRecordedError(
+            "noise was drawn in other threads, where it is not recorded: fit with n_jobs=1."
+        )
     return worst_pair(case, case.tapes, case.fit(0).privacy_spent_)
 
 
 def worst_pair(case: AuditCase, tapes: list[Tape], spent: Any) -> SensitivityFuzz:
     """Return the largest loss among recorded fits."""
-    by_rho = getattr(spent, "rho", None) is not None
+    by_rho = claims_rho(spent)
     found = functools.partial(
         SensitivityFuzz,
         claimed=Fraction(spent.rho if by_rho else spent.epsilon),
@@ -140,6 +144,11 @@ def worst_pair(case: AuditCase, tapes: list[Tape], spent: Any) -> SensitivityFuz
         if loss > worst:
             worst, worst_at = loss, pair
     return found(loss=worst, pair=worst_at)
+
+
+def claims_rho(spent: Any) -> bool:
+    """Whether a statement claims zero-concentrated differential privacy; others' may not know of it."""
+    return getattr(spent, "rho", None) is not None
 
 
 def one_number(loss: tuple[Fraction, Fraction], by_rho: bool) -> Fraction | Any:

@@ -12,7 +12,15 @@ from unittest import SkipTest
 import numpy as np
 from sklearn.base import is_classifier
 
-from ._neighbours import AuditCase, domain_of_X, domain_of_y, strange_label, unit_of, with_unit
+from ._neighbours import (
+    AuditCase,
+    domain_of_X,
+    domain_of_y,
+    private_rows,
+    strange_label,
+    unit_of,
+    with_unit,
+)
 from ._release_checks import require
 from ._walk import forms_of_text, packed_forms
 
@@ -27,7 +35,7 @@ def check_rows_outside_the_domain(case: AuditCase) -> None:
     told = None
     for k in range(len(case.data_sets)):
         try:
-            told_now = [one for one in case.listen(k, random_state=0)[1] if "Utility" not in one]
+            told_now = warnings_of(case, k)
         except Exception as error:
             raise AssertionError(
                 f"a unit within the domain is accepted and another raises {type(error).__name__}"
@@ -57,8 +65,7 @@ def check_missing_values(case: AuditCase) -> None:
     if "X" not in rows or np.asarray(rows["X"]).dtype.kind != "f":
         raise SkipTest("fit takes no table of floats")
     outcomes = set()
-    n = len(rows["X"])
-    private = np.flatnonzero(~np.asarray(rows.get("is_public", np.zeros(n)), dtype=bool))
+    private = np.flatnonzero(private_rows(rows))
     for row in (private[0], private[len(private) // 2], private[-1]):
         X = np.array(rows["X"])
         X[row, -1] = np.nan
@@ -68,11 +75,15 @@ def check_missing_values(case: AuditCase) -> None:
 
 def outcome(case: AuditCase, rows: dict[str, Any]) -> tuple[str, ...]:
     """Return what a fit says: the error, or the warnings but those about the released values."""
-    recorded_state = {"random_state": 0}
     try:
-        return tuple(one for one in case.listen(rows, **recorded_state)[1] if "Utility" not in one)
+        return warnings_of(case, rows)
     except Exception as error:
         return (type(error).__name__, str(error))
+
+
+def warnings_of(case: AuditCase, data: Any) -> tuple[str, ...]:
+    """Return what a fit warns of, but for what it tells of the released values."""
+    return tuple(one for one in case.listen(data, random_state=0)[1] if "Utility" not in one)
 
 
 def check_sentinels(case: AuditCase) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.pipeline import Pipeline
 
+from ..base import last_step
 from ..utils import check_bounds
 from ._tape import Tape, record_releases
 
@@ -167,7 +167,7 @@ def fit_with(model: Any, arguments: Mapping[str, Any]) -> Any:
 
 def declared(estimator: Any, name: str) -> Any:
     """Return a parameter of an estimator, or of the last step of a pipeline; None if it has none."""
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    last = last_step(estimator)
     return last.get_params(deep=False).get(name) if hasattr(last, "get_params") else None
 
 
@@ -203,8 +203,8 @@ def domain_of_y(estimator: Any) -> Any:
     bounds = declared(estimator, "bounds_y")
     if bounds is not None:
         return bounds
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    return (0.5, 2.0) if last.__sklearn_tags__().target_tags.positive_only else (-1.0, 1.0)
+    positive = last_step(estimator).__sklearn_tags__().target_tags.positive_only
+    return (0.5, 2.0) if positive else (-1.0, 1.0)
 
 
 def declared_relation(estimator: Any, rows: Arguments) -> str:
@@ -223,15 +223,18 @@ def declared_relation(estimator: Any, rows: Arguments) -> str:
 
 def unit_of(rows: Arguments) -> NDArray[np.intp]:
     """Return the rows of the unit that differs: the last private one, or those of its person."""
-    private = np.flatnonzero(~np.asarray(rows["is_public"], dtype=bool)) if "is_public" in rows else None
-    last = int(private[-1]) if private is not None else len(rows["X"]) - 1
+    private = private_rows(rows)
+    last = int(np.flatnonzero(private)[-1])
     if rows.get("groups") is None:
         return np.array([last])
     groups = np.asarray(rows["groups"])
-    same = groups == groups[last]
-    if private is not None:
-        same &= ~np.asarray(rows["is_public"], dtype=bool)
-    return np.flatnonzero(same)
+    return np.flatnonzero((groups == groups[last]) & private)
+
+
+def private_rows(rows: Arguments) -> NDArray[np.bool_]:
+    """Return which rows are private: all that are not marked public."""
+    public = rows.get("is_public")
+    return np.ones(len(rows["X"]), dtype=bool) if public is None else ~np.asarray(public, dtype=bool)
 
 
 def without_unit(rows: Arguments, unit: NDArray[np.intp] | None = None) -> Arguments:
@@ -279,9 +282,7 @@ def extreme_variants(estimator: Any, rows: Arguments, *, only_label: bool = Fals
 
 def make_strangers(estimator: Any, rows: Arguments, *, only_label: bool = False) -> Iterator[Arguments]:
     """Yield the data set with all private rows at one end of the domain, and at the other."""
-    private = np.ones(len(rows["X"]), dtype=bool)
-    if "is_public" in rows:
-        private = ~np.asarray(rows["is_public"], dtype=bool)
+    private = private_rows(rows)
     targets = list(extreme_targets(estimator, rows)) if rows.get("y") is not None else [None]
     for corner, target in zip(domain_of_X(estimator, np.shape(rows["X"])[1]), targets[:2], strict=False):
         changed = dict(rows)

@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
+from ..noise import DiscreteLaplaceMechanism
 from ..noise._mechanisms import _IntegerMechanism
 from ..randomizers._base import LocalRandomizer
 from ..randomizers._laplace import _NoisyVectorRandomizer
-
-Mechanism = DiscreteLaplaceMechanism | DiscreteGaussianMechanism | LocalRandomizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +76,9 @@ class Release:
             content = {key: value for key, value in self.mechanism.to_dict().items() if key != "mechanism"}
             content["epsilon"] = Fraction(content["epsilon"]) / factor
             return type(self.mechanism)(**content)
-        make = type(self.mechanism).from_scale if hasattr(self.mechanism, "scale") else None
-        return make(self.scale * factor) if make else type(self.mechanism).from_sigma(self.scale * factor)
+        kind = type(self.mechanism)
+        make = kind.from_scale if isinstance(self.mechanism, DiscreteLaplaceMechanism) else kind.from_sigma
+        return make(self.scale * factor)
 
 
 @dataclass(eq=False)
@@ -95,12 +94,15 @@ class Tape:
         A script ran out.
     said : list of str
         What the fit warned of.
+    missed : bool
+        Noise was drawn in another thread meanwhile, which is not recorded.
     """
 
     releases: list[Release] = field(default_factory=list)
     script: Sequence[NDArray[Any]] | None = None
     diverged: bool = False
     said: list[str] = field(default_factory=list)
+    missed: bool = False
 
     @property
     def outputs(self) -> list[NDArray[Any]]:
@@ -177,7 +179,10 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Ta
     def wrap(method: Callable[..., Any]) -> Callable[..., Any]:
         def recorded(self: Any, values: Any, random_state: Any = None) -> Any:
             # A local randomizer may add its noise with a mechanism: that is one call.
-            if inside[0] or threading.get_ident() != owner:
+            if threading.get_ident() != owner:
+                tape.missed = True
+                return method(self, values, random_state)
+            if inside[0]:
                 return method(self, values, random_state)
             inside[0] = True
             try:

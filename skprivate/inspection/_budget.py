@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import PrivacyLedger
+from ..accounting._fields import check_choice
 from ._matplotlib import new_axes
 
 By = Literal["label", "estimator"]
@@ -136,9 +137,9 @@ class BudgetDisplay:
         """
         if not isinstance(ledger, PrivacyLedger):
             raise TypeError(f"ledger must be a PrivacyLedger, got {type(ledger).__name__}.")
-        for name, value, allowed in (("by", by, get_args(By)), ("quantity", quantity, get_args(Quantity))):
-            _check_choice(name, value, allowed)
-        _check_choice("against", against, get_args(Against))
+        check_choice(by, "by", get_args(By))
+        check_choice(quantity, "quantity", get_args(Quantity))
+        check_choice(against, "against", get_args(Against))
         entries = ledger.entries()
         has_ceiling = ledger.epsilon is not None
         display = cls(
@@ -185,7 +186,7 @@ class BudgetDisplay:
         ImportError
             Matplotlib is not installed.
         """
-        _check_choice("against", against, get_args(Against))
+        check_choice(against, "against", get_args(Against))
         self.ax_ = ax = new_axes(ax, type(self).__name__)
         self.figure_ = ax.figure
         self.areas_ = self._draw_areas(against, kwargs)
@@ -240,8 +241,3 @@ class BudgetDisplay:
     def _title(self) -> str:
         fits = f"{len(self.times)} entries"
         return f"{fits}, {self.n_not_private} of them NOT PRIVATE" if self.n_not_private else fits
-
-
-def _check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}.")

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,6 +21,7 @@ from ..noise import check_entropy
 from ..utils import check_bounds, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
 from ..utils._fit import warn_after_release
+from ..utils._progress import progress
 from ._accumulate import exact_gram
 from ._censored import fit_censored, plan_censored
 from ._censored_release import CensoredRelease, bootstrap_censored, censored_warning
@@ -107,7 +109,9 @@ class Task:
         return low / grid.y_half, high / grid.y_half
 
 
-class BaseLogLocationScale(LogLocationScalePredictions, PlannedMoments, RegressorMixin, BaseEstimator):
+class BaseLogLocationScale(
+    CallbackSupportMixin, LogLocationScalePredictions, PlannedMoments, RegressorMixin, BaseEstimator
+):
     """Base of the private log-location-scale regressors.
 
     The life of a fit: rows are read, everything public is settled (`_settle`), exact integers are made, the
@@ -266,10 +270,12 @@ class BaseLogLocationScale(LogLocationScalePredictions, PlannedMoments, Regresso
         """Release the moments of fully observed targets."""
         grid = self._grid(task)
         plan = plan_moments(grid, task.neighbours, task.budget)
-        gram = exact_gram(grid, rows.X, rows.y)
         spent = self._describe_moments(task, plan.unit, entropy.source)
-        self._charge(spent)
-        self._adopt(plan.release(gram, entropy), grid, task, spent)
+        with progress(self, "release", 0):
+            gram = exact_gram(grid, rows.X, rows.y)
+            self._charge(spent)
+            release = plan.release(gram, entropy)
+        self._adopt(release, grid, task, spent)
 
     def _release_rounds(self, rows: Rows, task: Task, entropy: Any) -> None:
         """Release a histogram and the rounds around it, for targets that may be censored."""
@@ -289,7 +295,9 @@ class BaseLogLocationScale(LogLocationScalePredictions, PlannedMoments, Regresso
         what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, entropy.source, what, None, None)
         self._charge(spent)
-        release = fit_censored(plan, rows.X, rows.y, event, entropy)
+        n_parts = None if plan.n_newton is None else 1 + plan.n_newton
+        with progress(self, "release", n_parts) as done:
+            release = fit_censored(plan, rows.X, rows.y, event, entropy, done)
         self._adopt(release, grid, task, spent)
         times, survival = kaplan_meier(release.histogram)
         self.survival_curve_ = (np.exp(times), survival)

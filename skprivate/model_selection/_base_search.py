@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from ..accounting import PrivacyLedger, PrivacySpent
+from ..accounting._spent import Unit
 from ..base import (
     SHARED_CONSTRAINTS,
     PrivateEstimatorMixin,
@@ -291,7 +292,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         leaks = dict.fromkeys(leak for cost in costs for leak in cost.leaks)
         reasons = reasons_against(leaks, source)
         grouped = masks.codes is not None
-        unit = "group" if grouped else "row"
+        unit: Unit = "group" if grouped else "row"
         facts = {
             f"private {unit}s": masks.n_units,
             "public rows": int(masks.public.sum()),
@@ -303,7 +304,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             epsilon=factor * epsilon,
             delta=max(cost.delta for cost in costs) * law.mean,
             relation="label" if any(cost.relation == "label" for cost in costs) else "replace-one",
-            unit="group" if grouped else "row",
+            unit=unit,
             max_rows_per_unit=_max_rows(candidates) if grouped else 1,
             noise_scale=None,
             noise_source=source,

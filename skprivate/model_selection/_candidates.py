@@ -8,13 +8,21 @@ from fractions import Fraction
 from typing import Any
 
 import sklearn
-from sklearn.base import BaseEstimator, clone
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 
 from ..accounting import PrivacyLedger
-from ..base import PlannedCost, PrivateEstimatorMixin, parameter_roles, privacy_report, reads_rows
+from ..base import (
+    CONTAINERS,
+    PlannedCost,
+    PrivateEstimatorMixin,
+    last_step,
+    parameter_roles,
+    privacy_report,
+    reads_rows,
+    steps_of,
+)
 
 Parameters = dict[str, Any]
 
@@ -108,18 +116,10 @@ def _cost(step: Any, any_public: bool, grouped: bool) -> PlannedCost:
 
 
 def _steps(estimator: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """An unfitted estimator and, in containers, what stands in it; paths are those of `privacy_report`."""
+    """An estimator and, in containers, what stands in it; paths are those of `privacy_report`."""
     yield path, estimator
-    pairs: Iterable[tuple[str, Any]] = ()
-    if type(estimator) is Pipeline:
-        pairs = estimator.steps
-    elif type(estimator) is FeatureUnion:
-        pairs = estimator.transformer_list
-    elif type(estimator) is ColumnTransformer:
-        named = [(name, transformer) for name, transformer, _ in estimator.transformers]
-        pairs = [*named, ("remainder", estimator.remainder)]
-    for name, child in pairs:
-        if child is not None and not isinstance(child, str):
+    if type(estimator) in CONTAINERS:
+        for name, child in steps_of(estimator):
             yield from _steps(child, f"{path} > {name}" if path else name)
 
 
@@ -147,11 +147,6 @@ class Candidate:
     def last_step(self) -> Any:
         """What predicts."""
         return last_step(self.estimator)
-
-
-def last_step(estimator: Any) -> Any:
-    """What predicts: the estimator itself, or the last step of a pipeline."""
-    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def make_candidates(
@@ -207,8 +202,8 @@ def _silence(estimator: Any) -> Parameters:
         **{name: None if isinstance(value, PrivacyLedger) else False for name, value in removed.items()}
     )
     for part in (estimator, *parameters.values()):
-        if isinstance(part, BaseEstimator):
-            vars(part).pop("_skl_callbacks", None)
+        if hasattr(part, "set_callbacks"):
+            part.set_callbacks()
     return removed
 
 

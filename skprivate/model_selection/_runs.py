@@ -16,7 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from ..exceptions import PrivateSearchError
 from ..noise import check_entropy
 from ._candidates import Candidate, Parameters, with_post_processing
-from ._scores import RowScorer, ScoreShapeError, ScoringRows
+from ._scores import WRONG_SHAPE, RowScorer, ScoreShapeError, ScoringRows
 
 _FAILED = (
     "A run of the search failed, or spent more than it had announced. Nothing is released, the charge stays, "
@@ -76,7 +76,7 @@ def best_run(
     jobs = (delayed(_perform)(task, *candidate, seed, os.getpid()) for candidate, seed in calls)
     runs = _in_silence(jobs, n_jobs)
     if any(isinstance(run, Failure) and run.of_shape for run in runs):
-        raise ScoreShapeError("scoring must return one score per row, an array of shape (n_rows,).")
+        raise ScoreShapeError(WRONG_SHAPE)
     if not runs or any(isinstance(run, Failure) for run in runs):
         raise PrivateSearchError(_FAILED)
     winner = max(range(len(runs)), key=lambda run: runs[run].score)

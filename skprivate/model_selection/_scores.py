@@ -20,6 +20,9 @@ RowScorer = Callable[[Any, Any, Any], Any]
 SCORE_STEPS = 2**20
 
 
+WRONG_SHAPE = "scoring must return one score per row, an array of shape (n_rows,)."
+
+
 class ScoreShapeError(ValueError):
     """A scoring function returned something else than one score per row."""
 
@@ -68,7 +71,7 @@ def row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.
     """Return the rows' scores as whole numbers between 0 and ``SCORE_STEPS``; NaN counts as 0."""
     scores = np.asarray(scorer(estimator, X, y))
     if scores.shape != (len(y),):
-        raise ScoreShapeError("scoring must return one score per row, an array of shape (n_rows,).")
+        raise ScoreShapeError(WRONG_SHAPE)
     clipped = np.clip(np.nan_to_num(scores.astype(np.float64), nan=0.0), 0.0, 1.0)
     return np.floor(clipped * SCORE_STEPS).astype(np.int64)
 
