@@ -31,8 +31,8 @@ class NumberOfRuns:
     -----
     **Privacy.** Let Q be a random candidate's run, a law on pairs (score, model), and A the pair of the
     highest score among K independent runs. (All runs share one hold-out: Q is the law for a given one, which
-    was drawn without looking at rows, and mixing the laws of A over hold-outs keeps what is shown.) With f the probability generating function of K,
-    f'(x) is proportional to (1 - (1 - gamma) x)^-(1 + eta), and
+    was drawn without looking at rows, and mixing the laws of A over hold-outs keeps what is shown.) With f
+    the probability generating function of K, f'(x) is proportional to (1 - (1 - gamma) x)^-(1 + eta), and
 
         P(A = a) = Q(a) * integral over u in [0, 1] of f'(Q(E_u)),
 

@@ -2,6 +2,7 @@
 """Private searches: one charge of (2 + eta) epsilon, one model released, nothing of the others."""
 
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import joblib
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from scipy.stats import uniform
+from scipy.stats import randint, uniform
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -36,7 +37,9 @@ from skprivate.exceptions import (
     PrivateSearchError,
 )
 from skprivate.model_selection import PrivateGridSearchCV, PrivateRandomizedSearchCV
+from skprivate.model_selection._candidates import make_candidates
 from skprivate.model_selection._number_of_runs import NumberOfRuns
+from skprivate.model_selection._scores import ScoringRows
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(600, 2))
@@ -563,6 +566,31 @@ def test_scores_out_of_range_are_clipped(scores):
     search = PrivateGridSearchCV(tree(), DEPTHS, scoring=lambda model, X, y: np.full(len(y), scores))
     search.fit(X, Y, is_public_validation=np.arange(600) < 50)
     assert search.best_score_ == (1.0 if scores > 1 else 0.0)
+
+
+def test_an_entry_that_comes_twice_is_scored_once_in_a_run(monkeypatch):
+    scored, made = [], []
+    score, draw = ScoringRows.score, NumberOfRuns.draw
+    monkeypatch.setattr(ScoringRows, "score", lambda *given: scored.append(1) or score(*given))
+    monkeypatch.setattr(NumberOfRuns, "draw", lambda *given: made.append(draw(*given)) or made[-1])
+    for search in (
+        PrivateGridSearchCV(tree(), {"max_depth": [2] * 50}),
+        PrivateGridSearchCV(tree(), [{"max_depth": [1, 2]}, {"max_depth": [2, 1]}]),
+        PrivateRandomizedSearchCV(tree(), {"max_depth": randint(1, 3)}, n_candidates=20),
+    ):
+        scored.clear(), made.clear()
+        search.fit(X, Y)
+        assert len(scored) == made[0]
+
+
+def test_a_run_of_several_private_scores_releases_nothing(monkeypatch):
+    monkeypatch.setattr("skprivate.model_selection._base_search.make_candidates", twice)
+    with pytest.raises(PrivateSearchError):
+        PrivateGridSearchCV(tree(), {"max_depth": [2]}).fit(X, Y)
+
+
+def twice(*given, **named):
+    return [replace(one, options=2 * one.options) for one in make_candidates(*given, **named)]
 
 
 @pytest.mark.parametrize("label", [0.37, None, "strange"])
