@@ -162,6 +162,9 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
         if self.ledger is not None:
             self.ledger.charge(spent, estimator=type(self).__name__)
 
+    #: Whether all noise that a fit draws is in what it releases; a search drops what its losers drew.
+    _releases_all_draws: bool = True
+
     #: Role of every parameter of the constructor: see `parameter_roles`, and `assign_roles`.
     _parameter_roles: Mapping[str, str] = {}
 

@@ -116,7 +116,8 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
     if not case.tapes[0].releases:
         raise NothingRecordedError(
             f"no noise of {type(case.estimator).__name__} came from skprivate.noise or "
-            "skprivate.randomizers, so there is nothing to record; audit its releases with audit_epsilon."
+            "skprivate.randomizers, or it keeps the best of several draws, so there is nothing to record; "
+            "audit its releases with audit_epsilon."
         )
     if any(tape.missed for tape in case.tapes):
         raise NothingRecordedError(

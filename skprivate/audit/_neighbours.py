@@ -112,10 +112,15 @@ class AuditCase:
         """Positions of the data sets that are neighbours."""
         return self.pairs or tuple(combinations(range(len(self.data_sets)), 2))
 
+    @property
+    def can_be_recorded(self) -> bool:
+        """Whether what a fit draws tells what it releases: not if it keeps the best of several draws."""
+        return bool(getattr(last_step(self.estimator), "_releases_all_draws", True))
+
     @functools.cached_property
     def tapes(self) -> list[Tape]:
         """What a fit on each data set releases, all of them handed the outputs of the first."""
-        _, first = self.record(0)
+        first = self.record(0)[1] if self.can_be_recorded else Tape()
         if not first.releases:
             return [first]
         return [first, *(self.record(k, first.outputs)[1] for k in range(1, len(self.data_sets)))]

@@ -14,7 +14,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from ..noise import DiscreteGaussianMechanism
 from ._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound, low_bits
-from ._fuzz import one_number
+from ._fuzz import SensitivityFuzz, claims_rho, one_number, worst_pair
 from ._neighbours import Arguments, AuditCase, domain_of_X, domain_of_y, is_column
 from ._release_checks import (
     FALSE_ALARM,
@@ -51,36 +51,35 @@ _PILOT = 30
 
 def check_epsilon_audit(case: AuditCase) -> None:
     """The noise of the worst pair, drawn again many times, tells no more than was predicted for that pair."""
-    pair, spent = worst_recorded_pair(case), spent_of(case.fit(0))
-    audit = audit_of_noise(pair, by_rho=getattr(spent, "rho", None) is not None)
+    pair, by_rho = worst_recorded_pair(case), claims_rho(spent_of(case.fit(0)))
+    audit = audit_of_noise(pair, by_rho=by_rho)
     require(audit.passed, str(audit))
 
 
 def check_audit_catches_half_the_noise(case: AuditCase) -> None:
     """The same audit refutes the same mechanisms with half the noise: else its passing would mean little."""
-    pair, spent = worst_recorded_pair(case), spent_of(case.fit(0))
-    audit = audit_of_noise(pair, by_rho=getattr(spent, "rho", None) is not None, factor=_HALF)
+    pair, by_rho = worst_recorded_pair(case), claims_rho(spent_of(case.fit(0)))
+    audit = audit_of_noise(pair, by_rho=by_rho, factor=_HALF)
     require(not audit.passed, f"half the noise goes unnoticed on these data sets: {audit}")
 
 
 def worst_recorded_pair(case: AuditCase) -> tuple[Tape, Tape]:
     """Return the recorded fits of the pair with the greatest loss, with equal outputs."""
-    by_rho = getattr(spent_of(case.fit(0)), "rho", None) is not None
-    i, j = _worst(case, by_rho)[0]
+    i, j = _worst(case, spent_of(case.fit(0))).pair
     return case.tapes[i], case.tapes[j]
 
 
-def _worst(case: AuditCase, by_rho: bool) -> tuple[tuple[int, int], Any]:
-    """Return the pair with the greatest loss, and the loss; skips where it cannot be told."""
-    tapes = case.tapes
-    if not tapes[0].releases:
-        raise SkipTest("no noise came from skprivate's mechanisms, so losses cannot be recorded")
-    try:
-        losses = {(i, j): one_number(tapes[i].loss(tapes[j]), by_rho) for i, j in case.neighbours}
-    except ValueError:
-        raise SkipTest("neighbours release different things, see check_sensitivity_fuzz") from None
-    pair = max(losses, key=losses.__getitem__)
-    return pair, losses[pair]
+def _worst(case: AuditCase, claim: Any) -> SensitivityFuzz:
+    """Return the pair with the greatest loss; skips where it cannot be told."""
+    if not case.tapes[0].releases:
+        raise SkipTest(
+            "no noise came from skprivate's mechanisms, or only the best of several draws is kept, so losses "
+            "cannot be recorded"
+        )
+    worst = worst_pair(case, case.tapes, claim)
+    if not worst.same_form:
+        raise SkipTest("neighbours release different things, see check_sensitivity_fuzz")
+    return worst
 
 
 def audit_of_noise(pair: tuple[Tape, Tape], *, by_rho: bool, factor: Fraction = Fraction(1)) -> EpsilonAudit:
@@ -186,11 +185,11 @@ def whole_fits(case: AuditCase, pair: tuple[int, int]) -> list[NDArray[np.float6
 def pair_to_fit(case: AuditCase, claim: Claim) -> tuple[tuple[int, int], Any]:
     """Return the pair with the greatest predicted loss, and that loss; the claim if nothing is recorded."""
     try:
-        pair, loss = _worst(case, by_rho=False)
+        worst = _worst(case, claim)
     except SkipTest:
         return _pair_furthest_apart(case), claim.epsilon
     # A loss beyond the claim is what the audit has to show.
-    return pair, min(loss, claim.epsilon)
+    return worst.pair, min(worst.loss, claim.epsilon)
 
 
 def _pair_furthest_apart(case: AuditCase) -> tuple[int, int]:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import StatelessMixin
+from ._epsilon import low_bits
 from ._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
-from ._neighbours import AuditCase, is_column, unit_of
+from ._neighbours import AuditCase, is_column, private_rows, unit_of
 from ._tape import Tape
 from ._trace import first_difference, trace_lines
 from ._walk import Leaves, differences, leaves_of, same_leaf
@@ -23,7 +24,7 @@ FALSE_ALARM = 1e-9
 # Fits that repeat one data set, at most.
 _MOST_REPEATS = 2000
 _GRID_FITS = 12
-# Names in privacy_spent_.unprotected that declare a number of rows.
+# What a number of rows in privacy_spent_.unprotected is; NumPy's, where the statement is not ours.
 _NUMBERS = (int, np.integer)
 
 
@@ -86,6 +87,8 @@ def published(case: AuditCase, model: Any) -> Leaves:
 
 def recorded(case: AuditCase, data: Any = 0, script: Any = None, **parameters: Any) -> tuple[Any, Tape]:
     """Return a fit and its releases; skips where nothing is recorded."""
+    if not case.can_be_recorded:
+        raise SkipTest("keeps the best of several draws, so what is recorded is not what is released")
     model, tape = case.record(data, script, **parameters)
     if tape.missed:
         raise SkipTest("noise was drawn in other threads, where it is not recorded")
@@ -202,10 +205,9 @@ def _confirm(
 
 def _repeats(epsilon: float) -> int:
     """Fits of either data set after which chance is ruled out."""
-    stay = -math.expm1(-epsilon) if math.isfinite(epsilon) else 1.0
-    return (
-        min(math.ceil(math.log(FALSE_ALARM) / math.log(stay)), _MOST_REPEATS) if stay < 1 else _MOST_REPEATS
-    )
+    stay = -math.expm1(-epsilon)
+    needed = math.log(FALSE_ALARM) / math.log(stay) if stay < 1 else math.inf
+    return math.ceil(min(needed, _MOST_REPEATS))
 
 
 def released_values(case: AuditCase, model: Any, tape: Tape) -> NDArray[Any]:
@@ -245,10 +247,7 @@ def on_grid(values: NDArray[np.float64]) -> bool:
     finite = values[np.isfinite(values) & (values != 0)]
     if not len(finite):
         return True
-    fraction, exponent = np.frexp(finite)
-    mantissa = np.ldexp(fraction, 53).astype(np.int64)
-    zeros = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1
-    return int(exponent.max()) - int((exponent - 53 + zeros).min()) < 52
+    return int(np.frexp(finite)[1].max()) - int(low_bits(finite).min()) < 52
 
 
 def check_number_of_rows(case: AuditCase) -> None:
@@ -260,7 +259,7 @@ def check_number_of_rows(case: AuditCase) -> None:
     claim_of(case, model)
     spent = getattr(model, "privacy_spent_", None)
     stated = {value for value in getattr(spent, "unprotected", {}).values() if isinstance(value, _NUMBERS)}
-    known = {len(rows["X"]), len(rows["X"]) - int(np.sum(rows.get("is_public", 0))), n_units(rows)}
+    known = {len(rows["X"]), int(private_rows(rows).sum()), n_units(rows)}
     if known & stated and getattr(spent, "relation", None) != "add-remove":
         return
     mine = [published(case, model), *(published(case, case.fit(0)) for _ in range(2))]
@@ -270,7 +269,7 @@ def check_number_of_rows(case: AuditCase) -> None:
 
 def n_units(rows: dict[str, Any]) -> int:
     """Number of private units."""
-    private = ~np.asarray(rows.get("is_public", np.zeros(len(rows["X"]), dtype=bool)), dtype=bool)
+    private = private_rows(rows)
     return len(np.unique(np.asarray(rows["groups"])[private])) if "groups" in rows else int(private.sum())
 
 

@@ -19,7 +19,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import has_fit_parameter
 
 from ..utils import check_positive
-from ..utils._compat import num_samples, safe_indexing
+from ..utils._compat import num_samples, rows_of, safe_indexing
 from ._matplotlib import check_matplotlib, new_axes
 
 FloatArray = NDArray[np.float64]
@@ -310,18 +310,13 @@ def _score(
 ) -> float | Exception:
     """Fit a clone and score it; an exception is a result too."""
     train, test = split
-    own = {name: _rows_of(value, train, num_samples(X)) for name, value in params.items()}
+    own = {name: rows_of(value, train, num_samples(X)) for name, value in params.items()}
     targets = [() if y is None else (safe_indexing(y, rows),) for rows in split]
     try:
         fitted = clone(template).fit(safe_indexing(X, train), *targets[0], **own)
         return float(scorer(fitted, safe_indexing(X, test), *targets[1]))
     except Exception as error:
         return error
-
-
-def _rows_of(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
-    per_row = not isinstance(value, str) and hasattr(value, "__len__") and len(value) == n_rows
-    return safe_indexing(value, rows) if per_row else value
 
 
 def _collect(

@@ -30,7 +30,7 @@ from ..base import (
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import as_labels, check_epsilon, check_row_mask, common_type, number_groups, select_rows
-from ..utils._compat import HasMethods, Interval, StrOptions, safe_indexing
+from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
 from ._candidates import Candidate, Parameters, find_ledger, make_candidates, private_steps, route_metadata
 from ._delegation import Delegating
 from ._number_of_runs import NumberOfRuns, draw_below
@@ -108,6 +108,8 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     n_jobs: int | None
 
     _remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
+
+    _releases_all_draws = False
 
     # Asked for by default: the masks and the groups are what the guarantee is about.
     __metadata_request__fit = {"is_public": True, "groups": True, "is_public_validation": True}
@@ -399,14 +401,7 @@ def _training_metadata(
     """What the fits of a candidate are given besides X and y."""
     given = [{name: value for name, value in part.items() if value is not None} for part in (known, others)]
     routed = route_metadata(candidate.estimator, *given)
-    return {
-        name: safe_indexing(value, train) if _has_rows(value, n_rows) else value
-        for name, value in routed.items()
-    }
-
-
-def _has_rows(value: Any, n_rows: int) -> bool:
-    return hasattr(value, "__len__") and not isinstance(value, str | bytes) and len(value) == n_rows
+    return {name: rows_of(value, train, n_rows) for name, value in routed.items()}
 
 
 def _max_rows(candidates: Sequence[Candidate]) -> int:

@@ -144,7 +144,10 @@ def _width(candidates: Sequence[Any], y: Any) -> float:
         return spread if spread > 0 else 1.0
     widths = {float(high) - float(low) for low, high in declared}
     if len(widths) > 1 or not min(widths) > 0:
-        raise ValueError("candidates differ in bounds_y, so their errors cannot be compared: pass scoring.")
+        raise ValueError(
+            "errors are measured by one width of bounds_y, above 0, for all candidates: pass a callable "
+            "scoring."
+        )
     return widths.pop()
 
 

@@ -14,6 +14,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
+import skprivate
 from skprivate import (
     CollaborativeClassifier,
     CollaborativeLARRegressor,
@@ -24,7 +25,9 @@ from skprivate import (
     DPSEVRegressor,
     DPTreeClassifier,
     LocallyPrivateTreeClassifier,
+    PrivateGridSearchCV,
     PrivateNashSolver,
+    PrivateRandomizedSearchCV,
     QuadraticAggregativeGame,
     SecureSumAggregator,
     TQMATransformer,
@@ -32,6 +35,7 @@ from skprivate import (
 from skprivate.audit import AuditCase, check_private_estimator, parametrize_with_private_checks
 from skprivate.audit._battery import CHECKS
 from skprivate.audit._tape import Tape
+from skprivate.base import PrivateEstimatorMixin
 from skprivate.collaborative import BSTDAggregator, LocalAverageRegressor
 from skprivate.games._run import Run
 from skprivate.noise import DiscreteLaplaceMechanism
@@ -65,6 +69,18 @@ BY_RHO = REGRESSOR | {"check_low_bits"}
 GROUPS = {"check_large_epsilon"}
 
 RECORDING = {"check_replay", "check_same_branches", "check_noise_variance"}
+# What is drawn for the losers is dropped, so that no recording tells what is released; the audit of whole
+# searches is in tests/model_selection/test_private_search_audit.py.
+SEARCH = TREE_FITS | {
+    "check_sensitivity_fuzz",
+    "check_replay",
+    "check_same_branches",
+    "check_noise_variance",
+    "check_epsilon_audit",
+    "check_audit_catches_half_the_noise",
+    "check_low_bits",
+    "check_large_epsilon",
+}
 EPSILON = {
     "check_sensitivity_fuzz",
     "check_number_of_rows",
@@ -165,6 +181,20 @@ CASES = {
         0,
         BY_RHO | GROUPS,
     ),
+    "search": (
+        PrivateGridSearchCV(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), {"max_depth": [1, 2]}),
+        None,
+        0,
+        SEARCH,
+    ),
+    "search, persons, label": (
+        PrivateRandomizedSearchCV(
+            LocallyPrivateTreeClassifier(0.5, classes=[0, 1], protect="label"), {"max_depth": [1, 2, 3]}
+        ),
+        {"X": X, "y": LABELS, "groups": PERSONS},
+        0,
+        SEARCH,
+    ),
     "tqma": (TQMATransformer(bounds=(-1, 1)), None, 0, NO_NOISE),
     "bounds scaler": (BoundsScaler(bounds=(-1, 1)), None, 0, NO_NOISE),
     "swapping": (BSTDAggregator(), None, 0, NO_NOISE),
@@ -194,6 +224,14 @@ EXPECTED_FAILURES = {
         "check_labels_outside_the_classes": "classes_ are those of all sites together, as its docs say"
     },
 }
+
+
+def test_every_private_estimator_is_there():
+    public = {getattr(skprivate, name) for name in skprivate.__all__}
+    private = {one for one in public if isinstance(one, type) and issubclass(one, PrivateEstimatorMixin)}
+    assert len(private) >= 13
+    # The solver's rows are players: it has a test of its own below.
+    assert private == {type(estimator) for estimator, *_ in CASES.values()} & private | {PrivateNashSolver}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -7,9 +7,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
-from skprivate import DPNormalLLSRegressor, DPSEVRegressor, DPTreeClassifier, LocallyPrivateTreeClassifier
+from skprivate import (
+    BoundsScaler,
+    DPNormalLLSRegressor,
+    DPSEVRegressor,
+    DPTreeClassifier,
+    LocallyPrivateTreeClassifier,
+)
 from skprivate.audit import AuditCase, record_releases, sensitivity_fuzz
+from skprivate.audit._fuzz import one_number
 from skprivate.audit._trace import first_difference, trace_lines
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers import KRRRandomizer, LaplaceRandomizer
@@ -210,3 +218,18 @@ class TestTrace:
 
     def test_foreign_code_is_not_traced(self):
         assert trace_lines(np.zeros(1), lambda: np.linalg.inv(np.eye(2))) == []
+
+
+def test_pure_losses_count_as_half_their_square_where_rho_is_claimed():
+    loss = Fraction(2), Fraction(1, 3)
+    assert one_number(loss, True) == Fraction(7, 3)
+    assert one_number(loss, False) == float("inf")
+    assert one_number((Fraction(2), Fraction(0)), False) == 2
+
+
+def test_the_domain_of_a_pipeline_is_that_of_what_predicts():
+    tree = DPTreeClassifier(bounds=(3, 4), classes=[5, 6])
+    case = AuditCase.of(make_pipeline(make_pipeline(BoundsScaler((3, 4)), tree)))
+    X, y = case.data_sets[0]["X"][:-1], case.data_sets[0]["y"]
+    assert 3 <= X.min() < X.max() <= 4
+    assert set(y) == {5, 6}

@@ -159,6 +159,15 @@ class OneCountForEachValue(OwnNoise):
         return self
 
 
+class OwnExactCount(OwnNoise):
+    """A third party's object, which does not say whether it may be published."""
+
+    def fit(self, X, y=None):
+        super().fit(X)
+        self.seen_ = np.count_nonzero(X[:, 0] > 0)
+        return self
+
+
 class HalfOfTheNoiseTakenBack(DPMajority):
     """What is recorded is right; what is kept is not what was recorded."""
 
@@ -365,6 +374,7 @@ PLANTED = {
     "float noise": (counts_of(FloatNoise(), 500), "check_released_values_on_grid"),
     "exact count on the object": (ExactCount(), "check_replay"),
     "exact count, without a recorder": (ExactCount(), "check_only_released_values_differ"),
+    "exact count beside noise of its own": (OwnExactCount(), "check_only_released_values_differ"),
     "exact count in a closure": (ExactCountInAClosure(), "check_replay"),
     "a row on the object": (KeepsARow(), "check_replay"),
     "a row in the pickle": (KeepsARow(), "check_sentinels"),

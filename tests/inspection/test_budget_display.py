@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from matplotlib.dates import ConciseDateFormatter
 from matplotlib.figure import Figure
 
 from skprivate import PrivacyLedger, PrivacySpent
@@ -58,6 +59,7 @@ def test_areas_stand_on_each_other(ledger, axes, against):
     assert [heights(area) for area in display.areas_] == [0.5, 2.0]
     assert display.ceiling_line_.get_ydata()[0] == 4
     assert axes.get_ylim()[1] > 4
+    assert isinstance(axes.xaxis.get_major_formatter(), ConciseDateFormatter) == (against == "time")
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [
         "no label: 0.5",
         "main: 1.5",

@@ -100,8 +100,12 @@ def test_errors_are_in_units_of_the_declared_width():
 
 def test_what_has_no_width_needs_a_callable():
     wide = DPNormalLLSRegressor(bounds_y=(-2, 2)), DPNormalLLSRegressor(bounds_y=(-3, 3))
-    with pytest.raises(ValueError, match="differ in bounds_y"):
-        resolve_scorer(None, wide[0], wide, np.zeros(3))
+    flat = (DPNormalLLSRegressor(bounds_y=(2, 2)),)
+    for candidates in (wide, flat):
+        with pytest.raises(ValueError, match="one width of bounds_y, above 0"):
+            resolve_scorer(None, wide[0], candidates, np.zeros(3))
+    narrow = DPNormalLLSRegressor(bounds_y=(2, 2.5))
+    assert resolve_scorer(None, narrow, [narrow], np.zeros(3)) == ErrorScore(0.5, 1)
     with pytest.raises(ValueError, match="it has none"):
         resolve_scorer(None, DummyRegressor(), [DummyRegressor()], np.zeros(3))
     censored = np.array([(True, 1.0)], dtype=[("event", bool), ("time", float)])
