@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of what is said: no message, log, text or pickle tells a private value, nor depends on one."""
 
-import contextlib
-import io
-import logging
 import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,6 +11,7 @@ from sklearn.base import is_classifier
 
 from ._neighbours import AuditCase, domain_of_X, domain_of_y, strange_label, unit_of, with_unit
 from ._release_checks import require
+from ._tape import listening
 from ._walk import forms_of_text, packed_forms
 
 # A share of the range of a column that no honest constant hits.
@@ -154,23 +152,6 @@ def _everything_said(case: AuditCase, rows: dict[str, Any]) -> Iterator[str]:
 
 def _html(model: Any) -> str:
     return str(model._repr_html_()) if hasattr(model, "_repr_html_") else ""
-
-
-@contextlib.contextmanager
-def listening() -> Iterator[Callable[[], str]]:
-    """Collect what is printed and logged; yields a function that returns it."""
-    out = io.StringIO()
-    handler = logging.StreamHandler(out)
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            yield out.getvalue
-    finally:
-        root.removeHandler(handler)
-        root.setLevel(level)
 
 
 def tells(text: str, values: list[Any]) -> bool:

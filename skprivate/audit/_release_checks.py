@@ -110,15 +110,16 @@ def check_sensitivity_fuzz(case: AuditCase) -> None:
 
 
 def check_replay(case: AuditCase) -> None:
-    """Other rows that are handed the same outputs end in the same object, with the same warnings."""
+    """Other rows that are handed the same outputs end in the same object, and in the same messages."""
     model, tape = recorded(case)
     mine = published(case, model)
     for data in (*case.data_sets[1:], *case.strangers):
         other, again = recorded(case, data, tape.outputs)
-        require(not again.diverged and len(again.releases) == len(tape.releases), "other rows release more")
+        same = not again.diverged and len(again.releases) == len(tape.releases)
+        require(same, "other rows release other things")
         paths = differences(mine, published(case, other))
         require(not paths, f"exact functions of private rows: {some(paths)}")
-        require(again.said == tape.said, "other rows warn of other things")
+        require(again.said == tape.said, "other rows warn, log or print other things")
     # With all recorded outputs frozen, what still varies is noise of another kind.
     loose = [published(case, case.record(0, tape.outputs, random_state=None)[0]) for _ in range(2)]
     paths = differences(*loose)
