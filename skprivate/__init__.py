@@ -7,10 +7,14 @@ from ._config import config_context, get_config, set_config
 from .utils._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from .accounting import Composition as Composition
     from .accounting import LedgerEntry as LedgerEntry
     from .accounting import PrivacyGuarantee as PrivacyGuarantee
     from .accounting import PrivacyLedger as PrivacyLedger
     from .accounting import PrivacySpent as PrivacySpent
+    from .accounting import ShuffledPrivacy as ShuffledPrivacy
+    from .accounting import compose as compose
+    from .accounting import shuffle_amplification as shuffle_amplification
     from .base import privacy_report as privacy_report
     from .collaborative import BSTDAggregator as BSTDAggregator
     from .collaborative import CollaborativeClassifier as CollaborativeClassifier
@@ -47,6 +51,7 @@ _HOMES = {
     "CollaborativeClassifier": ".collaborative",
     "CollaborativeLARRegressor": ".collaborative",
     "CollaborativeRegressor": ".collaborative",
+    "Composition": ".accounting",
     "ConsentBox": ".collaborative",
     "DPLogLocationScaleRegressor": ".linear_model",
     "DPLogisticLLSRegressor": ".linear_model",
@@ -66,11 +71,14 @@ _HOMES = {
     "PublicPrivateSplit": ".model_selection",
     "QuadraticAggregativeGame": ".games",
     "SecureSumAggregator": ".collaborative",
+    "ShuffledPrivacy": ".accounting",
     "TQMATransformer": ".preprocessing",
     "TreeClient": ".tree",
     "TreeCurator": ".tree",
     "VaccinationGame": ".games",
+    "compose": ".accounting",
     "privacy_report": ".base",
+    "shuffle_amplification": ".accounting",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
@@ -81,6 +89,7 @@ __all__ = [
     "CollaborativeClassifier",
     "CollaborativeLARRegressor",
     "CollaborativeRegressor",
+    "Composition",
     "ConsentBox",
     "DPLogLocationScaleRegressor",
     "DPLogisticLLSRegressor",
@@ -100,12 +109,15 @@ __all__ = [
     "PublicPrivateSplit",
     "QuadraticAggregativeGame",
     "SecureSumAggregator",
+    "ShuffledPrivacy",
     "TQMATransformer",
     "TreeClient",
     "TreeCurator",
     "VaccinationGame",
+    "compose",
     "config_context",
     "get_config",
     "privacy_report",
     "set_config",
+    "shuffle_amplification",
 ]

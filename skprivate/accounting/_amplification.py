@@ -194,7 +194,7 @@ def shuffle_amplification(
     if bounds[method] >= own:
         method = _UNSHUFFLED
     return ShuffledPrivacy(
-        epsilon=min(float(own), bounds.get(method, math.inf)),
+        epsilon=bounds.get(method, float(own)),
         delta=exact_delta,
         epsilon0=own,
         n=n,

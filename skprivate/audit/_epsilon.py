@@ -251,18 +251,17 @@ def choose_event(
     """Return the event with the greatest bound on these draws, and whether it is likelier on `there`."""
     statistic = _by_category(here, there) if categorical else _by_direction(here, there)
     likely, unlikely = statistic(here), statistic(there)
-    best = (-1.0, math.inf, False)
+    sizes = len(here), len(there)
+    best = (-1.0, math.inf, False, False)
     for threshold in np.unique(np.quantile(np.r_[likely, unlikely], np.linspace(0, 1, _THRESHOLDS))):
-        for swap in (False, True):
-            a, b = (_passes(s, threshold, swap).sum() for s in (likely, unlikely))
-            counts = (
-                (int(b), int(a), (len(there), len(here)))
-                if swap
-                else (int(a), int(b), (len(here), len(there)))
-            )
-            best = max(best, (epsilon_lower_bound(*counts, confidence, delta), float(threshold), swap))
-    _, threshold, swap = best
-    return (lambda draws: _passes(statistic(draws), threshold, swap)), swap
+        for below in (False, True):
+            hits = [int(_passes(values, threshold, below).sum()) for values in (likely, unlikely)]
+            for swap in (False, True):
+                a, b = (1, 0) if swap else (0, 1)
+                bound = epsilon_lower_bound(hits[a], hits[b], (sizes[a], sizes[b]), confidence, delta)
+                best = max(best, (bound, float(threshold), below, swap))
+    _, threshold, below, swap = best
+    return (lambda draws: _passes(statistic(draws), threshold, below)), swap
 
 
 def _passes(statistic: FloatArray, threshold: float, below: bool) -> BoolArray:

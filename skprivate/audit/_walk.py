@@ -6,12 +6,15 @@ import pickle
 import struct
 import types
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 # Deeper than anything sensible; a chain that long is not a model.
 _DEEPEST = 40
+# By which a number is known again in a text.
+_DIGITS = 6
 _PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None))
 # Not state: code is the same whatever the rows were.
 _CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, np.dtype, np.ufunc)
@@ -162,10 +165,11 @@ def forms_of_text(value: float | str) -> list[str]:
     """Return the texts by which a value could be known again, to six digits."""
     if isinstance(value, str):
         return [value]
-    digits = f"{abs(value):.5e}".split("e")[0].replace(".", "")
-    whole = f"{abs(value):.10f}"
-    # Rounding would change the last digit: the first five of them, and a cut.
-    return [repr(float(value)), f"{value:.8g}", f"{value:.6g}", whole[: whole.index(".") + 5], digits]
+    digits = f"{Decimal(repr(float(value))):f}"
+    start = len(digits) - len(digits.lstrip("-0."))
+    # Printed in full, or rounded, or cut.
+    cut = digits[: start + _DIGITS + ("." in digits[start : start + _DIGITS])]
+    return sorted({repr(float(value)), f"{value:.8g}", f"{value:.{_DIGITS}g}", cut})
 
 
 def packed_forms(value: float | str) -> list[bytes]:

@@ -125,6 +125,8 @@ def test_laplace_noise_costs_less():
     laplace = compose([spend(**LAPLACE)] * 81, "rdp", 1e-6).epsilon
     assert 60.638 < laplace < 63
     assert 70.46 < response < 73
+    # On a grid of one step it is randomised response.
+    assert compose([spend(sensitivity=1, noise_scale=1)] * 81, "rdp", 1e-6).epsilon > 70.46
     # Not all of the run: other noise, several releases, a delta, another mechanism.
     for changes in (
         {"epsilon": 2},

@@ -289,8 +289,9 @@ def test_the_blanket_is_that_of_the_worst_two_rows_of_the_channel(randomizer, ep
     assert stated >= worst * (1 - 1e-7)
     # Hidden better than the blanket says: unary reports of nothing but ones, and rows of a single block in
     # which all codes agree.
-    better = randomizer.name == "unary" or randomizer.to_dict() == HadamardRandomizer(1.0, 1, 4).to_dict()
-    assert stated == pytest.approx(worst, rel=0.4 if better else 1e-7)
+    single_block = randomizer.to_dict() == HadamardRandomizer(1.0, 1, 4, n_blocks=1).to_dict()
+    tolerance = 0.4 if single_block else 1e-2 if randomizer.name == "unary" else 1e-7
+    assert stated == pytest.approx(worst, rel=tolerance)
     assert blanket.delta(epsilon, 3) >= stated * (1 - 1e-9)
 
 
