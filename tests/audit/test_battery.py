@@ -220,12 +220,13 @@ def record_broadcasts(script=None):
     tape = Tape(script=script)
     broadcast = Run._broadcast
 
-    def recorded(self, v, grid, k, noise, stream):
+    def recorded(self, state, grid, k, noise, stream):
         def draw():
-            return np.rint(broadcast(self, v, grid, k, noise, stream) * grid.steps).astype(np.int64)
+            return np.rint(broadcast(self, state, grid, k, noise, stream) * grid.steps).astype(np.int64)
 
         mechanism = DiscreteLaplaceMechanism.from_scale(int(grid.scales[k]))
-        return tape.take(mechanism, np.trunc(v * grid.steps).astype(np.int64), draw) / grid.steps
+        exact = np.trunc(state.own * grid.steps) + np.trunc(state.given * grid.steps)
+        return tape.take(mechanism, exact.astype(np.int64), draw) / grid.steps
 
     with mock.patch.object(Run, "_broadcast", recorded):
         yield tape
