@@ -27,7 +27,7 @@ from ..base import PrivateEstimatorMixin, privacy_report
 from ..exceptions import BudgetExceededError
 from ._fuzz import NothingRecordedError, sensitivity_fuzz
 from ._neighbours import AuditCase, fit_with, with_unit
-from ._release_checks import published, require, some, spent_of
+from ._release_checks import claim_of, published, require, some, spent_of
 from ._tape import record_releases
 from ._walk import Leaves, differences, leaves, leaves_of
 
@@ -40,7 +40,7 @@ _DOMAIN = ("bounds", "bounds_X", "bounds_y", "x_norm", "classes")
 def is_random(case: AuditCase) -> Any:
     """Return a fitted model; skips where fits are not meant to be random."""
     model = case.fit(0)
-    spent_of(model)
+    claim_of(case, model)
     published(case, model)
     return model
 
@@ -127,7 +127,7 @@ def _bytes_of(leaf: Any) -> Any:
 
 def check_seeded_fit_is_not_private(case: AuditCase) -> None:
     """A seed makes fits equal, and takes the claim away."""
-    is_random(case)
+    spent_of(is_random(case))
     if not case.has("random_state"):
         raise SkipTest("has no parameter random_state")
     fits = [case.fit(0, random_state=3) for _ in range(2)]
@@ -265,13 +265,9 @@ def check_pipeline_steps(case: AuditCase) -> None:
     if not getattr(model, "releases_state", True):
         raise SkipTest("releases_state is False: privacy_report says that it holds rows")
     report = privacy_report(model)
-    # The report believes statements of its own estimators only; others are judged by what is inside.
-    own_word = not isinstance(model, PrivateEstimatorMixin) and hasattr(model, "privacy_spent_")
-    steps = [step for step in report.unpaid if not (own_word and step.path == "estimator")]
-    unpaid = [str(step) for step in steps if "disclosure" not in step.reason]
+    unpaid = [str(step) for step in report.unpaid if step.path != "estimator"]
     inner = [f"{name} ({type(one).__name__})" for name, one in fitted_inside(model)]
-    is_risk = hasattr(model, "disclosure_risk_")
-    require(is_risk or not unpaid, f"steps that read rows without paying: {'; '.join(unpaid)}")
+    require(not unpaid, f"steps that read rows without paying: {'; '.join(unpaid)}")
     require(not inner, f"estimators inside that read rows without paying: {', '.join(inner)}")
     rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
     behind = fit_quietly(make_pipeline(StandardScaler(), case.make()), rows)

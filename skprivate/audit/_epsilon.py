@@ -102,7 +102,7 @@ def epsilon_lower_bound(
     --------
     >>> from skprivate.audit import epsilon_lower_bound
     >>> round(epsilon_lower_bound(500, 50, 1000), 3)
-    1.848
+    1.764
     """
     n_likely, n_unlikely = (trials, trials) if isinstance(trials, int | np.integer) else trials
     for hits, n in ((likely, n_likely), (unlikely, n_unlikely)):

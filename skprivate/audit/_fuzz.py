@@ -118,6 +118,10 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
             f"no noise of {type(case.estimator).__name__} came from skprivate.noise or "
             "skprivate.randomizers, so there is nothing to record; audit its releases with audit_epsilon."
         )
+    if any(tape.missed for tape in case.tapes):
+        raise NothingRecordedError(
+            "noise was drawn in other threads, where it is not recorded: fit with n_jobs=1."
+        )
     return worst_pair(case, case.tapes, case.fit(0).privacy_spent_)
 
 

@@ -10,7 +10,7 @@ from unittest import SkipTest
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 
 from ..noise import DiscreteGaussianMechanism
 from ._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound, low_bits
@@ -18,6 +18,8 @@ from ._fuzz import one_number
 from ._neighbours import Arguments, AuditCase, domain_of_X, domain_of_y, is_column
 from ._release_checks import (
     FALSE_ALARM,
+    Claim,
+    claim_of,
     name_of,
     noisy_paths,
     recorded,
@@ -147,39 +149,36 @@ def _audit_gaussian(here: NDArray[Any], there: NDArray[Any], mu: float) -> Epsil
 
 def check_epsilon_of_whole_fits(case: AuditCase) -> None:
     """What whole fits on two neighbours leave on the object tells no more than is claimed."""
-    here, there, predicted = whole_fits(case)
-    audit = audit_epsilon(here, there, predicted=predicted, confidence=CONFIDENCE)
-    require(audit.passed, str(audit))
-
-
-def whole_fits(case: AuditCase) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
-    """Return what many fits on two neighbours released, and the loss predicted for the pair."""
-    model = case.fit(0)
-    spent = spent_of(model)
-    if getattr(spent, "rho", None) is not None:
+    claim = claim_of(case, case.fit(0))
+    if claim.rho is not None:
         raise SkipTest("claims rho: check_epsilon_audit compares it with the noise itself")
     if case.n_trials < _LEAST_TRIALS:
         raise SkipTest(f"the case asks for fewer than {_LEAST_TRIALS} fits (n_trials)")
-    (i, j), predicted = pair_to_fit(case, spent)
-    read = _reader(case, model)
-    # One generator for all fits: seeded, so that a run of the audit can be repeated.
-    state = np.random.default_rng(11) if case.has("random_state") else None
-    here, there = (
-        [read(case.fit(data, random_state=state)) for _ in range(case.n_trials)] for data in (i, j)
-    )
-    if len({len(vector) for vector in here + there}) != 1:
+    pair, predicted = pair_to_fit(case, claim)
+    here, there = whole_fits(case, pair)
+    audit = audit_epsilon(here, there, predicted=predicted, confidence=CONFIDENCE, delta=claim.delta)
+    require(audit.passed, str(audit))
+
+
+def whole_fits(case: AuditCase, pair: tuple[int, int]) -> list[NDArray[np.float64]]:
+    """Return what many fits on two neighbours released."""
+    read = _reader(case, case.fit(0))
+    # One generator for all fits, so that a run can be repeated; of the kind that every estimator takes.
+    state = np.random.RandomState(11) if case.has("random_state") else None
+    fits = [[read(case.fit(data, random_state=state)) for _ in range(case.n_trials)] for data in pair]
+    if len({len(vector) for vector in fits[0] + fits[1]}) != 1:
         raise SkipTest("fits release vectors of different lengths; name what is released with `released`")
-    return np.array(here), np.array(there), predicted
+    return [np.array(vectors) for vectors in fits]
 
 
-def pair_to_fit(case: AuditCase, spent: Any) -> tuple[tuple[int, int], Any]:
+def pair_to_fit(case: AuditCase, claim: Claim) -> tuple[tuple[int, int], Any]:
     """Return the pair with the greatest predicted loss, and that loss; the claim if nothing is recorded."""
     try:
         pair, loss = _worst(case, by_rho=False)
     except SkipTest:
-        return case.neighbours[0], spent.epsilon
+        return case.neighbours[0], claim.epsilon
     # A loss beyond the claim is what the audit has to show.
-    return pair, min(loss, spent.epsilon)
+    return pair, min(loss, claim.epsilon)
 
 
 def _reader(case: AuditCase, model: Any) -> Callable[[Any], NDArray[np.float64]]:
@@ -206,19 +205,22 @@ def _as_vector(values: list[Any]) -> NDArray[np.float64]:
 
 def check_low_bits(case: AuditCase) -> None:
     """The lowest bits of released numbers tell neighbours apart no better than the pair's loss allows."""
-    spent = spent_of(case.fit(0))
-    if getattr(spent, "rho", None) is not None:
+    claim = claim_of(case, case.fit(0))
+    if claim.rho is not None:
         raise SkipTest("claims rho: check_released_values_on_grid looks at the bits")
     try:
         pair = worst_recorded_pair(case)
         values = [_fresh_outputs(mine, theirs) for mine, theirs in (pair, pair[::-1])]
         predicted = one_number(pair[0].loss(pair[1]), False)
     except SkipTest:
-        (i, j), predicted = pair_to_fit(case, spent)
-        read = _reader(case, case.fit(0))
-        values = [np.array([read(case.fit(k)) for _ in range(case.n_trials)]) for k in (i, j)]
+        if case.n_trials < _LEAST_TRIALS:
+            raise
+        places, predicted = pair_to_fit(case, claim)
+        values = whole_fits(case, places)
     bits = [low_bits(one).reshape(len(one), -1).min(axis=1) for one in values]
-    audit = audit_epsilon(*bits, predicted=predicted, categorical=True, confidence=CONFIDENCE)
+    audit = audit_epsilon(
+        *bits, predicted=predicted, categorical=True, confidence=CONFIDENCE, delta=claim.delta
+    )
     require(audit.passed, f"low bits: {audit}")
 
 
@@ -254,8 +256,8 @@ def check_large_epsilon(case: AuditCase) -> None:
     """At a huge epsilon the noise vanishes: fits agree, and with the non-private model where it is given."""
     if not case.has("epsilon"):
         raise SkipTest("has no parameter epsilon")
-    if case.answer is None and not hasattr(case.estimator, "predict"):
-        raise SkipTest("does not predict; pass `answer`")
+    if case.answer is None and not (is_classifier(case.estimator) or is_regressor(case.estimator)):
+        raise SkipTest("neither a classifier nor a regressor; pass `answer`")
     if case.data_sets[0].get("groups") is not None:
         raise SkipTest("which rows of a person count is drawn at random, whatever epsilon is")
     rows = clear_rows(case)

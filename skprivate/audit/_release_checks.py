@@ -3,6 +3,7 @@
 
 import functools
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 from unittest import SkipTest
@@ -55,6 +56,25 @@ def makes_no_claim(model: Any) -> bool:
     return isinstance(model, StatelessMixin) or stays
 
 
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed of a fit: as stated, or, where nothing is stated, as asked for."""
+
+    epsilon: Fraction | float
+    rho: Fraction | None = None
+    delta: float = 0.0
+
+
+def claim_of(case: AuditCase, model: Any) -> Claim:
+    """Return what a fit claims; skips where no epsilon is claimed."""
+    spent = getattr(model, "privacy_spent_", None)
+    if spent is None and case.has("epsilon"):
+        asked = case.estimator.get_params(deep=False)
+        return Claim(asked["epsilon"], delta=float(asked.get("delta") or 0.0))
+    spent = spent_of(model)
+    return Claim(spent.epsilon, getattr(spent, "rho", None), float(getattr(spent, "delta", 0.0)))
+
+
 def published(case: AuditCase, model: Any) -> Leaves:
     """Return everything that leaves: the fitted object, or, where that stays, what the case names."""
     if not getattr(model, "releases_state", True):
@@ -67,6 +87,8 @@ def published(case: AuditCase, model: Any) -> Leaves:
 def recorded(case: AuditCase, data: Any = 0, script: Any = None, **parameters: Any) -> tuple[Any, Tape]:
     """Return a fit and its releases; skips where nothing is recorded."""
     model, tape = case.record(data, script, **parameters)
+    if tape.missed:
+        raise SkipTest("noise was drawn in other threads, where it is not recorded")
     if not tape.releases:
         raise SkipTest("no noise came from skprivate's mechanisms, so outputs cannot be recorded")
     return model, tape
@@ -169,7 +191,8 @@ def _confirm(
 ) -> set[str]:
     """Return the suspects that stay the same on either data set."""
     missing = object()
-    for _ in range(_repeats(getattr(model, "privacy_spent_", None))):
+    claim = getattr(model, "privacy_spent_", case.estimator)
+    for _ in range(_repeats(float(getattr(claim, "epsilon", 1.0)))):
         for rows, before in zip((case.data_sets[0], data), first, strict=True):
             now = published(case, case.fit(rows))
             suspects = {p for p in suspects if same_leaf(now.get(p, missing), before.get(p, missing))}
@@ -178,9 +201,8 @@ def _confirm(
     return suspects
 
 
-def _repeats(spent: Any) -> int:
+def _repeats(epsilon: float) -> int:
     """Fits of either data set after which chance is ruled out."""
-    epsilon = float(getattr(spent, "epsilon", 1.0))
     stay = -math.expm1(-epsilon) if math.isfinite(epsilon) else 1.0
     return (
         min(math.ceil(math.log(FALSE_ALARM) / math.log(stay)), _MOST_REPEATS) if stay < 1 else _MOST_REPEATS
@@ -236,9 +258,11 @@ def check_number_of_rows(case: AuditCase) -> None:
     if "X" not in rows:
         raise SkipTest("fit takes no rows")
     model = case.fit(0)
-    numbers = [value for value in spent_of(model).unprotected.values() if isinstance(value, _NUMBERS)]
+    claim_of(case, model)
+    spent = getattr(model, "privacy_spent_", None)
+    stated = {value for value in getattr(spent, "unprotected", {}).values() if isinstance(value, _NUMBERS)}
     known = {len(rows["X"]), len(rows["X"]) - int(np.sum(rows.get("is_public", 0))), n_units(rows)}
-    if known & {int(value) for value in numbers} and model.privacy_spent_.relation != "add-remove":
+    if known & stated and getattr(spent, "relation", None) != "add-remove":
         return
     mine = [published(case, model), *(published(case, case.fit(0)) for _ in range(2))]
     paths = exact_differences(case, mine, with_one_more(rows))

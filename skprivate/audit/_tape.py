@@ -97,12 +97,15 @@ class Tape:
         A script ran out, or does not fit.
     said : list of str
         What the fit warned of, logged and printed.
+    missed : bool
+        Noise was drawn in another thread meanwhile, which is not recorded.
     """
 
     releases: list[Release] = field(default_factory=list)
     script: Sequence[NDArray[Any]] | None = None
     diverged: bool = False
     said: list[str] = field(default_factory=list)
+    missed: bool = False
 
     @property
     def outputs(self) -> list[NDArray[Any]]:
@@ -182,7 +185,10 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Ta
     def wrap(method: Callable[..., Any]) -> Callable[..., Any]:
         def recorded(self: Any, values: Any, random_state: Any = None) -> Any:
             # A local randomizer may add its noise with a mechanism: that is one call.
-            if inside[0] or threading.get_ident() != owner:
+            if threading.get_ident() != owner:
+                tape.missed = True
+                return method(self, values, random_state)
+            if inside[0]:
                 return method(self, values, random_state)
             inside[0] = True
             try:

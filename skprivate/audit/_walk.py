@@ -39,8 +39,8 @@ def leaves(root: Any, name: str = "") -> dict[str, Any]:
     Examples
     --------
     >>> from skprivate.audit._walk import leaves
-    >>> leaves({"a": [1, {"b": 2.5}]})
-    {"['a'][0]": 1, "['a'][1]['b']": 2.5}
+    >>> leaves([1, (2.5, "text")], "state_")
+    {'state_[0]': 1, 'state_[1][0]': 2.5, 'state_[1][1]': 'text', 'state_[1].len': 2, 'state_.len': 2}
     """
     found: dict[str, Any] = {}
     # Held until the end: the id of an object that was made on the way must not be given to another.

@@ -65,6 +65,7 @@ class TestRecorder:
             thread.start()
             thread.join()
         assert not tape.releases
+        assert tape.missed
 
     def test_third_parties_are_recorded_too(self):
         class Own(DiscreteLaplaceMechanism):
@@ -147,6 +148,18 @@ class TestFuzz:
 
         with pytest.raises(ValueError, match="no noise of Silent came from skprivate"):
             sensitivity_fuzz(Silent(1.0, **TREE))
+
+    def test_noise_of_other_threads_is_missed_aloud(self):
+        class Threaded(DPTreeClassifier):
+            def fit(self, X, y):
+                thread = threading.Thread(target=super().fit, args=(X, y))
+                thread.start()
+                thread.join()
+                DiscreteLaplaceMechanism(1.0).randomize([0])
+                return self
+
+        with pytest.raises(ValueError, match="in other threads"):
+            sensitivity_fuzz(Threaded(1.0, **TREE))
 
     def test_data_of_ones_own(self):
         X = np.array([[0.1, 0.9], [0.6, 0.2], [0.9, 0.9]])
