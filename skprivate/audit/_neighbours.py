@@ -53,7 +53,7 @@ class AuditCase:
         manager that yields a `Tape`.
     n_trials : int, default=1000
         Fits of either neighbour in the audit of whole fits. Near epsilon 1.5, noise of half the scale takes
-        1,000; noise 1.25 times too small takes 20,000. Noise of skprivate is judged exactly, whatever this is.
+        1,000, and noise 1.25 times too small 20,000. Noise of skprivate is judged without any.
     notes : dict, default={}
         Name of a check -> why it does not apply. Shown as the reason of the skip.
 
