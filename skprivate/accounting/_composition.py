@@ -266,6 +266,8 @@ def compose(
     """
     check_choice(method, "method", get_args(Method))
     target = _target(method, delta)
+    if not isinstance(runs, Iterable):
+        raise TypeError(f"runs must be several PrivacySpent or LedgerEntry, not one {type(runs).__name__}.")
     listed = list(runs)
     for run in listed:
         if not isinstance(run, PrivacySpent | LedgerEntry):

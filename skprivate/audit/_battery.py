@@ -97,6 +97,10 @@ def check_private_estimator(
     """
     if on_fail not in ("raise", None):
         raise ValueError('on_fail must be "raise" or None.')
+    if isinstance(only, str):
+        raise TypeError(f"only must hold names of checks: [{only!r}], say.")
+    if expected_failed_checks is not None and not isinstance(expected_failed_checks, Mapping):
+        raise TypeError("expected_failed_checks must be a mapping of names of checks to reasons.")
     case = as_case(estimator, data)
     wanted = None if only is None else set(only)
     unknown = (wanted or set()) - {check.__name__ for check in CHECKS}
@@ -183,6 +187,8 @@ def parametrize_with_private_checks(
     except ImportError as error:
         raise ImportError("parametrize_with_private_checks needs pytest: pip install pytest.") from error
 
+    if not isinstance(estimators, Iterable):
+        raise TypeError(f"estimators must be a list of estimators, not {type(estimators).__name__}.")
     cases = [as_case(estimator) for estimator in estimators]
     parameters = []
     for position, case in enumerate(cases):

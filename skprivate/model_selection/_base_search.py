@@ -209,12 +209,17 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             raise ValueError("a private search requires y to be passed: candidates are scored on it.")
         if not structured:
             check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        if hasattr(X, "columns") and tags.input_tags.two_d_array and _takes_numbers(self.estimator):
+            check_array(X, ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True)
         return X, y
 
     def _plan(self, y: Any, masks: Masks, entropy: Entropy) -> list[Candidate]:
+        entries = self._entries(entropy)
+        if not entries:
+            raise ValueError("there are no candidates: the list of grids is empty.")
         return make_candidates(
             self.estimator,
-            self._entries(entropy),
+            entries,
             y,
             free_choice=bool(masks.validation.any()),
             any_public=bool(masks.public.any()),

@@ -187,6 +187,7 @@ def test_never_above_the_sum():
 @pytest.mark.parametrize(
     ("arguments", "error", "match"),
     [
+        ((spend(1),), TypeError, "several PrivacySpent or LedgerEntry, not one PrivacySpent"),
         (([1.0],), TypeError, "PrivacySpent or LedgerEntry, got float"),
         (([], "sum"), ValueError, "method must be one of"),
         (([], 3), TypeError, "method must be a str"),

@@ -619,6 +619,7 @@ def test_scores_of_a_wrong_shape_are_an_error():
         {"holdout": 1.0},
         {"score_epsilon": 0},
         {"scoring": "roc_auc"},
+        {"param_grid": []},
         {"param_grid": {"depth": [1]}},
         {"param_grid": {"max_depth": [-1, 1]}},
         {"param_grid": {"epsilon": [1.0, -1.0]}},
@@ -628,6 +629,16 @@ def test_wrong_parameters_cost_nothing(wrong, ledger):
     search = PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).set_params(**wrong)
     with pytest.raises(ValueError, match=r"\w"):
         search.fit(X, Y)
+    assert not ledger.entries()
+
+
+@pytest.mark.parametrize("cell", [np.nan, "secret"])
+def test_a_frame_that_no_candidate_takes_costs_nothing(cell, ledger):
+    frame = pd.DataFrame(X, columns=["a", "b"]).astype(object)
+    frame.iloc[5, 0] = cell
+    with pytest.raises(ValueError, match=r"contains NaN|X holds text") as told:
+        PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).fit(frame, Y)
+    assert "secret" not in str(told.value)
     assert not ledger.entries()
 
 
