@@ -229,5 +229,7 @@ def test_censored_targets_in_a_frame(library):
 
     found = PrivateGridSearchCV(model, grid, scoring=score, random_state=0).fit(rows, frame)
     assert 0 <= found.best_estimator_.event_share_ <= 1
+    beside = PrivateGridSearchCV(unnamed(model), grid, scoring=score, random_state=0).fit(X, frame)
+    np.testing.assert_array_equal(beside.best_estimator_.coef_, found.best_estimator_.coef_)
     with pytest.raises(ValueError, match="censored targets have no score by name"):
         PrivateGridSearchCV(model, grid, random_state=0).fit(rows, frame)
