@@ -215,7 +215,7 @@ def check_domain_is_declared(case: AuditCase) -> None:
     """Without declared bounds or classes a fit says that it leaks, refuses, or reads nothing from rows."""
     known = case.estimator.get_params(deep=False) if hasattr(case.estimator, "get_params") else {}
     declared = [name for name in _DOMAIN if known.get(name) is not None]
-    for names in [*([name] for name in declared), declared]:
+    for names in [*([name] for name in declared), *([declared] if declared else [])]:
         parameters = dict.fromkeys(names)
         try:
             model, said = case.listen(0, **parameters)
