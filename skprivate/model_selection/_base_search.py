@@ -29,7 +29,15 @@ from ..base import (
 )
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
-from ..utils import as_labels, check_epsilon, check_row_mask, common_type, number_groups, select_rows
+from ..utils import (
+    as_labels,
+    check_epsilon,
+    check_row_mask,
+    common_type,
+    is_structured,
+    number_groups,
+    select_rows,
+)
 from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
 from ._candidates import Candidate, Parameters, find_ledger, make_candidates, private_steps, route_metadata
 from ._delegation import Delegating
@@ -187,8 +195,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     def _check_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Refuse here what every candidate would refuse after it was paid for."""
         tags = get_tags(self.estimator)
-        y = y if hasattr(y, "dtype") and y.dtype.names else as_labels(y)
-        structured = getattr(getattr(y, "dtype", None), "names", None) is not None
+        y, structured = as_labels(y), is_structured(y)
         if hasattr(X, "columns") or not tags.input_tags.two_d_array:
             validate_data(self, X, y, skip_check_array=True)
         else:
