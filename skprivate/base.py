@@ -286,11 +286,21 @@ def reads_rows(estimator: Any) -> str | None:
     if type(estimator) in CONTAINERS:
         return _container_reads_rows(estimator)
     if type(estimator) is FunctionTransformer:
-        plain = estimator.func is None or isinstance(estimator.func, np.ufunc)
-        return None if plain and not estimator.kw_args else "its function may look at all rows at once"
+        return _function_reads_rows(estimator)
     if isinstance(estimator, StatelessMixin) or type(estimator) in _STATELESS:
         return None
     return "read private rows without paying"
+
+
+def _function_reads_rows(transformer: FunctionTransformer) -> str | None:
+    func = transformer.func
+    # One with a signature, as that of a matrix's inverse, takes rows together.
+    plain = func is None or (isinstance(func, np.ufunc) and func.signature is None)
+    if not plain or transformer.kw_args:
+        return "its function may look at all rows at once"
+    if transformer.check_inverse and func is not None and transformer.inverse_func is not None:
+        return "warns where its functions are not inverse to each other on the rows; pass check_inverse=False"
+    return None
 
 
 def _container_reads_rows(estimator: Any) -> str | None:

@@ -12,7 +12,7 @@ from ..utils import check_probability
 from ._amounts import exact_sum, show_pair
 from ._fields import check_choice
 from ._ledger_entry import LedgerEntry
-from ._loss import Amount, pld_epsilon, rdp_epsilon
+from ._loss import SEVERAL_SCALES, Amount, pld_epsilon, rdp_epsilon, round_up
 from ._spent import PrivacySpent, Relation, Unit
 
 Method = Literal["basic", "rdp", "pld"]
@@ -214,6 +214,7 @@ def compose(
 
     *Units.* A run counts for its own relation and unit and for what it implies at the same cost: local
     implies replace-one, which implies label; a group implies its rows, unless units are added and removed.
+    Groups are taken to be the same in all runs: persons here and households there do not add up.
     Amounts of other kinds mean something else and are not added: there is no bound then, and the print says
     so.
 
@@ -223,7 +224,9 @@ def compose(
 
     *"pld".* Every (epsilon, delta) run is dominated by the pair with masses delta, (1 - delta) times
     e^epsilon / (1 + e^epsilon) and 1 / (1 + e^epsilon), and 0, against the reverse [1]; the composition of
-    dominating pairs dominates [2].
+    dominating pairs dominates [2]. It is computed by dp-accounting with Fourier transforms in floats: 1e-13
+    of delta, and 1e-16 for each run, are given up for their error, which no proof bounds and which was 1e-15
+    where exact sums are known. With a delta below that only the sum is left.
 
     *Laplace noise* leaks less. A run whose mechanism begins with "discrete Laplace", and whose epsilon is its
     sensitivity D over its noise scale s, adds such noise to integers that differ by at most D in sum. With
@@ -231,7 +234,11 @@ def compose(
     steps of 2 / s, and linear in e^t between. Two integers of shifts c <= d have losses of the same parity,
     where delta at r^Y = e^(t/2) r^((c + d) / 2) is 1 - r^Y (1 + min(c, Y) (1 - r) / (1 + r)): never more than
     for one integer with the shift c + d. By induction, the pair of one integer with the shift D dominates the
-    run, and Laplace noise on one real number with a loss of at most (D + 2) / s dominates that.
+    run, and Laplace noise on one real number with a loss of at most (D + 2) / s dominates that. Moments are
+    integers of weights c with the scales s / c; one weight at a time they are dominated by real numbers whose
+    losses add up to (D + 2 sum c) / s at most, and one real number with that loss dominates these. With fewer
+    than 5,000 features 2 sum c is below 2^16; where D is 2^30 or more, D / 2^14 is taken for it, and below
+    that nothing is gained from the noise being Laplace noise.
 
     *"rdp".* With probability 1 - delta each such pair is randomised response, of Rényi divergence
     log(p^a q^(1-a) + q^a p^(1-a)) / (a - 1) of order a, p = 1 - q = e^epsilon / (1 + e^epsilon); a run with a
@@ -259,6 +266,8 @@ def compose(
     """
     check_choice(method, "method", get_args(Method))
     target = _target(method, delta)
+    if not isinstance(runs, Iterable):
+        raise TypeError(f"runs must be several PrivacySpent or LedgerEntry, not one {type(runs).__name__}.")
     listed = list(runs)
     for run in listed:
         if not isinstance(run, PrivacySpent | LedgerEntry):
@@ -321,7 +330,7 @@ def _add_up(runs: list[Run], method: Method, target: Fraction | None) -> tuple[F
     amounts = Counter(_amount(run) for run in runs)
     better = (pld_epsilon if method == "pld" else rdp_epsilon)(amounts, target)
     # The sum is one more bound where it needs no more delta.
-    return (min(float(total), better) if deltas <= target else better), target
+    return (min(round_up(total), better) if deltas <= target else better), target
 
 
 def _amount(run: Run) -> Amount:
@@ -331,6 +340,9 @@ def _amount(run: Run) -> Amount:
         return plain
     # Several releases, or other noise besides, cost more than the quotient.
     if Fraction(shift) / scale != epsilon or Fraction(shift).denominator != 1:
+        return plain
+    # Moments of several weights have several scales, of which the statement holds one.
+    if "moments" in run.mechanism and shift < SEVERAL_SCALES:
         return plain
     return plain._replace(shift=int(shift), scale=Fraction(scale))
 

@@ -14,8 +14,12 @@ FloatArray = NDArray[np.float64]
 _ORDERS = np.concatenate([1 + np.geomspace(1e-4, 1, 400), np.geomspace(2.01, 1e6, 2000)])
 _ROUNDING = 1e-9  # added to results in floats, many times their error
 _LOG_ERROR = 1e-13  # relative to 1 + the logarithm, where it cancels
+# Of delta, which the Fourier transforms of dp-accounting may err by: against exact sums, 1e-15 and less.
+_TRANSFORMS, _TRANSFORMS_PER_RUN = 1e-13, 1e-16
 _STEP = 1e-4
 _LARGEST_SHIFT = 1000
+# From this shift on there is room for integers of several scales.
+SEVERAL_SCALES = 2**30
 _LARGEST_SUPPORT = 2**22
 
 
@@ -33,9 +37,12 @@ class Amount(NamedTuple):
         """Epsilon of Laplace noise on one real number that leaks no less.
 
         On integers the hockey-stick divergence is that of real numbers at losses of the shift's parity, and
-        linear in e^loss between them: a loss of 2 / scale more covers it.
+        linear in e^loss between them: a loss of 2 / scale more covers it, for each scale that there is.
         """
-        return None if self.shift is None or self.scale is None else (self.shift + 2) / self.scale
+        if self.shift is None or self.scale is None:
+            return None
+        more = 2 if self.shift < SEVERAL_SCALES else self.shift // 2**14
+        return (self.shift + more) / self.scale
 
 
 def rdp_epsilon(amounts: Counter[Amount], delta: Fraction) -> float:
@@ -67,20 +74,22 @@ def pld_epsilon(amounts: Counter[Amount], delta: Fraction) -> float:
         single = _dominating(amount, step, privacy_loss_distribution, common)
         several = single.self_compose(count)
         composed = several if composed is None else composed.compose(several)
-    return float(composed.get_epsilon_for_delta(float(delta) * (1 - _ROUNDING))) + _ROUNDING
+    unsure = _TRANSFORMS + _TRANSFORMS_PER_RUN * sum(amounts.values())
+    target = float(delta) * (1 - _ROUNDING) - unsure
+    return float(composed.get_epsilon_for_delta(target)) + _ROUNDING if target > 0 else math.inf
 
 
 def _dominating(amount: Amount, step: float, losses: Any, common: Any) -> Any:
     # Never below the exact amounts.
     if amount.shift is not None and amount.scale is not None:
         if amount.shift <= _LARGEST_SHIFT:
-            rate = _up(1 / amount.scale)
+            rate = round_up(1 / amount.scale)
             return losses.from_discrete_laplace_mechanism(
                 rate, amount.shift, value_discretization_interval=step
             )
-        rate = 1 / _up(amount.laplace or amount.epsilon)
+        rate = 1 / round_up(amount.laplace or amount.epsilon)
         return losses.from_laplace_mechanism(rate, value_discretization_interval=step)
-    pair = common.DifferentialPrivacyParameters(_up(amount.epsilon), _up(amount.delta))
+    pair = common.DifferentialPrivacyParameters(round_up(amount.epsilon), round_up(amount.delta))
     return losses.from_privacy_parameters(pair, value_discretization_interval=step)
 
 
@@ -124,6 +133,7 @@ def _step(amounts: Counter[Amount]) -> float:
     return smallest / max(1, round(smallest / wanted))
 
 
-def _up(amount: Fraction) -> float:
+def round_up(amount: Fraction) -> float:
+    """Return a float that is not below."""
     number = float(amount)
     return number if number >= amount else math.nextafter(number, math.inf)

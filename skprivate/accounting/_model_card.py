@@ -81,7 +81,7 @@ def add_privacy_section(card: Any, statement: Any = None, *, title: str = "Priva
     Raises
     ------
     TypeError
-        There is no statement.
+        That is no card, or there is no statement.
 
     Examples
     --------
@@ -96,6 +96,8 @@ def add_privacy_section(card: Any, statement: Any = None, *, title: str = "Priva
     >>> card = add_privacy_section(Card(), spent)
     ['Privacy']
     """
+    if not hasattr(card, "add"):
+        raise TypeError(f"card must be a skops.card.Card, not {type(card).__name__}.")
     return card.add(**{title: privacy_section(card.get_model() if statement is None else statement)})
 
 

@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ._composition import compose
 from ._report_statement import ReportStatements
 from ._spent import PrivacySpent
 
@@ -92,7 +93,7 @@ class PrivacyReport(ReportStatements):
 
     @property
     def epsilon(self) -> Fraction | float:
-        """Sum of what the steps spent (basic composition over the same rows)."""
+        """Sum of what the steps spent, whatever they protect; `effective_epsilon` is what holds."""
         return sum((spent.epsilon for spent in self.paid), Fraction(0))
 
     @property
@@ -102,17 +103,23 @@ class PrivacyReport(ReportStatements):
 
     @property
     def effective_epsilon(self) -> float:
-        """The epsilon that holds for the whole object: infinite when it is not private."""
-        return float(self.epsilon) if self.private else math.inf
+        """The epsilon that holds for the whole object.
+
+        Infinite when it is not private, and where the steps differ in relation or unit so that no sum means
+        anything; see `compose`.
+        """
+        return float(compose(self.paid).epsilon) if self.private else math.inf
 
     def headline(self) -> str:
         """Return the claim, and what was spent for it, in one line."""
         head = f"claim: {self.claim}"
-        if self.private:
-            relations = sorted({spent.relation for spent in self.paid})
-            head += f", epsilon = {float(self.epsilon):.6g}, relation: {', '.join(relations)}"
-            head += f", delta = {float(self.delta):.3g}" if self.delta else ""
-        return head
+        if not self.private:
+            return head
+        part = compose(self.paid).parts[0]
+        if not part.holds:
+            return f"{head}, of each step by itself: they differ in relation or unit, and do not add up"
+        head += f", epsilon = {float(part.epsilon):.6g}, relation: {part.relation}"
+        return head + (f", delta = {float(part.delta):.3g}" if part.delta else "")
 
     def __str__(self) -> str:
         lines = [self.headline(), *(f"- {step}" for step in self.steps)]

@@ -79,8 +79,9 @@ def check_private_estimator(
     -----
     Most checks need nothing but ``fit``. Those that record what meets noise need estimators that take it from
     `skprivate.noise` or `skprivate.randomizers`; others, and private searches, which drop what their losers
-    drew, are judged by what their fits leave behind. A check that does not apply is skipped and says why. A
-    right estimator fails a check with a probability below 1e-9.
+    drew, are judged by what their fits leave behind. A check that does not apply is skipped and says why:
+    read the reasons. At an epsilon of 1.5 or less a right estimator fails one comparison with a probability
+    below 1e-9. (At a large epsilon noise is often 0, and fits are equal by chance.)
 
     **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. It fits
     thousands of times: never give it private rows.
@@ -96,6 +97,10 @@ def check_private_estimator(
     """
     if on_fail not in ("raise", None):
         raise ValueError('on_fail must be "raise" or None.')
+    if isinstance(only, str):
+        raise TypeError(f"only must hold names of checks: [{only!r}], say.")
+    if expected_failed_checks is not None and not isinstance(expected_failed_checks, Mapping):
+        raise TypeError("expected_failed_checks must be a mapping of names of checks to reasons.")
     case = as_case(estimator, data)
     wanted = None if only is None else set(only)
     unknown = (wanted or set()) - {check.__name__ for check in CHECKS}
@@ -182,6 +187,8 @@ def parametrize_with_private_checks(
     except ImportError as error:
         raise ImportError("parametrize_with_private_checks needs pytest: pip install pytest.") from error
 
+    if not isinstance(estimators, Iterable):
+        raise TypeError(f"estimators must be a list of estimators, not {type(estimators).__name__}.")
     cases = [as_case(estimator) for estimator in estimators]
     parameters = []
     for position, case in enumerate(cases):

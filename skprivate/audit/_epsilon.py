@@ -4,11 +4,14 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
+
+from ..utils import check_probability
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -167,8 +170,9 @@ def audit_epsilon(
 
     Raises
     ------
-    ValueError
-        Too few draws, shapes that do not fit, draws that are not finite.
+    TypeError, ValueError
+        Too few draws, shapes that do not fit, draws that are not finite, an event that returns something
+        else, numbers out of their ranges.
 
     See Also
     --------
@@ -202,6 +206,7 @@ def audit_epsilon(
     >>> audit.passed, audit.epsilon > 1.2
     (True, True)
     """
+    _check_options(predicted, event, delta)
     first, second = _as_draws(here), _as_draws(there)
     if first.shape[1:] != second.shape[1:]:
         raise ValueError("here and there must hold draws of the same shape.")
@@ -212,7 +217,7 @@ def audit_epsilon(
         )
         first, second = first[part[0] :], second[part[1] :]
         first, second = (second, first) if swap else (first, second)
-    hits = int(np.count_nonzero(event(first))), int(np.count_nonzero(event(second)))
+    hits = _count(event, first), _count(event, second)
     trials = len(first), len(second)
     return EpsilonAudit(
         epsilon=epsilon_lower_bound(*hits, trials, confidence, delta),
@@ -304,6 +309,23 @@ def _by_category(here: NDArray[Any], there: NDArray[Any]) -> Statistic:
         return np.where(names[place] == draws, ratios[place], 0.0)
 
     return statistic
+
+
+def _check_options(predicted: Any, event: Any, delta: Any) -> None:
+    if predicted is not None and not isinstance(predicted, Real):
+        raise TypeError(f"predicted must be a number or None, not {type(predicted).__name__}.")
+    if predicted is not None and not float(predicted) >= 0:
+        raise ValueError("predicted must be at least 0.")
+    if event is not None and not callable(event):
+        raise TypeError(f"event must be callable or None, not {type(event).__name__}.")
+    check_probability(delta, "delta")
+
+
+def _count(event: Callable[[NDArray[Any]], Any], draws: NDArray[Any]) -> int:
+    happened = np.asarray(event(draws))
+    if happened.dtype.kind != "b" or happened.shape != (len(draws),):
+        raise ValueError("event must return one bool for each draw.")
+    return int(happened.sum())
 
 
 def _as_draws(draws: ArrayLike) -> NDArray[Any]:

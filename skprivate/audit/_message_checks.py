@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of what is said: no message, log, text or pickle tells a private value, nor depends on one."""
 
-import contextlib
-import io
-import logging
 import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,6 +19,7 @@ from ._neighbours import (
     with_unit,
 )
 from ._release_checks import require
+from ._tape import listening
 from ._walk import forms_of_text, packed_forms
 
 # A share of the range of a column that no honest constant hits.
@@ -92,17 +90,16 @@ def check_sentinels(case: AuditCase) -> None:
     if "X" not in rows or np.asarray(rows["X"]).dtype.kind != "f":
         raise SkipTest("fit takes no table of floats")
     for planted, values in _planted(case, rows):
-        where = "text of a fit that works"
         with listening() as heard:
-            model, said = case.listen(planted)
-            texts = [*said, repr(model), str(getattr(model, "privacy_spent_", "")), _html(model)]
+            model, said = _fit_or_error(case, planted)
+            texts = [*said, *_texts_of(model)]
         texts.append(heard())
-        require(not tells("\n".join(texts), values), f"a private value in {where}")
-        if getattr(model, "releases_state", True):
+        require(not tells("\n".join(texts), values), "a private value in what is said about good rows")
+        if model is not None and getattr(model, "releases_state", True):
             require(not keeps(pickle.dumps(model), values), "a private value in the pickle of a fit")
     for spoil, values, planted in _spoiled(case, rows):
         with listening() as heard:
-            text = "\n".join(_everything_said(case, planted))
+            text = "\n".join(_fit_or_error(case, planted)[1])
         require(not tells(text + heard(), values), f"a private value in what is said about {spoil}")
 
 
@@ -148,13 +145,16 @@ def _spoiled(case: AuditCase, rows: dict[str, Any]) -> Iterator[tuple[str, list[
     yield "too short a target", [_FAR_SENTINEL], {**rows, "y": np.full(len(rows["X"]) - 1, _FAR_SENTINEL)}
 
 
-def _everything_said(case: AuditCase, rows: dict[str, Any]) -> Iterator[str]:
-    """Yield warnings, or every message along the chain of errors."""
+def _fit_or_error(case: AuditCase, rows: dict[str, Any]) -> tuple[Any, list[str]]:
+    """Return a fit and its warnings, or None and what the errors say."""
     try:
-        yield from case.listen(rows)[1]
-        return
+        return case.listen(rows)
     except Exception as error:
-        failure: BaseException | None = error
+        return None, list(_messages_of(error))
+
+
+def _messages_of(error: BaseException) -> Iterator[str]:
+    failure: BaseException | None = error
     seen: set[int] = set()
     while failure is not None and id(failure) not in seen:
         seen.add(id(failure))
@@ -163,25 +163,15 @@ def _everything_said(case: AuditCase, rows: dict[str, Any]) -> Iterator[str]:
         failure = failure.__cause__ or failure.__context__
 
 
+def _texts_of(model: Any) -> list[str]:
+    """Return the texts that a fitted object shows."""
+    if model is None:
+        return []
+    return [repr(model), str(getattr(model, "privacy_spent_", "")), _html(model)]
+
+
 def _html(model: Any) -> str:
     return str(model._repr_html_()) if hasattr(model, "_repr_html_") else ""
-
-
-@contextlib.contextmanager
-def listening() -> Iterator[Callable[[], str]]:
-    """Collect what is printed and logged; yields a function that returns it."""
-    out = io.StringIO()
-    handler = logging.StreamHandler(out)
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            yield out.getvalue
-    finally:
-        root.removeHandler(handler)
-        root.setLevel(level)
 
 
 def tells(text: str, values: list[Any]) -> bool:

@@ -2,6 +2,8 @@
 """Records what meets noise during a fit, and can hand out recorded outputs in place of new ones."""
 
 import contextlib
+import io
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -91,9 +93,9 @@ class Tape:
     script : sequence of ndarray or None
         Outputs that are handed out instead of new ones.
     diverged : bool
-        A script ran out.
+        A script ran out, or does not fit.
     said : list of str
-        What the fit warned of.
+        What the fit warned of, logged and printed.
     missed : bool
         Noise was drawn in another thread meanwhile, which is not recorded.
     """
@@ -124,10 +126,13 @@ class Tape:
 
     def take(self, mechanism: Any, exact: Any, draw: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """Note one call and return its output."""
+        integers = np.array(exact, dtype=np.int64)
         output = self._scripted() if self.script is not None else None
+        if output is not None and isinstance(mechanism, _IntegerMechanism) and output.shape != integers.shape:
+            # A fit that releases other things: its own noise must go on, not what belongs elsewhere.
+            output, self.diverged = None, True
         if output is None:
             output = draw()
-        integers = np.array(exact, dtype=np.int64)
         self.releases.append(Release(mechanism, integers, np.array(output)))
         return np.array(output)
 
@@ -198,6 +203,23 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Ta
             undo.callback(setattr, cls, name, method)
             setattr(cls, name, wrap(method))
         yield tape
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[Callable[[], str]]:
+    """Collect what is printed and logged; yields a function that returns it."""
+    out = io.StringIO()
+    handler = logging.StreamHandler(out)
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            yield out.getvalue
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
 
 
 def _places() -> Iterator[tuple[type, str]]:

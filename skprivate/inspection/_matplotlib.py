@@ -14,9 +14,16 @@ def check_matplotlib(display: str) -> None:
         ) from error
 
 
+def check_axes(ax: Any) -> None:
+    """Refuse what nothing can be drawn on."""
+    if ax is not None and not hasattr(ax, "figure"):
+        raise TypeError(f"ax must be matplotlib Axes or None, not {type(ax).__name__}.")
+
+
 def new_axes(ax: Any, display: str) -> Any:
     """Return the axes that were given, or those of a new figure."""
     check_matplotlib(display)
+    check_axes(ax)
     if ax is not None:
         return ax
     from matplotlib import pyplot

@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..utils import check_positive
 from ..utils._compat import num_samples, rows_of, safe_indexing
-from ._matplotlib import check_matplotlib, new_axes
+from ._matplotlib import check_axes, check_matplotlib, new_axes
 
 FloatArray = NDArray[np.float64]
 
@@ -190,8 +190,13 @@ class PrivacyUtilityDisplay:
             Some fits failed, for want of budget in a ledger, say. The others are drawn, and `failures` tells.
         """
         check_matplotlib(cls.__name__)
+        check_axes(ax)
         if not isinstance(n_repeats, Integral) or n_repeats < 1:
             raise ValueError("n_repeats must be an int, at least 1.")
+        if not 0 < test_size < 1:
+            raise ValueError("test_size must be a share of the rows, in (0, 1).")
+        if not hasattr(estimator, "fit"):
+            raise TypeError(f"estimator must be an estimator, not {type(estimator).__name__}.")
         grid = _check_epsilons(epsilons)
         X, y = indexable(X, y)
         params = {} if fit_params is None else dict(fit_params)

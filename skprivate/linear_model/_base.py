@@ -18,7 +18,7 @@ from ..accounting import PrivacySpent
 from ..base import SHARED_CONSTRAINTS, fit_context, reasons_against
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
-from ..utils import check_bounds, number_groups, select_rows
+from ..utils import check_bounds, is_structured, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
 from ..utils._fit import warn_after_release
 from ..utils._progress import progress
@@ -34,7 +34,7 @@ from ._planning import PlannedMoments
 from ._predictions import LogLocationScalePredictions
 from ._release import MomentRelease, Neighbours, make_grid, plan_moments
 from ._solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
-from ._targets import check_target_bounds, is_structured, on_model_scale, read_target, refuse_other_forms
+from ._targets import check_target_bounds, on_model_scale, read_target, refuse_other_forms
 from ._utility import constant_wins
 from ._weights import moment_weights, order_of_norm
 

@@ -29,7 +29,15 @@ from ..base import (
 )
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
-from ..utils import as_labels, check_epsilon, check_row_mask, common_type, number_groups, select_rows
+from ..utils import (
+    as_labels,
+    check_epsilon,
+    check_row_mask,
+    common_type,
+    is_structured,
+    number_groups,
+    select_rows,
+)
 from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
 from ._candidates import Candidate, Parameters, find_ledger, make_candidates, private_steps, route_metadata
 from ._delegation import Delegating
@@ -187,8 +195,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     def _check_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Refuse here what every candidate would refuse after it was paid for."""
         tags = get_tags(self.estimator)
-        y = y if hasattr(y, "dtype") and y.dtype.names else as_labels(y)
-        structured = getattr(getattr(y, "dtype", None), "names", None) is not None
+        y, structured = as_labels(y), is_structured(y)
         if hasattr(X, "columns") or not tags.input_tags.two_d_array:
             validate_data(self, X, y, skip_check_array=True)
         else:
@@ -209,14 +216,17 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             raise ValueError("a private search requires y to be passed: candidates are scored on it.")
         if not structured:
             check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        if is_classifier(self.estimator):
-            check_classification_targets(common_type(np.asarray(y)))
+        if hasattr(X, "columns") and tags.input_tags.two_d_array and _takes_numbers(self.estimator):
+            check_array(X, ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True)
         return X, y
 
     def _plan(self, y: Any, masks: Masks, entropy: Entropy) -> list[Candidate]:
+        entries = self._entries(entropy)
+        if not entries:
+            raise ValueError("there are no candidates: the list of grids is empty.")
         return make_candidates(
             self.estimator,
-            self._entries(entropy),
+            entries,
             y,
             free_choice=bool(masks.validation.any()),
             any_public=bool(masks.public.any()),
@@ -224,11 +234,18 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         )
 
     def _check_classes(self, y: Any, candidates: Sequence[Candidate]) -> None:
-        """Refuse a single class where the classes are to be read from the rows, which has been announced."""
+        """Refuse what are no classes, or one, where they are to be read from the rows, which was announced.
+
+        Where they are declared, a strange label tells nothing: it is taken as the first class.
+        """
         read = any(
             one.plan.cost.leaks and getattr(one.last_step(), "classes", None) is None for one in candidates
         )
-        if read and is_classifier(self.estimator) and len(np.unique(common_type(np.asarray(y)))) < 2:
+        if not read or not is_classifier(self.estimator):
+            return
+        labels = common_type(np.asarray(y))
+        check_classification_targets(labels)
+        if len(np.unique(labels)) < 2:
             raise ValueError("y holds one class; a classifier needs two.")
 
     def _task(

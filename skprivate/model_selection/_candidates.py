@@ -171,10 +171,16 @@ def make_candidates(
         # Every option is checked before anything is paid for.
         Plan.of(changed, any_public=any_public, grouped=grouped)
         roles = parameter_roles(changed, y) if free_choice else {}
-        free = {name: value for name, value in parameters.items() if roles.get(name) == "post-processing"}
+        # All of them: what an entry does not name is the estimator's own, not that of the entry fitted.
+        values = changed.get_params()
+        free = {name: values[name] for name, role in roles.items() if role == "post-processing"}
         # By identity: values need be neither hashable nor comparable, and the grid keeps them alive.
         key = tuple((name, id(value)) for name, value in sorted(parameters.items()) if name not in free)
-        entries.setdefault(key, []).append((free, parameters))
+        options = entries.setdefault(key, [])
+        # An entry that comes twice is one candidate with one option: each option of a run is scored, and a
+        # private score is paid for once.
+        if free_choice or not options:
+            options.append((free, parameters))
     return [_candidate(estimator, options, any_public, grouped) for options in entries.values()]
 
 

@@ -30,8 +30,9 @@ class NumberOfRuns:
     Notes
     -----
     **Privacy.** Let Q be a random candidate's run, a law on pairs (score, model), and A the pair of the
-    highest score among K independent runs. With f the probability generating function of K,
-    f'(x) is proportional to (1 - (1 - gamma) x)^-(1 + eta), and
+    highest score among K independent runs. (All runs share one hold-out: Q is the law for a given one, which
+    was drawn without looking at rows, and mixing the laws of A over hold-outs keeps what is shown.) With f
+    the probability generating function of K, f'(x) is proportional to (1 - (1 - gamma) x)^-(1 + eta), and
 
         P(A = a) = Q(a) * integral over u in [0, 1] of f'(Q(E_u)),
 
@@ -76,7 +77,9 @@ class NumberOfRuns:
             return Fraction(1)
         if self.eta == 1:
             return 1 / self.gamma
-        return Fraction(_mean(float(self.eta), math.log(self.gamma))) * (1 + Fraction(1, 2**20))
+        # It grows with eta; tiny floats have no digits left.
+        eta = float(max(self.eta, Fraction(1, 2**100))) if self.eta else 0.0
+        return Fraction(_mean(eta, math.log(self.gamma))) * (1 + Fraction(1, 2**20))
 
     def draw(self, random_bytes: RandomBytes) -> int:
         """Draw a number of runs, exactly.

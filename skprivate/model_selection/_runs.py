@@ -115,6 +115,8 @@ def _fit_and_score(task: Task, candidate: Candidate, metadata: Parameters, seed:
         _seed(model, seed)
     with sklearn.config_context(enable_metadata_routing=True):
         model.fit(task.X, task.y, **metadata)
+    if task.scoring_rows.epsilon is not None and len(candidate.options) > 1:
+        raise RuntimeError("a run pays for one private score")
     candidate.plan.check_kept(model, grouped=task.grouped, seeded=task.seeded)
     entropy = check_entropy(seed)
     runs = []

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from ..noise import DiscreteLaplaceMechanism
-from ..utils import check_int
+from ..utils import check_int, is_structured
 
 FloatArray = NDArray[np.float64]
 RowScorer = Callable[[Any, Any, Any], Any]
@@ -120,7 +120,7 @@ def resolve_scorer(scoring: Any, estimator: Any, candidates: Sequence[Any], y: A
     name = scoring or _default(estimator)
     if name == "accuracy":
         return accuracy
-    if getattr(y, "dtype", None) is not None and y.dtype.names is not None:
+    if is_structured(y):
         raise ValueError("censored targets have no score by name: pass scoring=callable.")
     return ErrorScore(_width(candidates, y), _POWERS[name])
 

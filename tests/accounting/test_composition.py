@@ -153,6 +153,17 @@ def test_one_number_dominates_two(shifts, scale):
         assert scalar <= -math.expm1((t - real) / 2) + 1e-12
 
 
+def test_moments_have_several_scales():
+    text = "discrete Laplace noise on moments"
+    fine, coarse = ({"sensitivity": size, "noise_scale": size, "mechanism": text} for size in (2**40, 288))
+    plain = compose([spend()] * 81, "rdp", 1e-6).epsilon
+    assert compose([spend(**coarse)] * 81, "rdp", 1e-6).epsilon == plain
+    one_scale = {**fine, "sensitivity": 2**29, "noise_scale": 2**29, "mechanism": "discrete Laplace"}
+    least, bound = (compose([spend(**one)] * 81, "rdp", 1e-6).epsilon for one in (one_scale, fine))
+    # 1 / 2^14 more for the weights.
+    assert least * (1 + 2**-14) < bound < least * (1 + 2**-12) < plain
+
+
 def test_rdp_of_rho():
     rho, delta = Fraction(1, 50), 1e-6
     bound = compose([spend(3, 1e-7, rho=rho)] * 10, "rdp", delta).epsilon
@@ -176,6 +187,7 @@ def test_never_above_the_sum():
 @pytest.mark.parametrize(
     ("arguments", "error", "match"),
     [
+        ((spend(1),), TypeError, "several PrivacySpent or LedgerEntry, not one PrivacySpent"),
         (([1.0],), TypeError, "PrivacySpent or LedgerEntry, got float"),
         (([], "sum"), ValueError, "method must be one of"),
         (([], 3), TypeError, "method must be a str"),
@@ -219,6 +231,15 @@ class TestPrivacyLossDistributions:
         laplace = [spend(**LAPLACE)] * 81
         assert compose(laplace).epsilon == 81
         assert compose(laplace, "pld", 1e-6).epsilon == pytest.approx(60.64, abs=0.01)
+
+    @pytest.mark.parametrize(("count", "epsilon"), [(81, 1.0), (400, 0.1)])
+    @pytest.mark.parametrize("delta", [1e-9, 1e-11, 1e-12])
+    def test_a_small_delta_is_not_lost_in_rounding(self, count, epsilon, delta):
+        exact = response_epsilon(count, epsilon, delta)
+        assert exact <= compose([spend(epsilon)] * count, "pld", delta).epsilon < exact * 1.01
+
+    def test_no_delta_below_the_rounding_gives_less_than_the_sum(self):
+        assert compose([spend(0.1)] * 400, "pld", 1e-13).epsilon == pytest.approx(40)
 
     def test_a_coarse_grid_is_taken_as_it_is(self):
         coarse = [spend(sensitivity=1, noise_scale=1)] * 81

@@ -57,6 +57,11 @@ def test_without_a_statement(estimator):
         privacy_section(unfitted)
 
 
+def test_something_else_than_a_card():
+    with pytest.raises(TypeError, match=r"card must be a skops\.card\.Card, not str"):
+        add_privacy_section("card", TREE)
+
+
 def test_texts_are_escaped():
     spent = PrivacySpent(
         mechanism="a | b <script> *x* [y](z)\n# title",

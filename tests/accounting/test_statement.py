@@ -315,6 +315,16 @@ class TestReport:
         assert statement["private"]
         assert statement["guarantee"] is None
 
+    def test_nor_in_words(self):
+        mixed = report(make(), make(relation="add-remove"))
+        assert mixed.effective_epsilon == math.inf
+        assert "epsilon =" not in mixed.headline()
+        assert "do not add up" in str(mixed).splitlines()[0]
+        # A report that hides its unit hides that the unit is replaced.
+        implied = report(make(relation="local"), make(relation="replace-one"))
+        assert implied.effective_epsilon == pytest.approx(2 / 3)
+        assert implied.headline().startswith("claim: dp, epsilon = 0.666667, relation: replace-one")
+
     def test_a_step_that_was_left_out_is_noticed(self):
         statement = report(make(), unpaid=True).to_dict()
         statement["steps"].pop()

@@ -339,6 +339,24 @@ class TestInterface:
         result = check_private_estimator(case, only=["check_replay"])[0]
         assert (result["status"], result["reason"]) == ("skipped", "not now")
 
+    @pytest.mark.parametrize("estimator", [None, "tree", DPTreeClassifier])
+    def test_no_estimator(self, estimator):
+        with pytest.raises(TypeError, match="estimator must be an unfitted estimator, not"):
+            check_private_estimator(estimator)
+
+    @pytest.mark.parametrize("data", [(X, LABELS), {"y": LABELS}, X])
+    def test_data_without_names(self, data):
+        with pytest.raises(TypeError, match="data must be a mapping of arguments of fit"):
+            check_private_estimator(SMALL, data)
+
+    def test_one_where_several_are_asked_for(self):
+        with pytest.raises(TypeError, match="only must hold names"):
+            check_private_estimator(SMALL, only="check_replay")
+        with pytest.raises(TypeError, match="expected_failed_checks must be a mapping"):
+            check_private_estimator(SMALL, expected_failed_checks=["check_replay"])
+        with pytest.raises(TypeError, match="estimators must be a list"):
+            parametrize_with_private_checks(SMALL)
+
     def test_unknown_names(self):
         with pytest.raises(ValueError, match="no such check: check_all"):
             check_private_estimator(SMALL, only=["check_all"])

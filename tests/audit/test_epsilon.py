@@ -167,6 +167,21 @@ class TestAudit:
         with pytest.raises(ValueError, match=match):
             audit_epsilon(here, here)
 
+    @pytest.mark.parametrize(
+        ("wrong", "match"),
+        [
+            ({"predicted": "x"}, "predicted must be a number"),
+            ({"predicted": -1}, "predicted must be at least 0"),
+            ({"predicted": np.nan}, "predicted must be at least 0"),
+            ({"event": 3}, "event must be callable"),
+            ({"event": lambda draws: True}, "one bool for each draw"),
+            ({"delta": 1}, "delta must be"),
+        ],
+    )
+    def test_bad_options(self, wrong, match):
+        with pytest.raises((TypeError, ValueError), match=match):
+            audit_epsilon(np.zeros(100), np.ones(100), **wrong)
+
     def test_shapes_and_names(self):
         with pytest.raises(ValueError, match="same shape"):
             audit_epsilon(np.zeros((5, 2)), np.zeros((5, 3)))

@@ -5,6 +5,8 @@ What is random here is checked at 1 - 1e-9: a right estimator fails one of the c
 below 1e-7 in all. A bug of half the noise, or less, is missed with a probability below 1e-3 at these seeds.
 """
 
+import itertools
+import logging
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skprivate import PrivacySpent
 from skprivate.audit import AuditCase, check_private_estimator
+from skprivate.audit._release_checks import noisy_paths
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 
@@ -146,6 +149,19 @@ class FloatNoise(OwnNoise):
         return generator.laplace(scale=scale)
 
 
+class OneCountForEachValue(OwnNoise):
+    """How many values there are shows in the number of counts."""
+
+    def draw(self, scale, generator):
+        return geometric(scale, self.n_values, generator)
+
+    def fit(self, X, y=None):
+        self.n_values = len(np.unique(X))
+        super().fit(X)
+        del self.n_values
+        return self
+
+
 class OwnExactCount(OwnNoise):
     """A third party's object, which does not say whether it may be published."""
 
@@ -236,6 +252,22 @@ class Branch(DPMajority):
         exact = super().count(X, y)
         if exact[0, 0] > exact[0, 1]:
             exact = exact + 0
+        return exact
+
+
+class ReleasesAsItLikes(DPMajority):
+    """In one part or in two, by what is private."""
+
+    def add_noise(self, exact, entropy):
+        if exact[0, 0] > exact[0, 1]:
+            return super().add_noise(exact, entropy)
+        return np.array([super(ReleasesAsItLikes, self).add_noise(side, entropy) for side in exact])
+
+
+class LogsACount(DPMajority):
+    def count(self, X, y):
+        exact = super().count(X, y)
+        logging.getLogger(__name__).info("%d rows on the left", exact[0].sum())
         return exact
 
 
@@ -331,14 +363,14 @@ def texts():
     return {"X": rng.uniform(-1, 1, (ROWS, 2)), "y": np.where(np.arange(ROWS) % 2, "yes", "no")}
 
 
-def counts_of(estimator, n_trials):
-    """Rows that are counted or not, and the count."""
+def counts_of(estimator, n_trials, n_same=1):
+    """Rows that are counted or not, and the count; first, data sets that do not differ."""
     X = np.ones((ROWS, 1))
     fewer = X.copy()
     fewer[-1] = -1
     return AuditCase(
         estimator=estimator,
-        data_sets=({"X": X}, {"X": fewer}),
+        data_sets=(*({"X": X},) * n_same, {"X": fewer}),
         released=lambda model: model.count_,
         n_trials=n_trials,
     )
@@ -347,6 +379,11 @@ def counts_of(estimator, n_trials):
 PLANTED = {
     "half noise": (HalfNoise(), "check_sensitivity_fuzz"),
     "half noise, seen from outside": (counts_of(OwnHalfNoise(), 1000), "check_epsilon_of_whole_fits"),
+    "half noise about the third data set": (
+        counts_of(OwnHalfNoise(), 1000, n_same=2),
+        "check_epsilon_of_whole_fits",
+    ),
+    "as many counts as values": (counts_of(OneCountForEachValue(), 200), "check_epsilon_of_whole_fits"),
     "half of the noise taken back": (HalfOfTheNoiseTakenBack(), "check_replay"),
     "noise 1.25 times too small": (NoiseTooSmall(), "check_sensitivity_fuzz"),
     "noise 1.25 times too small, outside": (
@@ -372,6 +409,9 @@ PLANTED = {
     "StandardScaler inside": (ScalerInside(), "check_pipeline_steps"),
     "StandardScaler inside moves all rows": (ScalerInside(), "check_sensitivity_fuzz"),
     "a branch on private data": (Branch(), "check_same_branches"),
+    "another number of releases": (ReleasesAsItLikes(), "check_replay"),
+    "a branch on the number of releases": (ReleasesAsItLikes(), "check_same_branches"),
+    "an exact count in a log": (LogsACount(), "check_replay"),
     "an error that echoes a label": (
         AuditCase.of(EchoesALabel(classes=["no", "yes"]), texts()),
         "check_sentinels",
@@ -396,6 +436,7 @@ def test_it_is_caught_by_name(bug):
     result = check_private_estimator(planted, only=[name], on_fail=None)[0]
     print(result["reason"])
     assert (result["check_name"], result["status"]) == (name, "failed")
+    assert "Error:" not in result["reason"], "found by accident: a check that breaks off names nothing"
 
 
 def test_the_right_estimator_passes():
@@ -409,3 +450,14 @@ def test_the_right_noise_from_elsewhere_passes(n_trials):
     names = ["check_epsilon_of_whole_fits", "check_released_values_on_grid", "check_low_bits"]
     results = check_private_estimator(counts_of(OwnNoise(), n_trials), only=names, on_fail=None)
     assert [one["status"] for one in results] == ["passed"] * 3, results
+
+
+def test_noise_that_is_often_zero_is_found():
+    class OftenZero(OwnNoise):
+        draws = itertools.cycle([0] * 9 + [1])
+
+        def draw(self, scale, generator):
+            return next(self.draws)
+
+    case = AuditCase.of(OftenZero())
+    assert noisy_paths(case, case.fit(0)) == ["count_"]

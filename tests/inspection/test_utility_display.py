@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot
 from matplotlib.figure import Figure
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
@@ -175,6 +175,7 @@ def test_a_ledger_is_charged_for_every_fit_and_not_for_the_line(tmp_path, axes):
 @pytest.mark.parametrize(
     ("changes", "error", "match"),
     [
+        ({"test_size": 2}, ValueError, "test_size must be a share"),
         ({"epsilons": []}, ValueError, "at least one"),
         ({"epsilons": [1, 1.0]}, ValueError, "none of them twice"),
         ({"epsilons": [0]}, ValueError, "each of epsilons"),
@@ -189,6 +190,17 @@ def test_a_ledger_is_charged_for_every_fit_and_not_for_the_line(tmp_path, axes):
 def test_bad_input(axes, changes, error, match):
     with pytest.raises(error, match=match):
         draw(Known(), axes, **changes)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "ax", "match"), [(None, None, "estimator must be"), (TREE, "axes", "ax must be")]
+)
+def test_what_cannot_be_drawn_is_refused_before_any_charge(tmp_path, estimator, ax, match):
+    ledger = PrivacyLedger(tmp_path / "ledger")
+    model = None if estimator is None else clone(estimator).set_params(ledger=ledger)
+    with pytest.raises(TypeError, match=match):
+        PrivacyUtilityDisplay.from_estimator(model, X, Y, ax=ax)
+    assert not ledger.entries()
 
 
 def test_strata(axes):

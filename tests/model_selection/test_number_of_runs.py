@@ -48,6 +48,12 @@ def test_the_mean_is_bounded_from_above_and_closely(eta, gamma):
     assert exact * (1 - 1e-12) <= float(law.mean) <= exact * (1 + 2e-6)
 
 
+@pytest.mark.parametrize("eta", [Fraction(5e-324), Fraction(1, 10**400)])
+def test_the_mean_of_a_tiny_eta_is_that_of_0(eta):
+    exact = NumberOfRuns(Fraction(0), Fraction(1, 20)).mean
+    assert exact <= NumberOfRuns(eta, Fraction(1, 20)).mean < exact * (1 + Fraction(1, 10**9))
+
+
 @pytest.mark.parametrize("eta", [0, Fraction(1, 10), Fraction(1, 2), 1, Fraction(5, 2), 40])
 @pytest.mark.parametrize("mean", [2, 10, 100, 3000])
 def test_gamma_is_found_from_the_mean(eta, mean):

@@ -2,6 +2,7 @@
 """Private searches: one charge of (2 + eta) epsilon, one model released, nothing of the others."""
 
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import joblib
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from scipy.stats import uniform
+from scipy.stats import randint, uniform
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -36,7 +37,9 @@ from skprivate.exceptions import (
     PrivateSearchError,
 )
 from skprivate.model_selection import PrivateGridSearchCV, PrivateRandomizedSearchCV
+from skprivate.model_selection._candidates import make_candidates
 from skprivate.model_selection._number_of_runs import NumberOfRuns
+from skprivate.model_selection._scores import ScoringRows
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(600, 2))
@@ -392,6 +395,19 @@ def test_on_public_rows_the_best_post_processing_is_taken():
         assert dict(search.privacy_spent_.unprotected)["candidates"] == 2
 
 
+def test_on_public_rows_an_entry_keeps_what_it_does_not_name():
+    # The first is fitted; the second must not take over what the first alone names.
+    validation = np.arange(600) >= 500
+    grid = [{"public_weight": [3.0]}, {"prune": [False]}]
+    search = PrivateGridSearchCV(
+        tree(public_weight=1.0, prune=True),
+        grid,
+        scoring=lambda model, rows, y: np.full(len(y), 0.0 if model.prune else 1.0),
+    ).fit(X, Y, is_public_validation=validation)
+    assert search.best_params_ == {"prune": False}
+    assert search.best_estimator_.public_weight == 1.0
+
+
 def last(model):
     return model[-1] if hasattr(model, "steps") else model
 
@@ -552,6 +568,42 @@ def test_scores_out_of_range_are_clipped(scores):
     assert search.best_score_ == (1.0 if scores > 1 else 0.0)
 
 
+def test_an_entry_that_comes_twice_is_scored_once_in_a_run(monkeypatch):
+    scored, made = [], []
+    score, draw = ScoringRows.score, NumberOfRuns.draw
+    monkeypatch.setattr(ScoringRows, "score", lambda *given: scored.append(1) or score(*given))
+    monkeypatch.setattr(NumberOfRuns, "draw", lambda *given: made.append(draw(*given)) or made[-1])
+    for search in (
+        PrivateGridSearchCV(tree(), {"max_depth": [2] * 50}),
+        PrivateGridSearchCV(tree(), [{"max_depth": [1, 2]}, {"max_depth": [2, 1]}]),
+        PrivateRandomizedSearchCV(tree(), {"max_depth": randint(1, 3)}, n_candidates=20),
+    ):
+        scored.clear(), made.clear()
+        search.fit(X, Y)
+        assert len(scored) == made[0]
+
+
+def test_a_run_of_several_private_scores_releases_nothing(monkeypatch):
+    monkeypatch.setattr("skprivate.model_selection._base_search.make_candidates", twice)
+    with pytest.raises(PrivateSearchError):
+        PrivateGridSearchCV(tree(), {"max_depth": [2]}).fit(X, Y)
+
+
+def twice(*given, **named):
+    return [replace(one, options=2 * one.options) for one in make_candidates(*given, **named)]
+
+
+@pytest.mark.parametrize("label", [0.37, None, "strange"])
+def test_a_strange_label_is_taken_in_silence_where_classes_are_declared(label, recwarn):
+    y = Y.astype(float if label == 0.37 else object)
+    y[7] = label
+    for estimator in (tree(), make_pipeline(BoundsScaler((0, 1)), tree())):
+        name = "max_depth" if not hasattr(estimator, "steps") else "dptreeclassifier__max_depth"
+        search = PrivateGridSearchCV(estimator, {name: [1, 2]}).fit(X, y)
+        assert list(search.classes_) == [0, 1]
+    assert not recwarn.list
+
+
 def test_scores_of_a_wrong_shape_are_an_error():
     with pytest.raises(ValueError, match="one score per row"):
         PrivateGridSearchCV(tree(), DEPTHS, scoring=lambda model, X, y: 0.5).fit(X, Y)
@@ -567,6 +619,7 @@ def test_scores_of_a_wrong_shape_are_an_error():
         {"holdout": 1.0},
         {"score_epsilon": 0},
         {"scoring": "roc_auc"},
+        {"param_grid": []},
         {"param_grid": {"depth": [1]}},
         {"param_grid": {"max_depth": [-1, 1]}},
         {"param_grid": {"epsilon": [1.0, -1.0]}},
@@ -576,6 +629,16 @@ def test_wrong_parameters_cost_nothing(wrong, ledger):
     search = PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).set_params(**wrong)
     with pytest.raises(ValueError, match=r"\w"):
         search.fit(X, Y)
+    assert not ledger.entries()
+
+
+@pytest.mark.parametrize("cell", [np.nan, "secret"])
+def test_a_frame_that_no_candidate_takes_costs_nothing(cell, ledger):
+    frame = pd.DataFrame(X, columns=["a", "b"]).astype(object)
+    frame.iloc[5, 0] = cell
+    with pytest.raises(ValueError, match=r"contains NaN|X holds text") as told:
+        PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).fit(frame, Y)
+    assert "secret" not in str(told.value)
     assert not ledger.entries()
 
 
