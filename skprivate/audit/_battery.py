@@ -78,10 +78,10 @@ def check_private_estimator(
     Notes
     -----
     Most checks need nothing but ``fit``. Those that record what meets noise need estimators that take it from
-    `skprivate.noise` or `skprivate.randomizers`; others are judged by what their fits leave behind. A check
-    that does not apply is skipped and says why: read the reasons. At an epsilon of 1.5 or less a right
-    estimator fails one comparison with a probability below 1e-9. (At a large epsilon noise is often 0, and
-    fits are equal by chance.)
+    `skprivate.noise` or `skprivate.randomizers`; others, and private searches, which drop what their losers
+    drew, are judged by what their fits leave behind. A check that does not apply is skipped and says why:
+    read the reasons. At an epsilon of 1.5 or less a right estimator fails one comparison with a probability
+    below 1e-9. (At a large epsilon noise is often 0, and fits are equal by chance.)
 
     **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. It fits
     thousands of times: never give it private rows.
