@@ -36,6 +36,8 @@ class BudgetDisplay:
         What the amounts are of.
     n_not_private : int, default=0
         Number of entries that are not private.
+    n_kinds : int, default=1
+        Number of different relations and units among the entries.
 
     Attributes
     ----------
@@ -55,7 +57,8 @@ class BudgetDisplay:
     Notes
     -----
     **Privacy.** A picture of what the ledger's file says; it costs nothing. Labels, names and times are
-    public by nature. The total is by basic composition, as if all entries touched the same rows.
+    public by nature. The total is by basic composition, as if all entries touched the same rows; the title
+    says where relations or units differ, and the total holds for none of them.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class BudgetDisplay:
         ceiling: float | None = None,
         quantity: Quantity = "epsilon",
         n_not_private: int = 0,
+        n_kinds: int = 1,
     ) -> None:
         self.times = times
         self.groups = groups
@@ -93,6 +97,7 @@ class BudgetDisplay:
         self.ceiling = ceiling
         self.quantity = quantity
         self.n_not_private = n_not_private
+        self.n_kinds = n_kinds
 
     @classmethod
     def from_ledger(
@@ -149,6 +154,7 @@ class BudgetDisplay:
             ceiling=float(getattr(ledger, quantity)) if has_ceiling else None,
             quantity=quantity,
             n_not_private=sum(not entry.private for entry in entries),
+            n_kinds=len({(entry.relation, entry.unit) for entry in entries}),
         )
         return display.plot(ax=ax, against=against, **kwargs)
 
@@ -239,5 +245,8 @@ class BudgetDisplay:
         return names, np.hstack([sums, sums[:, -1:]])
 
     def _title(self) -> str:
-        fits = f"{len(self.times)} entries"
-        return f"{fits}, {self.n_not_private} of them NOT PRIVATE" if self.n_not_private else fits
+        title = f"{len(self.times)} entries"
+        if self.n_not_private:
+            title += f", {self.n_not_private} of them NOT PRIVATE"
+        # As in the ledger's report: such a sum means nothing by itself.
+        return f"{title}\nrelations or units differ: see compose" if self.n_kinds > 1 else title

@@ -262,7 +262,13 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             X=safe_indexing(X, parts.train),
             y=safe_indexing(y, parts.train),
             scoring_rows=scoring_rows,
-            scorer=resolve_scorer(self.scoring, self.estimator, [one.last_step() for one in candidates], y),
+            scorer=resolve_scorer(
+                self.scoring,
+                self.estimator,
+                [one.last_step() for one in candidates],
+                y,
+                announced=all(one.plan.cost.leaks for one in candidates),
+            ),
             grouped=masks.codes is not None,
             seeded=seeded,
         )

@@ -101,7 +101,9 @@ _POWERS = {"absolute_error": 1, "squared_error": 2}
 SCORINGS = ("accuracy", *_POWERS)
 
 
-def resolve_scorer(scoring: Any, estimator: Any, candidates: Sequence[Any], y: Any) -> RowScorer:
+def resolve_scorer(
+    scoring: Any, estimator: Any, candidates: Sequence[Any], y: Any, *, announced: bool = False
+) -> RowScorer:
     """Return what scores rows.
 
     Parameters
@@ -113,6 +115,8 @@ def resolve_scorer(scoring: Any, estimator: Any, candidates: Sequence[Any], y: A
         The last step of every candidate; errors are in units of the width of their ``bounds_y``.
     y : array-like
         Read for its width only where a candidate reads its bounds too, and says so.
+    announced : bool, default=False
+        Whether every candidate has said that it reads something from rows.
     """
     if callable(scoring):
         scorer: RowScorer = scoring
@@ -122,7 +126,7 @@ def resolve_scorer(scoring: Any, estimator: Any, candidates: Sequence[Any], y: A
         return accuracy
     if is_structured(y):
         raise ValueError("censored targets have no score by name: pass scoring=callable.")
-    return ErrorScore(_width(candidates, y), _POWERS[name])
+    return ErrorScore(_width(candidates, y, announced), _POWERS[name])
 
 
 def _default(estimator: Any) -> str:
@@ -133,13 +137,15 @@ def _default(estimator: Any) -> str:
     raise ValueError(f"{type(estimator).__name__} has no default score: pass scoring.")
 
 
-def _width(candidates: Sequence[Any], y: Any) -> float:
+def _width(candidates: Sequence[Any], y: Any, announced: bool) -> float:
     if not all(hasattr(candidate, "bounds_y") for candidate in candidates):
         raise ValueError(
             "errors are measured by the estimator's bounds_y; it has none: pass scoring=callable."
         )
     declared = [candidate.bounds_y for candidate in candidates]
     if any(bounds is None for bounds in declared):
+        if not announced:
+            raise ValueError("errors are measured by bounds_y: declare them, or pass scoring=callable.")
         spread = float(np.ptp(np.asarray(y, dtype=np.float64)))
         return spread if spread > 0 else 1.0
     widths = {float(high) - float(low) for low, high in declared}

@@ -136,3 +136,10 @@ def test_without_matplotlib_the_error_names_the_extra(name):
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == f"{name} needs matplotlib. Install it with: pip install 'skprivate[plot]'"
+
+
+def test_a_total_over_several_relations_is_called_one(ledger, axes):
+    ledger.charge(spent("1/4", relation="local"), "A")
+    display = BudgetDisplay.from_ledger(ledger, ax=axes)
+    assert display.n_kinds == 2
+    assert axes.get_title().endswith("\nrelations or units differ: see compose")

@@ -98,6 +98,13 @@ def test_errors_are_in_units_of_the_declared_width():
     assert resolve_scorer("squared_error", model, [model], np.zeros(3)) == ErrorScore(4.0, 2)
 
 
+def test_bounds_are_read_from_rows_only_by_those_who_say_so():
+    model, y = DPNormalLLSRegressor(), np.array([1.0, 4.0])
+    assert resolve_scorer(None, model, [model], y, announced=True) == ErrorScore(3.0, 1)
+    with pytest.raises(ValueError, match="declare them"):
+        resolve_scorer(None, model, [model], y)
+
+
 def test_what_has_no_width_needs_a_callable():
     wide = DPNormalLLSRegressor(bounds_y=(-2, 2)), DPNormalLLSRegressor(bounds_y=(-3, 3))
     flat = (DPNormalLLSRegressor(bounds_y=(2, 2)),)
