@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import skprivate
+from skprivate.accounting import statement_schema
 
 skprivate.set_config(strict=True)
 if (Path.cwd() / "skprivate").exists():
@@ -15,6 +16,7 @@ X = rng.uniform(size=(20_000, 2))
 y = (X[:, 0] > 0.5).astype(int)
 is_public = np.arange(len(X)) < 50
 declared = {"bounds": (0, 1), "classes": [0, 1]}
+stated = statement_schema()["$defs"]["privacy_spent"]
 for tree in (
     skprivate.LocallyPrivateTreeClassifier(**declared),
     skprivate.DPTreeClassifier(rule="cart", prune=True, **declared),
@@ -23,6 +25,11 @@ for tree in (
     print(tree.privacy_spent_)
     if tree.score(X, y) < 0.9 or not tree.privacy_spent_.private:
         raise SystemExit("the installed package does not learn")
+    if (
+        not set(statement_schema()["$defs"]["privacy_spent"]["required"])
+        == tree.privacy_spent_.to_dict().keys()
+    ):
+        raise SystemExit("the installed package has no schema of its statements")
 
 plan = skprivate.LocallyPrivateTreeClassifier(epsilon=4.0, **declared)
 curator = skprivate.TreeCurator(plan, X[is_public], y[is_public], n_clients=300)

@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run the benchmarks: ``python -m benchmarks [NAME ...]``; without a name, those of speed."""
+"""Run the benchmarks: ``python -m benchmarks [NAME ...]``; without a name, those of speed; all: every one."""
 
 import argparse
 import importlib
 
 SPEED = (
     *("noise", "tree", "fit", "moments", "regression"),
-    *("local_average", "swapping", "consent", "platform", "games"),
+    *("local_average", "swapping", "consent", "platform", "games", "peers"),
 )
 FIGURES = (
+    "choices",
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
     *("lls", "adassp", "censored", "turbofan", "paper_lls"),
     *("collaborative", "perturbation", "warfarin"),
-    "games_figures",
+    *("games_figures", "private_search", "statements", "audit", "peers_audit"),
 )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"among {', '.join(SPEED + FIGURES)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"all, or among {', '.join(SPEED + FIGURES)}"
+    )
     names = parser.parse_args().names or SPEED
+    names = SPEED + FIGURES if list(names) == ["all"] else names
     for name in names:
         if name not in SPEED + FIGURES:
             parser.error(f"there is no benchmark {name!r}")

@@ -2,9 +2,12 @@
 """Sphinx configuration."""
 
 import os
+import sys
 from pathlib import Path
 
 import skprivate
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "skprivate"
 author = "The skprivate developers"
@@ -14,17 +17,36 @@ version = release = skprivate.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "checked_html",
+    "mathml",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "auto_examples/**.ipynb"]
-html_theme = "pydata_sphinx_theme"
-html_title = "skprivate"
+exclude_patterns = ["_build", "_ext", "auto_examples/**.ipynb", "**sg_execution_times.rst"]
 autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings name types in words
+default_role = "py:obj"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 nitpicky = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "skprivate"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_sidebars = {"index": [], "walkthrough": []}
+html_css_files = ["skprivate.css"]
+html_copy_source = False
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "navigation_depth": 2,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
 
 # The examples read files that the package does not ship: they run where the files are, else are only shown.
 _data = os.environ.get("SKPRIVATE_DATA")
@@ -35,4 +57,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "show_signature": False,
+    # Its table is drawn with scripts of the network.
+    "write_computation_times": False,
 }

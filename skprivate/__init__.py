@@ -7,10 +7,14 @@ from ._config import config_context, get_config, set_config
 from .utils._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from .accounting import Composition as Composition
     from .accounting import LedgerEntry as LedgerEntry
     from .accounting import PrivacyGuarantee as PrivacyGuarantee
     from .accounting import PrivacyLedger as PrivacyLedger
     from .accounting import PrivacySpent as PrivacySpent
+    from .accounting import ShuffledPrivacy as ShuffledPrivacy
+    from .accounting import compose as compose
+    from .accounting import shuffle_amplification as shuffle_amplification
     from .base import privacy_report as privacy_report
     from .collaborative import BSTDAggregator as BSTDAggregator
     from .collaborative import CollaborativeClassifier as CollaborativeClassifier
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from .linear_model import DPNormalLLSRegressor as DPNormalLLSRegressor
     from .linear_model import DPSEVRegressor as DPSEVRegressor
     from .linear_model import MomentAccumulator as MomentAccumulator
+    from .model_selection import PrivateGridSearchCV as PrivateGridSearchCV
+    from .model_selection import PrivateRandomizedSearchCV as PrivateRandomizedSearchCV
     from .model_selection import PublicPrivateSplit as PublicPrivateSplit
     from .preprocessing import BoundsScaler as BoundsScaler
     from .preprocessing import TQMATransformer as TQMATransformer
@@ -45,6 +51,7 @@ _HOMES = {
     "CollaborativeClassifier": ".collaborative",
     "CollaborativeLARRegressor": ".collaborative",
     "CollaborativeRegressor": ".collaborative",
+    "Composition": ".accounting",
     "ConsentBox": ".collaborative",
     "DPLogLocationScaleRegressor": ".linear_model",
     "DPLogisticLLSRegressor": ".linear_model",
@@ -58,15 +65,20 @@ _HOMES = {
     "PrivacyGuarantee": ".accounting",
     "PrivacyLedger": ".accounting",
     "PrivacySpent": ".accounting",
+    "PrivateGridSearchCV": ".model_selection",
     "PrivateNashSolver": ".games",
+    "PrivateRandomizedSearchCV": ".model_selection",
     "PublicPrivateSplit": ".model_selection",
     "QuadraticAggregativeGame": ".games",
     "SecureSumAggregator": ".collaborative",
+    "ShuffledPrivacy": ".accounting",
     "TQMATransformer": ".preprocessing",
     "TreeClient": ".tree",
     "TreeCurator": ".tree",
     "VaccinationGame": ".games",
+    "compose": ".accounting",
     "privacy_report": ".base",
+    "shuffle_amplification": ".accounting",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
@@ -77,6 +89,7 @@ __all__ = [
     "CollaborativeClassifier",
     "CollaborativeLARRegressor",
     "CollaborativeRegressor",
+    "Composition",
     "ConsentBox",
     "DPLogLocationScaleRegressor",
     "DPLogisticLLSRegressor",
@@ -90,16 +103,21 @@ __all__ = [
     "PrivacyGuarantee",
     "PrivacyLedger",
     "PrivacySpent",
+    "PrivateGridSearchCV",
     "PrivateNashSolver",
+    "PrivateRandomizedSearchCV",
     "PublicPrivateSplit",
     "QuadraticAggregativeGame",
     "SecureSumAggregator",
+    "ShuffledPrivacy",
     "TQMATransformer",
     "TreeClient",
     "TreeCurator",
     "VaccinationGame",
+    "compose",
     "config_context",
     "get_config",
     "privacy_report",
     "set_config",
+    "shuffle_amplification",
 ]

@@ -2,13 +2,11 @@
 """The contract of a private estimator, and the report over everything that a fitted object contains."""
 
 import functools
-import math
 import warnings
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +21,26 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from . import _config
-from .accounting import DisclosureRisk, PrivacyLedger, PrivacySpent
+from ._html_repr import PrivacyHTMLMixin
+from ._planning import PlannedCost, assign_roles, parameter_roles
+from ._trusted_types import trusted_types
+from .accounting import DisclosureRisk, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
 from .utils import check_bounds
 from .utils._compat import Interval
 from .utils._fit import fit_context, without_private_text
 
 __all__ = [
+    "PlannedCost",
     "PrivacyReport",
     "PrivateEstimatorMixin",
     "StatelessMixin",
     "StepReport",
+    "assign_roles",
     "fit_context",
+    "parameter_roles",
     "privacy_report",
+    "trusted_types",
     "without_private_text",
 ]
 
@@ -73,7 +78,7 @@ class StatelessMixin:
         return tags
 
 
-class PrivateEstimatorMixin:
+class PrivateEstimatorMixin(PrivacyHTMLMixin):
     """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
 
     Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
@@ -157,6 +162,27 @@ class PrivateEstimatorMixin:
         if self.ledger is not None:
             self.ledger.charge(spent, estimator=type(self).__name__)
 
+    #: Whether all noise that a fit draws is in what it releases; a search drops what its losers drew.
+    _releases_all_draws: bool = True
+
+    #: Role of every parameter of the constructor: see `parameter_roles`, and `assign_roles`.
+    _parameter_roles: Mapping[str, str] = {}
+
+    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
+        """Roles of the parameters as they are set, for a fit to such targets."""
+        return self._parameter_roles
+
+    def _planned_cost(self, any_public: bool) -> PlannedCost:
+        """What a fit will cost at most, from parameters alone; private searches ask for it."""
+        raise TypeError(
+            f"{type(self).__name__} states no epsilon before it is fitted, so a private search cannot pay "
+            "for it in advance."
+        )
+
+    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
+        """Return a fitted copy with other parameters of role "post-processing", from the same release."""
+        raise TypeError(f"{type(self).__name__} has no parameters that are post-processing.")
+
     def _resolve_bounds(
         self, bounds: Any, X: FloatArray, public_rows: FloatArray | None, *, name: str = "bounds"
     ) -> tuple[FloatArray, FloatArray]:
@@ -177,104 +203,6 @@ def reasons_against(leaks: Iterable[str], source: str) -> tuple[str, ...]:
     """Return why a release cannot claim to be private: what leaked, and noise that is not secret."""
     seeded = ("random_state is seeded: who knows the seed can undo the noise",) if source == "seeded" else ()
     return (*leaks, *seeded)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepReport:
-    """What one fitted object inside a pipeline or a search did with the private rows.
-
-    Attributes
-    ----------
-    path : str
-        Where it stands: step names joined by " > ".
-    estimator : str
-        Its class.
-    status : {"paid", "stateless", "unpaid"}
-        It drew calibrated noise; it learns nothing from rows; or it read rows without paying.
-    reason : str
-        Why, in words.
-    spent : PrivacySpent or None
-        What it spent, where status is "paid".
-
-    Examples
-    --------
-    >>> from skprivate.base import StepReport
-    >>> print(StepReport(path="scaler", estimator="StandardScaler", status="unpaid", reason="read rows"))
-    scaler (StandardScaler): unpaid: read rows
-    """
-
-    path: str
-    estimator: str
-    status: str
-    reason: str
-    spent: PrivacySpent | None = None
-
-    def __str__(self) -> str:
-        return f"{self.path} ({self.estimator}): {self.status}: {self.reason}"
-
-
-@dataclass(frozen=True)
-class PrivacyReport:
-    """The privacy of a whole fitted object; made by `privacy_report`.
-
-    Attributes
-    ----------
-    steps : tuple of StepReport
-        Every estimator found inside.
-
-    Examples
-    --------
-    >>> from skprivate.base import PrivacyReport, StepReport
-    >>> step = StepReport(path="scaler", estimator="StandardScaler", status="unpaid", reason="read rows")
-    >>> PrivacyReport((step,)).claim
-    'not-private'
-    """
-
-    steps: tuple[StepReport, ...]
-
-    @property
-    def unpaid(self) -> tuple[StepReport, ...]:
-        """The steps that read private rows without paying."""
-        return tuple(step for step in self.steps if step.status == "unpaid")
-
-    @property
-    def claim(self) -> str:
-        """ "dp" if every step that read rows paid and is private, else "not-private"."""
-        paid = [step.spent for step in self.steps if step.spent is not None]
-        covered = bool(paid) and not self.unpaid and all(spent.private for spent in paid)
-        return "dp" if covered else "not-private"
-
-    @property
-    def private(self) -> bool:
-        """Whether the claim is "dp"."""
-        return self.claim == "dp"
-
-    @property
-    def epsilon(self) -> Fraction | float:
-        """Sum of what the steps spent (basic composition over the same rows)."""
-        return sum((step.spent.epsilon for step in self.steps if step.spent is not None), Fraction(0))
-
-    @property
-    def delta(self) -> Fraction:
-        """Sum of the steps' deltas."""
-        return sum((Fraction(step.spent.delta) for step in self.steps if step.spent is not None), Fraction(0))
-
-    @property
-    def effective_epsilon(self) -> float:
-        """The epsilon that holds for the whole object: infinite when it is not private."""
-        return float(self.epsilon) if self.private else math.inf
-
-    def __str__(self) -> str:
-        head = f"claim: {self.claim}"
-        if self.private:
-            relations = sorted({step.spent.relation for step in self.steps if step.spent is not None})
-            head += f", epsilon = {float(self.epsilon):.6g}, relation: {', '.join(relations)}"
-            head += f", delta = {float(self.delta):.3g}" if self.delta else ""
-        lines = [head, *(f"- {step}" for step in self.steps)]
-        for step in self.steps:
-            if step.spent is not None:
-                lines += ["", f"{step.path} ({step.estimator})", str(step.spent)]
-        return "\n".join(lines)
 
 
 def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
@@ -329,21 +257,21 @@ def _walk(estimator: Any, path: str) -> Iterator[StepReport]:
         paid = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
         yield step(status="paid", reason=paid, spent=spent)
         return
-    unpaid = _reads_rows(estimator)
+    unpaid = reads_rows(estimator)
     if unpaid is not None:
         yield step(status="unpaid", reason=unpaid)
-    elif type(estimator) not in _CONTAINERS:
+    elif type(estimator) not in CONTAINERS:
         yield step(status="stateless", reason="learns nothing from rows")
     for name, child in _children(estimator):
         yield from _walk(child, f"{path} > {name}" if path else name)
 
 
 # Only these very classes are known to learn nothing themselves; a subclass may do anything.
-_CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
+CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
 _STATELESS = (Binarizer, Normalizer, FeatureHasher, HashingVectorizer)
 
 
-def _reads_rows(estimator: Any) -> str | None:
+def reads_rows(estimator: Any) -> str | None:
     """Why an estimator that paid nothing may have read private rows; None if it is known not to."""
     if not getattr(estimator, "releases_state", True):
         return "holds rows of a site, and is never to be published"
@@ -355,14 +283,24 @@ def _reads_rows(estimator: Any) -> str | None:
         return "its protections are not differential privacy"
     if hasattr(estimator, "cv_results_"):
         return "its scores and its choice are exact functions of private rows"
-    if type(estimator) in _CONTAINERS:
+    if type(estimator) in CONTAINERS:
         return _container_reads_rows(estimator)
     if type(estimator) is FunctionTransformer:
-        plain = estimator.func is None or isinstance(estimator.func, np.ufunc)
-        return None if plain and not estimator.kw_args else "its function may look at all rows at once"
+        return _function_reads_rows(estimator)
     if isinstance(estimator, StatelessMixin) or type(estimator) in _STATELESS:
         return None
     return "read private rows without paying"
+
+
+def _function_reads_rows(transformer: FunctionTransformer) -> str | None:
+    func = transformer.func
+    # One with a signature, as that of a matrix's inverse, takes rows together.
+    plain = func is None or (isinstance(func, np.ufunc) and func.signature is None)
+    if not plain or transformer.kw_args:
+        return "its function may look at all rows at once"
+    if transformer.check_inverse and func is not None and transformer.inverse_func is not None:
+        return "warns where its functions are not inverse to each other on the rows; pass check_inverse=False"
+    return None
 
 
 def _container_reads_rows(estimator: Any) -> str | None:
@@ -376,12 +314,8 @@ def _container_reads_rows(estimator: Any) -> str | None:
 
 def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
     """What stands inside an estimator, with names: every step of a container, fitted estimators elsewhere."""
-    if isinstance(estimator, Pipeline):
-        pairs = estimator.steps
-    elif isinstance(estimator, FeatureUnion):
-        pairs = estimator.transformer_list
-    elif isinstance(estimator, ColumnTransformer):
-        pairs = [(name, transformer) for name, transformer, _ in estimator.transformers_]
+    if isinstance(estimator, CONTAINERS):
+        pairs = steps_of(estimator)
     else:
         learnt = {key: value for key, value in vars(estimator).items() if key.endswith("_")}
         found = [pair for key, value in learnt.items() for pair in _estimators_in(key, value)]
@@ -389,9 +323,28 @@ def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
         pairs = [(name, child) for name, child in found if _is_fitted(child)]
     seen: set[int] = set()
     for name, child in pairs:
-        if child is not None and not isinstance(child, str) and id(child) not in seen:
+        if id(child) not in seen:
             seen.add(id(child))
             yield name, child
+
+
+def steps_of(container: Any) -> list[tuple[str, Any]]:
+    """Names and estimators of the steps of one of the `CONTAINERS`; once it is fitted, the fitted ones."""
+    if isinstance(container, Pipeline):
+        pairs = container.steps
+    elif isinstance(container, FeatureUnion):
+        pairs = container.transformer_list
+    elif hasattr(container, "transformers_"):
+        pairs = [(name, transformer) for name, transformer, _ in container.transformers_]
+    else:
+        named = [(name, transformer) for name, transformer, _ in container.transformers]
+        pairs = [*named, ("remainder", container.remainder)]
+    return [(name, step) for name, step in pairs if step is not None and not isinstance(step, str)]
+
+
+def last_step(estimator: Any) -> Any:
+    """What predicts: the estimator itself, or the last step of a pipeline."""
+    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
 
 
 def _is_fitted(estimator: BaseEstimator) -> bool:

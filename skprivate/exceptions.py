@@ -12,6 +12,7 @@ __all__ = [
     "PrivacyLeakError",
     "PrivacyLeakWarning",
     "PrivacyUnboundedError",
+    "PrivateSearchError",
     "SiteError",
     "SiteWarning",
     "UtilityWarning",
@@ -51,6 +52,10 @@ class PrivacyLeakError(ValueError):
 
 class PrivacyUnboundedError(PrivacyLeakError):
     """No finite guarantee holds for what would be released: nothing bounds its sensitivity."""
+
+
+class PrivateSearchError(RuntimeError):
+    """A run of a private search failed: nothing is released, the charge stays, and the cause is not told."""
 
 
 class BudgetExceededError(ValueError):

@@ -74,10 +74,6 @@ def assert_fits() -> Callable[[str, np.ndarray, np.ndarray], None]:
 def epsilon_lower_bound() -> Callable[..., float]:
     """Clopper-Pearson lower bound on epsilon from the counts of one event on two neighbours."""
 
-    def bound(likely: int, unlikely: int, trials: int, confidence: float = 0.999) -> float:
-        miss = (1 - confidence) / 2
-        low = stats.beta.ppf(miss, likely, trials - likely + 1) if likely else 0.0
-        high = stats.beta.ppf(1 - miss, unlikely + 1, trials - unlikely) if unlikely < trials else 1.0
-        return math.log(low / high) if low > 0 else 0.0
+    from skprivate.audit import epsilon_lower_bound as bound
 
     return bound

@@ -28,7 +28,7 @@ from skprivate import (
     TQMATransformer,
     config_context,
 )
-from skprivate.base import PrivacyReport, StatelessMixin, StepReport, privacy_report
+from skprivate.base import PrivacyReport, StatelessMixin, StepReport, privacy_report, reads_rows
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
 
 X = np.random.default_rng(0).uniform(size=(400, 2))
@@ -222,9 +222,10 @@ class TestPrivacyReport:
 
     def test_stateless_steps_do_not_matter(self):
         steps = (BoundsScaler((0, 1)), FunctionTransformer(), FunctionTransformer(np.sqrt), Normalizer())
+        steps += (FunctionTransformer(np.sqrt, np.square, check_inverse=False),)
         report = privacy_report(make_pipeline(*steps, "passthrough", declared()).fit(X, Y))
         assert report.private
-        assert [step.status for step in report.steps] == ["stateless"] * 4 + ["paid"]
+        assert [step.status for step in report.steps] == ["stateless"] * 5 + ["paid"]
 
     @pytest.mark.parametrize(
         "step",
@@ -252,6 +253,7 @@ class TestPrivacyReport:
             LearningWithoutTheTag(),
             FunctionTransformer(lambda rows: rows - rows.mean(axis=0)),
             FunctionTransformer(np.sqrt, kw_args={"where": True}),
+            FunctionTransformer(np.sqrt, np.square),
             FeatureUnion([("duck", DuckCentring())]),
             ColumnTransformer([("same", "passthrough", choose_by_variance)]),
             Delegating(declared()),
@@ -263,6 +265,10 @@ class TestPrivacyReport:
         report = privacy_report(make_pipeline(step, tree).fit(X, Y))
         assert not report.private
         assert len(report.unpaid) == 1
+
+    def test_a_ufunc_that_takes_rows_together_may_mix_them(self):
+        assert reads_rows(FunctionTransformer(np.matmul)) is not None
+        assert reads_rows(FunctionTransformer(np.exp)) is None
 
     def test_a_delegating_wrapper_does_not_borrow_the_claim(self):
         assert not privacy_report(Delegating(declared()).fit(X, Y)).private

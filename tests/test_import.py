@@ -26,6 +26,9 @@ def loaded_by(statement):
         "import skprivate.audit",
         "import skprivate.datasets",
         "import skprivate.preprocessing",
+        "import skprivate.model_selection",
+        "import skprivate.inspection",
+        "import skprivate.accounting",
     ],
 )
 def test_client_side_needs_numpy_only(statement):
@@ -44,7 +47,8 @@ def test_no_optional_package_is_imported():
     "room",
     [
         "skprivate",
-        *(f"skprivate.{name}" for name in ("audit", "collaborative", "datasets", "metrics", "preprocessing")),
+        *(f"skprivate.{name}" for name in ("audit", "collaborative", "datasets", "inspection", "metrics")),
+        *(f"skprivate.{name}" for name in ("model_selection", "preprocessing")),
     ],
 )
 def test_public_names_resolve_and_are_listed(room):

@@ -43,6 +43,11 @@ def show(amount: Fraction | float) -> str:
     return f"{float(amount):.6g}"
 
 
+def show_pair(epsilon: Fraction | float, delta: Fraction | float) -> str:
+    """Print epsilon and delta, six significant digits each."""
+    return f"epsilon = {show(epsilon)}, delta = {show(delta)}"
+
+
 def _parse(text: Any, pattern: re.Pattern[str], base: int) -> Fraction:
     match = pattern.fullmatch(text) if isinstance(text, str) else None
     if match is None or not int(match[2], base):

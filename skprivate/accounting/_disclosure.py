@@ -3,7 +3,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import Any
+
+from ._label_html import label_of_risk, label_page
+from ._registry import RegistryEntry, registry_entry_of_risk
+from ._spent import _FrozenMapping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +62,39 @@ class DisclosureRisk:
     def __post_init__(self) -> None:
         if not all(0 <= value <= 100 for value in self.bound.values()):
             raise ValueError("a bound is a percentage, in [0, 100].")
-        object.__setattr__(self, "bound", MappingProxyType(dict(self.bound)))
+        object.__setattr__(self, "bound", _FrozenMapping(self.bound))
 
-    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        # A mapping proxy cannot be pickled.
-        values = (getattr(self, name) for name in self.__dataclass_fields__)
-        return _rebuild, tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
+    def to_html(self) -> str:
+        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped. It says that this is not differential privacy.
+        """
+        return label_page([label_of_risk(self)])
+
+    def to_registry(self, **who_and_why: Any) -> RegistryEntry:
+        """Return an entry of the registry of differential privacy deployments that says that it is none.
+
+        Parameters
+        ----------
+        **who_and_why : str
+            What the software cannot know; see `RegistryEntry`. What is not given is printed as TODO.
+
+        Returns
+        -------
+        entry : RegistryEntry
+            Without any epsilon; attack, metric and bound stand in its description of the parameters.
+
+        Raises
+        ------
+        TypeError
+            A keyword is not a field of the registry, or is one that is stated here.
+        ValueError
+            A text is empty.
+        """
+        return registry_entry_of_risk(self, who_and_why)
 
     def __str__(self) -> str:
         bounds = ", ".join(f"{name} {value:.3g} %" for name, value in self.bound.items())
@@ -76,8 +107,3 @@ class DisclosureRisk:
             *(f"- LEAK: {item}" for item in self.leaks),
         ]
         return "\n".join(lines)
-
-
-def _rebuild(*values: object) -> DisclosureRisk:
-    fields = zip(DisclosureRisk.__dataclass_fields__, values, strict=True)
-    return DisclosureRisk(**dict(fields))  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn, Self, get_args
 
 from ..utils import check_positive, check_probability
 from ._fields import check_choice, check_text
+from ._statement import GuaranteeStatements
 
 # Relative error of what is called exact, and what a certified lower bound may be off.
 _ROUNDING = 1e-9
@@ -44,7 +45,7 @@ _NO_SUM = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivacyGuarantee:
+class PrivacyGuarantee(GuaranteeStatements):
     """A bound on what is released, and how far it is proven.
 
     Parameters

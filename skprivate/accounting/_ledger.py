@@ -5,80 +5,25 @@ import contextlib
 import math
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from ..exceptions import BudgetExceededError, LedgerError, PrivacyUnboundedError
 from ..utils import check_positive, check_probability
+from ..utils._files import write_atomically
 from . import _store
-from ._amounts import from_text, show, to_text
+from ._amounts import show, show_pair
+from ._composition import Composition, Method, compose
+from ._export import write_export
 from ._fields import check_text
+from ._ledger_entry import LedgerEntry, from_row, to_row
 from ._report import write_report
-from ._spent import PrivacySpent, Relation, Unit
+from ._spent import PrivacySpent
 
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerEntry:
-    """One charge, as read from a `PrivacyLedger`.
-
-    Attributes
-    ----------
-    time : datetime
-        When it was charged, in UTC.
-    estimator : str
-        Name of the estimator.
-    mechanism : str
-        Name of the mechanism.
-    epsilon, delta : Fraction
-        The amount; the nominal one if the run was not private.
-    relation : {"replace-one", "add-remove", "local", "label"}
-        Which data sets counted as neighbours.
-    unit : {"row", "group", "player"}
-        What a neighbour differed in.
-    private : bool
-        Whether the run claimed differential privacy.
-    label : str or None
-        The innermost `PrivacyLedger.label` at the time.
-
-    See Also
-    --------
-    PrivacyLedger.entries : Where entries come from.
-
-    Notes
-    -----
-    **Privacy**: an entry holds names, a time and amounts, nothing that was computed from rows.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from skprivate.accounting import PrivacyLedger, PrivacySpent
-    >>> spent = PrivacySpent(
-    ...     mechanism="discrete Laplace", epsilon=1, relation="local", noise_scale=4,
-    ...     noise_source="os-entropy", deployment="collected", claim="dp",
-    ... )
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ledger = PrivacyLedger(Path(folder, "study.ledger"))
-    ...     with ledger.label("pilot"):
-    ...         ledger.charge(spent, "LocallyPrivateTreeClassifier")
-    ...     entry = ledger.entries()[0]
-    >>> entry.estimator, entry.label, entry.private
-    ('LocallyPrivateTreeClassifier', 'pilot', True)
-    """
-
-    time: datetime
-    estimator: str
-    mechanism: str
-    epsilon: Fraction
-    delta: Fraction
-    relation: Relation
-    unit: Unit
-    private: bool
-    label: str | None
+_DECLARING = threading.Lock()
 
 
 class PrivacyLedger:
@@ -118,7 +63,8 @@ class PrivacyLedger:
     Amounts are exact. ``0.1`` is a float slightly above 1/10, so that ten charges of it pass a ceiling of 1;
     give decimal amounts as ``Fraction("0.1")``.
 
-    **Privacy**: totals are by basic composition over every entry, as if all touched the same rows. Names,
+    **Privacy**: totals are by basic composition over every entry, as if all touched the same rows;
+    `composition` knows of disjoint data and of tighter methods, and no ceiling does. Names,
     times and amounts in the file are public by nature: labels must not hold private values. A run that is
     not private is charged its nominal amount and marked. What a search computes from private rows besides
     the fits, its scores and its choice, is not counted.
@@ -152,6 +98,7 @@ class PrivacyLedger:
         if ceiling is None and ceiling_delta:
             raise ValueError("A ceiling on delta needs one on epsilon: without epsilon there is no ceiling.")
         self._label: str | None = None
+        self._data: str | None = None
         self._seen = 0  # entries; fewer in the file mean that an older state was put in its place
         self._identity = self._create_or_open(ceiling, ceiling_delta)
 
@@ -196,7 +143,8 @@ class PrivacyLedger:
         with self._transaction(write=True) as (connection, before):
             after = _store.Totals(before.count + 1, before.epsilon + amount, before.delta + spent.delta)
             self._check_ceiling(before, after)
-            _store.insert(connection, _row(spent, amount, estimator, self._label), after)
+            row = to_row(spent, amount, estimator, self._label, self._data)
+            _store.insert(connection, row, after)
 
     def entries(self) -> list[LedgerEntry]:
         """Return every entry, oldest first."""
@@ -242,6 +190,83 @@ class PrivacyLedger:
         finally:
             self._label = outer
 
+    @contextlib.contextmanager
+    def data(self, group: str) -> Iterator["PrivacyLedger"]:
+        """Declare which group of disjoint data the runs charged inside a ``with`` block touch.
+
+        Totals, the ceiling and what remains count every entry, whatever its group; `composition` takes the
+        dearest group, if no unit is in two of them. That is the user's declaration, and is printed as such.
+
+        The group belongs to the object, like a label: it reaches threads and worker processes that this
+        process starts. It does not outlive the block in a pickle: elsewhere, such an object charges without
+        a group, which counts in all of them.
+
+        Parameters
+        ----------
+        group : str
+            A public text, not empty, such as "hospital A".
+
+        Raises
+        ------
+        TypeError, ValueError
+            The group is no text or empty, or the object is inside such a block already: groups do not
+            overlap. Threads that work on different groups each need their own ``PrivacyLedger(path)``.
+        """
+        check_text(group, "group")
+        with _DECLARING:
+            if self._data is not None:
+                raise ValueError(
+                    f"This ledger object is inside data({self._data!r}) already, and groups of data do not "
+                    "overlap. Leave that block first; in another thread, open the ledger anew."
+                )
+            self._data = group
+        try:
+            yield self
+        finally:
+            self._data = None
+
+    def composition(self, method: Method = "basic", delta: float | Fraction | None = None) -> Composition:
+        """Return what all entries cost together, with groups of disjoint data and kinds kept apart.
+
+        Parameters
+        ----------
+        method : {"basic", "rdp", "pld"}, default="basic"
+            See `compose`.
+        delta : float or Fraction, default=None
+            Delta of the result, for "rdp" and "pld" only.
+
+        Returns
+        -------
+        composition : Composition
+            Less than `spent` where data are disjoint; the ceiling does not know of it.
+        """
+        return compose(self.entries(), method, delta)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return every entry, the totals and the ceiling as JSON, with exact amounts as text.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            A file to write it to as well, which is replaced if it exists; never the ledger itself.
+
+        Returns
+        -------
+        text : str
+            An object of ``"format": "skprivate.ledger-export"`` and ``"version": 1``. It cannot be opened as
+            a ledger: what is spent is in the ledger's file.
+        """
+        entries, totals = self._read()
+        ceiling = None if self.epsilon is None else (self.epsilon, self.delta)
+        spent = totals.epsilon, totals.delta
+        text = write_export(self._identity.uuid, entries, spent, ceiling)
+        if path is not None:
+            target = _resolve(path)
+            if target == self._path:
+                raise ValueError("path is the ledger itself. Choose another one.")
+            write_atomically(target, text.encode("utf-8"))
+        return text
+
     def __sklearn_clone__(self) -> "PrivacyLedger":
         # clone copies parameters: a copied account would count what no one reads.
         return self
@@ -254,11 +279,15 @@ class PrivacyLedger:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without the entries seen: a fit must not change its parameters, and joblib hashes their pickles.
-        return {name: value for name, value in vars(self).items() if name != "_seen"}
+        state = {name: value for name, value in vars(self).items() if name not in ("_seen", "_data")}
+        return state if self._data is None else {**state, "_data": (self._data, os.getpid())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # The file is not touched: a fitted estimator predicts where its ledger is out of reach.
-        vars(self).update(state, _seen=0)
+        # A declared group holds in the processes started by the one that declared it, and nowhere else: a fit
+        # that came back, or was saved, must not go on charging to it.
+        group, process = state.get("_data") or (None, None)
+        vars(self).update(state, _seen=0, _data=group if process == os.getppid() else None)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PrivacyLedger):
@@ -308,9 +337,9 @@ class PrivacyLedger:
 
     def _read(self) -> tuple[list[LedgerEntry], _store.Totals]:
         with self._transaction() as (connection, totals):
-            rows = connection.execute(f"SELECT {_store.COLUMNS} FROM entries ORDER BY id").fetchall()
+            rows = _store.read_rows(connection, self._path)
         try:
-            return [_entry(*row) for row in rows], totals
+            return [from_row(*row) for row in rows], totals
         except (TypeError, ValueError) as error:
             raise _store.damaged(self._path) from error
 
@@ -322,9 +351,9 @@ class PrivacyLedger:
             return
         amount = after.epsilon - before.epsilon, after.delta - before.delta
         raise BudgetExceededError(
-            f"A run of {_amounts(*amount)} would pass the ceiling of the ledger "
-            f"{self._path} by {_amounts(*excess)}: spent so far {_amounts(before.epsilon, before.delta)}, "
-            f"ceiling {_amounts(self.epsilon, self.delta)}. Nothing was spent. Ask for less, or run fewer "
+            f"A run of {show_pair(*amount)} would pass the ceiling of the ledger "
+            f"{self._path} by {show_pair(*excess)}: spent so far {show_pair(before.epsilon, before.delta)}, "
+            f"ceiling {show_pair(self.epsilon, self.delta)}. Nothing was spent. Ask for less, or run fewer "
             'fits; amounts are exact, so give decimals as Fraction("0.1").'
         )
 
@@ -354,40 +383,5 @@ def _finite(epsilon: Fraction | float) -> Fraction:
     )
 
 
-def _row(spent: PrivacySpent, epsilon: Fraction, estimator: str, label: str | None) -> tuple[object, ...]:
-    time = datetime.now(UTC).isoformat()
-    amounts = to_text(epsilon), to_text(spent.delta)
-    kind = spent.relation, spent.unit, int(spent.private)
-    return (time, estimator, spent.mechanism, *amounts, *kind, label)
-
-
-def _entry(
-    time: str,
-    estimator: str,
-    mechanism: str,
-    epsilon: str,
-    delta: str,
-    relation: Relation,
-    unit: Unit,
-    private: int,
-    label: str | None,
-) -> LedgerEntry:
-    return LedgerEntry(
-        time=datetime.fromisoformat(time),
-        estimator=estimator,
-        mechanism=mechanism,
-        epsilon=from_text(epsilon),
-        delta=from_text(delta),
-        relation=relation,
-        unit=unit,
-        private=bool(private),
-        label=label,
-    )
-
-
-def _amounts(epsilon: Fraction, delta: Fraction) -> str:
-    return f"epsilon = {show(epsilon)}, delta = {show(delta)}"
-
-
 def _ceiling(epsilon: Fraction | None, delta: Fraction) -> str:
-    return "no ceiling" if epsilon is None else f"the ceiling {_amounts(epsilon, delta)}"
+    return "no ceiling" if epsilon is None else f"the ceiling {show_pair(epsilon, delta)}"

@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ._amounts import exact_sum, show
+from ._amounts import exact_sum, show, show_pair
 
 if TYPE_CHECKING:
-    from ._ledger import LedgerEntry
+    from ._ledger_entry import LedgerEntry
 
 _HEADER = ("label", "estimator", "fits", "epsilon", "delta", "not private")
 _NOTES = (
     "Totals are by basic composition over EVERY entry, as if all touched the same rows.",
     "Fits made by a plain GridSearchCV are counted, but its cv_results_, its best_score_ and its choice are",
-    "exact functions of private rows that no entry covers.",
+    "exact functions of private rows that no entry covers: only PrivateGridSearchCV has a guarantee from end",
+    "to end. A grid over epsilon is for planning on public or simulated data.",
     "Printed amounts are rounded to six digits; entries() has the exact ones.",
 )
 
@@ -36,10 +37,10 @@ def write_report(
     if ceiling is None:
         lines.append("Ceiling: none")
     else:
-        lines.append(f"Ceiling: epsilon = {show(ceiling[0])}, delta = {show(ceiling[1])}")
-        lines.append(f"Remaining: epsilon = {show(remaining[0])}, delta = {show(remaining[1])}")
+        lines.append(f"Ceiling: {show_pair(*ceiling)}")
+        lines.append(f"Remaining: {show_pair(*remaining)}")
     lines.append(f"Not private: {exposed} of {len(entries)} entries{_nominal(exposed)}")
-    return "\n".join([*lines, *_kinds(entries), *_NOTES])
+    return "\n".join([*lines, *_kinds(entries), *_groups(entries), *_NOTES])
 
 
 def _table(entries: Sequence[LedgerEntry], spent: tuple[Fraction, Fraction]) -> list[str]:
@@ -48,11 +49,14 @@ def _table(entries: Sequence[LedgerEntry], spent: tuple[Fraction, Fraction]) -> 
         groups[entry.label or "-", entry.estimator].append(entry)
     rows = [_HEADER]
     for (label, estimator), group in groups.items():
-        sums = exact_sum(entry.epsilon for entry in group), exact_sum(entry.delta for entry in group)
-        rows.append((label, estimator, *_numbers(group, sums)))
+        rows.append((label, estimator, *_numbers(group, _sums(group))))
     rows.append(("total", "", *_numbers(entries, spent)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [_line(row, widths) for row in rows]
+
+
+def _sums(entries: Sequence[LedgerEntry]) -> tuple[Fraction, Fraction]:
+    return exact_sum(entry.epsilon for entry in entries), exact_sum(entry.delta for entry in entries)
 
 
 def _numbers(entries: Sequence[LedgerEntry], sums: tuple[Fraction, Fraction]) -> tuple[str, str, str, str]:
@@ -68,6 +72,19 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
 
 def _nominal(exposed: int) -> str:
     return ", charged their nominal amounts: no total holds for their rows" if exposed else ""
+
+
+def _groups(entries: Sequence[LedgerEntry]) -> list[str]:
+    sums: defaultdict[str | None, list[LedgerEntry]] = defaultdict(list)
+    for entry in entries:
+        sums[entry.data].append(entry)
+    if set(sums) <= {None}:
+        return []
+    lines = ["Groups of data, disjoint as declared (composition() takes the dearest; the totals add all up):"]
+    for name, group in sorted(sums.items(), key=lambda item: item[0] or ""):
+        title = "without a group" if name is None else repr(name)
+        lines.append(f"  {title}: {show_pair(*_sums(group))} ({len(group)} entries)")
+    return lines
 
 
 def _kinds(entries: Sequence[LedgerEntry]) -> list[str]:

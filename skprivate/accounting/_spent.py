@@ -13,10 +13,12 @@ from typing import Any, Literal, Self, get_args
 from numpy.typing import ArrayLike
 
 from ..utils import check_positive, check_probability
-from ._amounts import show
 from ._fields import check_choice, check_text
 from ._guarantee import PrivacyGuarantee
+from ._provenance import AuditRecord, PackageRecord
 from ._run_leakage import leakage_of_run
+from ._statement import SpentStatements
+from ._words import describe
 
 Relation = Literal["replace-one", "add-remove", "local", "label"]
 Unit = Literal["row", "group", "player"]
@@ -31,32 +33,11 @@ _CHOICES = {
     "deployment": get_args(Deployment),
     "claim": get_args(Claim),
 }
-_RELATIONS = {
-    "replace-one": "replace-one: data sets of the same size that differ in one unit's values",
-    "add-remove": "add-remove: data sets of which one has one unit more",
-    "local": "local: each unit's report is private by itself, whatever it holds",
-    "label": "label: data sets that differ in one unit's label; the features are NOT protected",
-}
-_UNITS = {
-    "row": "row: one ROW is protected; persons with several rows are not covered without `groups`",
-    "group": "group: all rows of one group (one person, say) are protected together",
-    "player": "player: everything one player sends during a run is protected together",
-}
-_DEPLOYMENTS = {
-    "curator": "curator: whoever ran fit saw the rows and is trusted; the released values are protected",
-    "simulated": "simulated: local reports drawn in one place: whoever ran fit saw the rows",
-    "collected": "collected: reports came from the clients; whoever ran fit saw reports, not rows",
-}
-_SOURCES = {
-    "os-entropy": "entropy of the operating system",
-    "seeded": "seeded: whoever knows the seed can subtract the noise",
-}
 _PLAIN = (str, bytes, int, float, Fraction, date, timedelta, type(None))
-_WIDTH = 200  # characters of one printed value: bounds of a thousand features stay one line
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivacySpent:
+class PrivacySpent(SpentStatements):
     """What one fit of a private estimator spent, and what is claimed for it.
 
     Parameters
@@ -96,6 +77,11 @@ class PrivacySpent:
         Why the run is not private; empty if and only if the claim is "dp".
     leakage : PrivacyGuarantee or None, default=None
         What the run leaks about one unit to an adversary with a certain prior (see `given_prior`).
+    audit : AuditRecord or None, default=None
+        A lower bound on epsilon that an audit found (see `with_audit`).
+    package : PackageRecord or None, default=None
+        The package that made this. None: the one that runs now; a pickle and `to_dict` write down which. It
+        does not count when two objects are compared.
 
     Attributes
     ----------
@@ -151,6 +137,8 @@ class PrivacySpent:
     claim: Claim
     reasons: tuple[str, ...] = ()
     leakage: PrivacyGuarantee | None = None
+    audit: AuditRecord | None = None
+    package: PackageRecord | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_text(self.mechanism, "mechanism")
@@ -176,6 +164,12 @@ class PrivacySpent:
             raise ValueError(f"max_rows_per_unit must be 1 when the unit is {self.unit!r}.")
         if self.leakage is not None and not isinstance(self.leakage, PrivacyGuarantee):
             raise TypeError(f"leakage must be a PrivacyGuarantee, got {type(self.leakage).__name__}.")
+        if self.audit is not None and not isinstance(self.audit, AuditRecord):
+            raise TypeError(f"audit must be an AuditRecord, got {type(self.audit).__name__}.")
+        if self.package is not None and not isinstance(self.package, PackageRecord):
+            raise TypeError(f"package must be a PackageRecord, got {type(self.package).__name__}.")
+        if self.private and self.audit is not None and self.audit.lower_bound > self.epsilon:
+            raise ValueError("An audit above epsilon contradicts the claim: see with_audit.")
         if self.private and self.noise_source == "seeded":
             raise ValueError("A seeded run is not private: claim must be 'not-private'.")
         if self.private and self.reasons:
@@ -239,43 +233,8 @@ class PrivacySpent:
         return replace(self, leakage=leakage_of_run(self, prior))
 
     def __str__(self) -> str:
-        lines = [*self._claim_lines(), *self._mechanism_lines(), *self._leakage_lines()]
-        lines += [f"unprotected {name}: {_print(value)}" for name, value in self.unprotected.items()]
-        lines += [f"not private because: {reason}" for reason in self.reasons]
-        return "\n  ".join(lines)
-
-    def _claim_lines(self) -> list[str]:
-        if self.private:
-            claim, epsilon = "differential privacy (claimed by the software, not certified)", "{}"
-        else:
-            claim, epsilon = "NOT PRIVATE", "infinite (nominal amount, as charged: {})"
-        if self.epsilon == math.inf:
-            epsilon = "infinite"
-        lines = [f"Claim: {claim}", f"epsilon: {epsilon.format(_print_amount(self.epsilon))}"]
-        lines.append(f"delta: {_print_amount(self.delta)}")
-        if self.rho is not None:
-            lines.append(f"rho (zCDP): {_print_amount(self.rho)}")
-        lines += [f"relation: {_RELATIONS[self.relation]}", f"unit: {_UNITS[self.unit]}"]
-        if self.unit != "player":  # who has no rows
-            lines.append(f"rows per unit: at most {self.max_rows_per_unit}")
-        return [*lines, f"deployment: {_DEPLOYMENTS[self.deployment]}"]
-
-    def _mechanism_lines(self) -> list[str]:
-        return [
-            f"mechanism: {self.mechanism}",
-            f"sensitivity (integer grid): {_print(self.sensitivity)}",
-            f"noise scale (integer grid): {_print(self.noise_scale)}",
-            f"noise source: {_SOURCES[self.noise_source]}",
-            f"public inputs: {', '.join(self.public_inputs) or 'none'}",
-        ]
-
-    def _leakage_lines(self) -> list[str]:
-        if self.leakage is None:
-            return []
-        status = str(self.leakage.status).replace("_", " ")
-        line = f"leakage: {self.leakage.epsilon:.6g} nats of pointwise maximal leakage ({status})"
-        method = [f"leakage by: {_print(self.leakage.method)}"] if self.leakage.method else []
-        return [line, *method, f"for the data holder: {' '.join(self.leakage.statement().split())}"]
+        lines = [f"{name}: {text}" for name, text in describe(self)]
+        return "\n  ".join([f"Claim{lines[0].removeprefix('claim')}", *lines[1:]])
 
 
 class _FrozenMapping(Mapping[str, Any]):
@@ -366,14 +325,3 @@ def _freeze(value: Any, name: str) -> Any:
     if not isinstance(value, _PLAIN):
         raise TypeError(f"{name} holds a {type(value).__name__}; give text, numbers, sequences or mappings.")
     return value
-
-
-def _print_amount(amount: Fraction | float) -> str:
-    rounded = show(amount)
-    return rounded if rounded == str(amount) else f"{rounded} (exactly {amount})"
-
-
-def _print(value: object) -> str:
-    # One line: text with a line break in it could pass for another line of the block.
-    text = "none" if value is None else " ".join(str(value).split())
-    return text if len(text) <= _WIDTH else text[:_WIDTH] + " ..."

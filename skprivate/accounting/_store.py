@@ -6,6 +6,7 @@ Nothing here opens the file but SQLite: closing any other handle on it would dro
 
 import contextlib
 import functools
+import hashlib
 import os
 import sqlite3
 import stat
@@ -16,12 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from ..exceptions import LedgerError
 from ._amounts import exact_sum, from_hex, from_text, to_hex, to_text
 from ._mounts import network_file_system, read_mount_table
 
-SCHEMA = 1
+SCHEMA = 2
 TIMEOUT = 60.0  # seconds to wait for other processes
 _APPLICATION = 0x736B7072  # "skpr", in the header of the file: tells a ledger from other databases
 _TABLES = """
@@ -29,10 +31,12 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE entries (
     id INTEGER PRIMARY KEY, time TEXT NOT NULL, estimator TEXT NOT NULL,
     mechanism TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, relation TEXT NOT NULL,
-    unit TEXT NOT NULL, private INTEGER NOT NULL, label TEXT
+    unit TEXT NOT NULL, private INTEGER NOT NULL, label TEXT,
+    data TEXT, rho TEXT, sensitivity TEXT, noise_scale TEXT
 );
 """
-COLUMNS = "time, estimator, mechanism, epsilon, delta, relation, unit, private, label"
+_COLUMNS = "time, estimator, mechanism, epsilon, delta, relation, unit, private, label"
+_ADDED = ("data", "rho", "sensitivity", "noise_scale")  # by schema 2
 _RESTORE = "Restore the latest backup, or start a new ledger under another name and count what was lost."
 
 # Held during every transaction: SQLite must not be inside one when the process forks, or the child would
@@ -101,7 +105,9 @@ def transaction(path: Path, *, write: bool) -> Iterator[sqlite3.Connection]:
             ) as connection,
         ):
             connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            _check_format(connection, path)
+            schema = _check_format(connection, path)
+            if write and schema < SCHEMA:
+                _upgrade(connection)
             yield connection
             connection.execute("COMMIT")
     except sqlite3.Error as error:
@@ -148,8 +154,23 @@ def read_totals(connection: sqlite3.Connection, path: Path) -> Totals:
 
 def insert(connection: sqlite3.Connection, row: tuple[object, ...], totals: Totals) -> None:
     """Append one entry and the totals that it leads to."""
-    connection.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    columns = ", ".join((_COLUMNS, *_ADDED))
+    connection.execute(f"INSERT INTO entries ({columns}) VALUES ({', '.join('?' * len(row))})", row)
     _write_totals(connection, totals)
+    chain = connection.execute("SELECT value FROM meta WHERE key = 'chain'").fetchone()
+    # A chain that was lost stays lost: what follows would not match the entries before it.
+    _write_chain(connection, _link(chain[0] if chain else "lost", row))
+
+
+def read_rows(connection: sqlite3.Connection, path: Path) -> list[tuple[Any, ...]]:
+    """Return every entry's columns, oldest first; refuse if one is not what was charged."""
+    meta = _meta(connection, path)
+    old = meta.get("schema") == "1"
+    rows = _select(connection, old)
+    # Totals do not show that an entry went to another group of data, kind or rho.
+    if not old and meta.get("chain") != functools.reduce(_link, rows, ""):
+        raise damaged(path)
+    return rows
 
 
 def check_structure(connection: sqlite3.Connection, path: Path) -> None:
@@ -175,7 +196,30 @@ def _fill(unfinished: Path, path: Path, identity: Identity) -> None:
         }
         connection.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
         _write_totals(connection, Totals(0, Fraction(0), Fraction(0)))
+        _write_chain(connection, "")
         connection.execute("COMMIT")
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Bring a file of schema 1 up to date, as a part of the transaction that writes to it."""
+    for name in _ADDED:
+        connection.execute(f"ALTER TABLE entries ADD COLUMN {name} TEXT")
+    connection.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (str(SCHEMA),))
+    _write_chain(connection, functools.reduce(_link, _select(connection, False), ""))
+
+
+def _select(connection: sqlite3.Connection, old: bool) -> list[tuple[Any, ...]]:
+    columns = ", ".join((_COLUMNS, *("NULL" if old else name for name in _ADDED)))
+    return connection.execute(f"SELECT {columns} FROM entries ORDER BY id").fetchall()
+
+
+def _link(chain: str, row: tuple[object, ...]) -> str:
+    """Hash of an entry and of all before it."""
+    return hashlib.sha256(repr((chain, *row)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _write_chain(connection: sqlite3.Connection, chain: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('chain', ?)", (chain,))
 
 
 def _write_totals(connection: sqlite3.Connection, totals: Totals) -> None:
@@ -234,7 +278,7 @@ def _check_file(path: Path) -> None:
         )
 
 
-def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+def _check_format(connection: sqlite3.Connection, path: Path) -> int:
     if connection.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
         raise LedgerError(f"{path} is a database, but no ledger of skprivate. Choose another path.")
     try:
@@ -246,6 +290,9 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
             f"The ledger {path} was written by a newer skprivate (schema {schema}; this version knows "
             f"{SCHEMA}). Upgrade skprivate."
         )
+    if schema < 1:
+        raise damaged(path)
+    return schema
 
 
 def _meta(connection: sqlite3.Connection, path: Path) -> dict[str, str]:

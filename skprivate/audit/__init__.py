@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Attacks on what is released, as simulations that report how well they did."""
+"""Attacks on what is released, lower bounds on epsilon, and a battery of checks for private estimators."""
 
 from typing import TYPE_CHECKING
 
@@ -7,21 +7,36 @@ from ..utils import lazy_exports
 
 if TYPE_CHECKING:
     from ._attribute import AttributeAttack as AttributeAttack
+    from ._battery import check_private_estimator as check_private_estimator
+    from ._battery import parametrize_with_private_checks as parametrize_with_private_checks
     from ._bayes import BayesAdversary as BayesAdversary
+    from ._epsilon import EpsilonAudit as EpsilonAudit
+    from ._epsilon import audit_epsilon as audit_epsilon
+    from ._epsilon import epsilon_lower_bound as epsilon_lower_bound
+    from ._epsilon import low_bits as low_bits
     from ._extraction import ModelExtractionAttack as ModelExtractionAttack
+    from ._fuzz import SensitivityFuzz as SensitivityFuzz
+    from ._fuzz import sensitivity_fuzz as sensitivity_fuzz
     from ._gradient_matching import GradientMatchingAdversary as GradientMatchingAdversary
+    from ._neighbours import AuditCase as AuditCase
+    from ._tape import record_releases as record_releases
 
 _HOMES = {
     "AttributeAttack": "._attribute",
+    "AuditCase": "._neighbours",
     "BayesAdversary": "._bayes",
+    "EpsilonAudit": "._epsilon",
     "GradientMatchingAdversary": "._gradient_matching",
     "ModelExtractionAttack": "._extraction",
+    "SensitivityFuzz": "._fuzz",
+    "audit_epsilon": "._epsilon",
+    "check_private_estimator": "._battery",
+    "epsilon_lower_bound": "._epsilon",
+    "low_bits": "._epsilon",
+    "parametrize_with_private_checks": "._battery",
+    "record_releases": "._tape",
+    "sensitivity_fuzz": "._fuzz",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__ = [
-    "AttributeAttack",
-    "BayesAdversary",
-    "GradientMatchingAdversary",
-    "ModelExtractionAttack",
-]
+__all__ = sorted(_HOMES)

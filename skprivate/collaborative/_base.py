@@ -11,6 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -19,6 +20,7 @@ from ..exceptions import SiteError, SiteWarning
 from ..preprocessing import TQMATransformer
 from ..utils import as_labels
 from ..utils._compat import StrOptions, safe_indexing
+from ..utils._progress import progress
 from ._local_average import LocalAverageRegressor
 from ._secure_sum import SecureSumAggregator
 from ._site import respond
@@ -43,7 +45,7 @@ class Answers(NamedTuple):
     answered: NDArray[np.intp]
 
 
-class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator, ABC):
+class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator, ABC):
     """Splitting rows by site, fitting the local models, asking them, and synthesising their answers.
 
     Subclasses say what is predicted and what the parts are.
@@ -162,8 +164,14 @@ class BaseCollaborative(PrivateEstimatorMixin, BaseEstimator, ABC):
             (name, template, safe_indexing(X, own), y[own], catch)
             for (name, own), template in zip(rows.items(), templates, strict=True)
         ]
-        found = Parallel(n_jobs=self.n_jobs)(delayed(_fit_model)(*task) for task in tasks)
-        models = dict(zip(rows, found, strict=True))
+        models: dict[Any, Any] = {}
+        # As they come, for callbacks; these are not handed to local models, which would show them rows.
+        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        fits = parallel(delayed(_fit_model)(*task) for task in tasks)
+        with progress(self, "site", len(tasks)) as done:
+            for name, model in zip(rows, fits, strict=True):
+                models[name] = model
+                done()
         failed = {name: model for name, model in models.items() if isinstance(model, Failure)}
         if len(failed) == len(models):
             # Not a site's trouble but the caller's: once more, for the model's own error.

@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from .._html_repr import PrivacyHTMLMixin
 from ..base import without_private_text
 from ._local_average import LocalAverageRegressor
 from ._parts import PlatformOfParts
@@ -19,7 +20,7 @@ from ._swapping import BSTDAggregator
 FloatArray = NDArray[np.float64]
 
 
-class LocalAverageClassifier(ClassifierMixin, BaseEstimator):
+class LocalAverageClassifier(PrivacyHTMLMixin, ClassifierMixin, BaseEstimator):
     """Class probabilities as local averages of the classes' indicators; the default local model."""
 
     releases_state = False

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._html_repr import PrivacyHTMLMixin
 from ..base import fit_context, without_private_text
 from ..utils import check_bounds
 from ..utils._compat import Interval, StrOptions
@@ -30,7 +31,7 @@ BLOCK = 64
 TASKS = 4
 
 
-class LocalAverageRegressor(RegressorMixin, BaseEstimator):
+class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     """Regression by a mean of the rows around a query, weighted by a kernel.
 
     The prediction at x is sum W(x, x_i) y_i / sum W(x, x_i) over the rows (x_i, y_i), with features scaled to
@@ -260,10 +261,6 @@ class LocalAverageRegressor(RegressorMixin, BaseEstimator):
             and not hasattr(self, "feature_names_in_")
             and bool(np.isfinite(X).all())
         )
-
-    def _get_fitted_attr_html(self, doc_link: str = "") -> dict[str, Any]:
-        """Keep the rows' number and range out of a notebook's display."""
-        return {}
 
     def _respond(self, X: FloatArray) -> Averages:
         """`responses` to finite C-contiguous float64 rows, without any check."""

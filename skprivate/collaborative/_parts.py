@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..base import assign_roles
 from ._local_average import LocalAverageRegressor
 from ._swapping import BSTDAggregator
 from ._transport import BasePlatform
@@ -11,6 +12,10 @@ from ._transport import BasePlatform
 
 class PlatformOfParts(BasePlatform):
     """A platform of any parts; subclasses say what is predicted, and what None stands for."""
+
+    _parameter_roles = assign_roles(
+        release="estimator query_perturber aggregator on_site_error random_state", computing="n_jobs"
+    )
 
     _parameter_constraints = {
         **BasePlatform._parameter_constraints,

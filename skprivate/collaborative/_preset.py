@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from ..base import assign_roles
 from ..preprocessing import TQMATransformer
 from ._local_average import LocalAverageRegressor
 from ._regressor import RegressionPlatform
@@ -75,6 +76,12 @@ class CollaborativeLARRegressor(RegressionPlatform):
     >>> platform.score(X_new, f) > 0.9
     True
     """
+
+    _parameter_roles = assign_roles(
+        release="depth p_lower p_upper kernel bandwidth n_neighbors bounds quasi_identifiers order "
+        "active_rule on_site_error random_state",
+        computing="n_jobs",
+    )
 
     _parameter_constraints = {
         **BasePlatform._parameter_constraints,

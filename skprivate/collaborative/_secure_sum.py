@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from .._html_repr import PrivacyHTMLMixin
 from ..accounting import DisclosureRisk
 from ..base import fit_context, without_private_text
 from ..utils._compat import StrOptions
@@ -30,7 +31,7 @@ _QUERIES_PER_SESSION = 1000
 _USER_FRAME = 5
 
 
-class SecureSumAggregator(RegressorMixin, BaseEstimator):
+class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     """Combine the parties' responses to a query into one prediction, from sums that open no response.
 
     The prediction is the mean of the active parties' responses, weighted by party sizes. It is the one that

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, RegressorMixin, Tr
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from .._html_repr import PrivacyHTMLMixin
 from ..accounting import DisclosureRisk
 from ..base import SHARED_CONSTRAINTS, fit_context, without_private_text
 from ..exceptions import DisclosureWarning
@@ -33,7 +34,7 @@ NARROW = 5
 _USER_FRAME = 6
 
 
-class BSTDAggregator(OneToOneFeatureMixin, TransformerMixin, RegressorMixin, BaseEstimator):
+class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, RegressorMixin, BaseEstimator):
     """Combine the parties' responses, and show them only after a bounded swap.
 
     A row of X is a query, a column a party: X holds what each party's own model answers. Per query, the

@@ -97,7 +97,7 @@ class Run:
         steps: FloatArray,
         consensus: FloatArray,
         entropy: Entropy,
-        tick: Callable[[int], None],
+        tick: Callable[[], None],
     ) -> int:
         """Run the rounds that are missing; return the number of all.
 
@@ -118,7 +118,7 @@ class Run:
                     state = dynamics.advance(state, heard, o, steps[k], consensus[k])
                     self._keep(k, o, state)
                     self._progress = (state, k + 1)
-                    tick(k)
+                    tick()
             except KeyboardInterrupt:
                 if self.n_done == 0:
                     raise

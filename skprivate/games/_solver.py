@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nash equilibrium seeking by players who broadcast noisy estimates of the aggregate and nothing else."""
 
-import itertools
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -11,18 +9,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacyGuarantee, PrivacySpent
 from ..accounting._guarantee import Criterion
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, fit_context, reasons_against
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import check_int
-from ..utils._compat import Interval, StrOptions, has_callbacks
+from ..utils._compat import Interval, StrOptions
+from ..utils._progress import progress
 from ._description import describe_run, price, public_parts, public_reach
 from ._game import AggregativeGame
 from ._grid import make_grid
@@ -35,10 +34,9 @@ from ._weights import check_weights
 
 FloatArray = NDArray[np.float64]
 
-_REPORTS = 100  # to callbacks, of one run
 # Frames between warnings.warn and the user's call: a method of ours, _run, fit, scikit-learn's context,
-# without_private_text, fit_context, with_callbacks.
-_USER_FRAME = 8
+# without_private_text, fit_context.
+_USER_FRAME = 7
 
 
 class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
@@ -173,6 +171,12 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         "noise in every round."
     )
 
+    _parameter_roles = assign_roles(
+        release="algorithm weights max_iter noise_scale step_size consensus_step clip_norm store "
+        "random_state",
+        computing="ledger",
+    )
+
     _parameter_constraints: dict[str, list[Any]] = {
         "algorithm": [StrOptions({"wang_nedic", "ye"})],
         "weights": "no_validation",  # type: ignore[dict-item]  # checked against the game
@@ -211,7 +215,6 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         self.random_state = random_state
         self.ledger = ledger
 
-    @with_callbacks
     @fit_context
     def fit(self, game: AggregativeGame, x0: Any = None) -> Self:
         """Run `max_iter` rounds from a public starting point.
@@ -244,7 +247,6 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         mixing = check_weights(self.weights, game.n_players, symmetric=self.algorithm == "wang_nedic")
         return self._run(game, Run.begin(start, mixing, self.store))
 
-    @with_callbacks
     @fit_context
     def partial_fit(self, game: AggregativeGame) -> Self:
         """Run `max_iter` more rounds from where the last call ended; the first call is `fit`.
@@ -326,7 +328,8 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         # With noise a gradient that is no finite number must not end the run: it is no move.
         clip = np.inf if self.clip_norm is None and grid is not None else self.clip_norm
         dynamics = Dynamics(game, run.mixing, model.algorithm, clip)
-        done = run.play(dynamics, grid, steps, consensus, entropy, self._tick(total - run.n_done))
+        with progress(self, "rounds", total - run.n_done) as tick:
+            done = run.play(dynamics, grid, steps, consensus, entropy, tick)
         self.model_, self.privacy_spent_, self._charged_ledger = model.until(done), spent, self.ledger
         self.noise_scales_, self.steps_, self.consensus_steps_ = (
             schedule[:done] for schedule in (noise_scales, steps, consensus)
@@ -409,26 +412,6 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         if self._is_strict() or self.ledger is not None:
             raise PrivacyUnboundedError(message)
         warnings.warn(message, PrivacyLeakWarning, stacklevel=_USER_FRAME + 1)
-
-    def _tick(self, n_rounds: int) -> Callable[[int], None]:
-        """Tell callbacks of a hundred parts of the run, or of every round if it has fewer."""
-        if not has_callbacks(self):
-            return lambda k: None
-        every = -(-n_rounds // _REPORTS)
-        context = self._init_callback_context(max_subtasks=-(-n_rounds // every))
-        context.call_on_fit_task_begin(estimator=self)
-        count = itertools.count(1)
-
-        def tick(k: int) -> None:
-            done = next(count)
-            if done % every == 0 or done == n_rounds:
-                part = context.subcontext(task_name="rounds")
-                part.call_on_fit_task_begin(estimator=self)
-                part.call_on_fit_task_end(estimator=self)
-            if done == n_rounds:
-                context.call_on_fit_task_end(estimator=self)
-
-        return tick
 
 
 def _check_game(game: Any) -> None:

@@ -1,6 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pictures of fitted estimators; they need matplotlib, which is imported when something is drawn."""
 
-from ._partition import PartitionDisplay
+from typing import TYPE_CHECKING
 
-__all__ = ["PartitionDisplay"]
+from ..utils import lazy_exports
+
+if TYPE_CHECKING:
+    from ._budget import BudgetDisplay as BudgetDisplay
+    from ._partition import PartitionDisplay as PartitionDisplay
+    from ._utility import PrivacyUtilityDisplay as PrivacyUtilityDisplay
+
+_HOMES = {
+    "BudgetDisplay": "._budget",
+    "PartitionDisplay": "._partition",
+    "PrivacyUtilityDisplay": "._utility",
+}
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+
+__all__ = ["BudgetDisplay", "PartitionDisplay", "PrivacyUtilityDisplay"]

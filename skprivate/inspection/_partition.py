@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ._matplotlib import new_axes
+
 FloatArray = NDArray[np.float64]
 
 # Classes that matplotlib's "tab10" tells apart.
@@ -166,16 +168,9 @@ class PartitionDisplay:
         ImportError
             Matplotlib is not installed.
         """
-        try:
-            from matplotlib.collections import PolyCollection
-        except ImportError as error:
-            raise ImportError(
-                "PartitionDisplay needs matplotlib. Install it with: pip install 'skprivate[plot]'"
-            ) from error
-        if ax is None:
-            from matplotlib import pyplot
+        ax = new_axes(ax, type(self).__name__)
+        from matplotlib.collections import PolyCollection
 
-            ax = pyplot.subplots()[1]
         self.ax_, self.figure_ = ax, ax.figure
         style: dict[str, Any] = {"edgecolor": "grey", "linewidth": 0.5} | kwargs
         self.patches_ = PolyCollection(list(self._rectangles()), **style)

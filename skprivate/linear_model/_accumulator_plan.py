@@ -11,13 +11,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..utils import check_bounds, check_int, check_positive
+from ..utils import check_bounds, check_int, check_positive, is_structured
 from ._accumulate import check_room
 from ._families import family_of
 from ._grid import SCALE_BITS, MomentGrid, choose_exponent
 from ._noise_plan import Budget
 from ._release import Neighbours, largest_scale
-from ._targets import check_target_bounds, is_structured, on_model_scale, read_target
+from ._targets import check_target_bounds, on_model_scale, read_target
 from ._weights import moment_weights, order_of_norm
 
 FloatArray = NDArray[np.float64]

@@ -10,16 +10,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..accounting import PrivacySpent
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
+from ..base import SHARED_CONSTRAINTS, fit_context, reasons_against
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
-from ..utils import check_bounds, number_groups, select_rows
+from ..utils import check_bounds, is_structured, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
 from ..utils._fit import warn_after_release
+from ..utils._progress import progress
 from ._accumulate import exact_gram
 from ._censored import fit_censored, plan_censored
 from ._censored_release import CensoredRelease, bootstrap_censored, censored_warning
@@ -28,10 +30,11 @@ from ._grid import MANY_ROWS, MomentGrid
 from ._histogram import kaplan_meier
 from ._intervals import bootstrap_moments, pivotal
 from ._noise_plan import Budget, root_above
+from ._planning import PlannedMoments
 from ._predictions import LogLocationScalePredictions
 from ._release import MomentRelease, Neighbours, make_grid, plan_moments
 from ._solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
-from ._targets import check_target_bounds, is_structured, on_model_scale, read_target, refuse_other_forms
+from ._targets import check_target_bounds, on_model_scale, read_target, refuse_other_forms
 from ._utility import constant_wins
 from ._weights import moment_weights, order_of_norm
 
@@ -106,7 +109,9 @@ class Task:
         return low / grid.y_half, high / grid.y_half
 
 
-class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, RegressorMixin, BaseEstimator):
+class BaseLogLocationScale(
+    CallbackSupportMixin, LogLocationScalePredictions, PlannedMoments, RegressorMixin, BaseEstimator
+):
     """Base of the private log-location-scale regressors.
 
     The life of a fit: rows are read, everything public is settled (`_settle`), exact integers are made, the
@@ -265,10 +270,12 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         """Release the moments of fully observed targets."""
         grid = self._grid(task)
         plan = plan_moments(grid, task.neighbours, task.budget)
-        gram = exact_gram(grid, rows.X, rows.y)
         spent = self._describe_moments(task, plan.unit, entropy.source)
-        self._charge(spent)
-        self._adopt(plan.release(gram, entropy), grid, task, spent)
+        with progress(self, "release", 0):
+            gram = exact_gram(grid, rows.X, rows.y)
+            self._charge(spent)
+            release = plan.release(gram, entropy)
+        self._adopt(release, grid, task, spent)
 
     def _release_rounds(self, rows: Rows, task: Task, entropy: Any) -> None:
         """Release a histogram and the rounds around it, for targets that may be censored."""
@@ -288,7 +295,9 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, entropy.source, what, None, None)
         self._charge(spent)
-        release = fit_censored(plan, rows.X, rows.y, event, entropy)
+        n_parts = None if plan.n_newton is None else 1 + plan.n_newton
+        with progress(self, "release", n_parts) as done:
+            release = fit_censored(plan, rows.X, rows.y, event, entropy, done)
         self._adopt(release, grid, task, spent)
         times, survival = kaplan_meier(release.histogram)
         self.survival_curve_ = (np.exp(times), survival)
@@ -315,14 +324,17 @@ class BaseLogLocationScale(LogLocationScalePredictions, PrivateEstimatorMixin, R
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
-        self._replicates: FloatArray | None = None
         for name in _ONLY_CENSORED:
             self.__dict__.pop(name, None)
         # Intervals are made when asked for, by the rule of this fit whatever set_params says by then.
         self._method, self._regularization = self.method, self.regularization
         self._scale_limits = task.scale_limits(grid)
+        self._read_off(release)
+
+    def _read_off(self, release: MomentRelease | CensoredRelease) -> None:
+        self._replicates: FloatArray | None = None
         self._scaled_fit = self._solve(release)
-        self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, grid)
+        self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, self.grid_)
 
     def _solve(self, release: MomentRelease | CensoredRelease) -> ScaledFit:
         if isinstance(release, CensoredRelease):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Private estimation from censored times: a histogram, then Newton rounds around its fit."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
@@ -157,7 +158,12 @@ def _least_shares() -> list[Fraction]:
 
 
 def fit_censored(
-    plan: CensoredPlan, X: ArrayLike, time: ArrayLike, event: ArrayLike, entropy: Any = None
+    plan: CensoredPlan,
+    X: ArrayLike,
+    time: ArrayLike,
+    event: ArrayLike,
+    entropy: Any = None,
+    done: Callable[[], object] = bool,
 ) -> CensoredRelease:
     """Release a histogram and the Newton rounds around its fit.
 
@@ -178,6 +184,8 @@ def fit_censored(
         False where the time is censored.
     entropy : None, int, Generator or Entropy, default=None
         See `check_entropy`.
+    done : callable, optional
+        Called after the histogram, and after every round.
 
     Returns
     -------
@@ -222,7 +230,9 @@ def fit_censored(
         np.ascontiguousarray(time, dtype=np.float64),
         np.ascontiguousarray(event, dtype=np.bool_).view(np.uint8),
     )
-    return _Fit(plan, rows, release_histogram(plan, rows, source)).run(source)
+    histogram = release_histogram(plan, rows, source)
+    done()
+    return _Fit(plan, rows, histogram).run(source, done)
 
 
 def release_histogram(plan: CensoredPlan, rows: Rows, entropy: Any) -> HistogramRelease:
@@ -263,7 +273,7 @@ class _Fit:
         self._whole = self._left = (1 - HISTOGRAM_SHARE) * plan.budget.amount
         self._step = np.inf
 
-    def run(self, entropy: Any) -> CensoredRelease:
+    def run(self, entropy: Any, done: Callable[[], object]) -> CensoredRelease:
         """Release rounds until nothing of the budget is left."""
         belief = None
         while belief is None or self._left > 0:
@@ -273,6 +283,7 @@ class _Fit:
             new = release_round(self._rows, self._plan, self.theta, amount, curvature, entropy)
             belief = self.rule.believe(belief, self.rounds[-1] if self.rounds else None, new)
             self._move(belief, new)
+            done()
         return CensoredRelease(
             self._histogram, tuple(self.rounds), belief, self.rule, self.theta, self.plan.budget.mechanism
         )

@@ -9,11 +9,12 @@ from sklearn.utils import check_consistent_length, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..base import without_private_text
+from ..utils import is_structured
 from ._concordance import concordance_index
 from ._curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
 from ._families import Family
 from ._intervals import pivotal
-from ._targets import is_structured, read_target
+from ._targets import read_target
 
 FloatArray = NDArray[np.float64]
 

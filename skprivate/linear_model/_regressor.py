@@ -8,6 +8,7 @@ from sklearn.utils import Tags
 from ..utils._compat import StrOptions
 from ._base import LLS_CONSTRAINTS, BaseLogLocationScale
 from ._families import DISTRIBUTIONS, family_of
+from ._planning import LLS_ROLES
 
 
 class DPLogLocationScaleRegressor(BaseLogLocationScale):
@@ -142,6 +143,8 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     >>> model.privacy_spent_.private, model.privacy_spent_.epsilon
     (True, Fraction(1, 1))
     """
+
+    _parameter_roles = {**LLS_ROLES, "distribution": "release"}
 
     _parameter_constraints: dict[str, list[Any]] = {
         **LLS_CONSTRAINTS,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..utils import check_bounds
+from ..utils import check_bounds, is_frame, is_structured
 
 FloatArray = NDArray[np.float64]
 
@@ -66,13 +66,6 @@ def refuse_other_forms(y: Any) -> None:
         )
 
 
-def is_structured(y: Any) -> bool:
-    """Tell whether a target has fields: a structured or record array, a data frame of several columns."""
-    if _is_frame(y):
-        return bool(y.shape[1] > 1)
-    return getattr(getattr(y, "dtype", None), "names", None) is not None
-
-
 def read_target(y: Any, log_target: bool) -> Target:
     """Read a target in any of its forms.
 
@@ -128,15 +121,11 @@ def on_model_scale(bounds: tuple[float, float], log_target: bool) -> tuple[float
     return (float(np.log(low)), float(np.log(high))) if log_target else (low, high)
 
 
-def _is_frame(y: Any) -> bool:
-    return hasattr(y, "columns") and hasattr(y, "shape") and len(y.shape) == 2
-
-
 def _fields(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """The two fields as arrays."""
     if isinstance(y, np.ma.MaskedArray):
         raise TypeError("y must not be a masked array: a hidden time is neither an event nor censored.")
-    names = list(y.columns) if _is_frame(y) else list(y.dtype.names)
+    names = list(y.columns) if is_frame(y) else list(y.dtype.names)
     if len(names) != 2:
         raise ValueError(f"{_FORM}; it has {len(names)}.")
     event, times = (np.asarray(y[name]) for name in names)

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..accounting import DisclosureRisk
-from ..base import PrivateEstimatorMixin, fit_context, without_private_text
+from ..base import PrivateEstimatorMixin, assign_roles, fit_context, without_private_text
 from ..utils import check_bounds, check_int
 from ..utils._compat import Interval
 from ._columns import (
@@ -128,6 +128,8 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     >>> dict(tqma.disclosure_risk_.bound)
     {'x0': 3.2}
     """
+
+    _parameter_roles = assign_roles(release="depth bounds quasi_identifiers perturb_fit")
 
     _parameter_constraints: dict[str, list[Any]] = {
         "depth": [Interval(Integral, 0, DEEPEST, closed="both"), dict, "array-like"],

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..accounting import PrivacyGuarantee
+from ..accounting import Blanket, PrivacyGuarantee
 from ..accounting._channels import check_prior, describe_prior
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
@@ -319,6 +319,17 @@ class LocalRandomizer(ABC):
             prior=describe_prior(probabilities),
             method=f"closed form for {self.describe()}",
         )
+
+    def blanket(self) -> Blanket | None:
+        """Return what the reports of all clients have in common, which hides each of them once shuffled.
+
+        Returns
+        -------
+        blanket : Blanket or None
+            Of the two categories whose reports are easiest to tell apart, for `shuffle_amplification`; None
+            where it is not worked out, or the report shows its cell.
+        """
+        return None
 
     @abstractmethod
     def _leakage(self, prior: FloatArray) -> float:

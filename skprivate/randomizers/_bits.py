@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..accounting import Blanket
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..noise._response import WORD
@@ -168,6 +169,27 @@ class SubsetRandomizer(_BitRandomizer):
         """
         return f"subset selection on (cell, label) (K={self.n_categories}, d={self.subset_size})"
 
+    def blanket(self) -> Blanket:
+        """Return what the reports of all clients have in common, which hides each of them once shuffled.
+
+        Every set has at least the probability that it has without the client's own category, and odds times
+        that if it holds it: for two categories, C(K - 2, d - 1) sets hold the first one only.
+
+        Returns
+        -------
+        blanket : Blanket
+        """
+        size, others = self.subset_size, self.n_categories - self.subset_size
+        # Of a uniformly drawn set, by how many of the two it holds.
+        pairs = self.n_categories * (self.n_categories - 1)
+        mass = Fraction(WORD - self.threshold, WORD) * Fraction(self.n_categories, others)
+        return Blanket(
+            self.odds,
+            mass * Fraction(size * others, pairs),
+            both=mass * Fraction(size * (size - 1), pairs),
+            neither=mass * Fraction(others * (others - 1), pairs),
+        )
+
     def _leakage(self, prior: FloatArray) -> float:
         # A set is `odds` times as probable under its members: the lightest set with a possible one. Those of
         # probability 0 fill it up for nothing.
@@ -262,6 +284,20 @@ class UnaryRandomizer(_BitRandomizer):
         description : str
         """
         return f"optimised unary encoding of (cell, label) (K={self.n_categories})"
+
+    def blanket(self) -> Blanket:
+        """Return what the reports of all clients have in common, which hides each of them once shuffled.
+
+        With q = 1 / (odds + 1), let every bit be 1 with probability q. A report is (odds + 1) / 2 times as
+        probable as that under the category of one of its ones, and (odds + 1) / (2 odds) times under that of
+        a zero: the blanket is the latter part of it.
+
+        Returns
+        -------
+        blanket : Blanket
+        """
+        half = 1 / (2 * (self.odds + 1))
+        return Blanket(self.odds, half, both=half / self.odds, neither=half * self.odds)
 
     def _leakage(self, prior: FloatArray) -> float:
         # A report is `odds` times as probable under the categories of its ones: at least the rarest one.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..accounting import Blanket
 from ..noise._entropy import Entropy
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
@@ -128,6 +129,26 @@ class HadamardRandomizer(LocalRandomizer):
         description : str
         """
         return f"block-Hadamard response (L={self.n_padded}, B={self.n_blocks})"
+
+    def blanket(self) -> Blanket:
+        """Return what the reports of all clients have in common, which hides each of them once shuffled.
+
+        Given the row, all 2 B answers have at least the probability 1 / (odds + 2 B - 1) under every code.
+        Two codes of different blocks, and the two signs of one, have different true answers in every row. Two
+        codes of one block have the same one in half of the rows: there the mass of two answers is at ratios
+        (odds, odds) and (1, 1) instead of (odds, 1) and (1, odds), which are the ends of an interval around
+        both and have their mean. So the former pairs are the worst; only reports of one block without signs
+        have no such pair. (They are hidden better still where all codes agree, in the first row.)
+
+        Returns
+        -------
+        blanket : Blanket
+        """
+        answers = 2 * self.n_blocks
+        share = 1 / (self.odds + answers - 1)
+        if self._signed or self.n_blocks > 1:
+            return Blanket(self.odds, share, neither=(answers - 2) * share)
+        return Blanket(self.odds, share / 2, both=share / 2, neither=share / 2)
 
     def _leakage(self, prior: FloatArray) -> float:
         """A report is `odds` times as probable under the categories for which it is the true answer.

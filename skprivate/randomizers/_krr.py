@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..accounting import Blanket
 from ..noise._entropy import Entropy
 from ..noise._response import WORD
 from ..noise._stream_kernels import WordStream
@@ -122,6 +123,18 @@ class KRRRandomizer(ResponseRandomizer):
         description : str
         """
         return f"{self.n_categories}-ary randomised response on (cell, label)"
+
+    def blanket(self) -> Blanket:
+        """Return what the reports of all clients have in common, which hides each of them once shuffled.
+
+        Every answer has at least the probability 1 / (odds + K - 1), and a client's own one odds times that.
+
+        Returns
+        -------
+        blanket : Blanket
+        """
+        share = 1 / (self.odds + self.n_categories - 1)
+        return Blanket(self.odds, share, neither=(self.n_categories - 2) * share)
 
     def _leakage(self, prior: FloatArray) -> float:
         # P(y) is q (1 + (odds - 1) prior[y]); a possible y leaks odds q / P(y), an impossible one nothing.

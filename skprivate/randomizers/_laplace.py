@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..accounting import pml_from_ldp
+from ..accounting import Blanket, pml_from_ldp
 from ..accounting._channels import minus_log
 from ..noise import DiscreteLaplaceMechanism, check_entropy, laplace_sum
 from ..noise._entropy import Entropy
@@ -21,6 +21,7 @@ _LARGEST_SUM = 2**62
 _MOST_CLIENTS = 2**30
 # Of the noise: a sum over the most clients, about 2^15 times as large, is far from 2^62.
 _LARGEST_SCALE = 2**40
+_LARGEST_AMPLIFIED = 60
 # Clients times scale that one exact sum takes.
 _LARGEST_DRAW = 2**53
 
@@ -55,6 +56,25 @@ class _NoisyVectorRandomizer(LocalRandomizer):
     @abstractmethod
     def _sum(self, by_label: IntArray) -> IntArray:
         """Sum of the vectors of clients counted by (cell, label)."""
+
+    def blanket(self) -> Blanket | None:
+        """Return what the reports of all clients have in common, which hides each of them once shuffled.
+
+        Two entries that differ by an even 2 h have, with noise of scale t, e^(-h / t) of their mass in
+        common, and independent ones at least the product of that: e^(-epsilon / 2), as they differ by at most
+        epsilon t in sum.
+
+        Returns
+        -------
+        blanket : Blanket or None
+            None for an epsilon that no number of reports amplifies.
+        """
+        if self.epsilon > _LARGEST_AMPLIFIED or self.exponent < 1:
+            return None
+        epsilon = float(self.epsilon)
+        upwards = 1 + Fraction(1, 2**40)
+        odds, variation = Fraction(math.exp(epsilon)), Fraction(-math.expm1(-epsilon / 2))
+        return Blanket.of_total_variation(odds * upwards, min(variation * upwards, Fraction(1)))
 
     @property
     def _noise_variance(self) -> float:

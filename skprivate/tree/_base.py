@@ -14,9 +14,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..accounting import PrivacySpent
+from ..accounting._spent import Relation
 from ..base import (
     SHARED_CONSTRAINTS,
+    PlannedCost,
     PrivateEstimatorMixin,
+    assign_roles,
     fit_context,
     reasons_against,
     without_private_text,
@@ -57,6 +60,14 @@ TREE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+TREE_ROLES = assign_roles(
+    release="epsilon max_depth rule criterion min_samples_leaf bounds classes partition_seed "
+    "max_rows_per_group random_state",
+    post_processing="public_weight prune",
+    computing="ledger",
+)
+
+
 class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Base of the private trees; a subclass says who randomises, and on what terms.
 
@@ -82,6 +93,28 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     #: Where the noise is added, as in `PrivacySpent`.
     _deployment: str
+
+    _parameter_roles = TREE_ROLES
+
+    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
+        # The paper's pruning comes with the paper's depth: that is another tree.
+        own_depth = self.prune == "paper" and self.max_depth == "auto"
+        return {**self._parameter_roles, "prune": "release"} if own_depth else self._parameter_roles
+
+    def _planned_relation(self) -> Relation:
+        return "replace-one"
+
+    def _planned_cost(self, any_public: bool) -> PlannedCost:
+        self._check_parameters()
+        return PlannedCost(
+            epsilon=check_epsilon(self.epsilon),
+            relation=self._planned_relation(),
+            leaks=tuple(self._find_leaks(any_public)),
+            seeded=self.random_state is not None,
+        )
+
+    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
+        return self.repruned(**parameters)
 
     @abstractmethod
     def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> ReleaseMechanism:

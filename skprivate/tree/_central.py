@@ -18,9 +18,8 @@ class DPTreeClassifier(BasePrivateTree):
     Parameters
     ----------
     epsilon : float or Fraction, default=1.0
-        Greatest privacy loss of the release, > 0 and finite. The scale of the noise is a whole number, so
-        ``privacy_spent_.epsilon`` may be less; beyond 2 (times ``max_rows_per_group`` with ``groups``)
-        nothing more is gained.
+        Greatest privacy loss of the release, > 0 and finite: exactly that of ``privacy_spent_``, as the scale
+        of the noise is a fraction.
     max_depth : int or "auto", default="auto"
         Depth of the tree, from 1 to 30, without public rows to 16. "auto": as deep as the noise allows, to
         12.

@@ -5,10 +5,11 @@ from typing import Any
 
 from sklearn.utils import Tags
 
+from ..accounting._spent import Relation
 from ..randomizers import LabelRandomizer, LocalRandomizer, make_randomizer
 from ..randomizers._make import MECHANISMS
 from ..utils._compat import StrOptions
-from ._base import TREE_CONSTRAINTS, BasePrivateTree
+from ._base import TREE_CONSTRAINTS, TREE_ROLES, BasePrivateTree
 
 
 class LocallyPrivateTreeClassifier(BasePrivateTree):
@@ -148,6 +149,8 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
     _deployment = "simulated"
     _rows_are_called = "reports"
 
+    _parameter_roles = {**TREE_ROLES, "mechanism": "release", "protect": "release"}
+
     _parameter_constraints: dict[str, list[Any]] = {
         **TREE_CONSTRAINTS,
         "mechanism": [StrOptions({"auto", *MECHANISMS})],
@@ -199,6 +202,9 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
     def _inputs_to_declare(self) -> tuple[str, ...]:
         # Where only labels are protected, bounds may be read from the features of any row.
         return ("bounds", "classes") if self.protect == "record" else ("classes",)
+
+    def _planned_relation(self) -> Relation:
+        return "label" if self.protect == "label" else "local"
 
     def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> LocalRandomizer:
         if self.protect == "label":

@@ -12,6 +12,8 @@ from ._validation import (
     check_probability,
     check_row_mask,
     common_type,
+    is_frame,
+    is_structured,
 )
 
 __all__ = [
@@ -23,6 +25,8 @@ __all__ = [
     "check_probability",
     "check_row_mask",
     "common_type",
+    "is_frame",
+    "is_structured",
     "lazy_exports",
     "number_groups",
     "select_rows",

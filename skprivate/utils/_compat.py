@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one place for private names of scikit-learn, so that a new release breaks one file."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
+    "HasMethods",
     "Interval",
     "StrOptions",
     "fit_context",
     "has_callbacks",
     "num_samples",
+    "rows_of",
     "safe_indexing",
     "validate_parameter_constraints",
 ]
@@ -22,3 +25,12 @@ __all__ = [
 def has_callbacks(estimator: Any) -> bool:
     """Return whether an estimator, or the search that fits it, has callbacks to tell of its progress."""
     return hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx")
+
+
+def rows_of(value: Any, rows: Any, n_rows: int) -> Any:
+    """Return these rows of an argument of ``fit`` that has one entry a row, and any other as it is."""
+    if isinstance(value, str | bytes | Mapping):
+        return value
+    shape = getattr(value, "shape", None)
+    length = len(value) if shape is None and hasattr(value, "__len__") else (shape or (None,))[0]
+    return safe_indexing(value, rows) if length == n_rows else value

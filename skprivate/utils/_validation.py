@@ -209,6 +209,18 @@ def as_labels(values: Any) -> Any:
     return array
 
 
+def is_frame(values: Any) -> bool:
+    """Tell whether something is a data frame: two-dimensional, with named columns."""
+    return hasattr(values, "columns") and hasattr(values, "shape") and len(values.shape) == 2
+
+
+def is_structured(y: Any) -> bool:
+    """Tell whether a target has fields: a structured or record array, a data frame of several columns."""
+    if is_frame(y):
+        return bool(y.shape[1] > 1)
+    return getattr(getattr(y, "dtype", None), "names", None) is not None
+
+
 def common_type(labels: NDArray[Any]) -> NDArray[Any]:
     """Give labels the type that they need themselves, whatever others stood in the same column."""
     return np.asarray(labels.tolist()) if labels.dtype.kind in "USO" else labels

@@ -62,6 +62,7 @@ def test_charges_are_read_back(path):
         unit="group",
         private=True,
         label=None,
+        noise_scale=4,
     )
     assert (second.private, second.label, second.epsilon) == (False, "pilot", Fraction(1, 10))
 

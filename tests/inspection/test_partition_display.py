@@ -177,7 +177,7 @@ def test_an_unfitted_tree_is_refused():
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     tree = fitted()
-    monkeypatch.setitem(sys.modules, "matplotlib.collections", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"skprivate\[plot\]"):
         PartitionDisplay.from_estimator(tree)
 

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
 from skprivate.accounting import PrivacyLedger
+from skprivate.audit._epsilon import gaussian_lower_bound
 from skprivate.linear_model import _base, _censored, _grid, _noise_plan, _release, _rounds
 
 EPSILON = Fraction(3, 2)
@@ -346,9 +346,7 @@ def test_audit_of_gaussian_noise(structured, bug):
     trials = 40_000
     tape, other, model = record_pair(structured, bug, mechanism="gaussian")
     hits = count_hits(tape, other, trials, 0.0, np.random.default_rng(16))
-    low = stats.beta.ppf(FALSE_ALARM / 2, hits[0], trials - hits[0] + 1)
-    high = stats.beta.ppf(1 - FALSE_ALARM / 2, hits[1] + 1, trials - hits[1])
-    bound = stats.norm.ppf(low) - stats.norm.ppf(high)
+    bound = gaussian_lower_bound(tuple(hits), (trials, trials), 1 - FALSE_ALARM)
     claimed = np.sqrt(2 * float(model.privacy_spent_.rho))
     print(f"{hits}, mu >= {bound:.3f}, claimed {claimed:.3f}")
     assert bound > claimed if bug else 0.4 * claimed < bound <= claimed

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier, PrivacyLedger, config_context
+from skprivate.audit import audit_epsilon
 from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
 from skprivate.tree._histogram import NoisyHistogram
@@ -84,11 +84,7 @@ def test_the_histogram_says_what_its_counts_tell(n_labels):
 
 def audited_epsilon(draws_first, draws_second, threshold):
     """Lower bound on epsilon, 99.9 % sure, from one event fixed beforehand."""
-    hits = [int(np.count_nonzero(draws >= threshold)) for draws in (draws_first, draws_second)]
-    n = len(draws_first)
-    low = stats.beta.ppf(0.0005, hits[0], n - hits[0] + 1)
-    high = stats.beta.ppf(0.9995, hits[1] + 1, n - hits[1])
-    return float(np.log(low / high))
+    return audit_epsilon(draws_first, draws_second, event=lambda draws: draws >= threshold).epsilon
 
 
 def test_audit_catches_half_the_noise():

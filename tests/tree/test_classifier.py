@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """LocallyPrivateTreeClassifier: learning, the contract, the ledger, refusals."""
 
-import json
-import os
 import pickle
 from fractions import Fraction
 from types import MappingProxyType
@@ -209,44 +207,6 @@ class TestPrivacy:
         np.testing.assert_array_equal(
             fitted(random_state=3).report_counts_, fitted(random_state=3).report_counts_
         )
-
-    def test_unseeded_fits_differ_whatever_numpy_is_told(self):
-        # 4000 reports agree with probability below 1e-20.
-        counts = []
-        for _ in range(2):
-            np.random.seed(0)  # noqa: NPY002
-            counts.append(fitted().report_counts_)
-        assert (counts[0] != counts[1]).any()
-
-    @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-    def test_a_forked_process_draws_other_noise(self):
-        tree = private_tree()
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            counts = tree.fit(X, Y, is_public=IS_PUBLIC).report_counts_
-            os.write(writer, json.dumps(counts.tolist()).encode())
-            os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader) as pipe:
-            theirs = np.array(json.load(pipe))
-        os.waitpid(child, 0)
-        ours = tree.fit(X, Y, is_public=IS_PUBLIC).report_counts_
-        assert theirs.shape == ours.shape
-        assert (theirs != ours).any()
-
-    def test_neighbours_with_one_seed_differ_in_released_values_only(self):
-        other = Y.copy()
-        other[0] = 1 - other[0]
-        moved = X.copy()
-        moved[0] = [1e6, -1e6]
-        first = fitted(random_state=0)
-        second = private_tree(random_state=0).fit(moved, other, is_public=IS_PUBLIC)
-        released = {"report_counts_", "public_weight_", "leaf_proba_"}
-        for name, value in vars(first).items():
-            if name not in released and name != "randomizer_":
-                np.testing.assert_equal(vars(second)[name], value, err_msg=name)
-        assert np.abs(first.report_counts_ - second.report_counts_).sum() <= 2
 
     def test_pickle_and_repr_hold_no_row(self):
         marked = X.copy()

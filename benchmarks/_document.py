@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write the quick tables of figures down for the documentation: ``python -m benchmarks._document``.
+
+What is printed goes to doc/reproduction_tables.inc as it is, with the command, the time it took and versions.
+"""
+
+import contextlib
+import importlib
+import io
+import platform
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import skprivate
+
+PAGE = Path(__file__).parent.parent / "doc" / "reproduction_tables.inc"
+# Command, and the module and function behind it.
+TABLES = (
+    ("python -m benchmarks choices", "bench_choices", "run"),
+    ("python -m benchmarks turbofan", "bench_turbofan", "run"),
+    ("python -m benchmarks.reproduction (games)", "reproduction._paper_games", "run"),
+    ("python -m benchmarks.reproduction (life data)", "bench_paper_lls", "run"),
+)
+PACKAGES = ("numpy", "scipy", "scikit-learn")
+
+
+def main() -> None:
+    """Write the page."""
+    parts = [_introduction()]
+    for command, module, function in TABLES:
+        printed, seconds = _captured(getattr(importlib.import_module(f"benchmarks.{module}"), function))
+        parts.append(_section(command, printed, seconds))
+        print(f"{command}: {seconds:.0f} s", flush=True)
+    PAGE.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _captured(run: Callable[[], None]) -> tuple[str, float]:
+    printed, start = io.StringIO(), time.perf_counter()
+    with contextlib.redirect_stdout(printed):
+        run()
+    return printed.getvalue(), time.perf_counter() - start
+
+
+def _introduction() -> str:
+    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return (
+        ".. Written by python -m benchmarks._document; do not edit.\n\n"
+        f"The tables below are what ``python -m benchmarks._document`` prints, on {platform.system()} with\n"
+        f"Python {platform.python_version()}, skprivate {skprivate.__version__},\n{packages}.\n"
+    )
+
+
+def _section(command: str, printed: str, seconds: float) -> str:
+    body = "\n".join(f"   {line}".rstrip() for line in printed.rstrip().splitlines())
+    title = f"``{command}``"
+    return f"{title}\n{'-' * len(title)}\n\n{seconds:.0f} seconds.\n\n.. code-block:: text\n\n{body}\n"
+
+
+if __name__ == "__main__":
+    main()

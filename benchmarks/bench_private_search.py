@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A private grid search over the tree's parameters against the tree's automatic choice, at the same price."""
+
+import numpy as np
+
+from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
+from skprivate.datasets import make_posterior_drift
+from skprivate.model_selection import PrivateGridSearchCV
+
+SEEDS = 20
+TOTAL = 3.0
+GRID = {"max_depth": [2, 4, 6, 8], "public_weight": [0.0, 0.3, 1.0, "auto"], "prune": [False, True]}
+PROBLEMS = ((10_000, 50, 0.5, "power"), (10_000, 1000, 5.0, "power"), (10_000, 1000, 1.0, "flipped"))
+TREES = (DPTreeClassifier, LocallyPrivateTreeClassifier)
+
+
+def scores_of_seed(kind: type, seed: int, problem: tuple[int, int, float, str]) -> list[float]:
+    """Accuracies of the automatic tree, of the search with a hold-out, and with public validation rows."""
+    n_private, n_public, gamma, drift = problem
+    options = {"gamma": gamma, "drift": drift}
+    X, y, is_public = make_posterior_drift(n_private, n_public, random_state=seed, **options)
+    X_test, y_test, _ = make_posterior_drift(4000, 0, random_state=10_000 + seed)
+    declared = {"bounds": (0, 1), "classes": [0, 1]}
+    automatic = kind(TOTAL, **declared).fit(X, y, is_public=is_public)
+    search = PrivateGridSearchCV(kind(TOTAL / 3, **declared), GRID)
+    held_out = search.fit(X, y, is_public=is_public).score(X_test, y_test)
+    validation = is_public & (np.arange(len(y)) % 2 == 0)
+    known = {"is_public": is_public & ~validation, "is_public_validation": validation}
+    on_public = search.fit(X, y, **known).score(X_test, y_test)
+    return [automatic.score(X_test, y_test), held_out, on_public]
+
+
+def run() -> None:
+    """Print means over seeds, with the standard error of the difference to the automatic choice."""
+    print(f"total epsilon {TOTAL:g}: automatic at {TOTAL:g}, candidates at {TOTAL / 3:g}; {SEEDS} seeds")
+    print(f"{'':34}{'automatic':>12}{'hold-out':>20}{'public rows':>20}")
+    for kind in TREES:
+        for problem in PROBLEMS:
+            table = np.array([scores_of_seed(kind, seed, problem) for seed in range(SEEDS)])
+            line = f"{table[:, 0].mean():12.4f}"
+            for column in (1, 2):
+                gap = table[:, column] - table[:, 0]
+                error = gap.std(ddof=1) / np.sqrt(SEEDS)
+                line += f"{table[:, column].mean():9.4f} ({100 * gap.mean():+.1f} +- {100 * error:.1f})"
+            name = kind.__name__.replace("Classifier", "").replace("LocallyPrivate", "local ")
+            print(f"{name:<11} n_Q {problem[1]:<5} {problem[3]:<8} {problem[2]:<4g}{line}", flush=True)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is known about an estimator before it is fitted: what a fit will cost, and what its parameters do."""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from .accounting._spent import Relation
+
+#: What a parameter can be: it is part of what is released, it only changes what is made of the release, or it
+#: changes neither.
+ROLES = ("release", "post-processing", "computing")
+
+# Beyond it e^epsilon times delta says nothing.
+_LARGEST_EPSILON = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedCost:
+    """What one fit will spend at most, known from parameters alone.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        Never below what ``privacy_spent_`` will say.
+    relation : {"replace-one", "add-remove", "local", "label"}
+    leaks : tuple of str
+        What will be read from private rows without payment.
+    seeded : bool
+        Whether the noise will come from a seed.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from skprivate.base import PlannedCost
+    >>> cost = PlannedCost(epsilon=Fraction(1, 2), relation="add-remove").against_replacement()
+    >>> cost.epsilon, cost.relation
+    (Fraction(1, 1), 'replace-one')
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    relation: Relation
+    leaks: tuple[str, ...] = ()
+    seeded: bool = False
+
+    def against_replacement(self) -> "PlannedCost":
+        """Return the cost in terms of a replaced unit.
+
+        Notes
+        -----
+        To replace is to remove and to add: with P, Q, R the laws on one data set, on it without the unit, and
+        with another in its place, P(S) <= e^epsilon Q(S) + delta <= e^(2 epsilon) R(S) +
+        (1 + e^epsilon) delta. A local report is private against any change of its unit.
+        """
+        if self.relation == "local":
+            return replace(self, relation="replace-one")
+        if self.relation != "add-remove":
+            return self
+        delta = self.delta * (1 + _exp_above(self.epsilon)) if self.delta else self.delta
+        return replace(self, epsilon=2 * self.epsilon, delta=delta, relation="replace-one")
+
+
+def _exp_above(epsilon: Fraction) -> Fraction:
+    if epsilon > _LARGEST_EPSILON:
+        raise ValueError(f"epsilon must be at most {_LARGEST_EPSILON} where delta is above 0.")
+    # exp and the rounding of its argument err by less than 2^-45 in relation.
+    return Fraction(math.exp(float(epsilon))) * (1 + Fraction(1, 2**40))
+
+
+def assign_roles(*, release: str = "", post_processing: str = "", computing: str = "") -> dict[str, str]:
+    """Return roles by parameter, for a private estimator's declaration; see `parameter_roles`.
+
+    Parameters
+    ----------
+    release, post_processing, computing : str
+        Names of the parameters of each role, with spaces between them.
+
+    Returns
+    -------
+    roles : dict
+
+    Examples
+    --------
+    >>> from skprivate.base import assign_roles
+    >>> assign_roles(release="epsilon bounds", computing="ledger")
+    {'epsilon': 'release', 'bounds': 'release', 'ledger': 'computing'}
+    """
+    named = zip(ROLES, (release, post_processing, computing), strict=True)
+    return {name: role for role, names in named for name in names.split()}
+
+
+def parameter_roles(estimator: BaseEstimator, y: Any = None) -> dict[str, str]:
+    """Say of every parameter whether tuning it costs privacy.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A private estimator, or a pipeline. It need not be fitted.
+    y : array-like, default=None
+        The targets: with censored ones some parameters do more. Only their form is looked at.
+
+    Returns
+    -------
+    roles : dict
+        By the name that ``get_params`` and a grid use: "release" (part of what is released: another value
+        needs another fit, and is paid for), "post-processing" (changes what is made of the released values:
+        free) or "computing" (changes neither). Parameters of estimators that declare no roles are "release".
+        In a pipeline only those of the last step can be "post-processing": later steps learn from the others.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skprivate import BoundsScaler, DPTreeClassifier
+    >>> from skprivate.base import parameter_roles
+    >>> roles = parameter_roles(DPTreeClassifier())
+    >>> roles["epsilon"], roles["public_weight"], roles["ledger"]
+    ('release', 'post-processing', 'computing')
+    >>> roles = parameter_roles(make_pipeline(BoundsScaler((0, 1)), DPTreeClassifier()))
+    >>> roles["dptreeclassifier__prune"]
+    'post-processing'
+    """
+    roles = dict.fromkeys(estimator.get_params(deep=True), "release")
+    own = getattr(estimator, "_roles_of_parameters", None)
+    if own is not None:
+        return roles | own(y)
+    if type(estimator) is not Pipeline:
+        return roles
+    for position, (step, child) in enumerate(estimator.steps, start=1):
+        if isinstance(child, BaseEstimator):
+            inner = parameter_roles(child, y)
+            last = position == len(estimator.steps)
+            roles |= {
+                f"{step}__{name}": role if last or role == "computing" else "release"
+                for name, role in inner.items()
+            }
+    return roles

@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Statements that machines read: what was spent, and guarantees, as plain JSON values."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from ._amounts import from_text, show, to_text
+from ._label_html import label_of_guarantee, label_of_spent, label_page
+from ._provenance import AuditRecord, PackageRecord
+from ._registry import RegistryEntry, registry_entry, registry_entry_of_guarantee
+
+if TYPE_CHECKING:
+    from ._spent import PrivacySpent
+
+#: Raised when a reader of older statements would misread newer ones.
+VERSION = 1
+_SCHEMA = "privacy_spent.schema.json"
+
+
+def statement_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of what the ``to_dict`` methods of this package write.
+
+    Returns
+    -------
+    schema : dict
+        It describes statements of `PrivacySpent`, of `PrivacyGuarantee` and of `privacy_report`.
+
+    Notes
+    -----
+    **Privacy**: a constant. That a statement is valid says that it is well-formed, not that it is true.
+
+    Examples
+    --------
+    >>> from skprivate.accounting import statement_schema
+    >>> statement_schema()["$schema"]
+    'https://json-schema.org/draft/2020-12/schema'
+    """
+    text = resources.files(__package__).joinpath(_SCHEMA).read_text(encoding="utf-8")
+    return cast("dict[str, Any]", json.loads(text))
+
+
+class SpentStatements:
+    """The statements of a `PrivacySpent`."""
+
+    def to_dict(self: Any) -> dict[str, Any]:
+        """Return the statement that machines read, of plain values that `json` writes.
+
+        Returns
+        -------
+        statement : dict
+            As `statement_schema` describes it. Amounts stand as exact fractions ("exact") and rounded
+            ("value"; None where that is infinite). ``charged`` is what a ledger counts; ``guarantee`` is None
+            if the run is not private. ``package`` has the fingerprints of the package that made the object,
+            see `PackageRecord` for what they are and are not.
+
+        Examples
+        --------
+        >>> import json
+        >>> from skprivate.accounting import PrivacySpent
+        >>> spent = PrivacySpent(
+        ...     mechanism="discrete Laplace", epsilon=0.5, relation="replace-one", noise_scale=4,
+        ...     noise_source="os-entropy", deployment="curator", claim="dp")
+        >>> statement = json.loads(json.dumps(spent.to_dict()))
+        >>> statement["guarantee"]["epsilon"]
+        {'exact': '1/2', 'value': 0.5}
+        >>> PrivacySpent.from_dict(statement) == spent
+        True
+        """
+        plain = ("claim", "relation", "unit", "max_rows_per_unit", "mechanism", "noise_source", "deployment")
+        charged = {name: encode_amount(getattr(self, name)) for name in ("epsilon", "delta", "rho")}
+        return {
+            "schema": "skprivate.privacy_spent",
+            "version": VERSION,
+            "private": self.private,
+            "guarantee": dict(charged) if self.private else None,
+            "charged": charged,
+            **{name: getattr(self, name) for name in plain},
+            "sensitivity": encode_amount(self.sensitivity),
+            "noise_scale": encode_amount(self.noise_scale),
+            "public_inputs": list(self.public_inputs),
+            "unprotected": {name: _encode(value) for name, value in self.unprotected.items()},
+            "reasons": list(self.reasons),
+            "leakage": None if self.leakage is None else self.leakage.to_dict(),
+            "audit": None if self.audit is None else _encode_audit(self.audit),
+            "package": asdict(self.package or PackageRecord.current()),
+        }
+
+    @classmethod
+    def from_dict(cls, statement: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back.
+
+        Parameters
+        ----------
+        statement : mapping
+            What `to_dict` returned, possibly through JSON.
+
+        Returns
+        -------
+        spent : PrivacySpent
+
+        Raises
+        ------
+        ValueError
+            If it is no such statement, is of another version, misses or adds something, or contradicts
+            itself: a ``guarantee`` that is not what was charged, say.
+        """
+        check_kind(statement, "skprivate.privacy_spent")
+        try:
+            spent = _read_spent(cls, statement)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"The statement cannot be read: {told(error)}.") from error
+        check_unchanged(spent.to_dict(), statement)
+        return cast(Self, spent)
+
+    def to_registry(self: Any, **who_and_why: Any) -> RegistryEntry:
+        """Return the run as an entry of the public registry of differential privacy deployments.
+
+        Parameters
+        ----------
+        **who_and_why : str
+            What the software cannot know: ``name``, ``data_curator``, ``intended_use``, ``data_domain``,
+            ``justification`` and so on; see `RegistryEntry` for all. What is not given is printed as TODO.
+
+        Returns
+        -------
+        entry : RegistryEntry
+            A dict; its ``str()`` is the YAML text to submit.
+
+        Raises
+        ------
+        TypeError
+            A keyword is not a field of the registry, or is one that the run itself states.
+        ValueError
+            A text is empty.
+
+        Examples
+        --------
+        >>> from skprivate.accounting import PrivacySpent
+        >>> spent = PrivacySpent(
+        ...     mechanism="discrete Laplace", epsilon=0.5, relation="replace-one", noise_scale=4,
+        ...     noise_source="os-entropy", deployment="curator", claim="dp")
+        >>> entry = spent.to_registry(name="Length of stay", data_curator="A hospital")
+        >>> deployment = entry["deployment"]
+        >>> deployment["dp_flavor"]["name"], deployment["privacy_loss"]["privacy_parameters"]
+        ('Pure DP', {'epsilon': 0.5})
+        >>> "deployment.implementation.justification" in entry.missing
+        True
+        """
+        return registry_entry([self], list(self.reasons), who_and_why)
+
+    def to_html(self: Any) -> str:
+        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped. Readable in light and dark, on paper, and by screen readers.
+        """
+        return label_page([label_of_spent(self)])
+
+    def with_audit(
+        self: Any, lower_bound: float | Fraction, confidence: float | Fraction, method: str
+    ) -> Any:
+        """Return a copy that also says what an audit found: claimed, audited at >= `lower_bound`.
+
+        Parameters
+        ----------
+        lower_bound : float or Fraction
+            Lower bound on the run's epsilon at its delta, at least 0.
+        confidence : float or Fraction
+            In (0, 1).
+        method : str
+            How it was found.
+
+        Returns
+        -------
+        spent : PrivacySpent
+            If the bound is above epsilon, the claim is contradicted: the copy is "not-private", and the
+            reason says so.
+
+        Examples
+        --------
+        >>> from skprivate.accounting import PrivacySpent
+        >>> spent = PrivacySpent(
+        ...     mechanism="discrete Laplace", epsilon=0.5, relation="replace-one", noise_scale=4,
+        ...     noise_source="os-entropy", deployment="curator", claim="dp")
+        >>> print(spent.with_audit(0.41, 0.999, "fixed event"))  # doctest: +ELLIPSIS
+        Claim: differential privacy (claimed by the software, audited at >= 0.41 (confidence 0.999; ...
+        >>> spent.with_audit(0.8, 0.999, "fixed event").private
+        False
+        """
+        audit = AuditRecord(
+            lower_bound=cast(Fraction, lower_bound), confidence=cast(Fraction, confidence), method=method
+        )
+        if audit.lower_bound <= self.epsilon:
+            return replace(self, audit=audit)
+        reason = f"the claim of epsilon = {show(self.epsilon)} is contradicted: {audit}"
+        return replace(self, audit=audit, claim="not-private", reasons=(*self.reasons, reason))
+
+    def __getstate__(self: Any) -> dict[str, Any]:
+        # The process that pickles is the one that ran, unless the object already came from elsewhere.
+        return {**vars(self), "package": self.package or PackageRecord.current()}
+
+
+class GuaranteeStatements:
+    """The statements of a `PrivacyGuarantee`."""
+
+    def to_dict(self: Any) -> dict[str, Any]:
+        """Return the statement that machines read, of plain values that `json` writes.
+
+        Returns
+        -------
+        statement : dict
+            As `statement_schema` describes it.
+        """
+        amounts = ("epsilon", "confidence", "lower", "allowance")
+        return {
+            "schema": "skprivate.privacy_guarantee",
+            "version": VERSION,
+            **{name: encode_amount(getattr(self, name)) for name in amounts},
+            **{name: getattr(self, name) for name in ("status", "criterion", "subject", "prior", "method")},
+            "movable": self.movable,
+            "statement": self.statement(),
+        }
+
+    @classmethod
+    def from_dict(cls, statement: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back.
+
+        Parameters
+        ----------
+        statement : mapping
+            What `to_dict` returned, possibly through JSON.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+
+        Raises
+        ------
+        ValueError
+            If it is no such statement, is of another version, has too much or too little, or contradicts
+            itself.
+        """
+        check_kind(statement, "skprivate.privacy_guarantee")
+        try:
+            known = {item.name: statement[item.name] for item in fields(cast(Any, cls))}
+            for name in ("epsilon", "confidence", "lower", "allowance"):
+                amount = decode_amount(known[name])
+                known[name] = None if amount is None else float(amount)
+            guarantee = cls(**known)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"The statement cannot be read: {told(error)}.") from error
+        check_unchanged(cast(Any, guarantee).to_dict(), statement)
+        return guarantee
+
+    def to_registry(self: Any, **who_and_why: Any) -> RegistryEntry:
+        """Return the guarantee as an entry of the public registry of differential privacy deployments.
+
+        Parameters
+        ----------
+        **who_and_why : str
+            What the software cannot know; see `RegistryEntry`. What is not given is printed as TODO.
+
+        Returns
+        -------
+        entry : RegistryEntry
+            Pointwise maximal leakage is "Custom"; an estimate, or no bound, is "Not differentially private".
+
+        Raises
+        ------
+        TypeError
+            A keyword is not a field of the registry, or is one that the guarantee itself states.
+        ValueError
+            A text is empty.
+        """
+        return registry_entry_of_guarantee(self, who_and_why)
+
+    def to_html(self: Any) -> str:
+        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped.
+        """
+        return label_page([label_of_guarantee(self)])
+
+
+def encode_amount(amount: Fraction | float | None) -> dict[str, Any] | None:
+    """Write an amount exactly and rounded; JSON has no infinity."""
+    if amount is None:
+        return None
+    if amount == math.inf:
+        return {"exact": "infinity", "value": None}
+    exact = Fraction(amount)
+    try:
+        return {"exact": to_text(exact), "value": float(exact)}
+    except OverflowError:
+        return {"exact": to_text(exact), "value": None}
+
+
+def decode_amount(amount: Any) -> Fraction | float | None:
+    """Read the exact part of `encode_amount` back."""
+    if amount is None:
+        return None
+    return math.inf if amount["exact"] == "infinity" else from_text(amount["exact"])
+
+
+def check_kind(statement: Any, kind: str) -> None:
+    """Refuse what is no statement of this kind and version."""
+    if not isinstance(statement, Mapping):
+        raise TypeError(f"statement must be a mapping, got {type(statement).__name__}.")
+    if statement.get("schema") != kind:
+        raise ValueError(f"The statement's schema must be {kind!r}, got {statement.get('schema')!r}.")
+    if statement.get("version") != VERSION:
+        raise ValueError(
+            f"The statement is of version {statement.get('version')!r}; this package reads version {VERSION}."
+        )
+
+
+def check_unchanged(again: Mapping[str, Any], statement: Mapping[str, Any]) -> None:
+    """Refuse a statement of which something is left over, or contradicts the rest."""
+    nothing = object()
+    names = again.keys() | statement.keys()
+    wrong = sorted(str(name) for name in names if again.get(name, nothing) != statement.get(name, nothing))
+    if wrong:
+        raise ValueError(
+            f"The statement contradicts itself, or holds what no statement has, in: {', '.join(wrong)}."
+        )
+
+
+def _read_spent(cls: Any, statement: Mapping[str, Any]) -> PrivacySpent:
+    from ._guarantee import PrivacyGuarantee
+
+    # What is left over is found when the statement is compared with what is written of the object.
+    derived = {"epsilon", "delta", "rho"}
+    known = {item.name: statement[item.name] for item in fields(cls) if item.name not in derived}
+    known |= {name: decode_amount(statement["charged"][name]) for name in derived}
+    for name in ("sensitivity", "noise_scale"):
+        known[name] = _grid(decode_amount(known[name]))
+    known["unprotected"] = {name: _decode(value) for name, value in known["unprotected"].items()}
+    if known["leakage"] is not None:
+        known["leakage"] = PrivacyGuarantee.from_dict(known["leakage"])
+    if known["audit"] is not None:
+        known["audit"] = _decode_audit(known["audit"])
+    known["package"] = PackageRecord(**known["package"])
+    return cast("PrivacySpent", cls(**known))
+
+
+def told(error: Exception) -> str:
+    """Say what an error was about, in the words of a statement's reader."""
+    missing = isinstance(error, KeyError)
+    return f"it has no {error}" if missing else str(error).rstrip(".")
+
+
+def _grid(amount: Any) -> int | Fraction | None:
+    whole = isinstance(amount, Fraction) and amount.denominator == 1
+    return amount.numerator if whole else amount
+
+
+def _encode_audit(audit: AuditRecord) -> dict[str, Any]:
+    amounts = {name: encode_amount(getattr(audit, name)) for name in ("lower_bound", "confidence")}
+    return {**amounts, "method": audit.method}
+
+
+def _decode_audit(audit: Mapping[str, Any]) -> AuditRecord:
+    bound, confidence = (cast(Fraction, decode_amount(audit[name])) for name in ("lower_bound", "confidence"))
+    return AuditRecord(lower_bound=bound, confidence=confidence, method=audit["method"])
+
+
+def _encode(value: Any) -> Any:
+    """Write an unprotected quantity; what JSON does not have becomes an object with its type as only name."""
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {"mapping": {name: _encode(item) for name, item in value.items()}}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    for kind, name, write, _ in _TAGGED:
+        if isinstance(value, kind):
+            return {name: write(value)}
+    return value
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    if not isinstance(value, Mapping):
+        return value
+    ((name, content),) = value.items()
+    if name == "mapping":
+        return {key: _decode(item) for key, item in content.items()}
+    readers = {"float": float} | {tag: read for _, tag, _, read in _TAGGED}
+    return readers[name](content)
+
+
+def _duration(parts: Any) -> timedelta:
+    days, seconds, microseconds = parts
+    return timedelta(days, seconds, microseconds)
+
+
+# A datetime is a date too: the first kind that fits counts.
+_TAGGED: tuple[tuple[type, str, Any, Any], ...] = (
+    (Fraction, "fraction", str, Fraction),
+    (datetime, "datetime", datetime.isoformat, datetime.fromisoformat),
+    (date, "date", date.isoformat, date.fromisoformat),
+    (timedelta, "duration", lambda value: [value.days, value.seconds, value.microseconds], _duration),
+    (bytes, "base64", lambda value: base64.b64encode(value).decode(), base64.b64decode),
+)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The battery: every check on one estimator, and as a parametrisation of pytest."""
+
+import functools
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from unittest import SkipTest
+
+from . import _conduct_checks as conduct
+from . import _message_checks as message
+from . import _noise_checks as noise
+from . import _release_checks as release
+from ._neighbours import AuditCase
+
+Check = Callable[[AuditCase], None]
+
+#: Every check, in the order in which they run: cheap and telling ones first.
+CHECKS: tuple[Check, ...] = (
+    release.check_privacy_spent,
+    release.check_sensitivity_fuzz,
+    release.check_replay,
+    release.check_same_branches,
+    release.check_only_released_values_differ,
+    release.check_released_values_on_grid,
+    release.check_number_of_rows,
+    noise.check_noise_variance,
+    noise.check_epsilon_audit,
+    noise.check_audit_catches_half_the_noise,
+    noise.check_epsilon_of_whole_fits,
+    noise.check_low_bits,
+    noise.check_large_epsilon,
+    *conduct.CHECKS,
+    *message.CHECKS,
+)
+
+
+def check_private_estimator(
+    estimator: Any,
+    data: Mapping[str, Any] | None = None,
+    *,
+    expected_failed_checks: Mapping[str, str] | None = None,
+    only: Iterable[str] | None = None,
+    on_fail: str | None = "raise",
+) -> list[dict[str, Any]]:
+    """Run every privacy check on an estimator, as scikit-learn's ``check_estimator`` runs its own.
+
+    Parameters
+    ----------
+    estimator : estimator or AuditCase
+        Unfitted, with its domain declared (bounds, classes) as a private fit needs it; best with epsilon near
+        1.5, where too little noise shows soonest.
+    data : mapping, default=None
+        Arguments of ``fit`` from which neighbours are made, see `AuditCase.of`. None: random rows.
+    expected_failed_checks : mapping, default=None
+        Name of a check -> why it fails. It then ends as "xfail" and not as an error.
+    only : iterable of str, default=None
+        Names of the checks to run. None: all.
+    on_fail : {"raise"} or None, default="raise"
+        Whether the first failure is raised, or only noted.
+
+    Returns
+    -------
+    results : list of dict
+        One for every check: ``estimator``, ``check_name``, ``status`` ("passed", "failed", "xfail" or
+        "skipped"), ``reason`` (why it failed, or does not apply) and ``seconds``.
+
+    Raises
+    ------
+    AssertionError
+        A check failed, and `on_fail` is "raise". Its message begins with the name of the check.
+
+    See Also
+    --------
+    parametrize_with_private_checks : The same for pytest.
+    AuditCase : Own data sets, and how to read what was released.
+
+    Notes
+    -----
+    Most checks need nothing but ``fit``. Those that record what meets noise need estimators that take it from
+    `skprivate.noise` or `skprivate.randomizers`; others, and private searches, which drop what their losers
+    drew, are judged by what their fits leave behind. A check that does not apply is skipped and says why:
+    read the reasons. At an epsilon of 1.5 or less a right estimator fails one comparison with a probability
+    below 1e-9. (At a large epsilon noise is often 0, and fits are equal by chance.)
+
+    **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. It fits
+    thousands of times: never give it private rows.
+
+    Examples
+    --------
+    >>> from skprivate import DPTreeClassifier
+    >>> from skprivate.audit import check_private_estimator
+    >>> tree = DPTreeClassifier(epsilon=1.5, max_depth=2, bounds=(0, 1), classes=[0, 1])
+    >>> results = check_private_estimator(tree, only=["check_sensitivity_fuzz", "check_replay"])
+    >>> [(result["check_name"], result["status"]) for result in results]
+    [('check_sensitivity_fuzz', 'passed'), ('check_replay', 'passed')]
+    """
+    if on_fail not in ("raise", None):
+        raise ValueError('on_fail must be "raise" or None.')
+    if isinstance(only, str):
+        raise TypeError(f"only must hold names of checks: [{only!r}], say.")
+    if expected_failed_checks is not None and not isinstance(expected_failed_checks, Mapping):
+        raise TypeError("expected_failed_checks must be a mapping of names of checks to reasons.")
+    case = as_case(estimator, data)
+    wanted = None if only is None else set(only)
+    unknown = (wanted or set()) - {check.__name__ for check in CHECKS}
+    if unknown:
+        raise ValueError(f"no such check: {', '.join(sorted(unknown))}.")
+    results = []
+    for check in CHECKS:
+        if wanted is None or check.__name__ in wanted:
+            results.append(_run(check, case, dict(expected_failed_checks or {})))
+            if on_fail == "raise" and results[-1]["status"] == "failed":
+                raise AssertionError(f"{check.__name__}: {results[-1]['reason']}")
+    return results
+
+
+def _run(check: Check, case: AuditCase, expected: Mapping[str, str]) -> dict[str, Any]:
+    start, reason = time.perf_counter(), ""
+    try:
+        apply_check(check, case)
+        status = "passed"
+    except SkipTest as skip:
+        status, reason = "skipped", str(skip)
+    except Exception as error:
+        known = check.__name__ in expected
+        status = "xfail" if known else "failed"
+        kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
+        reason = expected[check.__name__] if known else f"{kind}{error}"
+    return {
+        "estimator": case.estimator,
+        "check_name": check.__name__,
+        "status": status,
+        "reason": reason,
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def apply_check(check: Check, case: AuditCase) -> None:
+    """Run one check, unless the case says why it does not apply."""
+    if check.__name__ in case.notes:
+        raise SkipTest(case.notes[check.__name__])
+    check(case)
+
+
+def as_case(estimator: Any, data: Mapping[str, Any] | None = None) -> AuditCase:
+    """Return the case of an estimator."""
+    return estimator if isinstance(estimator, AuditCase) else AuditCase.of(estimator, data)
+
+
+def parametrize_with_private_checks(
+    estimators: Iterable[Any],
+    *,
+    expected_failed_checks: Callable[[Any], Mapping[str, str]] | None = None,
+    ids: Callable[[AuditCase], str] | None = None,
+) -> Any:
+    """Return a decorator that runs a test for every estimator and every privacy check.
+
+    Parameters
+    ----------
+    estimators : iterable of estimator or AuditCase
+    expected_failed_checks : callable, default=None
+        Takes an estimator, returns the checks that it fails, with the reasons: they become strict xfails.
+    ids : callable, default=None
+        Takes the case, returns its part of the test's name. None: the estimator's class.
+
+    Returns
+    -------
+    decorator : pytest.mark.parametrize
+
+    Raises
+    ------
+    ImportError
+        pytest is not installed.
+
+    Examples
+    --------
+    >>> from skprivate import DPTreeClassifier
+    >>> from skprivate.audit import parametrize_with_private_checks
+    >>> tree = DPTreeClassifier(epsilon=1.5, max_depth=2, bounds=(0, 1), classes=[0, 1])
+    >>> @parametrize_with_private_checks([tree])
+    ... def test_privacy(estimator, check):
+    ...     check(estimator)
+    """
+    try:
+        import pytest
+    except ImportError as error:
+        raise ImportError("parametrize_with_private_checks needs pytest: pip install pytest.") from error
+
+    if not isinstance(estimators, Iterable):
+        raise TypeError(f"estimators must be a list of estimators, not {type(estimators).__name__}.")
+    cases = [as_case(estimator) for estimator in estimators]
+    parameters = []
+    for position, case in enumerate(cases):
+        expected = expected_failed_checks(case.estimator) if expected_failed_checks else {}
+        label = ids(case) if ids else type(case.estimator).__name__
+        for check in CHECKS:
+            name = check.__name__
+            marks = [pytest.mark.xfail(reason=expected[name], strict=True)] if name in expected else []
+            run = functools.partial(apply_check, check)
+            parameters.append(pytest.param(case, run, marks=marks, id=f"{label}-{position}-{name}"))
+    return pytest.mark.parametrize(("estimator", "check"), parameters)

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks of how an estimator behaves: fresh noise, honest accounts, declared domains."""
+
+import dataclasses
+import functools
+import hashlib
+import inspect
+import multiprocessing
+import pickle
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import SkipTest
+
+import numpy as np
+from joblib import parallel_config
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from ..accounting import PrivacyLedger
+from ..base import PrivateEstimatorMixin, privacy_report
+from ..exceptions import BudgetExceededError
+from ._fuzz import NothingRecordedError, sensitivity_fuzz
+from ._neighbours import AuditCase, fit_with, with_unit
+from ._release_checks import claim_of, published, require, some, spent_of
+from ._tape import record_releases
+from ._walk import Leaves, differences, leaves, leaves_of
+
+# Fits that may be equal by chance before it is no chance any more.
+_MOST_EQUAL_FITS = 40
+_CHILDREN = 4
+_DOMAIN = ("bounds", "bounds_X", "bounds_y", "x_norm", "classes")
+
+
+def is_random(case: AuditCase) -> Any:
+    """Return a fitted model; skips where fits are not meant to be random."""
+    model = case.fit(0)
+    claim_of(case, model)
+    published(case, model)
+    return model
+
+
+def check_noise_is_fresh(case: AuditCase) -> None:
+    """Fits without a seed differ, whatever ``np.random.seed`` was told."""
+    is_random(case)
+    require(
+        _some_differ(lambda: published(case, case.fit(0))), "fits without a seed are equal: there is no noise"
+    )
+    differ = _some_differ(functools.partial(_fit_after_seeding_numpy, case))
+    require(differ, "np.random.seed makes fits equal: anyone can repeat the noise")
+
+
+def _fit_after_seeding_numpy(case: AuditCase) -> Leaves:
+    before = np.random.get_state()  # noqa: NPY002
+    np.random.seed(0)  # noqa: NPY002
+    try:
+        return published(case, case.fit(0))
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+
+
+def check_copies_repeat_nothing(case: AuditCase) -> None:
+    """Copies of one unfitted estimator, by pickle and by clone, draw other noise."""
+    is_random(case)
+    original = case.make()
+    content = pickle.dumps(original)
+    for copy in (lambda: pickle.loads(content), lambda: clone(original)):
+        differ = _some_differ(functools.partial(_leaves_of_copy, case, copy))
+        require(differ, "copies of one estimator draw the same noise")
+
+
+def _leaves_of_copy(case: AuditCase, copy: Callable[[], Any]) -> Leaves:
+    return published(case, case.fit(0, copy()))
+
+
+def _some_differ(fit: Callable[[], Leaves]) -> bool:
+    first = fit()
+    return any(differences(first, fit()) for _ in range(_MOST_EQUAL_FITS))
+
+
+def check_fork_repeats_nothing(case: AuditCase) -> None:
+    """Forked processes that fit one object draw other noise, and other noise than their parent."""
+    is_random(case)
+    if "fork" not in multiprocessing.get_all_start_methods():
+        raise SkipTest("this system cannot fork")
+    model = case.make()
+    # A fit before: it may have started a generator.
+    case.fit(0, model)
+    seen = set()
+    for _ in range(_MOST_EQUAL_FITS // _CHILDREN):
+        seen |= set(_fit_in_children(case, model))
+        if len(seen) > 1:
+            return
+    raise AssertionError("forked processes draw the same noise")
+
+
+def _fit_in_children(case: AuditCase, model: Any) -> Iterator[bytes]:
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads of others do not matter here
+        children = [
+            context.Process(target=_fit_and_tell, args=(case, model, queue)) for _ in range(_CHILDREN)
+        ]
+        for child in children:
+            child.start()
+    for child in children:
+        child.join()
+        require(child.exitcode == 0, "a fit in a forked process failed")
+        yield queue.get()
+
+
+def _fit_and_tell(case: AuditCase, model: Any, queue: Any) -> None:
+    found = published(case, case.fit(0, model))
+    text = "\n".join(f"{path}={_bytes_of(leaf)!r}" for path, leaf in sorted(found.items()))
+    queue.put(hashlib.sha256(text.encode()).digest())
+
+
+def _bytes_of(leaf: Any) -> Any:
+    return leaf.tobytes() if isinstance(leaf, np.ndarray) else leaf
+
+
+def check_seeded_fit_is_not_private(case: AuditCase) -> None:
+    """A seed makes fits equal, and takes the claim away."""
+    spent_of(is_random(case))
+    if not case.has("random_state"):
+        raise SkipTest("has no parameter random_state")
+    fits = [case.fit(0, random_state=3) for _ in range(2)]
+    spent = fits[0].privacy_spent_
+    require(spent.claim == "not-private" and spent.reasons, "a seeded fit claims to be private")
+    require(spent.noise_source == "seeded", "a seeded fit states another source of noise")
+    require(
+        not differences(*(published(case, one) for one in fits)),
+        "fits with one seed differ: noise from elsewhere",
+    )
+    with np.errstate(all="ignore"):
+        shared = case.fit(0, random_state=np.random.default_rng(3))
+    require(shared.privacy_spent_.claim == "not-private", "a fit with a generator claims to be private")
+
+
+def check_parameters_unchanged(case: AuditCase) -> None:
+    """``fit`` writes no parameter and returns the object itself."""
+    model = case.make()
+    before = leaves(model.get_params(deep=False))
+    fitted = case.fit(0, model)
+    require(fitted is model, "fit does not return self")
+    paths = differences(Leaves(before), Leaves(leaves(model.get_params(deep=False))))
+    require(not paths, f"fit changes parameters: {some(paths)}")
+
+
+@contextmanager
+def ledger_of(case: AuditCase, **options: Any) -> Iterator[PrivacyLedger]:
+    """Yield a ledger in a folder of its own; skips where the estimator takes none."""
+    spent_of(case.fit(0))
+    if not case.has("ledger"):
+        raise SkipTest("has no parameter ledger")
+    with tempfile.TemporaryDirectory() as folder:
+        yield PrivacyLedger(Path(folder, "audit.ledger"), **options)
+
+
+def check_refit_spends_again(case: AuditCase) -> None:
+    """Every fit of one object is charged, before noise is drawn; a refusal changes nothing."""
+    with ledger_of(case) as ledger:
+        model = case.make(ledger=ledger)
+        cost = case.fit(0, model).privacy_spent_.epsilon
+        require(ledger.spent()[0] == cost, "the ledger was not charged what privacy_spent_ states")
+        case.fit(0, model)
+        require(ledger.spent()[0] == 2 * cost, "fitting again is not charged: an unpaid refit")
+    with ledger_of(case, epsilon=cost, delta=model.privacy_spent_.delta) as ledger:
+        model = case.fit(0, case.make(ledger=ledger))
+        before = leaves_of(model)
+        try:
+            with (case.recorder or record_releases)(None) as tape:
+                case.fit(0, model)
+        except BudgetExceededError:
+            require(not tape.releases, "noise was drawn before the ledger was asked")
+            require(not differences(before, leaves_of(model)), "a refused fit changed the object")
+            return
+    raise AssertionError("a fit beyond the ledger's ceiling went through")
+
+
+def check_ledger_total(case: AuditCase) -> None:
+    """A ledger counts every fit of clones, pipelines and searches, in threads and in other processes."""
+    rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
+    if "X" not in rows:
+        raise SkipTest("fit takes no rows")
+    for wrap in (clone, lambda model: make_pipeline(FunctionTransformer(), model)):
+        with ledger_of(case) as ledger:
+            fit_quietly(wrap(case.make(ledger=ledger)), rows)
+            require(len(ledger.entries()) == 1, "a clone or a pipeline is not charged")
+    if not hasattr(case.estimator, "score"):
+        return
+    for backend in ("threading", "loky"):
+        with ledger_of(case) as ledger, parallel_config(backend=backend):
+            search = GridSearchCV(case.make(ledger=ledger), {"ledger": [ledger]}, cv=2, n_jobs=2)
+            fit_quietly(search, rows)
+            cost = search.best_estimator_.privacy_spent_.epsilon
+            entries = ledger.entries()
+            require(len(entries) == 3, f"a search of 3 fits wrote {len(entries)} entries ({backend})")
+            require(sum(entry.epsilon for entry in entries) == 3 * cost, "a search was not charged in full")
+
+
+def fit_quietly(model: Any, rows: dict[str, Any]) -> Any:
+    """Fit without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit_with(model, rows)
+
+
+def check_domain_is_declared(case: AuditCase) -> None:
+    """Without declared bounds or classes a fit says that it leaks, refuses, or reads nothing from rows."""
+    known = case.estimator.get_params(deep=False) if hasattr(case.estimator, "get_params") else {}
+    declared = [name for name in _DOMAIN if known.get(name) is not None]
+    for names in [*([name] for name in declared), *([declared] if len(declared) > 1 else [])]:
+        undeclared = dataclasses.replace(case, estimator=case.make(**dict.fromkeys(names)))
+        try:
+            model, said = undeclared.listen(0)
+        except (ValueError, TypeError):
+            continue
+        spent = getattr(model, "privacy_spent_", None)
+        warned = any("PrivacyLeak" in message for message in said)
+        agree = spent is None or warned == (spent.claim != "dp")
+        require(agree, "the leak warning and the claim disagree")
+        if not warned:
+            _require_equal_domains(undeclared, f"without {', '.join(names)}")
+    _require_equal_domains(case, "as declared")
+
+
+def _require_equal_domains(case: AuditCase, when: str) -> None:
+    """No attribute that describes the domain may depend on private rows."""
+    names = ("bounds_", "bounds_y_", "classes_", "n_classes_", "partition_")
+    model = case.fit(0)
+    published(case, model)
+    mine = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    for k in range(1, len(case.data_sets)):
+        other = case.fit(k)
+        paths = differences(mine, {name: getattr(other, name, None) for name in mine})
+        require(not paths, f"{when}, the domain was read from private rows silently: {some(paths)}")
+
+
+def check_sample_weight(case: AuditCase) -> None:
+    """``fit`` takes no weights, or bounds what a heavy row can do."""
+    if "sample_weight" not in inspect.signature(type(case.estimator).fit).parameters:
+        return
+    rows = [dict(data, sample_weight=np.ones(len(data["X"]))) for data in case.data_sets]
+    heavy = [with_unit(data, sample_weight=1e6) for data in rows]
+    weighted = AuditCase(estimator=case.estimator, data_sets=(*rows, *heavy), recorder=case.recorder)
+    try:
+        fuzz = sensitivity_fuzz(weighted)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, NothingRecordedError):
+            raise SkipTest("takes sample_weight, and its noise cannot be recorded") from None
+        return
+    require(fuzz.passed, f"sample_weight is not bounded: {fuzz}")
+
+
+def check_pipeline_steps(case: AuditCase) -> None:
+    """Nothing inside the fitted object read rows without paying; in front of it, it is named."""
+    model = case.fit(0)
+    if not getattr(model, "releases_state", True):
+        raise SkipTest("releases_state is False: privacy_report says that it holds rows")
+    report = privacy_report(model)
+    unpaid = [str(step) for step in report.unpaid if step.path != "estimator"]
+    inner = [f"{name} ({type(one).__name__})" for name, one in fitted_inside(model)]
+    require(not unpaid, f"steps that read rows without paying: {'; '.join(unpaid)}")
+    require(not inner, f"estimators inside that read rows without paying: {', '.join(inner)}")
+    rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
+    behind = fit_quietly(make_pipeline(StandardScaler(), case.make()), rows)
+    named = {step.estimator for step in privacy_report(behind).unpaid}
+    require("StandardScaler" in named, "a StandardScaler in front is not named by privacy_report")
+
+
+def fitted_inside(model: Any) -> Iterator[tuple[str, Any]]:
+    """Yield fitted estimators on a private one that are neither private nor known to learn nothing."""
+    if not isinstance(model, PrivateEstimatorMixin):
+        return
+    for name, value in vars(model).items():
+        if isinstance(value, BaseEstimator) and name.endswith("_") and privacy_report(value).unpaid:
+            yield name, value
+
+
+CHECKS: tuple[Callable[[AuditCase], None], ...] = (
+    check_noise_is_fresh,
+    check_copies_repeat_nothing,
+    check_fork_repeats_nothing,
+    check_seeded_fit_is_not_private,
+    check_parameters_unchanged,
+    check_refit_spends_again,
+    check_ledger_total,
+    check_domain_is_declared,
+    check_sample_weight,
+    check_pipeline_steps,
+)

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks of the noise itself, by counting: lower bounds on epsilon, low bits, variance, a huge epsilon."""
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+from unittest import SkipTest
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+
+from ..noise import DiscreteGaussianMechanism
+from ._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound, low_bits
+from ._fuzz import SensitivityFuzz, claims_rho, one_number, worst_pair
+from ._neighbours import Arguments, AuditCase, domain_of_X, domain_of_y, is_column
+from ._release_checks import (
+    FALSE_ALARM,
+    Claim,
+    claim_of,
+    name_of,
+    noisy_paths,
+    recorded,
+    require,
+    spent_of,
+)
+from ._tape import Release, Tape
+from ._walk import leaves
+
+# A release, and the integer before noise in either fit.
+Place = tuple[Release, int, int]
+
+CONFIDENCE = 1 - FALSE_ALARM
+_DRAWS = 60_000
+_HALF = Fraction(1, 2)
+_MOST_VALUES = 256
+_MOST_PLACES = 4
+_LARGEST = 1e120
+# Below it no half of the noise could be noticed.
+_LEAST_TRIALS = 100
+# Standard errors; beyond them with a probability below 1e-9.
+_SIGMAS = 7.0
+_HUGE = (1e6, 1e4, 1e3, 100.0)
+_TIMES = 100
+_FITS_AT_THE_END = 5
+# Fits of every data set that choose the pair to be audited.
+_PILOT = 30
+
+
+def check_epsilon_audit(case: AuditCase) -> None:
+    """The noise of the worst pair, drawn again many times, tells no more than was predicted for that pair."""
+    pair, by_rho = worst_recorded_pair(case), claims_rho(spent_of(case.fit(0)))
+    audit = audit_of_noise(pair, by_rho=by_rho)
+    require(audit.passed, str(audit))
+
+
+def check_audit_catches_half_the_noise(case: AuditCase) -> None:
+    """The same audit refutes the same mechanisms with half the noise: else its passing would mean little."""
+    pair, by_rho = worst_recorded_pair(case), claims_rho(spent_of(case.fit(0)))
+    audit = audit_of_noise(pair, by_rho=by_rho, factor=_HALF)
+    require(not audit.passed, f"half the noise goes unnoticed on these data sets: {audit}")
+
+
+def worst_recorded_pair(case: AuditCase) -> tuple[Tape, Tape]:
+    """Return the recorded fits of the pair with the greatest loss, with equal outputs."""
+    i, j = _worst(case, spent_of(case.fit(0))).pair
+    return case.tapes[i], case.tapes[j]
+
+
+def _worst(case: AuditCase, claim: Any) -> SensitivityFuzz:
+    """Return the pair with the greatest loss; skips where it cannot be told."""
+    if not case.tapes[0].releases:
+        raise SkipTest(
+            "no noise came from skprivate's mechanisms, or only the best of several draws is kept, so losses "
+            "cannot be recorded"
+        )
+    worst = worst_pair(case, case.tapes, claim)
+    if not worst.same_form:
+        raise SkipTest("neighbours release different things, see check_sensitivity_fuzz")
+    return worst
+
+
+def audit_of_noise(pair: tuple[Tape, Tape], *, by_rho: bool, factor: Fraction = Fraction(1)) -> EpsilonAudit:
+    """Audit fresh draws of the recorded mechanisms around either fit's exact integers.
+
+    Where the fits differ most, and where they differ most in a few places: one place shows a little too
+    little noise best, several show it where each loses little. Returned is the audit nearer to refuting.
+    """
+    places = places_of(*pair)
+    if not places:
+        raise SkipTest("no pair of these data sets differs in what is released")
+    audits = [_audit_of_places(places[-most:], by_rho, factor) for most in (1, _MOST_PLACES)]
+    return max(audits, key=lambda audit: audit.epsilon / float(audit.predicted or 1.0))
+
+
+def _audit_of_places(places: list[Place], by_rho: bool, factor: Fraction) -> EpsilonAudit:
+    generator = np.random.default_rng(7)
+    loss, swapped = _loss_at(places, by_rho), [(one, g, f) for one, f, g in places]
+    here, there = (_draw(side, factor, generator) for side in (places, swapped))
+    if by_rho:
+        return _audit_gaussian(here, -there, math.sqrt(2 * float(loss)))
+    if places[0][0].scale is not None:
+        return audit_epsilon(here, -there, predicted=loss, confidence=CONFIDENCE)
+    if here.dtype == np.uint8 and here.ndim == 2:
+        here, there = (np.unpackbits(reports, axis=1) for reports in (here, there))
+    return audit_epsilon(here, there, predicted=loss, categorical=here.ndim == 1, confidence=CONFIDENCE)
+
+
+def _draw(places: list[Place], factor: Fraction, generator: Any) -> Any:
+    """Log likelihood ratios of fresh outputs, by the recorded noise; of a local mechanism, its reports."""
+    total = np.zeros(_DRAWS)
+    for one, f, g in places:
+        drawn = one.with_noise_times(factor).randomize(np.full(_DRAWS, f), generator)
+        if one.scale is None:
+            # Every user in one call is a trial.
+            return drawn
+        total += _log_ratio(one, drawn, f, g)
+    return total
+
+
+def places_of(mine: Tape, theirs: Tape) -> list[Place]:
+    """Return where two fits differ most, with either integer: many small losses hide one another's events."""
+    places = [
+        (one, int(f), int(g))
+        for one, other in zip(mine.releases, theirs.releases, strict=True)
+        for f, g in zip(one.exact.flat, other.exact.flat, strict=True)
+        if f != g
+    ]
+    return sorted(places, key=lambda place: abs(place[1] - place[2]) / (place[0].scale or 1))[-_MOST_PLACES:]
+
+
+def _loss_at(places: list[Place], by_rho: bool) -> Any:
+    """Loss of these places alone."""
+    tapes = [
+        Tape([Release(place[0].mechanism, np.array([place[side]]), place[0].output) for place in places])
+        for side in (1, 2)
+    ]
+    return one_number(tapes[0].loss(tapes[1]), by_rho)
+
+
+def _log_ratio(release: Release, drawn: NDArray[np.int64], f: int, g: int) -> NDArray[np.float64]:
+    scale = float(release.scale or 1)
+    # Differences first: they are exact, and small.
+    to_f, to_g = (drawn - f).astype(np.float64), (drawn - g).astype(np.float64)
+    if isinstance(release.mechanism, DiscreteGaussianMechanism):
+        return (to_g**2 - to_f**2) / (2 * scale**2)
+    return (np.abs(to_g) - np.abs(to_f)) / scale
+
+
+def _audit_gaussian(here: NDArray[Any], there: NDArray[Any], mu: float) -> EpsilonAudit:
+    """Audit mu = sqrt(2 rho), the distance of two Gaussians, by one event at their middle."""
+    hits = int((here >= 0).sum()), int((there >= 0).sum())
+    trials = len(here), len(there)
+    bound = gaussian_lower_bound(hits, trials, CONFIDENCE)
+    return EpsilonAudit(epsilon=bound, confidence=CONFIDENCE, hits=hits, trials=trials, predicted=mu)
+
+
+def check_epsilon_of_whole_fits(case: AuditCase) -> None:
+    """What whole fits on two neighbours leave on the object tells no more than is claimed."""
+    claim = claim_of(case, case.fit(0))
+    if claim.rho is not None:
+        raise SkipTest("claims rho: check_epsilon_audit compares it with the noise itself")
+    if case.n_trials < _LEAST_TRIALS:
+        raise SkipTest(f"the case asks for fewer than {_LEAST_TRIALS} fits (n_trials)")
+    pair, predicted = pair_to_fit(case, claim)
+    here, there = whole_fits(case, pair)
+    audit = audit_epsilon(here, there, predicted=predicted, confidence=CONFIDENCE, delta=claim.delta)
+    require(audit.passed, str(audit))
+
+
+def whole_fits(case: AuditCase, pair: tuple[int, int]) -> list[NDArray[np.float64]]:
+    """Return what many fits on two neighbours released."""
+    read = _reader(case, case.fit(0))
+    # One generator for all fits, so that a run can be repeated; of the kind that every estimator takes.
+    state = np.random.RandomState(11) if case.has("random_state") else None
+    fits = [[read(case.fit(data, random_state=state)) for _ in range(case.n_trials)] for data in pair]
+    if len({len(vector) for vector in fits[0] + fits[1]}) != 1:
+        # How many numbers there are is released too.
+        return [np.array([[len(vector)] for vector in side], dtype=np.float64) for side in fits]
+    return [np.array(vectors) for vectors in fits]
+
+
+def pair_to_fit(case: AuditCase, claim: Claim) -> tuple[tuple[int, int], Any]:
+    """Return the pair with the greatest predicted loss, and that loss; the claim if nothing is recorded."""
+    try:
+        worst = _worst(case, claim)
+    except SkipTest:
+        return _pair_furthest_apart(case), claim.epsilon
+    # A loss beyond the claim is what the audit has to show.
+    return worst.pair, min(worst.loss, claim.epsilon)
+
+
+def _pair_furthest_apart(case: AuditCase) -> tuple[int, int]:
+    """Return the pair whose releases lie furthest apart in a few fits, which count for nothing else."""
+    if len(case.neighbours) == 1:
+        return case.neighbours[0]
+    read = _reader(case, case.fit(0))
+    vectors = [[read(case.fit(k)) for _ in range(_PILOT)] for k in range(len(case.data_sets))]
+    lengths = [float(np.mean([len(vector) for vector in fits])) for fits in vectors]
+    shortest = min(len(vector) for fits in vectors for vector in fits)
+    cut = np.array([[vector[:shortest] for vector in fits] for fits in vectors])
+    means, spread = cut.mean(axis=1), cut.std(axis=1).mean(axis=0)
+    unit = np.where(spread > 0, spread, 1.0)
+
+    def distance(pair: tuple[int, int]) -> tuple[float, float]:
+        i, j = pair
+        return abs(lengths[i] - lengths[j]), float(np.max(np.abs(means[i] - means[j]) / unit, initial=0.0))
+
+    return max(case.neighbours, key=distance)
+
+
+def _reader(case: AuditCase, model: Any) -> Callable[[Any], NDArray[np.float64]]:
+    """Return what turns a fitted object into the numbers on it that are not the same in every fit."""
+    if case.released is not None:
+        released = case.released
+        return lambda fitted: _as_vector([released(fitted)])
+    paths = set(noisy_paths(case, model))
+    names = sorted({re.split(r"[.\[{]", path)[0] for path in paths})
+
+    def read(fitted: Any) -> NDArray[np.float64]:
+        found = [leaves(getattr(fitted, name, None), name) for name in names]
+        return _as_vector([leaf for part in found for path, leaf in part.items() if path in paths])
+
+    return read
+
+
+def _as_vector(values: list[Any]) -> NDArray[np.float64]:
+    numbers = [np.ravel(value) for value in values if np.asarray(value).dtype.kind in "iufb"]
+    flat = np.concatenate(numbers).astype(np.float64)[:_MOST_VALUES] if numbers else np.zeros(1)
+    # Squares of what is compared must be finite.
+    return np.clip(np.nan_to_num(flat), -_LARGEST, _LARGEST)
+
+
+def check_low_bits(case: AuditCase) -> None:
+    """The lowest bits of released numbers tell neighbours apart no better than the pair's loss allows."""
+    claim = claim_of(case, case.fit(0))
+    if claim.rho is not None:
+        raise SkipTest("claims rho: check_released_values_on_grid looks at the bits")
+    try:
+        pair = worst_recorded_pair(case)
+        values = [_fresh_outputs(mine, theirs) for mine, theirs in (pair, pair[::-1])]
+        predicted = one_number(pair[0].loss(pair[1]), False)
+    except SkipTest:
+        if case.n_trials < _LEAST_TRIALS:
+            raise
+        places, predicted = pair_to_fit(case, claim)
+        values = whole_fits(case, places)
+    bits = [low_bits(one).reshape(len(one), -1).min(axis=1) for one in values]
+    audit = audit_epsilon(
+        *bits, predicted=predicted, categorical=True, confidence=CONFIDENCE, delta=claim.delta
+    )
+    require(audit.passed, f"low bits: {audit}")
+
+
+def _fresh_outputs(mine: Tape, theirs: Tape) -> NDArray[np.float64]:
+    """Outputs drawn again at the place where two fits differ most."""
+    places = places_of(mine, theirs)
+    if not places:
+        raise SkipTest("no pair of these data sets differs in what is released")
+    drawn = places[-1][0].mechanism.randomize(np.full(_DRAWS, places[-1][1]), np.random.default_rng(17))
+    return drawn.reshape(_DRAWS, -1).astype(np.float64)
+
+
+def check_noise_variance(case: AuditCase) -> None:
+    """The noise has the variance that its scale states, and the scale is the one in privacy_spent_."""
+    model, tape = recorded(case)
+    spent, generator = spent_of(model), np.random.default_rng(13)
+    scales = {release.scale for release in tape.releases if release.scale is not None}
+    if not scales:
+        raise SkipTest("a local randomizer: check_epsilon_audit counts its reports")
+    stated = spent.noise_scale
+    if stated is not None and len(scales) == 1:
+        # On the integers a scale may be rounded up.
+        require(stated <= min(scales) < stated + 1, "privacy_spent_.noise_scale is not what was drawn")
+    for mechanism in {release.scale: release.mechanism for release in tape.releases}.values():
+        noise = mechanism.randomize(np.zeros(_DRAWS, dtype=np.int64), generator).astype(np.float64)
+        ratio = noise.var() / mechanism.variance
+        # The kurtosis of Laplace noise is 6, of Gaussian noise 3.
+        error = _SIGMAS * math.sqrt(5 / _DRAWS)
+        require(abs(ratio - 1) < error, f"noise of {ratio:.3f} times the variance that its scale states")
+
+
+def check_large_epsilon(case: AuditCase) -> None:
+    """At a huge epsilon the noise vanishes: fits agree, and with the non-private model where it is given."""
+    if not case.has("epsilon"):
+        raise SkipTest("has no parameter epsilon")
+    if case.answer is None and not (is_classifier(case.estimator) or is_regressor(case.estimator)):
+        raise SkipTest("neither a classifier nor a regressor; pass `answer`")
+    if case.data_sets[0].get("groups") is not None:
+        raise SkipTest("which rows of a person count is drawn at random, whatever epsilon is")
+    rows = clear_rows(case)
+    # Seeded where that is possible: what agrees once agrees always.
+    answers = [_answer(case, rows, seed) for seed in range(1, _FITS_AT_THE_END + 1)]
+    target = answers.pop() if case.reference is None else np.asarray(case.reference(**rows))
+    if is_classifier(case.estimator):
+        agree = min(float(np.mean(answer == target)) for answer in answers)
+        require(agree >= 0.95, f"at a huge epsilon {agree:.0%} of the predictions agree")
+        return
+    spread = max(float(np.ptp(target)), 1e-3 * float(np.max(np.abs(target))), 1e-12)
+    gap = max(float(np.max(np.abs(answer - target))) for answer in answers) / spread
+    require(gap < 0.02, f"at a huge epsilon predictions differ by {gap:.1%} of their range")
+
+
+def _answer(case: AuditCase, rows: Arguments, seed: int) -> NDArray[Any]:
+    for epsilon in _HUGE:
+        try:
+            model = case.fit(rows, epsilon=epsilon, random_state=seed)
+        except (ValueError, OverflowError):
+            continue  # beyond what its numbers hold
+        return np.asarray(model.predict(rows["X"]) if case.answer is None else case.answer(model, rows))
+    raise SkipTest(f"{name_of(case)} takes no epsilon of {_HUGE[-1]:g} or more")
+
+
+def clear_rows(case: AuditCase) -> Arguments:
+    """Return many rows that leave no doubt: on the diagonal of the domain, the target rising along it.
+
+    Tables with other columns, or another kind of target, are repeated instead.
+    """
+    rows = case.data_sets[0]
+    if "X" not in rows:
+        return rows
+    if set(rows) > {"X", "y"} or np.asarray(rows.get("y")).dtype.names is not None:
+        return {
+            k: np.concatenate([np.asarray(v)] * _TIMES) if is_column(v, rows) else v for k, v in rows.items()
+        }
+    lower, upper = domain_of_X(case.estimator, np.shape(rows["X"])[1])
+    share = np.linspace(0.02, 0.98, _TIMES * _TIMES // 4)
+    clear: Arguments = {"X": lower + share[:, None] * (upper - lower)}
+    low, *_, high = domain_of_y(case.estimator) if "y" in rows else (0.0, 1.0)
+    if is_classifier(case.estimator):
+        clear["y"] = np.where(share > 0.5, high, low)
+    elif "y" in rows:
+        clear["y"] = low + (0.1 + 0.8 * share) * (high - low)
+    return clear

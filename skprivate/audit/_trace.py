@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which lines of an estimator's own code a call runs through."""
+
+import itertools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+Line = tuple[str, int]
+
+# Their code is not the estimator's own.
+_FOREIGN = ("sklearn", "numpy", "scipy", "builtins", "abc", "typing", "collections")
+_OWN_FOLDER = Path(__file__).parent
+
+
+def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
+    """Return the lines of the estimator's package that a call runs through, in order.
+
+    Comprehensions and loops over rows appear once for every turn. Compiled code is not seen.
+    """
+    roots = own_code(estimator)
+    lines: list[Line] = []
+
+    def own(filename: str) -> bool:
+        return filename.startswith(roots) and not filename.startswith(str(_OWN_FOLDER))
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        if not own(frame.f_code.co_filename):
+            return None
+        if event == "line":
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+def own_code(estimator: Any) -> tuple[str, ...]:
+    """Return the files, or folders of packages, in which an estimator's classes are written."""
+    roots = set()
+    for cls in type(estimator).__mro__:
+        top = cls.__module__.partition(".")[0]
+        module = sys.modules.get(cls.__module__)
+        file = getattr(module, "__file__", None)
+        if top in _FOREIGN or file is None:
+            continue
+        package = getattr(sys.modules.get(top), "__file__", None)
+        is_package = "." in cls.__module__ and package is not None
+        roots.add(str(Path(package).parent) + "/" if is_package and package else str(file))
+    return tuple(sorted(roots))
+
+
+def first_difference(one: list[Line], other: list[Line]) -> str:
+    """Return where two runs part, as file:line."""
+    last = ("the start", 0)
+    for mine, theirs in itertools.zip_longest(one, other):
+        if mine != theirs:
+            break
+        last = mine
+    return f"{Path(last[0]).name}:{last[1]}"

@@ -1,0 +1,436 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What private searches share: the price is fixed and charged, then runs are made, then the best is kept."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+
+from ..accounting import PrivacyLedger, PrivacySpent
+from ..accounting._spent import Unit
+from ..base import (
+    SHARED_CONSTRAINTS,
+    PrivateEstimatorMixin,
+    StatelessMixin,
+    assign_roles,
+    fit_context,
+    reasons_against,
+)
+from ..noise import check_entropy
+from ..noise._entropy import Entropy
+from ..utils import (
+    as_labels,
+    check_epsilon,
+    check_row_mask,
+    common_type,
+    is_structured,
+    number_groups,
+    select_rows,
+)
+from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
+from ._candidates import Candidate, Parameters, find_ledger, make_candidates, private_steps, route_metadata
+from ._delegation import Delegating
+from ._number_of_runs import NumberOfRuns, draw_below
+from ._runs import Run, Task, best_run
+from ._scores import SCORINGS, ScoringRows, hold_out, resolve_scorer
+
+# As many fits as a plain search with its five folds. The number costs time and no privacy; a given candidate
+# is then tried with probability 5/6 where eta is 1.
+_RUNS_PER_CANDIDATE = 5
+_LARGEST_ETA = 100
+
+SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
+    "estimator": [HasMethods(["fit", "predict"])],
+    "eta": [Fraction, Interval(Real, 0, _LARGEST_ETA, closed="both")],
+    "holdout": [Interval(Real, 0, 1, closed="neither")],
+    "scoring": [StrOptions(set(SCORINGS)), callable, None],
+    "score_epsilon": [*SHARED_CONSTRAINTS["epsilon"], None],
+    "random_state": SHARED_CONSTRAINTS["random_state"],
+    "ledger": SHARED_CONSTRAINTS["ledger"],
+    "n_jobs": [Integral, None],
+}
+
+
+class Parts(NamedTuple):
+    """Which rows train, which are scored on, and in what units.
+
+    Attributes
+    ----------
+    train, scored : ndarray of int
+        Row numbers.
+    scored_groups : ndarray of int or None
+        Group of every scored row, where the unit is the group.
+    n_scored : int
+        Units that are scored.
+    """
+
+    train: NDArray[np.intp]
+    scored: NDArray[np.intp]
+    scored_groups: NDArray[np.intp] | None
+    n_scored: int
+
+
+class Masks(NamedTuple):
+    """What is known about the rows: who may see them, and whose they are."""
+
+    public: NDArray[np.bool_]
+    validation: NDArray[np.bool_]
+    codes: NDArray[np.intp] | None  # of the private rows
+
+    @property
+    def private(self) -> NDArray[np.bool_]:
+        """The rows to be protected."""
+        private: NDArray[np.bool_] = ~self.public & ~self.validation
+        return private
+
+    @property
+    def n_units(self) -> int:
+        """Private rows, or groups of them."""
+        return int(self.private.sum()) if self.codes is None else int(self.codes.max()) + 1
+
+
+class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator):
+    """Base of the private searches; a subclass says what the candidates are.
+
+    The life of a fit: candidates are planned and their price is charged (`_plan`, `_charge`), runs are made
+    (`_search`), and all but the best are dropped (`_adopt`).
+    """
+
+    estimator: Any
+    eta: Any
+    holdout: Any
+    scoring: Any
+    score_epsilon: Any
+    random_state: Any
+    n_jobs: int | None
+
+    _remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
+
+    _releases_all_draws = False
+
+    # Asked for by default: the masks and the groups are what the guarantee is about.
+    __metadata_request__fit = {"is_public": True, "groups": True, "is_public_validation": True}
+
+    _parameter_roles: Mapping[str, str] = assign_roles(
+        release="estimator eta holdout scoring score_epsilon random_state", computing="ledger n_jobs"
+    )
+
+    @abstractmethod
+    def _entries(self, entropy: Entropy) -> list[Parameters]:
+        """Return the parameters of every entry; drawn, if at all, without looking at rows."""
+
+    @fit_context
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        is_public: Any = None,
+        groups: Any = None,
+        is_public_validation: Any = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Search, and keep the best candidate; nothing is refitted.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        is_public : array-like of bool of shape (n_samples,), default=None
+            Marks public rows that candidates train on. They are never held out.
+        groups : array-like of shape (n_samples,), default=None
+            Person of every row: hold-out and training share no person, and the unit of privacy is the
+            person. Every private step must take groups.
+        is_public_validation : array-like of bool of shape (n_samples,), default=None
+            Marks public rows that candidates are scored on, exactly and at no cost. Nothing is held out then,
+            and parameters that are post-processing are tuned without further fits.
+        **fit_params : dict
+            Further metadata, given to the candidates that ask for it; arrays of n_samples are split.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        TypeError, ValueError
+            Unusable rows or parameters, no private step with a known cost, several ledgers; nothing is
+            charged then.
+        PrivacyLeakError
+            In strict mode, where a candidate would read something without paying.
+        BudgetExceededError, LedgerError
+            The ledger refused; nothing is charged or fitted, and a previous fit is as it was.
+        PrivateSearchError
+            A run failed: nothing is released, the charge stays, and a previous fit is as it was.
+        """
+        if not 0 <= self.eta <= _LARGEST_ETA:  # a Fraction
+            raise ValueError(f"eta must be between 0 and {_LARGEST_ETA}.")
+        X, y = self._check_rows(X, y)
+        masks = _check_masks(len(y), is_public, groups, is_public_validation)
+        entropy = check_entropy(self.random_state)
+        candidates = self._plan(y, masks, entropy)
+        self._announce_leaks(list(dict.fromkeys(leak for one in candidates for leak in one.plan.cost.leaks)))
+        self._check_classes(y, candidates)
+        parts = self._part(masks, candidates, entropy)
+        known = {"is_public": is_public, "groups": groups}
+        jobs = [(one, _training_metadata(one, known, fit_params, parts.train, len(y))) for one in candidates]
+        task = self._task(X, y, masks, parts, candidates, seeded=not entropy.private)
+        law = self._law(candidates)
+        spent = self._describe_spending(candidates, masks, parts, law, entropy.source)
+        self._charge_once(spent, candidates)
+        self._adopt(*self._search(task, jobs, law, entropy), spent)
+        return self
+
+    def _check_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Refuse here what every candidate would refuse after it was paid for."""
+        tags = get_tags(self.estimator)
+        y, structured = as_labels(y), is_structured(y)
+        if hasattr(X, "columns") or not tags.input_tags.two_d_array:
+            validate_data(self, X, y, skip_check_array=True)
+        else:
+            dtype = "numeric" if _takes_numbers(self.estimator) else None
+            options = {
+                "dtype": dtype,
+                "ensure_all_finite": "allow-nan" if tags.input_tags.allow_nan else True,
+                "accept_sparse": tags.input_tags.sparse,
+                "ensure_min_samples": 2,
+            }
+            if structured or y is None:
+                X = validate_data(self, X, **options) if structured else validate_data(self, X, y, **options)
+            else:
+                numeric = not is_classifier(self.estimator)
+                X, y = validate_data(self, X, y, y_numeric=numeric, **options)
+        check_consistent_length(X, y)
+        if y is None:
+            raise ValueError("a private search requires y to be passed: candidates are scored on it.")
+        if not structured:
+            check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        if hasattr(X, "columns") and tags.input_tags.two_d_array and _takes_numbers(self.estimator):
+            check_array(X, ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True)
+        return X, y
+
+    def _plan(self, y: Any, masks: Masks, entropy: Entropy) -> list[Candidate]:
+        entries = self._entries(entropy)
+        if not entries:
+            raise ValueError("there are no candidates: the list of grids is empty.")
+        return make_candidates(
+            self.estimator,
+            entries,
+            y,
+            free_choice=bool(masks.validation.any()),
+            any_public=bool(masks.public.any()),
+            grouped=masks.codes is not None,
+        )
+
+    def _check_classes(self, y: Any, candidates: Sequence[Candidate]) -> None:
+        """Refuse what are no classes, or one, where they are to be read from the rows, which was announced.
+
+        Where they are declared, a strange label tells nothing: it is taken as the first class.
+        """
+        read = any(
+            one.plan.cost.leaks and getattr(one.last_step(), "classes", None) is None for one in candidates
+        )
+        if not read or not is_classifier(self.estimator):
+            return
+        labels = common_type(np.asarray(y))
+        check_classification_targets(labels)
+        if len(np.unique(labels)) < 2:
+            raise ValueError("y holds one class; a classifier needs two.")
+
+    def _task(
+        self, X: Any, y: Any, masks: Masks, parts: Parts, candidates: Sequence[Candidate], *, seeded: bool
+    ) -> Task:
+        scoring_rows = ScoringRows(
+            X=safe_indexing(X, parts.scored),
+            y=safe_indexing(y, parts.scored),
+            groups=parts.scored_groups,
+            n_units=parts.n_scored,
+            epsilon=None if masks.validation.any() else self._score_epsilon(candidates),
+        )
+        return Task(
+            X=safe_indexing(X, parts.train),
+            y=safe_indexing(y, parts.train),
+            scoring_rows=scoring_rows,
+            scorer=resolve_scorer(
+                self.scoring,
+                self.estimator,
+                [one.last_step() for one in candidates],
+                y,
+                announced=all(one.plan.cost.leaks for one in candidates),
+            ),
+            grouped=masks.codes is not None,
+            seeded=seeded,
+        )
+
+    def _part(self, masks: Masks, candidates: Sequence[Candidate], entropy: Entropy) -> Parts:
+        """Part the rows; which private ones are held out is random, and no row has a say in it."""
+        if masks.validation.any():
+            scored = np.flatnonzero(masks.validation)
+            return Parts(np.flatnonzero(~masks.validation), scored, None, len(scored))
+        held = hold_out(masks.n_units, self.holdout, entropy.random_bytes)
+        codes = np.arange(masks.n_units) if masks.codes is None else masks.codes
+        scored = np.flatnonzero(masks.private)[held[codes]]
+        train = np.setdiff1d(np.arange(len(masks.public)), scored)
+        if masks.codes is None:
+            return Parts(train, scored, None, len(scored))
+        scored_codes = np.unique(codes[held[codes]], return_inverse=True)[1]
+        kept = select_rows(scored_codes, _max_rows(candidates), entropy.random_bytes)
+        return Parts(train, scored[kept], scored_codes[kept], int(held.sum()))
+
+    def _law(self, candidates: Sequence[Candidate]) -> NumberOfRuns:
+        n_runs = _RUNS_PER_CANDIDATE * len(candidates) if len(candidates) > 1 else 1
+        eta = self.eta if isinstance(self.eta, Fraction) else Fraction(float(self.eta))
+        return NumberOfRuns.of_mean(eta, n_runs)
+
+    def _score_epsilon(self, candidates: Sequence[Candidate]) -> Fraction:
+        if self.score_epsilon is not None:
+            return check_epsilon(self.score_epsilon)
+        return max(one.plan.cost.epsilon for one in candidates)
+
+    def _describe_spending(
+        self, candidates: Sequence[Candidate], masks: Masks, parts: Parts, law: NumberOfRuns, source: Any
+    ) -> PrivacySpent:
+        """Return the statement on the whole search, known before anything is drawn."""
+        costs = [one.plan.cost for one in candidates]
+        public_scores = bool(masks.validation.any())
+        epsilon = max(cost.epsilon for cost in costs)
+        if not public_scores:
+            epsilon = max(epsilon, self._score_epsilon(candidates))
+        factor = 2 + law.eta if len(candidates) > 1 else Fraction(1)
+        source = "seeded" if any(cost.seeded for cost in costs) else source
+        leaks = dict.fromkeys(leak for cost in costs for leak in cost.leaks)
+        reasons = reasons_against(leaks, source)
+        grouped = masks.codes is not None
+        unit: Unit = "group" if grouped else "row"
+        facts = {
+            f"private {unit}s": masks.n_units,
+            "public rows": int(masks.public.sum()),
+            ("public validation rows" if public_scores else f"{unit}s held out"): parts.n_scored,
+            "candidates": len(candidates),
+        }
+        return PrivacySpent(
+            mechanism=_mechanism(law, public_scores),
+            epsilon=factor * epsilon,
+            delta=max(cost.delta for cost in costs) * law.mean,
+            relation="label" if any(cost.relation == "label" for cost in costs) else "replace-one",
+            unit=unit,
+            max_rows_per_unit=_max_rows(candidates) if grouped else 1,
+            noise_scale=None,
+            noise_source=source,
+            deployment="curator",
+            public_inputs=("is_public_validation",) if public_scores else (),
+            unprotected=facts,
+            claim="not-private" if reasons else "dp",
+            reasons=reasons,
+        )
+
+    def _charge_once(self, spent: PrivacySpent, candidates: Sequence[Candidate]) -> None:
+        """Charge the whole search as one entry, wherever the ledger stands."""
+        found = (value for one in candidates for value in one.removed.values())
+        ledger = find_ledger(self.ledger, [value for value in found if isinstance(value, PrivacyLedger)])
+        if ledger is not None:
+            ledger.charge(spent, estimator=type(self).__name__)
+
+    def _search(
+        self,
+        task: Task,
+        jobs: Sequence[tuple[Candidate, Parameters]],
+        law: NumberOfRuns,
+        entropy: Entropy,
+    ) -> tuple[Run, Candidate]:
+        n_runs = law.draw(entropy.random_bytes)
+        drawn = [jobs[draw_below(len(jobs), entropy.random_bytes)] for _ in range(n_runs)]
+        seeds = [None if entropy.private else draw_below(2**31, entropy.random_bytes) for _ in drawn]
+        return best_run(task, drawn, seeds, self.n_jobs)
+
+    def _adopt(self, run: Run, candidate: Candidate, spent: PrivacySpent) -> None:
+        """Take over the best run; what its steps state is from now on what the search cost."""
+        best = run.estimator
+        best.set_params(**candidate.removed)
+        steps = list(private_steps(best))
+        facts: dict[str, Any] = {}
+        inputs = dict.fromkeys(spent.public_inputs)
+        for step in steps:
+            own: PrivacySpent = step.privacy_spent_  # type: ignore[attr-defined]
+            facts |= own.unprotected
+            inputs |= dict.fromkeys(own.public_inputs)
+        spent = replace(spent, unprotected={**facts, **spent.unprotected}, public_inputs=tuple(inputs))
+        for step in steps:
+            step.privacy_spent_ = spent  # type: ignore[attr-defined]
+        self.best_estimator_, self.best_params_ = best, dict(run.parameters)
+        self.best_score_ = float(run.score)
+        self.privacy_spent_ = spent
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the routing of this search, as scikit-learn's meta-estimators do.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.target_tags, tags.input_tags = inner.target_tags, inner.input_tags
+        return tags
+
+
+def _takes_numbers(estimator: Any) -> bool:
+    """Whether an estimator is known to take nothing but numbers: ours do."""
+    if isinstance(estimator, Pipeline):
+        return _takes_numbers(estimator.steps[0][1])
+    return isinstance(estimator, PrivateEstimatorMixin | StatelessMixin)
+
+
+def _check_masks(n_rows: int, is_public: Any, groups: Any, is_public_validation: Any) -> Masks:
+    public = check_row_mask(is_public, n_rows)
+    validation = check_row_mask(is_public_validation, n_rows, name="is_public_validation")
+    if (public & validation).any():
+        raise ValueError("is_public and is_public_validation mark the same rows: train on them or score.")
+    if (public | validation).all():
+        raise ValueError("every row is public, so there is nothing to protect; use a plain search.")
+    return Masks(public, validation, number_groups(groups, ~public & ~validation))
+
+
+def _training_metadata(
+    candidate: Candidate,
+    known: Mapping[str, Any],
+    others: Mapping[str, Any],
+    train: NDArray[np.intp],
+    n_rows: int,
+) -> Parameters:
+    """What the fits of a candidate are given besides X and y."""
+    given = [{name: value for name, value in part.items() if value is not None} for part in (known, others)]
+    routed = route_metadata(candidate.estimator, *given)
+    return {name: rows_of(value, train, n_rows) for name, value in routed.items()}
+
+
+def _max_rows(candidates: Sequence[Candidate]) -> int:
+    return max(one.plan.max_rows_per_group for one in candidates)
+
+
+def _mechanism(law: NumberOfRuns, public_scores: bool) -> str:
+    scores = "exact scores on public rows" if public_scores else "discrete Laplace noise on held-out scores"
+    if law.gamma == 1:
+        return f"one run, with {scores}"
+    return (
+        "private selection of the best of a random number of runs (truncated negative binomial, "
+        f"eta = {float(law.eta):g}), with {scores}"
+    )

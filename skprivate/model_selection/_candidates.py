@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Candidates of a private search: what each costs, what it leaks, and which of its parameters are free."""
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sklearn
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
+
+from ..accounting import PrivacyLedger
+from ..base import (
+    CONTAINERS,
+    PlannedCost,
+    PrivateEstimatorMixin,
+    last_step,
+    parameter_roles,
+    privacy_report,
+    reads_rows,
+    steps_of,
+)
+
+Parameters = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one fit of a candidate will do, known before it is made.
+
+    Attributes
+    ----------
+    costs : tuple of PlannedCost
+        Of its private steps.
+    unpaid : dict from str to str
+        Steps that will read rows without paying, by path, and a sentence about each.
+    max_rows_per_group : int
+        The largest of its private steps.
+    """
+
+    costs: tuple[PlannedCost, ...]
+    unpaid: Mapping[str, str]
+    max_rows_per_group: int
+
+    @classmethod
+    def of(cls, estimator: Any, *, any_public: bool, grouped: bool) -> "Plan":
+        """Walk an unfitted estimator.
+
+        Raises
+        ------
+        TypeError
+            A step is private in another way than by an epsilon known in advance, or no step has one.
+        ValueError
+            Groups are passed, and a private step takes none; or a parameter is out of range.
+        """
+        costs, unpaid, most = [], {}, 1
+        for path, step in _steps(estimator, ""):
+            if isinstance(step, PrivateEstimatorMixin):
+                costs.append(_cost(step, any_public, grouped))
+                most = max(most, getattr(step, "max_rows_per_group", 1))
+            elif (reason := reads_rows(step)) is not None:
+                unpaid[path] = f"{path or 'the estimator'} ({type(step).__name__}) {reason}"
+        if not costs:
+            raise TypeError(
+                f"{type(estimator).__name__} holds no private estimator that states its cost, so there is "
+                "nothing to search privately; a plain search does as much."
+            )
+        return cls(tuple(costs), unpaid, most)
+
+    @property
+    def cost(self) -> PlannedCost:
+        """The sum of its steps' costs, in terms of a replaced unit."""
+        parts = [cost.against_replacement() for cost in self.costs]
+        # Replacing a whole row may change more than a label.
+        label = any(part.relation == "label" for part in parts)
+        return PlannedCost(
+            epsilon=sum((part.epsilon for part in parts), Fraction(0)),
+            delta=sum((part.delta for part in parts), Fraction(0)),
+            relation="label" if label else "replace-one",
+            leaks=(*(leak for part in parts for leak in part.leaks), *self.unpaid.values()),
+            seeded=any(part.seeded for part in parts),
+        )
+
+    def check_kept(self, fitted: Any, *, grouped: bool, seeded: bool) -> None:
+        """Refuse a fitted candidate that spent more, or claims less, than was planned."""
+        steps = [step for step in privacy_report(fitted).steps if not self._announced(step.path)]
+        spent = [step.spent for step in steps if step.spent is not None]
+        kept = (
+            not any(step.status == "unpaid" for step in steps)
+            and sum(part.epsilon for part in spent) <= sum(cost.epsilon for cost in self.costs)
+            and sum(part.delta for part in spent) <= sum(cost.delta for cost in self.costs)
+            and {part.relation for part in spent} <= {cost.relation for cost in self.costs}
+            and (seeded or self.cost.seeded or bool(self.cost.leaks) or all(part.private for part in spent))
+            and (not grouped or all(part.unit == "group" for part in spent))
+        )
+        if not spent or not kept:
+            raise RuntimeError("a fit did something else than it had announced")
+
+    def _announced(self, path: str) -> bool:
+        """Whether this step, or one that it stands in, was to read rows without paying."""
+        if path == "estimator":  # the whole
+            return "" in self.unpaid
+        return any(path == known or path.startswith(f"{known} > ") for known in self.unpaid if known)
+
+
+def _cost(step: Any, any_public: bool, grouped: bool) -> PlannedCost:
+    name = type(step).__name__
+    if grouped and not get_routing_for_object(step).consumes("fit", ["groups"]):
+        raise ValueError(f"groups are passed, but {name} takes none: its guarantee would be about rows.")
+    cost: PlannedCost = step._planned_cost(any_public)
+    step._validate_params()
+    return cost
+
+
+def _steps(estimator: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """An estimator and, in containers, what stands in it; paths are those of `privacy_report`."""
+    yield path, estimator
+    if type(estimator) in CONTAINERS:
+        for name, child in steps_of(estimator):
+            yield from _steps(child, f"{path} > {name}" if path else name)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One set of release parameters, and the free choices that a run makes after its fit.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Unfitted, without ledger, silent.
+    plan : Plan
+    options : tuple of (dict, dict)
+        Free parameters to be set after the fit, and all parameters of the grid's entry that they stand for.
+        The first option is what the estimator is fitted with.
+    removed : dict
+        Parameters that were taken from the estimator for the search, and will be given back.
+    """
+
+    estimator: Any
+    plan: Plan
+    options: tuple[tuple[Parameters, Parameters], ...]
+    removed: Parameters
+
+    def last_step(self) -> Any:
+        """What predicts."""
+        return last_step(self.estimator)
+
+
+def make_candidates(
+    estimator: Any, grid: Sequence[Parameters], y: Any, *, free_choice: bool, any_public: bool, grouped: bool
+) -> list[Candidate]:
+    """Return the candidates of a grid.
+
+    Parameters
+    ----------
+    estimator : estimator
+    grid : list of dict
+    y : array-like
+        Only its form is looked at.
+    free_choice : bool
+        Whether entries that differ in post-processing only become one candidate: scores cost nothing.
+    any_public, grouped : bool
+        Whether public rows, and groups, are passed to the fits.
+    """
+    entries: dict[Any, list[tuple[Parameters, Parameters]]] = {}
+    for parameters in grid:
+        changed = clone(estimator).set_params(**parameters)
+        # Every option is checked before anything is paid for.
+        Plan.of(changed, any_public=any_public, grouped=grouped)
+        roles = parameter_roles(changed, y) if free_choice else {}
+        # All of them: what an entry does not name is the estimator's own, not that of the entry fitted.
+        values = changed.get_params()
+        free = {name: values[name] for name, role in roles.items() if role == "post-processing"}
+        # By identity: values need be neither hashable nor comparable, and the grid keeps them alive.
+        key = tuple((name, id(value)) for name, value in sorted(parameters.items()) if name not in free)
+        options = entries.setdefault(key, [])
+        # An entry that comes twice is one candidate with one option: each option of a run is scored, and a
+        # private score is paid for once.
+        if free_choice or not options:
+            options.append((free, parameters))
+    return [_candidate(estimator, options, any_public, grouped) for options in entries.values()]
+
+
+def _candidate(
+    estimator: Any, options: list[tuple[Parameters, Parameters]], any_public: bool, grouped: bool
+) -> Candidate:
+    # The parameters themselves stay as they are in the grid: clones share nothing with other runs.
+    changed = clone(clone(estimator).set_params(**options[0][1]))
+    removed = _silence(changed)
+    plan = Plan.of(changed, any_public=any_public, grouped=grouped)
+    return Candidate(changed, plan, tuple(options), removed)
+
+
+def _silence(estimator: Any) -> Parameters:
+    """Take away what would charge, print or tell the time of a single run; return it."""
+    parameters = estimator.get_params(deep=True)
+    removed = {
+        name: value
+        for name, value in parameters.items()
+        if isinstance(value, PrivacyLedger) or (name.split("__")[-1] == "verbose" and value)
+    }
+    estimator.set_params(
+        **{name: None if isinstance(value, PrivacyLedger) else False for name, value in removed.items()}
+    )
+    for part in (estimator, *parameters.values()):
+        if hasattr(part, "set_callbacks"):
+            part.set_callbacks()
+    return removed
+
+
+def with_post_processing(fitted: Any, parameters: Parameters) -> Any:
+    """Return a fitted copy with other post-processing; of a pipeline, in its last step."""
+    if not parameters:
+        return fitted
+    if not isinstance(fitted, Pipeline):
+        return fitted._post_processed(parameters)
+    name, last = fitted.steps[-1]
+    inner = {key.removeprefix(f"{name}__"): value for key, value in parameters.items()}
+    changed = copy.copy(fitted)
+    changed.steps = [*fitted.steps[:-1], (name, with_post_processing(last, inner))]
+    return changed
+
+
+def private_steps(fitted: Any) -> Iterator[PrivateEstimatorMixin]:
+    """The private steps of a fitted candidate."""
+    for _, step in _steps(fitted, ""):
+        if isinstance(step, PrivateEstimatorMixin):
+            yield step
+
+
+def find_ledger(own: PrivacyLedger | None, others: Iterable[PrivacyLedger]) -> PrivacyLedger | None:
+    """Return the one ledger of a search and of everything in it.
+
+    Raises
+    ------
+    ValueError
+        There are several.
+    """
+    found = {*others, *(() if own is None else (own,))}
+    if len(found) > 1:
+        raise ValueError("the search and its candidates have several different ledgers; one entry needs one.")
+    return found.pop() if found else None
+
+
+def route_metadata(estimator: Any, known: Mapping[str, Any], others: Mapping[str, Any]) -> Parameters:
+    """Return what an estimator's ``fit`` is given of the metadata passed to the search.
+
+    Parameters
+    ----------
+    estimator : estimator
+    known : dict
+        ``is_public`` and ``groups``: the search uses them itself, whether or not the estimator does.
+    others : dict
+        Must be asked for by the estimator.
+    """
+    mapping = MethodMapping().add(caller="fit", callee="fit")
+    router = MetadataRouter(owner="PrivateGridSearchCV").add(estimator=estimator, method_mapping=mapping)
+    # A private step asks for what its guarantee is about; in a pipeline only routing takes it there.
+    with sklearn.config_context(enable_metadata_routing=True):
+        router.validate_metadata(params=dict(others), method="fit")
+        routed: Parameters = router.route_params(params={**known, **others}, caller="fit").estimator.fit
+    return dict(routed)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a search hands on to the estimator that it chose."""
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+
+def _has(method: str) -> Callable[[Any], bool]:
+    """Return a check that the estimator, the best one once there is one, has a method."""
+
+    def check(search: Any) -> bool:
+        getattr(getattr(search, "best_estimator_", search.estimator), method)
+        return True
+
+    return check
+
+
+class Delegating:
+    """Mixin of searches: predictions are those of ``best_estimator_``."""
+
+    best_estimator_: Any
+
+    def _ask_best(self, method: str, *arguments: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, method)(*arguments)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes of the best estimator; classifiers only."""
+        _has("classes_")(self)
+        classes: NDArray[Any] = self.best_estimator_.classes_
+        return classes
+
+    @available_if(_has("predict"))
+    def predict(self, X: Any) -> Any:
+        """Predict with the best estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+        """
+        return self._ask_best("predict", X)
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Any:
+        """Return the best estimator's class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return self._ask_best("predict_proba", X)
+
+    @available_if(_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the best estimator's logarithms of class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        logarithms : ndarray of shape (n_samples, n_classes)
+        """
+        return self._ask_best("predict_log_proba", X)
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: Any) -> Any:
+        """Return the best estimator's decision function.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        decisions : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return self._ask_best("decision_function", X)
+
+    @available_if(_has("transform"))
+    def transform(self, X: Any) -> Any:
+        """Transform with the best estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        transformed : array-like of shape (n_samples, n_outputs)
+        """
+        return self._ask_best("transform", X)
+
+    @available_if(_has("score"))
+    def score(self, X: Any, y: Any) -> float:
+        """Return the best estimator's own score, an exact function of the rows that are passed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        score : float
+        """
+        score: float = self._ask_best("score", X, y)
+        return score

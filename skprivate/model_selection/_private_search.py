@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Searches over parameters whose whole outcome is private: only the best candidate is released."""
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid, ParameterSampler
+
+from ..base import assign_roles
+from ..noise._entropy import Entropy
+from ..utils._compat import Interval
+from ._base_search import SEARCH_CONSTRAINTS, BasePrivateSearch
+from ._candidates import Parameters
+
+
+class PrivateGridSearchCV(BasePrivateSearch):
+    """Grid search with an end-to-end guarantee: (2 + eta) times the epsilon of one candidate.
+
+    A random number of runs is made, each of a candidate drawn at random; each fits the candidate on the
+    training rows and scores it, and only the best run is released. The price does not depend on the number of
+    candidates: 3 epsilon for candidates of epsilon, where a plain search of 20 candidates in 5 folds spends
+    101 times epsilon and leaves its scores unprotected besides. The scores come from a hold-out (there is no
+    cross-validation), or from public rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A private estimator whose cost is known in advance, or a pipeline with such steps.
+    param_grid : dict or list of dict
+        Values to try, by parameter, as in scikit-learn's GridSearchCV.
+    eta : float or Fraction, default=1
+        Of the law of the number of runs, from 0 to 100. The search costs ``2 + eta`` times its dearest
+        candidate. 1: geometric. 0: logarithmic, cheaper, and often of few runs.
+    holdout : float, default=0.2
+        Share of the private rows (of the persons, with ``groups``) on which candidates are scored, not
+        trained; above 0 and below 1. Without effect where ``is_public_validation`` is passed.
+    scoring : {"accuracy", "absolute_error", "squared_error"}, callable or None, default=None
+        Score of every row, between 0 and 1 and the higher the better. The errors are in units of the width
+        of the estimator's ``bounds_y``, cut off at 1 and taken from 1. A callable gets (estimator, X, y) and
+        returns one score per row, each a function of that row and the estimator alone; what is outside 0 and
+        1 is clipped silently, NaN counts as 0. None: "accuracy" for classifiers, "absolute_error" for
+        regressors.
+    score_epsilon : float, Fraction or None, default=None
+        Greatest privacy loss of the score of one run, > 0 and finite. It is not added to that of the fit,
+        but one above it makes the search dearer. None: the dearest candidate's epsilon.
+    random_state : None, int, RandomState or Generator, default=None
+        None: entropy of the operating system. Anything else makes the search reproducible, its fits
+        included, and not private.
+    ledger : PrivacyLedger, default=None
+        Charged once, before the number of runs is drawn. None: the one that the estimator has; its fits
+        charge nothing either way.
+    n_jobs : int or None, default=None
+        Runs made at once, by joblib.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The best candidate, fitted on the training rows; its private steps state the cost of the search.
+    best_params_ : dict
+        Its entry of the grid.
+    best_score_ : float
+        Its score: noisy, and therefore not always between 0 and 1; exact on public validation rows.
+    privacy_spent_ : PrivacySpent
+        What the whole search spent, on what unit, and what is claimed.
+    classes_ : ndarray of shape (n_classes,)
+        Classifiers only.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, where X had string names.
+
+    Raises
+    ------
+    PrivateSearchError
+        In ``fit``, where a run failed. Nothing is released, and the charge stays.
+
+    See Also
+    --------
+    PrivateRandomizedSearchCV : The same over entries that are drawn from distributions.
+    skprivate.base.parameter_roles : Which parameters cost a fit, and which are free.
+    skprivate.PrivacyLedger : Adds up what searches spend.
+
+    Notes
+    -----
+    **Privacy.** Relation: replace-one for a trusted curator, whatever the candidates' own ("label", if a
+    candidate protects labels only); the unit is the row, with ``groups`` the person. Released are the best
+    run's model, parameters and score. Neither the others nor their number are kept, shown or logged, but
+    whoever can time ``fit`` learns about their number. Not protected: the number of rows or groups, public
+    rows, and the grid.
+
+    A run is private with the larger epsilon of its fit and its score: which units are held out is random and
+    looks at no row, and given that, a replaced unit is either in training, where the fit hides it and the
+    score is computed from the fit and other rows, or it is held out, where the fit never sees it and the
+    noise of the score hides it. Against a replaced row a local report costs its own epsilon, an add-remove
+    release twice its own. The best of a truncated negative binomial number of such runs is then
+    (2 + eta) epsilon private (Papernot and Steinke; a proof stands in
+    ``skprivate.model_selection._number_of_runs``), the score included. Where fits have a delta, it is
+    multiplied by the expected number of runs, five per candidate. A single candidate is run once, and costs
+    one epsilon.
+
+    With ``is_public_validation`` scores touch no private row, and entries that differ in parameters of role
+    "post-processing" only are one candidate: it is fitted once, and the best of them is taken on the public
+    rows. With a hold-out every entry is a candidate of its own.
+
+    A failed run is told (by an exception that does not say what failed): that is not covered, as for any fit.
+    A seeded search or candidate, a candidate that reads bounds or classes from private rows, and a step that
+    learns from rows without paying make the claim "not-private". Choose the values of a grid from public
+    knowledge. A grid over epsilon costs (2 + eta) times the largest: it is for planning on public or
+    simulated rows.
+
+    A search is for what an estimator does not choose by itself. What the trees' "auto" takes from their own
+    release costs nothing, and beat a search of the same total in ``benchmarks/bench_private_search.py``.
+    Public rows that follow another rule than the private ones mislead as ``is_public_validation``.
+
+    References
+    ----------
+    Papernot, Steinke, Hyperparameter tuning with Renyi differential privacy, 2022.
+
+    Liu, Talwar, Private selection from private candidates, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPTreeClassifier
+    >>> from skprivate.model_selection import PrivateGridSearchCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(5000, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> tree = DPTreeClassifier(epsilon=1.0, bounds=(0, 1), classes=[0, 1], rule="random")
+    >>> search = PrivateGridSearchCV(tree, {"max_depth": [1, 4], "prune": [False, True]}).fit(X, y)
+    >>> search.privacy_spent_.epsilon, search.privacy_spent_.private
+    (Fraction(3, 1), True)
+    >>> sorted(search.best_params_)
+    ['max_depth', 'prune']
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {**SEARCH_CONSTRAINTS, "param_grid": [dict, list]}
+
+    _parameter_roles: Mapping[str, str] = {
+        **BasePrivateSearch._parameter_roles,
+        **assign_roles(release="param_grid"),
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        eta: Any = 1,
+        holdout: float = 0.2,
+        scoring: Any = None,
+        score_epsilon: Any = None,
+        random_state: Any = None,
+        ledger: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.eta = eta
+        self.holdout = holdout
+        self.scoring = scoring
+        self.score_epsilon = score_epsilon
+        self.random_state = random_state
+        self.ledger = ledger
+        self.n_jobs = n_jobs
+
+    def _entries(self, entropy: Entropy) -> list[Parameters]:
+        return list(ParameterGrid(self.param_grid))
+
+
+class PrivateRandomizedSearchCV(BasePrivateSearch):
+    """Randomised search with an end-to-end guarantee: (2 + eta) times the epsilon of one candidate.
+
+    A `PrivateGridSearchCV` whose entries are drawn from distributions, before any row is looked at.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A private estimator whose cost is known in advance, or a pipeline with such steps.
+    param_distributions : dict or list of dict
+        Lists or distributions (with ``rvs``), by parameter, as in scikit-learn's RandomizedSearchCV.
+    n_candidates : int, default=10
+        Entries that are drawn; at most as many as there are, where all are lists. It is no number of runs,
+        and does not change the price.
+    eta, holdout, scoring, score_epsilon, random_state, ledger, n_jobs
+        As in `PrivateGridSearchCV`. A seed determines the entries, too.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The best candidate, fitted on the training rows; its private steps state the cost of the search.
+    best_params_ : dict
+        Its entry.
+    best_score_ : float
+        Its score. The other attributes are those of `PrivateGridSearchCV`.
+    privacy_spent_ : PrivacySpent
+        What the whole search spent, on what unit, and what is claimed.
+
+    See Also
+    --------
+    PrivateGridSearchCV : The same over a grid, with all that is to be said on privacy.
+
+    Notes
+    -----
+    **Privacy.** As of `PrivateGridSearchCV`: the entries are drawn without a look at rows, and everything
+    said there holds for any entries. The price is that of the dearest entry drawn.
+
+    References
+    ----------
+    Papernot, Steinke, Hyperparameter tuning with Renyi differential privacy, 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.stats import randint
+    >>> from skprivate import DPTreeClassifier
+    >>> from skprivate.model_selection import PrivateRandomizedSearchCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(5000, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> tree = DPTreeClassifier(epsilon=1.0, bounds=(0, 1), classes=[0, 1], rule="random")
+    >>> search = PrivateRandomizedSearchCV(tree, {"max_depth": randint(1, 6)}, n_candidates=4).fit(X, y)
+    >>> search.privacy_spent_.epsilon, search.privacy_spent_.private
+    (Fraction(3, 1), True)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **SEARCH_CONSTRAINTS,
+        "param_distributions": [dict, list],
+        "n_candidates": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    _parameter_roles: Mapping[str, str] = {
+        **BasePrivateSearch._parameter_roles,
+        **assign_roles(release="param_distributions n_candidates"),
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_distributions: Any,
+        n_candidates: int = 10,
+        *,
+        eta: Any = 1,
+        holdout: float = 0.2,
+        scoring: Any = None,
+        score_epsilon: Any = None,
+        random_state: Any = None,
+        ledger: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_distributions = param_distributions
+        self.n_candidates = n_candidates
+        self.eta = eta
+        self.holdout = holdout
+        self.scoring = scoring
+        self.score_epsilon = score_epsilon
+        self.random_state = random_state
+        self.ledger = ledger
+        self.n_jobs = n_jobs
+
+    def _entries(self, entropy: Entropy) -> list[Parameters]:
+        seed = int.from_bytes(entropy.random_bytes(4))
+        n_candidates, distributions = self.n_candidates, self.param_distributions
+        tables = distributions if isinstance(distributions, list) else [distributions]
+        if not any(hasattr(value, "rvs") for table in tables for value in table.values()):
+            n_candidates = min(n_candidates, len(ParameterGrid(tables)))
+        return list(ParameterSampler(tables, n_candidates, random_state=np.random.RandomState(seed)))

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The runs of a private search: each fits one candidate and scores it; only the best one is kept."""
+
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import sklearn
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from ..exceptions import PrivateSearchError
+from ..noise import check_entropy
+from ._candidates import Candidate, Parameters, with_post_processing
+from ._scores import WRONG_SHAPE, RowScorer, ScoreShapeError, ScoringRows
+
+_FAILED = (
+    "A run of the search failed, or spent more than it had announced. Nothing is released, the charge stays, "
+    "and what failed is not told: it may depend on private rows. Fit the candidates one by one on public or "
+    "simulated rows to see it; with n_jobs, estimators and scoring must survive pickling."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is the same in every run.
+
+    Attributes
+    ----------
+    X, y : array-like
+        Training rows.
+    scoring_rows : ScoringRows
+    scorer : callable
+    grouped, seeded : bool
+    """
+
+    X: Any
+    y: Any
+    scoring_rows: ScoringRows
+    scorer: RowScorer
+    grouped: bool
+    seeded: bool
+
+
+class Run(NamedTuple):
+    """What one run hands on: score, fitted estimator and the parameters that made it."""
+
+    score: Fraction
+    estimator: Any
+    parameters: Parameters
+
+
+class Failure(NamedTuple):
+    """A run that failed: of its error nothing is kept but whether the scores had a wrong shape."""
+
+    of_shape: bool
+
+
+def best_run(
+    task: Task, drawn: Sequence[tuple[Candidate, Parameters]], seeds: Sequence[int | None], n_jobs: int | None
+) -> tuple[Run, Candidate]:
+    """Make every run, and return the first of those with the highest score.
+
+    Raises
+    ------
+    PrivateSearchError
+        Any of them failed.
+    ValueError
+        The scores had a wrong shape.
+    """
+    calls = zip(drawn, seeds, strict=True)
+    jobs = (delayed(_perform)(task, *candidate, seed, os.getpid()) for candidate, seed in calls)
+    runs = _in_silence(jobs, n_jobs)
+    if any(isinstance(run, Failure) and run.of_shape for run in runs):
+        raise ScoreShapeError(WRONG_SHAPE)
+    if not runs or any(isinstance(run, Failure) for run in runs):
+        raise PrivateSearchError(_FAILED)
+    winner = max(range(len(runs)), key=lambda run: runs[run].score)
+    return runs[winner], drawn[winner][0]
+
+
+def _in_silence(jobs: Iterable[Any], n_jobs: int | None) -> list[Any]:
+    """Run in parallel without a word: warnings and progress would count the runs; empty on a failure."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return list(Parallel(n_jobs=n_jobs, verbose=0)(jobs))
+    except Exception:  # a worker that died, something that cannot be pickled
+        return []
+
+
+def _perform(
+    task: Task, candidate: Candidate, metadata: Parameters, seed: int | None, parent: int
+) -> Run | Failure:
+    """Fit and score one candidate; errors and warnings stay here."""
+    try:
+        if os.getpid() == parent:
+            return _fit_and_score(task, candidate, metadata, seed)
+        # Another process has its own filters; in threads they are shared, and set already.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _fit_and_score(task, candidate, metadata, seed)
+    except Exception as error:
+        return Failure(isinstance(error, ScoreShapeError))
+
+
+def _fit_and_score(task: Task, candidate: Candidate, metadata: Parameters, seed: int | None) -> Run:
+    # A candidate may be drawn twice, by two threads at once.
+    model = clone(candidate.estimator)
+    if seed is not None:
+        _seed(model, seed)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.fit(task.X, task.y, **metadata)
+    if task.scoring_rows.epsilon is not None and len(candidate.options) > 1:
+        raise RuntimeError("a run pays for one private score")
+    candidate.plan.check_kept(model, grouped=task.grouped, seeded=task.seeded)
+    entropy = check_entropy(seed)
+    runs = []
+    for position, (free, parameters) in enumerate(candidate.options):
+        changed = with_post_processing(model, free) if position else model
+        runs.append(Run(task.scoring_rows.score(task.scorer, changed, entropy), changed, parameters))
+    return max(runs, key=lambda run: run.score)
+
+
+def _seed(model: Any, seed: int) -> None:
+    """Seed everything in a model that has no seed of its own: a reproducible simulation."""
+    generator = np.random.default_rng(seed)
+    unseeded = [
+        name
+        for name, value in sorted(model.get_params(deep=True).items(), key=lambda item: item[0])
+        if name.split("__")[-1] == "random_state" and value is None
+    ]
+    model.set_params(**{name: int(generator.integers(2**31 - 1)) for name in unseeded})

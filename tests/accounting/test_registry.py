@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Entries of the deployments registry: complete, honest about what is not private, and safe as YAML."""
+
+import json
+import re
+from datetime import date
+from fractions import Fraction
+
+import pytest
+
+from skprivate.accounting import DisclosureRisk, PrivacyGuarantee, PrivacyReport, PrivacySpent, StepReport
+
+
+def make(**changes):
+    fields = {
+        "mechanism": "discrete Laplace",
+        "epsilon": Fraction(1, 2),
+        "relation": "replace-one",
+        "sensitivity": 2,
+        "noise_scale": 4,
+        "noise_source": "os-entropy",
+        "deployment": "curator",
+        "claim": "dp",
+        "unprotected": {"private rows": 100},
+    }
+    return PrivacySpent(**(fields | changes))
+
+
+EXPOSED = {"claim": "not-private", "reasons": ("bounds were read",)}
+RISK = DisclosureRisk(
+    protection="TQMA", attack="linkage", metric="hits", bound={"age": 6.4}, assumption="none"
+)
+FIELDS = {
+    "dp_flavor": [
+        *("name", "input_metric", "bound_on_input_distance", "output_measure", "bound_on_output_distance"),
+        *("data_domain", "unprotected_quantities"),
+    ],
+    "privacy_loss": ["privacy_unit", "privacy_parameters"],
+    "model": ["model_name", "release_type"],
+    "accounting": ["post_processing", "composition"],
+    "implementation": ["mechanisms", "justification"],
+}
+
+
+def deployment(statement, **given):
+    return statement.to_registry(**given)["deployment"]
+
+
+def test_every_field_of_the_registry_is_there():
+    entry = make().to_registry()
+    for section, names in FIELDS.items():
+        assert set(names) <= entry["deployment"][section].keys()
+    for path in ("deployment.data_curator", "deployment.dp_flavor.data_domain", "registry_authors"):
+        assert path in entry.missing
+    assert "deployment.dp_flavor.name" not in entry.missing
+    assert str(entry).count("TODO") == len(entry.missing)
+
+
+def test_what_is_given_is_entered():
+    entry = make().to_registry(
+        name="Length of stay",
+        registry_authors=["A", "B"],
+        publication_date=date(2026, 1, 2),
+        data_domain="stays of 2025",
+        release_type="One release",
+        composition="the only use",
+    )
+    inner = entry["deployment"]
+    assert (inner["name"], inner["publication_date"]) == ("Length of stay", "2026-01-02")
+    assert entry["registry_authors"] == ["A", "B"]
+    assert inner["dp_flavor"]["name"] == "Pure DP"
+    assert inner["dp_flavor"]["data_domain"] == "stays of 2025"
+    assert inner["model"]["release_type"] == "One release"
+    assert inner["accounting"]["composition"] == "the only use"
+    assert make().to_registry(registry_authors="A")["registry_authors"] == ["A"]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "match"),
+    [
+        ({"epsilons": "1"}, TypeError, "'epsilons', which is no field of the registry. Fields.*data_curator"),
+        ({"privacy_parameters": {"epsilon": 0.1}}, TypeError, "states 'privacy_parameters' itself"),
+        ({"mechanisms": "magic"}, TypeError, "states 'mechanisms' itself"),
+        ({"model_name": "Local"}, TypeError, "states 'model_name' itself"),
+        ({"name": ""}, ValueError, "name must not be empty"),
+        ({"name": 3}, TypeError, "name must be a str"),
+        ({"registry_authors": []}, TypeError, "registry_authors must be a str"),
+        ({"registry_authors": ["A", ""]}, ValueError, "registry_authors must not be empty"),
+    ],
+)
+@pytest.mark.parametrize("statement", [make(), PrivacyReport(()), RISK])
+def test_bad_input(statement, given, error, match):
+    with pytest.raises(error, match=match):
+        statement.to_registry(**given)
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "parameters"),
+    [
+        ({}, "Pure DP", {"epsilon": 0.5}),
+        ({"delta": 1e-6}, "Approximate DP", {"epsilon": 0.5, "delta": 1e-6}),
+        ({"delta": 1e-6, "rho": 0.1}, "Zero-concentrated DP", {"epsilon": 0.5, "delta": 1e-6, "rho": 0.1}),
+        ({"relation": "label"}, "Custom", {"epsilon": 0.5}),
+        ({"relation": "local", "deployment": "collected"}, "Pure DP", {"epsilon": 0.5}),
+    ],
+)
+def test_flavours(changes, name, parameters):
+    inner = deployment(make(**changes))
+    assert inner["dp_flavor"]["name"] == name
+    assert inner["privacy_loss"]["privacy_parameters"] == parameters
+    assert "claimed epsilon = 0.5" in inner["privacy_loss"]["privacy_parameters_description"]
+
+
+def test_trust_models():
+    assert deployment(make(relation="local", deployment="collected"))["model"]["model_name"] == "Local"
+    # Who drew the reports in one place saw the rows: that is a curator who is trusted.
+    assert deployment(make(relation="local", deployment="simulated"))["model"]["model_name"] == "Central"
+
+
+def test_units():
+    loss = deployment(make(unit="group", max_rows_per_unit=3))
+    assert loss["privacy_loss"]["privacy_unit"].startswith("One group of rows")
+    assert loss["dp_flavor"]["bound_on_input_distance"] == "1 unit of at most 3 rows"
+
+
+def numbers(value):
+    if isinstance(value, dict):
+        return [found for item in value.values() for found in numbers(item)]
+    return [value] if isinstance(value, int | float) else []
+
+
+def step(spent, name="tree"):
+    return StepReport(path=name, estimator="E", status="paid", reason="paid", spent=spent)
+
+
+UNPAID = StepReport(path="scaler", estimator="StandardScaler", status="unpaid", reason="read rows")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        make(**EXPOSED),
+        make(**EXPOSED, noise_source="seeded"),
+        make().with_audit(0.75, 0.999, "x"),
+        PrivacyReport((step(make()), UNPAID)),
+        PrivacyReport((UNPAID,)),
+        RISK,
+        PrivacyGuarantee(
+            epsilon=0.5, status="estimate", criterion="pml", subject="x", prior="p", confidence=0.9
+        ),
+    ],
+)
+def test_what_is_not_private_is_exported_as_such_and_without_any_number(statement):
+    inner = deployment(statement)
+    assert inner["dp_flavor"]["name"] == "Not differentially private"
+    assert inner["privacy_loss"]["privacy_parameters"] == {}
+    assert numbers(inner) == []
+    assert not re.search(r"\d", inner["dp_flavor"]["bound_on_output_distance"])
+
+
+def test_reasons_are_named():
+    described = deployment(PrivacyReport((step(make()), UNPAID)))["privacy_loss"]
+    assert "scaler (StandardScaler): unpaid: read rows" in described["privacy_parameters_description"]
+
+
+def test_an_audit_is_named():
+    audited = make().with_audit(0.25, 0.999, "fixed event")
+    described = deployment(audited)["privacy_loss"]["privacy_parameters_description"]
+    assert described.startswith("claimed epsilon = 0.5 (exactly 1/2), audited at >= 0.25 (confidence 0.999; ")
+    assert described.endswith("not certified")
+
+
+def test_steps_add_up_only_where_they_mean_the_same():
+    both = deployment(PrivacyReport((step(make()), step(make(delta=0.25)))))
+    assert both["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0, "delta": 0.25}
+    mixed = deployment(PrivacyReport((step(make()), step(make(relation="add-remove")))))
+    assert mixed["dp_flavor"]["name"] == "Custom"
+    assert mixed["privacy_loss"]["privacy_parameters"] == {}
+
+
+def test_leakage_is_custom():
+    leakage = make().given_prior([0.7, 0.3]).leakage
+    inner = deployment(leakage)
+    assert inner["dp_flavor"]["name"] == "Custom"
+    assert inner["privacy_loss"]["privacy_parameters"] == {}
+    assert deployment(PrivacyGuarantee(epsilon=0.5, status="exact", criterion="dp", subject="x"))[
+        "dp_flavor"
+    ]["name"] == ("Pure DP")
+
+
+def read_block_yaml(text):
+    """Read the subset of YAML that an entry uses: nested names, lists, JSON scalars."""
+    root = {}
+    stack = [(-1, root)]
+    for line in text.splitlines():
+        depth = len(line) - len(line.lstrip())
+        while stack[-1][0] >= depth:
+            stack.pop()
+        body = line.strip()
+        if body.startswith("- "):
+            stack[-1][1].append(scalar(body[2:]))
+            continue
+        name, _, rest = body.partition(":")
+        if rest:
+            stack[-1][1][name] = scalar(rest.strip())
+        else:
+            child = [] if name == "registry_authors" else {}
+            stack[-1][1][name] = child
+            stack.append((depth, child))
+    return root
+
+
+def scalar(text):
+    return text if text == "TODO" else json.loads(text)
+
+
+NASTY = 'a: "b"\n  epsilon: 0\n- x # y {} é \t\\'
+
+
+@pytest.mark.parametrize("changes", [{}, {"delta": 1e-30}, {"epsilon": 1e22}, EXPOSED])
+def test_text_of_an_entry_holds_the_entry(changes):
+    entry = make(**changes).to_registry(name=NASTY, registry_authors=[NASTY, "TODO: ask"])
+    assert read_block_yaml(str(entry)) == entry
+    # YAML 1.1 reads 1e-30 as a text.
+    assert not re.search(r": -?\d+e", str(entry))

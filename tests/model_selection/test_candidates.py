@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Candidates: what each of them costs together with all of its steps, wherever these stand."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, make_pipeline
+
+from skprivate import DPTreeClassifier, PrivacySpent, privacy_report
+from skprivate.audit import record_releases
+from skprivate.base import PlannedCost, PrivateEstimatorMixin, fit_context
+from skprivate.model_selection import PrivateGridSearchCV
+from skprivate.model_selection._candidates import Plan
+from skprivate.model_selection._scores import SCORE_STEPS
+
+X = np.random.default_rng(0).uniform(size=(300, 2))
+Y = (X[:, 0] > 0.5).astype(int)
+DEPTHS = {"dptreeclassifier__max_depth": [1, 2]}
+
+
+class Paid(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """A transformer that pays for something and changes nothing."""
+
+    _parameter_constraints = {}
+
+    def __init__(self, ledger=None):
+        self.ledger = ledger
+
+    def _planned_cost(self, any_public):
+        return PlannedCost(epsilon=Fraction(1, 2), relation="replace-one")
+
+    @fit_context
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        self.privacy_spent_ = PrivacySpent(
+            mechanism="nothing",
+            epsilon=Fraction(1, 2),
+            relation="replace-one",
+            noise_scale=None,
+            noise_source="os-entropy",
+            deployment="curator",
+            claim="dp",
+        )
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def tree(epsilon=1.0):
+    return DPTreeClassifier(epsilon, bounds=(0, 1), classes=[0, 1])
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        make_pipeline(Paid()),
+        FeatureUnion([("all", Paid())]),
+        ColumnTransformer([("first", Paid(), [0])], remainder="passthrough"),
+        ColumnTransformer([("first", "passthrough", [0])], remainder=Paid()),
+    ],
+)
+def test_a_private_step_in_a_container_is_paid_and_states_the_search(front):
+    search = PrivateGridSearchCV(make_pipeline(front, tree()), DEPTHS).fit(X, Y)
+    assert search.privacy_spent_.epsilon == 3 * (1 + Fraction(1, 2))
+    stated = privacy_report(search.best_estimator_).paid
+    assert len(stated) == 2
+    assert all(spent == search.privacy_spent_ for spent in stated)
+
+
+@pytest.mark.parametrize(
+    ("relations", "whole"),
+    [
+        (("label", "replace-one"), "label"),
+        (("local", "label"), "label"),
+        (("local", "add-remove"), "replace-one"),
+    ],
+)
+def test_a_step_that_hides_labels_alone_leaves_the_features_open(relations, whole):
+    costs = tuple(PlannedCost(epsilon=Fraction(1), relation=relation) for relation in relations)
+    assert Plan(costs, {}, 1).cost.relation == whole
+
+
+def test_one_seeded_candidate_takes_the_claim_away():
+    search = PrivateGridSearchCV(tree(), {"random_state": [None, 0]}).fit(X, Y)
+    assert search.privacy_spent_.noise_source == "seeded"
+    assert not search.privacy_spent_.private
+
+
+def test_scores_are_noisy_at_the_dearest_candidates_epsilon():
+    with record_releases() as tape:
+        PrivateGridSearchCV(tree(), {"epsilon": [0.5, 2.0]}).fit(X, Y)
+    of_scores = {release.scale for release in tape.releases if release.scale > 1000}
+    assert of_scores == {Fraction(SCORE_STEPS, 2)}

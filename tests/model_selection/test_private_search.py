@@ -1,0 +1,661 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Private searches: one charge of (2 + eta) epsilon, one model released, nothing of the others."""
+
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.stats import randint, uniform
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import BaggingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skprivate import (
+    BoundsScaler,
+    CollaborativeClassifier,
+    DPNormalLLSRegressor,
+    DPTreeClassifier,
+    LocallyPrivateTreeClassifier,
+    PrivacyLedger,
+    PrivacySpent,
+    config_context,
+    privacy_report,
+)
+from skprivate.base import SHARED_CONSTRAINTS, PlannedCost, PrivateEstimatorMixin, fit_context
+from skprivate.exceptions import (
+    BudgetExceededError,
+    PrivacyLeakError,
+    PrivacyLeakWarning,
+    PrivateSearchError,
+)
+from skprivate.model_selection import PrivateGridSearchCV, PrivateRandomizedSearchCV
+from skprivate.model_selection._candidates import make_candidates
+from skprivate.model_selection._number_of_runs import NumberOfRuns
+from skprivate.model_selection._scores import ScoringRows
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(size=(600, 2))
+Y = (X[:, 0] > 0.5).astype(int)
+DEPTHS = {"max_depth": [1, 2, 3]}
+
+
+def tree(epsilon=1.0, **parameters):
+    return DPTreeClassifier(epsilon, **{"bounds": (0, 1), "classes": [0, 1], **parameters})
+
+
+class Constant(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Predicts one label; spends what it is told to; remembers all fits of the process."""
+
+    _parameter_constraints = {"ledger": SHARED_CONSTRAINTS["ledger"]}
+    __metadata_request__fit = {"groups": True}
+    fits: list = []
+
+    def __init__(
+        self, label=0, epsilon=1, spends=1, fails=False, states=True, unit="row", delta=0, ledger=None
+    ):
+        self.label, self.epsilon, self.spends, self.fails = label, epsilon, spends, fails
+        self.states, self.unit, self.delta, self.ledger = states, unit, delta, ledger
+
+    def _planned_cost(self, any_public):
+        return PlannedCost(epsilon=Fraction(self.epsilon), delta=Fraction(self.delta), relation="replace-one")
+
+    @fit_context
+    def fit(self, X, y, groups=None):
+        if self.fails:
+            raise ValueError(f"secret {y[0]}")
+        spent = PrivacySpent(
+            mechanism="none",
+            epsilon=Fraction(self.epsilon) * self.spends,
+            delta=Fraction(self.delta),
+            relation="replace-one",
+            unit=self.unit,
+            noise_scale=None,
+            noise_source="os-entropy",
+            deployment="curator",
+            claim="dp",
+        )
+        self._charge(spent)
+        self.classes_ = np.array([0, 1])
+        self.rows_ = np.asarray(X)[:, 0].tolist()
+        self.groups_ = None if groups is None else np.asarray(groups).tolist()
+        self.token_ = f"token {np.random.default_rng().integers(2**60)}"
+        self.fits.append(self)
+        if self.states:
+            self.privacy_spent_ = spent
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.label)
+
+
+@pytest.fixture
+def fits():
+    Constant.fits.clear()
+    return Constant.fits
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return PrivacyLedger(tmp_path / "study.ledger", epsilon=1000, delta=0.5)
+
+
+# What it costs.
+
+
+@pytest.mark.parametrize(
+    ("eta", "factor"), [(0, 2), (1, 3), (0.5, Fraction(5, 2)), (Fraction(4, 3), Fraction(10, 3))]
+)
+def test_the_charge_is_two_plus_eta_times_the_dearest_candidate_in_one_entry(eta, factor, ledger):
+    search = PrivateGridSearchCV(tree(), {"epsilon": [0.5, 1.0, 2.0]}, eta=eta, ledger=ledger).fit(X, Y)
+    (entry,) = ledger.entries()
+    assert entry.epsilon == search.privacy_spent_.epsilon == 2 * factor
+    assert (entry.estimator, entry.private) == ("PrivateGridSearchCV", True)
+    assert (entry.relation, entry.unit) == ("replace-one", "row")
+
+
+@pytest.mark.parametrize(("score_epsilon", "total"), [(None, 3), (0.25, 3), (2, 6)])
+def test_the_score_is_not_added_but_counts_where_it_is_dearer(score_epsilon, total):
+    search = PrivateGridSearchCV(tree(), DEPTHS, score_epsilon=score_epsilon).fit(X, Y)
+    assert search.privacy_spent_.epsilon == total
+
+
+def test_a_plain_search_reads_101_entries_and_a_private_one_a_single_one_of_3_epsilon(ledger):
+    grid = {"max_depth": [1, 2, 3, 4, 5], "public_weight": [0.0, 0.5, 1.0, "auto"]}
+    plain, private = (PrivacyLedger(ledger.path.with_name(name)) for name in ("plain", "private"))
+    GridSearchCV(tree(ledger=plain), grid, cv=5).fit(X, Y)
+    assert len(plain.entries()) == 101
+    assert plain.spent()[0] == 101
+    PrivateGridSearchCV(tree(ledger=private), grid).fit(X, Y)
+    (entry,) = private.entries()
+    assert entry.epsilon == 3
+
+
+def test_a_single_candidate_is_run_once_at_its_own_cost(fits):
+    search = PrivateGridSearchCV(Constant(), {"label": [1]}).fit(X, Y)
+    assert search.privacy_spent_.epsilon == 1
+    assert len(fits) == 1
+
+
+@pytest.mark.parametrize(
+    ("estimator", "relation", "total"),
+    [
+        (LocallyPrivateTreeClassifier(1.0, bounds=(0, 1), classes=[0, 1]), "replace-one", 3),
+        (LocallyPrivateTreeClassifier(1.0, protect="label", classes=[0, 1]), "label", 3),
+    ],
+)
+def test_the_relation_is_that_of_a_trusted_curator(estimator, relation, total):
+    spent = PrivateGridSearchCV(estimator, DEPTHS).fit(X, Y).privacy_spent_
+    assert (spent.relation, spent.deployment, spent.epsilon) == (relation, "curator", total)
+    assert spent.private
+
+
+def test_an_add_remove_release_counts_twice():
+    model = DPNormalLLSRegressor(1.0, bounds_X=(0, 1), bounds_y=(-1, 1))
+    grid = {"relation": ["replace-one", "add-remove"], "regularization": ["floor", "trim"]}
+    spent = PrivateGridSearchCV(model, grid).fit(X, X[:, 0]).privacy_spent_
+    assert (spent.epsilon, spent.relation, spent.private) == (6, "replace-one", True)
+
+
+def test_delta_is_multiplied_by_the_expected_number_of_runs(ledger):
+    delta = Fraction(1, 10**6)
+    search = PrivateGridSearchCV(Constant(delta=delta), {"label": [0, 1]}, ledger=ledger).fit(X, Y)
+    assert search.privacy_spent_.delta == ledger.entries()[0].delta == 10 * delta
+
+
+def test_pipelines_add_up_their_private_steps(ledger):
+    pipe = make_pipeline(BoundsScaler((0, 1)), tree(ledger=ledger))
+    search = PrivateGridSearchCV(pipe, {"dptreeclassifier__max_depth": [1, 2]}).fit(X, Y)
+    assert search.privacy_spent_.private
+    assert [entry.epsilon for entry in ledger.entries()] == [3]
+
+
+# What is released.
+
+RELEASED = {"best_estimator_", "best_params_", "best_score_", "privacy_spent_", "n_features_in_"}
+
+
+def test_nothing_of_the_losers_is_on_the_object_or_in_its_pickle(fits, capfd, recwarn):
+    search = PrivateGridSearchCV(Constant(), {"label": [0, 1]}).fit(X, Y)
+    assert set(vars(search)) - set(search.get_params(deep=False)) == RELEASED
+    text = pickle.dumps(search)
+    tokens = [fit.token_ for fit in fits]
+    assert search.best_estimator_.token_ in tokens
+    assert [token for token in tokens if token.encode() in text] == [search.best_estimator_.token_]
+    assert capfd.readouterr() == ("", "")
+    assert not recwarn.list
+
+
+def test_the_best_score_wins(fits):
+    for _ in range(20):
+        # All 120 held-out rows are of class 1: noise of scale 1 outweighs that with probability e^-60.
+        search = PrivateGridSearchCV(Constant(), {"label": [0, 1, 2]}).fit(X, np.ones(600, dtype=int))
+        tried = {fit.label for fit in fits}
+        assert search.best_params_["label"] == 1 or 1 not in tried
+        assert (search.best_score_ > 0.5) == (1 in tried)
+        fits.clear()
+
+
+def test_ties_are_for_the_first_run(fits):
+    tied = PrivateGridSearchCV(Constant(), {"label": [0, 1]}, scoring=lambda model, X, y: np.ones(len(y)))
+    public = np.arange(600) < 100
+    for _ in range(10):
+        tied.fit(X, Y, is_public_validation=public)
+        assert tied.best_estimator_.token_ == fits[0].token_
+        fits.clear()
+
+
+def test_progress_and_verbosity_are_taken_from_the_runs_and_given_back(capfd, ledger):
+    pipe = make_pipeline(BoundsScaler((0, 1)), tree(ledger=ledger))
+    pipe.set_params(verbose=True)
+    with joblib.parallel_config(verbose=50):
+        search = PrivateGridSearchCV(pipe, {"dptreeclassifier__max_depth": [1, 2]}).fit(X, Y)
+    assert capfd.readouterr() == ("", "")
+    best = search.best_estimator_
+    assert best.verbose
+    assert best[-1].ledger == ledger
+    best.fit(X, Y)
+    assert len(ledger.entries()) == 2
+
+
+def test_what_the_best_estimator_states_is_what_the_search_cost():
+    search = PrivateGridSearchCV(
+        make_pipeline(BoundsScaler((0, 1)), tree()), {"dptreeclassifier__max_depth": [1, 2]}
+    )
+    search.fit(X, Y)
+    assert search.best_estimator_[-1].privacy_spent_ == search.privacy_spent_
+    for fitted in (search, search.best_estimator_):
+        report = privacy_report(fitted)
+        assert (report.claim, report.epsilon) == ("dp", 3)
+
+
+def test_losers_warn_of_nothing(recwarn):
+    model = DPNormalLLSRegressor(0.01, bounds_X=(0, 1), bounds_y=(-1, 1))
+    for n_jobs in (None, 2):
+        PrivateGridSearchCV(model, {"regularization": ["floor", "trim"]}, n_jobs=n_jobs).fit(X, X[:, 0])
+    assert not recwarn.list
+
+
+# Runs.
+
+
+def test_the_number_of_runs_is_that_of_the_law(fits, monkeypatch):
+    monkeypatch.setattr(NumberOfRuns, "draw", lambda self, random_bytes: 7)
+    PrivateGridSearchCV(Constant(), {"label": [0, 1]}).fit(X, Y)
+    assert len(fits) == 7
+
+
+def test_the_charge_comes_before_the_number_is_drawn(ledger, monkeypatch):
+    def draw(self, random_bytes):
+        assert len(ledger.entries()) == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NumberOfRuns, "draw", draw)
+    with pytest.raises(KeyboardInterrupt):
+        PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).fit(X, Y)
+    assert len(ledger.entries()) == 1
+
+
+def test_about_five_runs_are_made_for_every_candidate():
+    law = PrivateGridSearchCV(tree(), DEPTHS)._law([None] * 20)
+    assert law.mean == 100
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_parallel_runs_charge_once(backend, ledger):
+    search = PrivateGridSearchCV(tree(ledger=ledger), {"max_depth": [1, 2, 3, 4]}, n_jobs=2)
+    with joblib.parallel_backend(backend):
+        search.fit(X, Y)
+    assert [entry.epsilon for entry in ledger.entries()] == [3]
+    assert search.score(X, Y) > 0.5
+    assert search.privacy_spent_.private
+
+
+def test_a_row_trains_or_is_scored_and_never_both(fits):
+    seen = {}
+
+    def scoring(model, rows, y):
+        seen["scored"] = rows[:, 0].tolist()
+        return np.ones(len(y))
+
+    splits = []
+    for _ in range(5):
+        PrivateGridSearchCV(Constant(), {"label": [0, 1]}, scoring=scoring, holdout=0.25).fit(X, Y)
+        assert len(seen["scored"]) == 150
+        trained = {tuple(fit.rows_) for fit in fits}
+        assert len(trained) == 1
+        assert sorted([*trained.pop(), *seen["scored"]]) == sorted(X[:, 0])
+        splits.append(tuple(seen["scored"]))
+        fits.clear()
+    assert len(set(splits)) == 5
+
+
+def test_persons_are_not_divided_and_are_the_unit(fits):
+    groups = np.repeat(np.arange(100), 6)
+    seen = {}
+
+    def scoring(model, rows, y):
+        seen["scored"] = set(rows[:, 0].tolist())
+        return np.ones(len(y))
+
+    search = PrivateGridSearchCV(Constant(unit="group"), {"label": [0, 1]}, scoring=scoring)
+    search.fit(X, Y, groups=groups)
+    person = dict(zip(X[:, 0].tolist(), groups.tolist(), strict=True))
+    scored = {person[row] for row in seen["scored"]}
+    assert len(scored) == 20
+    # One row of each: what the estimators themselves count of a person.
+    assert len(seen["scored"]) == 20
+    assert set(fits[0].groups_) == set(range(100)) - scored
+    assert (search.privacy_spent_.unit, search.privacy_spent_.max_rows_per_unit) == ("group", 1)
+
+
+def test_at_most_so_many_rows_of_a_person_are_scored_as_are_fitted():
+    sizes = []
+
+    def scoring(model, rows, y):
+        sizes.append(len(rows))
+        return np.ones(len(y))
+
+    grid = {"max_rows_per_group": [1, 2]}
+    search = PrivateGridSearchCV(tree(), grid, scoring=scoring).fit(X, Y, groups=np.repeat(np.arange(100), 6))
+    assert set(sizes) == {40}
+    assert search.privacy_spent_.max_rows_per_unit == 2
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_metadata_reach_a_pipeline_with_and_without_routing(routing):
+    pipe = make_pipeline(BoundsScaler((0, 1)), tree())
+    with sklearn.config_context(enable_metadata_routing=routing):
+        search = PrivateGridSearchCV(pipe, {"dptreeclassifier__max_depth": [1, 2]})
+        search.fit(X, Y, groups=np.repeat(np.arange(300), 2), is_public=np.arange(600) < 100)
+    assert search.privacy_spent_.unit == "group"
+    assert search.best_estimator_[-1].public_counts_.sum() == 100
+    assert dict(search.privacy_spent_.unprotected)["private groups"] == 250
+
+
+def test_a_search_in_a_pipeline_is_given_its_metadata():
+    search = PrivateGridSearchCV(tree(), DEPTHS)
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(BoundsScaler((0, 1)), search).fit(X, Y, is_public=np.arange(600) < 100)
+    assert pipe[-1].best_estimator_.public_counts_.sum() == 100
+    assert privacy_report(pipe).epsilon == 3
+
+
+def test_data_frames_and_lists():
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    search = PrivateGridSearchCV(tree(), DEPTHS).fit(frame, pd.Series(Y))
+    assert (
+        search.feature_names_in_.tolist() == search.best_estimator_.feature_names_in_.tolist() == ["a", "b"]
+    )
+    assert search.predict_proba(frame).shape == (600, 2)
+    text = ["no" if label else "yes" for label in Y]
+    search = PrivateGridSearchCV(tree(classes=["no", "yes"]), DEPTHS).fit(X.tolist(), text)
+    assert set(search.predict(X)) <= {"no", "yes"}
+
+
+# Public validation rows.
+
+
+def test_on_public_rows_scores_are_exact_and_post_processing_is_free(ledger):
+    validation = np.arange(600) >= 500
+    grid = {"prune": [False, True], "public_weight": [0.0, 1.0, 5.0]}
+    search = PrivateGridSearchCV(tree(ledger=ledger), grid).fit(X, Y, is_public_validation=validation)
+    # One release, so one run, at the cost of one.
+    assert [entry.epsilon for entry in ledger.entries()] == [1]
+    assert search.best_score_ == pytest.approx(np.mean(search.predict(X[500:]) == Y[500:]), abs=2**-20)
+    assert set(search.best_params_) == set(grid)
+    assert search.best_estimator_.get_params()["prune"] == search.best_params_["prune"]
+    assert dict(search.privacy_spent_.unprotected)["private rows"] == 500
+
+
+def test_on_public_rows_the_best_post_processing_is_taken():
+    def scoring(model, rows, y):
+        return np.full(len(y), model.public_weight / 10)
+
+    validation = np.arange(600) >= 500
+    for estimator, prefix in (
+        (tree(), ""),
+        (make_pipeline(BoundsScaler((0, 1)), tree()), "dptreeclassifier__"),
+    ):
+        grid = {f"{prefix}public_weight": [1.0, 7.0, 3.0], f"{prefix}max_depth": [1, 2]}
+        search = PrivateGridSearchCV(
+            estimator, grid, scoring=(lambda model, rows, y: scoring(last(model), rows, y))
+        )
+        search.fit(X, Y, is_public_validation=validation)
+        assert search.best_params_[f"{prefix}public_weight"] == 7.0
+        assert last(search.best_estimator_).public_weight == 7.0
+        assert search.privacy_spent_.epsilon == 3
+        assert dict(search.privacy_spent_.unprotected)["candidates"] == 2
+
+
+def test_on_public_rows_an_entry_keeps_what_it_does_not_name():
+    # The first is fitted; the second must not take over what the first alone names.
+    validation = np.arange(600) >= 500
+    grid = [{"public_weight": [3.0]}, {"prune": [False]}]
+    search = PrivateGridSearchCV(
+        tree(public_weight=1.0, prune=True),
+        grid,
+        scoring=lambda model, rows, y: np.full(len(y), 0.0 if model.prune else 1.0),
+    ).fit(X, Y, is_public_validation=validation)
+    assert search.best_params_ == {"prune": False}
+    assert search.best_estimator_.public_weight == 1.0
+
+
+def last(model):
+    return model[-1] if hasattr(model, "steps") else model
+
+
+def test_masks_that_contradict_each_other_are_refused():
+    mask = np.arange(600) < 10
+    with pytest.raises(ValueError, match="mark the same rows"):
+        PrivateGridSearchCV(tree(), DEPTHS).fit(X, Y, is_public=mask, is_public_validation=mask)
+    with pytest.raises(ValueError, match="every row is public"):
+        PrivateGridSearchCV(tree(), DEPTHS).fit(X, Y, is_public=np.ones(600, dtype=bool))
+
+
+# What is not private says so.
+
+
+def test_an_unpaid_step_is_named():
+    pipe = make_pipeline(StandardScaler(), tree(bounds=(-5, 5)))
+    search = PrivateGridSearchCV(pipe, {"dptreeclassifier__max_depth": [1, 2]})
+    with pytest.warns(
+        PrivacyLeakWarning, match=r"standardscaler \(StandardScaler\) read private rows"
+    ) as caught:
+        search.fit(X, Y)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert not search.privacy_spent_.private
+    assert any("StandardScaler" in reason for reason in search.privacy_spent_.reasons)
+    with config_context(strict=True), pytest.raises(PrivacyLeakError):
+        clone(search).fit(X, Y)
+
+
+def test_leaks_of_any_candidate_are_announced_once(ledger):
+    search = PrivateGridSearchCV(tree(ledger=ledger), {"bounds": [(0, 1), None]})
+    with pytest.warns(PrivacyLeakWarning) as caught:
+        search.fit(X, Y)
+    assert len(caught) == 1
+    assert not search.privacy_spent_.private
+    assert not ledger.entries()[0].private
+
+
+def test_memory_keeps_rows_and_is_named(tmp_path):
+    pipe = make_pipeline(BoundsScaler((0, 1)), tree(), memory=str(tmp_path))
+    with pytest.warns(PrivacyLeakWarning, match="memory"):
+        search = PrivateGridSearchCV(pipe, {"dptreeclassifier__max_depth": [1, 2]}).fit(X, Y)
+    assert not search.privacy_spent_.private
+
+
+@pytest.mark.parametrize(("search_seed", "tree_seed"), [(0, None), (None, 0)])
+def test_seeded_searches_and_candidates_say_so(search_seed, tree_seed, ledger):
+    search = PrivateGridSearchCV(
+        tree(random_state=tree_seed), DEPTHS, random_state=search_seed, ledger=ledger
+    )
+    spent = search.fit(X, Y).privacy_spent_
+    assert (spent.private, spent.noise_source) == (False, "seeded")
+    assert not ledger.entries()[0].private
+
+
+def test_a_seeded_search_is_reproducible_and_another_is_not():
+    noisy = tree(0.05, max_depth=4)
+    grid = {"public_weight": [0.0, 1.0], "max_depth": [3, 4]}
+    counts = [
+        PrivateGridSearchCV(noisy, grid, random_state=seed).fit(X, Y).best_estimator_.report_counts_.tolist()
+        for seed in (0, 0, None, None)
+    ]
+    assert counts[0] == counts[1]
+    assert counts[2] != counts[3]
+
+
+def test_fit_writes_no_parameter(ledger):
+    search = PrivateGridSearchCV(tree(ledger=ledger), DEPTHS)
+    before = search.get_params()
+    search.fit(X, Y)
+    assert search.get_params() == before
+    assert search.estimator.ledger == ledger
+
+
+# Bad input.
+
+
+def test_an_exhausted_ledger_spends_nothing_and_leaves_the_previous_fit(tmp_path, fits):
+    ledger = PrivacyLedger(tmp_path / "small", epsilon=5)
+    search = PrivateGridSearchCV(Constant(ledger=ledger), {"label": [0, 1]}).fit(X, Y)
+    before, n_fits = dict(vars(search)), len(fits)
+    with pytest.raises(BudgetExceededError):
+        search.fit(X, Y)
+    assert ledger.spent()[0] == 3
+    assert vars(search) == before
+    assert len(fits) == n_fits
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_failed_run_releases_nothing_and_tells_nothing(n_jobs, ledger, fits):
+    search = PrivateGridSearchCV(Constant(ledger=ledger), {"label": [0, 1]}, n_jobs=n_jobs)
+    with joblib.parallel_backend("threading"):
+        before = dict(vars(search.fit(X, Y)))
+        search.set_params(param_grid={"fails": [True, True]})
+        with pytest.raises(PrivateSearchError) as caught:
+            search.fit(X, Y)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert len(ledger.entries()) == 2
+    assert {name: value for name, value in vars(search).items() if name in RELEASED} == {
+        name: value for name, value in before.items() if name in RELEASED
+    }
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "lie", [{"spends": 2}, {"states": False}], ids=["spends more", "has no privacy_spent_"]
+)
+def test_a_candidate_that_breaks_its_word_releases_nothing(lie):
+    search = PrivateGridSearchCV(Constant(**lie), {"label": [0, 1]})
+    with pytest.raises(PrivateSearchError, match="spent more than it had announced"):
+        search.fit(X, Y)
+    assert not hasattr(search, "best_estimator_")
+
+
+def test_a_candidate_that_forgets_the_groups_releases_nothing():
+    with pytest.raises(PrivateSearchError):
+        PrivateGridSearchCV(Constant(unit="row"), {"label": [0, 1]}).fit(X, Y, groups=np.arange(600))
+
+
+class Ungrouped(Constant):
+    __metadata_request__fit = {"groups": None}
+
+
+def test_groups_that_no_step_takes_are_refused_before_the_charge(ledger):
+    with pytest.raises(ValueError, match="Ungrouped takes none"):
+        PrivateGridSearchCV(Ungrouped(ledger=ledger), {"label": [0, 1]}).fit(X, Y, groups=np.arange(600))
+    assert not ledger.entries()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LogisticRegression(), CollaborativeClassifier(), BaggingClassifier(tree())],
+    ids=["plain", "no epsilon", "unknown number of fits"],
+)
+def test_what_states_no_cost_is_refused(estimator):
+    with pytest.raises(TypeError, match=r"states its cost|states no epsilon"):
+        PrivateGridSearchCV(estimator, {}).fit(X, Y)
+
+
+def test_several_ledgers_are_refused(tmp_path):
+    one, other = (PrivacyLedger(tmp_path / name) for name in ("one", "other"))
+    search = PrivateGridSearchCV(tree(ledger=one), DEPTHS, ledger=other)
+    with pytest.raises(ValueError, match="several different ledgers"):
+        search.fit(X, Y)
+    assert not one.entries()
+    assert not other.entries()
+    search = PrivateGridSearchCV(tree(ledger=one), DEPTHS, ledger=PrivacyLedger(tmp_path / "one")).fit(X, Y)
+    assert len(one.entries()) == 1
+
+
+@pytest.mark.parametrize("scores", [3.0, np.inf, -1.0, np.nan])
+def test_scores_out_of_range_are_clipped(scores):
+    search = PrivateGridSearchCV(tree(), DEPTHS, scoring=lambda model, X, y: np.full(len(y), scores))
+    search.fit(X, Y, is_public_validation=np.arange(600) < 50)
+    assert search.best_score_ == (1.0 if scores > 1 else 0.0)
+
+
+def test_an_entry_that_comes_twice_is_scored_once_in_a_run(monkeypatch):
+    scored, made = [], []
+    score, draw = ScoringRows.score, NumberOfRuns.draw
+    monkeypatch.setattr(ScoringRows, "score", lambda *given: scored.append(1) or score(*given))
+    monkeypatch.setattr(NumberOfRuns, "draw", lambda *given: made.append(draw(*given)) or made[-1])
+    for search in (
+        PrivateGridSearchCV(tree(), {"max_depth": [2] * 50}),
+        PrivateGridSearchCV(tree(), [{"max_depth": [1, 2]}, {"max_depth": [2, 1]}]),
+        PrivateRandomizedSearchCV(tree(), {"max_depth": randint(1, 3)}, n_candidates=20),
+    ):
+        scored.clear(), made.clear()
+        search.fit(X, Y)
+        assert len(scored) == made[0]
+
+
+def test_a_run_of_several_private_scores_releases_nothing(monkeypatch):
+    monkeypatch.setattr("skprivate.model_selection._base_search.make_candidates", twice)
+    with pytest.raises(PrivateSearchError):
+        PrivateGridSearchCV(tree(), {"max_depth": [2]}).fit(X, Y)
+
+
+def twice(*given, **named):
+    return [replace(one, options=2 * one.options) for one in make_candidates(*given, **named)]
+
+
+@pytest.mark.parametrize("label", [0.37, None, "strange"])
+def test_a_strange_label_is_taken_in_silence_where_classes_are_declared(label, recwarn):
+    y = Y.astype(float if label == 0.37 else object)
+    y[7] = label
+    for estimator in (tree(), make_pipeline(BoundsScaler((0, 1)), tree())):
+        name = "max_depth" if not hasattr(estimator, "steps") else "dptreeclassifier__max_depth"
+        search = PrivateGridSearchCV(estimator, {name: [1, 2]}).fit(X, y)
+        assert list(search.classes_) == [0, 1]
+    assert not recwarn.list
+
+
+def test_scores_of_a_wrong_shape_are_an_error():
+    with pytest.raises(ValueError, match="one score per row"):
+        PrivateGridSearchCV(tree(), DEPTHS, scoring=lambda model, X, y: 0.5).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"eta": -0.5},
+        {"eta": float("nan")},
+        {"eta": Fraction(-1, 2)},
+        {"holdout": 0.0},
+        {"holdout": 1.0},
+        {"score_epsilon": 0},
+        {"scoring": "roc_auc"},
+        {"param_grid": []},
+        {"param_grid": {"depth": [1]}},
+        {"param_grid": {"max_depth": [-1, 1]}},
+        {"param_grid": {"epsilon": [1.0, -1.0]}},
+    ],
+)
+def test_wrong_parameters_cost_nothing(wrong, ledger):
+    search = PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).set_params(**wrong)
+    with pytest.raises(ValueError, match=r"\w"):
+        search.fit(X, Y)
+    assert not ledger.entries()
+
+
+@pytest.mark.parametrize("cell", [np.nan, "secret"])
+def test_a_frame_that_no_candidate_takes_costs_nothing(cell, ledger):
+    frame = pd.DataFrame(X, columns=["a", "b"]).astype(object)
+    frame.iloc[5, 0] = cell
+    with pytest.raises(ValueError, match=r"contains NaN|X holds text") as told:
+        PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).fit(frame, Y)
+    assert "secret" not in str(told.value)
+    assert not ledger.entries()
+
+
+# The randomised search.
+
+
+def test_entries_are_drawn_from_distributions(ledger):
+    search = PrivateRandomizedSearchCV(
+        tree(), {"public_weight": uniform(0, 10), "max_depth": [1, 2]}, n_candidates=5, ledger=ledger
+    )
+    chosen = {search.fit(X, Y).best_params_["public_weight"] for _ in range(3)}
+    assert len(chosen) == 3
+    assert [entry.epsilon for entry in ledger.entries()] == [3, 3, 3]
+    assert ledger.entries()[0].estimator == "PrivateRandomizedSearchCV"
+    assert dict(search.privacy_spent_.unprotected)["candidates"] == 5
+
+
+def test_lists_alone_give_no_more_entries_than_there_are():
+    search = PrivateRandomizedSearchCV(tree(), DEPTHS, n_candidates=50).fit(X, Y)
+    assert dict(search.privacy_spent_.unprotected)["candidates"] == 3

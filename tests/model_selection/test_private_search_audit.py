@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""End to end: what a search releases tells two neighbours apart by (2 + eta) epsilon at most."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from skprivate import PrivacySpent
+from skprivate.base import PlannedCost, PrivateEstimatorMixin, fit_context
+from skprivate.model_selection import PrivateGridSearchCV, _base_search, _scores
+from skprivate.noise import DiscreteLaplaceMechanism
+
+EPSILON = Fraction(1, 4)
+TRIALS = 300
+# The noise comes from the operating system: a sound search fails with probability 1e-9 at most.
+CONFIDENCE = 1 - 1e-9
+X = np.zeros((2, 1))
+NEIGHBOURS = np.array([0, 0]), np.array([0, 1])
+
+
+class Guess(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Answers a label; releases the noisy number of its rows that have label 1."""
+
+    def __init__(self, label=0, epsilon=EPSILON, ledger=None):
+        self.label, self.epsilon, self.ledger = label, epsilon, ledger
+
+    _parameter_constraints = {}
+
+    def _planned_cost(self, any_public):
+        return PlannedCost(epsilon=self.epsilon, relation="replace-one")
+
+    @fit_context
+    def fit(self, X, y):
+        self.privacy_spent_ = PrivacySpent(
+            mechanism="discrete Laplace",
+            epsilon=self.epsilon,
+            relation="replace-one",
+            noise_scale=4,
+            noise_source="os-entropy",
+            deployment="curator",
+            claim="dp",
+        )
+        self.count_ = int(DiscreteLaplaceMechanism(self.epsilon).randomize([int(np.sum(y))])[0])
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.label)
+
+
+def audited(epsilon_lower_bound, grid, event, eta=1):
+    """A lower bound on the epsilon of a search, from one event on two neighbours."""
+    counts = []
+    for y in NEIGHBOURS:
+        search = PrivateGridSearchCV(Guess(), grid, eta=eta, holdout=0.5)
+        counts.append(sum(event(search.fit(X, y)) for _ in range(TRIALS)))
+    unlikely, likely = counts
+    return epsilon_lower_bound(likely, unlikely, TRIALS, CONFIDENCE)
+
+
+def guessed_right(search):
+    """Label 1 has a high score: so one of the rows is of class 1."""
+    return search.best_params_["label"] == 1 and search.best_score_ > 0.9
+
+
+def counted(search):
+    return search.best_estimator_.count_ >= 1
+
+
+@pytest.mark.parametrize("event", [guessed_right, counted])
+def test_a_sound_search_stays_below_its_claim(event, epsilon_lower_bound):
+    assert audited(epsilon_lower_bound, {"label": [0, 1]}, event) <= 3 * EPSILON
+
+
+class Without(DiscreteLaplaceMechanism):
+    def randomize(self, values, random_state=None):
+        return np.asarray(values)
+
+
+def test_scores_without_noise_are_caught(epsilon_lower_bound, monkeypatch):
+    monkeypatch.setattr(_scores, "DiscreteLaplaceMechanism", Without)
+    assert audited(epsilon_lower_bound, {"label": [0, 1]}, guessed_right) > 3 * EPSILON
+
+
+def by_hidden_count(drawn_from):
+    """As `best_run`, with the exact number of ones in all rows as the score."""
+
+    def best_run(task, drawn, seeds, n_jobs):
+        run, candidate = drawn_from(task, drawn, seeds, n_jobs)
+        ones = int(np.sum(task.y) + np.sum(task.scoring_rows.y))
+        return run._replace(score=Fraction(ones)), candidate
+
+    return best_run
+
+
+def test_a_released_exact_count_is_caught(epsilon_lower_bound, monkeypatch):
+    monkeypatch.setattr(_base_search, "best_run", by_hidden_count(_base_search.best_run))
+    assert (
+        audited(epsilon_lower_bound, {"label": [0, 1]}, lambda search: search.best_score_ == 1) > 3 * EPSILON
+    )

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scores are bounded per row whatever a scorer returns, and a unit moves their sum by one step at most."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from skprivate import DPNormalLLSRegressor
+from skprivate.model_selection._scores import (
+    SCORE_STEPS,
+    ErrorScore,
+    ScoreShapeError,
+    ScoringRows,
+    accuracy,
+    hold_out,
+    resolve_scorer,
+    row_scores,
+)
+from skprivate.noise import check_entropy
+
+X = np.zeros((5, 1))
+
+
+def giving(scores):
+    return lambda estimator, X, y: scores
+
+
+def rows(groups=None, epsilon=None, n=5):
+    n_units = n if groups is None else int(np.max(groups)) + 1
+    return ScoringRows(np.zeros((n, 1)), np.zeros(n), groups, n_units, epsilon)
+
+
+def test_whatever_is_out_of_range_is_clipped_and_nan_is_nothing():
+    scores = [-3.0, 7.0, np.nan, np.inf, -np.inf]
+    steps = row_scores(giving(scores), None, X, np.zeros(5))
+    assert steps.tolist() == [0, SCORE_STEPS, 0, SCORE_STEPS, 0]
+
+
+@pytest.mark.parametrize("scores", [0.5, np.zeros(4), np.zeros((5, 1)), [[0.0] * 5]])
+def test_a_wrong_shape_is_an_error(scores):
+    with pytest.raises(ScoreShapeError, match="one score per row"):
+        row_scores(giving(scores), None, X, np.zeros(5))
+
+
+def test_accuracy_and_errors():
+    y = np.array([0, 1, 1, 0, 2])
+    assert accuracy(DummyClassifier(strategy="constant", constant=1).fit(X, y), X, y).tolist() == [
+        *(False, True, True, False, False)
+    ]
+    model = DummyRegressor(strategy="constant", constant=1.0).fit(X, y)
+    assert ErrorScore(2.0, 1)(model, X, np.array([1, 2, 3, 9, -1])).tolist() == [1, 0.5, 0, 0, 0]
+    assert ErrorScore(2.0, 2)(model, X, np.array([1, 2, 3, 9, -1])).tolist() == [1, 0.75, 0, 0, 0]
+
+
+def test_public_scores_are_exact_means():
+    scores = np.array([0.0, 0.25, 0.5, 1.0, 1.0])
+    assert rows().score(giving(scores), None, None) == Fraction(11, 20)
+
+
+def test_a_person_counts_once_with_the_mean_of_the_rows():
+    groups = np.array([0, 0, 0, 1, 1])
+    score = rows(groups).score(giving(np.array([1.0, 1.0, 1.0, 0.0, 1.0])), None, None)
+    assert score == Fraction(3, 4)
+
+
+@pytest.mark.parametrize("groups", [None, np.array([0, 0, 0, 1, 2])])
+def test_replacing_a_unit_moves_the_exact_sum_by_at_most_one_score(groups):
+    first = np.array([0, 1, 2]) if groups is not None else np.array([0])
+    worst, best = np.full(5, 0.3), np.full(5, 0.3)
+    worst[first], best[first] = 0.0, 1.0
+    scored = rows(groups)
+    moved = scored.score(giving(best), None, None) - scored.score(giving(worst), None, None)
+    assert moved * scored.n_units == 1
+
+
+def test_noise_has_the_scale_of_one_score():
+    scored = rows(epsilon=Fraction(1, 2))
+    entropy = check_entropy(5)
+    noise = [5 * float(scored.score(giving(np.zeros(5)), None, entropy)) for _ in range(4000)]
+    # The mean absolute value of Laplace noise is its scale, 2; its standard error here is .032.
+    assert abs(np.mean(np.abs(noise)) - 2) < 6 * 0.032
+
+
+def test_the_hold_out_is_random_and_of_public_size():
+    held = [tuple(hold_out(50, 0.2, check_entropy(None).random_bytes)) for _ in range(20)]
+    assert {sum(one) for one in held} == {10}
+    assert len(set(held)) == 20
+    assert hold_out(2, 0.01, check_entropy(0).random_bytes).sum() == 1
+    with pytest.raises(ValueError, match="cannot be parted"):
+        hold_out(1, 0.5, check_entropy(0).random_bytes)
+
+
+def test_errors_are_in_units_of_the_declared_width():
+    model = DPNormalLLSRegressor(bounds_y=(-2, 2))
+    assert resolve_scorer(None, model, [model], np.zeros(3)) == ErrorScore(4.0, 1)
+    assert resolve_scorer("squared_error", model, [model], np.zeros(3)) == ErrorScore(4.0, 2)
+
+
+def test_bounds_are_read_from_rows_only_by_those_who_say_so():
+    model, y = DPNormalLLSRegressor(), np.array([1.0, 4.0])
+    assert resolve_scorer(None, model, [model], y, announced=True) == ErrorScore(3.0, 1)
+    with pytest.raises(ValueError, match="declare them"):
+        resolve_scorer(None, model, [model], y)
+
+
+def test_what_has_no_width_needs_a_callable():
+    wide = DPNormalLLSRegressor(bounds_y=(-2, 2)), DPNormalLLSRegressor(bounds_y=(-3, 3))
+    flat = (DPNormalLLSRegressor(bounds_y=(2, 2)),)
+    for candidates in (wide, flat):
+        with pytest.raises(ValueError, match="one width of bounds_y, above 0"):
+            resolve_scorer(None, wide[0], candidates, np.zeros(3))
+    narrow = DPNormalLLSRegressor(bounds_y=(2, 2.5))
+    assert resolve_scorer(None, narrow, [narrow], np.zeros(3)) == ErrorScore(0.5, 1)
+    with pytest.raises(ValueError, match="it has none"):
+        resolve_scorer(None, DummyRegressor(), [DummyRegressor()], np.zeros(3))
+    censored = np.array([(True, 1.0)], dtype=[("event", bool), ("time", float)])
+    with pytest.raises(ValueError, match="censored"):
+        resolve_scorer(None, wide[0], wide[:1], censored)
