@@ -118,7 +118,8 @@ def estimate_bounds(
     removing it changes d counts by 1. When all rows of a person are replaced, at most ``max_rows_per_group``
     go and as many come, so both figures are multiplied by that. Exact discrete Laplace noise of scale
     sensitivity / epsilon is added to every count. The grid is a constant, and the number of rows plays no
-    part. Whoever calls this sees the rows and is trusted. A seeded call claims "not-private".
+    part. Whoever calls this sees the rows and is trusted. A seeded call claims "not-private"; the pair that
+    it returns carries no claim, so an estimator that is given it cannot know: seed it for studies alone.
 
     A bin stands out when its noisy count is at least t log(401 d / 1e-6), t being the scale of the noise in
     rows: since noise reaches m with probability below exp(-m / t), the probability that any of the 401 d bins
