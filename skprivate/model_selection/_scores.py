@@ -45,7 +45,10 @@ class ScoringRows:
     -----
     **Privacy.** The score of a unit is that of its row, or the mean of its rows rounded down, a whole number
     between 0 and ``SCORE_STEPS``. So replacing a unit moves the sum by ``SCORE_STEPS`` at most, whatever its
-    number of rows, and exact discrete Laplace noise of scale SCORE_STEPS / epsilon makes it epsilon-DP.
+    number of rows, and exact discrete Laplace noise of scale SCORE_STEPS / epsilon makes it epsilon-DP. That
+    takes predictions of a row that do not depend on the rows beside it. With groups a replaced unit may bring
+    another number of rows, and linear algebra may then round another row's prediction otherwise: a change of
+    a last bit, which could turn over a label on the very boundary and is not covered.
     """
 
     X: Any
