@@ -17,8 +17,8 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags, check_array, column_or_1d
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _config
 from ._html_repr import PrivacyHTMLMixin
@@ -26,9 +26,10 @@ from ._planning import PlannedCost, assign_roles, parameter_roles
 from ._trusted_types import trusted_types
 from .accounting import DisclosureRisk, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
-from .utils import check_bounds
+from .utils import as_cells, check_bounds, is_frame
 from .utils._compat import Interval
 from .utils._fit import fit_context, without_private_text
+from .utils._replacements import labels_of, numbers_of
 
 __all__ = [
     "PlannedCost",
@@ -129,33 +130,64 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
     ledger: PrivacyLedger | None
     # Set on objects that were unpickled, and on their clones: strict mode travels with them.
     _pickled_strict: bool
+    _pickled_seeds: bool
+    # Set on clones of what had no seed: one that they have later is not their owner's.
+    _cloned_unseeded: bool
 
     def _is_strict(self) -> bool:
         return _config.get_config()["strict"] or getattr(self, "_pickled_strict", False)
+
+    def _may_be_seeded(self) -> bool:
+        """Whether strict mode lets seeds pass; that of this process decides, where it has one."""
+        config = _config.get_config()
+        if config["strict"] or not self._is_strict():
+            return config["allow_seeds"]
+        return getattr(self, "_pickled_seeds", False)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         if self._is_strict():
             state["_pickled_strict"] = True
+            state["_pickled_seeds"] = self._may_be_seeded()
         return state
 
     def __sklearn_clone__(self) -> Any:
         copy = super().__sklearn_clone__()  # type: ignore[misc]
         if getattr(self, "_pickled_strict", False):
-            copy._pickled_strict = True
+            copy._pickled_strict, copy._pickled_seeds = True, getattr(self, "_pickled_seeds", False)
+        if getattr(self, "random_state", 0) is None:
+            copy._cloned_unseeded = True
         return copy
 
     #: What to do about a leak, as the message says it.
     _remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
 
     def _announce_leaks(self, leaks: list[str]) -> None:
-        """Warn once about everything that was read from private rows; an error in strict mode."""
-        if not leaks:
+        """Warn once about all that makes a fit not private and nobody asked for; an error in strict mode.
+
+        That is what was read from private rows, and a seed which a meta-estimator set on its clone of an
+        estimator without one. Whoever seeds an object of his own knows; in strict mode that is an error, too.
+        """
+        strict, reasons, remedies = self._is_strict(), list(leaks), [self._remedy] if leaks else []
+        if getattr(self, "random_state", None) is not None:
+            foreign = getattr(self, "_cloned_unseeded", False)
+            if foreign and not strict:
+                reasons.append("its noise is seeded, by what cloned it without a seed and set random_state")
+                remedies.append("Fit it outside such a meta-estimator, or seed it yourself in a simulation.")
+            elif strict and not self._may_be_seeded():
+                reasons.append("its noise is seeded by random_state")
+                remedies.append(_UNSEEDED)
+        if not reasons:
             return
-        message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self._remedy}"
-        if self._is_strict():
+        message = f"{type(self).__name__} is not private: {'; '.join(reasons)}. {' '.join(remedies)}"
+        if strict:
             raise PrivacyLeakError(message)
         warnings.warn(message, PrivacyLeakWarning, stacklevel=_USER_FRAME)
+
+    def _find_ledgers(self) -> list[PrivacyLedger]:
+        """Return the ledgers that a fit will charge, and count a failure in."""
+        ledger = getattr(self, "ledger", None)
+        return [ledger] if isinstance(ledger, PrivacyLedger) else []
 
     def _charge(self, spent: PrivacySpent) -> None:
         """Charge the ledger, if there is one; to be called before any noise is drawn."""
@@ -191,12 +223,50 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
             names = getattr(self, "feature_names_in_", None)
             return check_bounds(bounds, X.shape[1], names, name=name)
         rows = public_rows if public_rows is not None and len(public_rows) else X
-        return rows.min(axis=0), rows.max(axis=0)
+        lower, upper = rows.min(axis=0), rows.max(axis=0)
+        if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+            raise ValueError(f"the rows that tell the bounds hold NaN or infinity: declare {name}.")
+        return lower, upper
+
+    def _read_numbers(self, X: Any) -> FloatArray:
+        """Validate a table in strict mode: NaN stands for what is no number, and the type of X alone can fail.
+
+        The caller puts NaN and infinities within the declared bounds (`within_bounds`).
+        """
+        numbers = numbers_of(X)
+        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True)
+        table: FloatArray = check_array(numbers, dtype=np.float64, order="C", ensure_all_finite=False)
+        return table
+
+    def _read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
+        """Validate labels in strict mode: one that is neither text nor a number is among no classes."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None.")
+        labels = np.asarray(as_cells(y) if isinstance(y, list | tuple) else y)
+        labels = labels if labels.ndim == 1 else column_or_1d(labels, warn=True)
+        if len(labels) != n_rows:
+            raise ValueError("X and y must have one label per row.")
+        return labels_of(labels)
 
 
 # Frames between warnings.warn and the user's call of fit: _announce_leaks, fit, scikit-learn's context,
 # without_private_text, fit_context.
 _USER_FRAME = 6
+
+
+_UNSEEDED = (
+    "Leave it None; in a test or a simulation declare that with skprivate.config_context(allow_seeds=True)."
+)
+
+
+def refuse_seed(random_state: Any, name: str) -> None:
+    """Refuse seeded noise in strict mode, unless seeds are declared to be allowed.
+
+    For functions; estimators say it with what they announce.
+    """
+    config = _config.get_config()
+    if random_state is not None and config["strict"] and not config["allow_seeds"]:
+        raise PrivacyLeakError(f"{name} is not private: its noise is seeded by random_state. {_UNSEEDED}")
 
 
 def reasons_against(leaks: Iterable[str], source: str) -> tuple[str, ...]:

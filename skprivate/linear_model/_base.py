@@ -22,6 +22,7 @@ from ..utils import check_bounds, is_structured, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
 from ..utils._fit import warn_after_release
 from ..utils._progress import progress
+from ..utils._replacements import within_bounds
 from ._accumulate import exact_gram
 from ._censored import fit_censored, plan_censored
 from ._censored_release import CensoredRelease, bootstrap_censored, censored_warning
@@ -34,7 +35,7 @@ from ._planning import PlannedMoments
 from ._predictions import LogLocationScalePredictions
 from ._release import MomentRelease, Neighbours, make_grid, plan_moments
 from ._solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
-from ._targets import check_target_bounds, on_model_scale, read_target, refuse_other_forms
+from ._targets import check_target_bounds, on_model_scale, read_target, refuse_other_forms, replace_target
 from ._utility import constant_wins
 from ._weights import moment_weights, order_of_norm
 
@@ -180,6 +181,9 @@ class BaseLogLocationScale(
         """
         budget = Budget.of(self.epsilon, self.delta, self.mechanism)
         leaks = self._find_leaks()
+        if self._is_strict():
+            # An error, before a row is looked at; from here on all bounds are declared.
+            self._announce_leaks(list(leaks.values()))
         rows, log_target = self._read(X, y, groups)
         self._announce_leaks(list(leaks.values()))
         task = self._settle(rows, log_target, budget, leaks)
@@ -204,6 +208,8 @@ class BaseLogLocationScale(
         """Validate the rows; the target goes to the scale of the model."""
         structured = is_structured(y)
         log_target = structured or family_of(self.distribution)[1]
+        if self._is_strict():
+            return self._read_strictly(X, y, groups, log_target), log_target
         # The kernel finds what is not finite while it reads; here, where not every row reaches it.
         finite = structured or groups is not None or (self.bounds_X is None and self.x_norm is None)
         if structured:
@@ -217,6 +223,17 @@ class BaseLogLocationScale(
         target = read_target(y, log_target)
         codes = number_groups(groups, np.ones(len(X), dtype=bool))
         return Rows(X, target.time_on_model_scale, target.event, codes), log_target
+
+    def _read_strictly(self, X: Any, y: Any, groups: Any, log_target: bool) -> Rows:
+        """Validate the rows in strict mode: what cannot be used goes within the declared bounds."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None.")
+        X = self._read_numbers(X)
+        X = within_bounds(X, *self._bounds_of_X(X))
+        target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target)
+        check_consistent_length(X, target.time_on_model_scale)
+        codes = number_groups(groups, np.ones(len(X), dtype=bool), strict=True)
+        return Rows(X, target.time_on_model_scale, target.event, codes)
 
     def _settle(self, rows: Rows, log_target: bool, budget: Budget, leaks: dict[str, str]) -> Task:
         """Resolve everything public."""

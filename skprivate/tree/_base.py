@@ -33,6 +33,7 @@ from ..utils import (
     select_rows,
 )
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+from ..utils._replacements import within_bounds
 from ._decision import check_pruning, decide, variance_per_row
 from ._design import Design, ReleaseMechanism, dimensions
 from ._estimation import DEEPEST, choose_depth
@@ -156,8 +157,8 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             The ledger refused; nothing is charged, and a previous fit is as it was.
         """
         self._check_parameters()
-        X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
-        public = check_row_mask(is_public, len(X))
+        X, y = self._read_rows(X, y)
+        public = check_row_mask(is_public, len(X), strict=self._is_strict())
         if public.all():
             raise ValueError(
                 "is_public marks every row, so there is nothing to protect; use a plain classifier."
@@ -179,6 +180,13 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._adopt(design, counts, n_used, spent)
         return self
 
+    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
+        """Validate X and y; in strict mode no cell of them makes it fail."""
+        if not self._is_strict():
+            return validate_data(self, X, as_labels(y), dtype=np.float64, order="C")  # type: ignore[no-any-return]
+        X = self._read_numbers(X)
+        return X, self._read_labels(y, len(X))
+
     def _check_parameters(self) -> None:
         check_epsilon(self.epsilon)
 
@@ -194,8 +202,10 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _part_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> Rows:
         """Resolve bounds and classes, and part the rows by owner."""
-        codes = number_groups(groups, ~public)
+        codes = number_groups(groups, ~public, strict=self._is_strict())
         bounds = self._resolve_bounds(self.bounds, X, X[public])
+        # Only strict mode lets what is not finite come so far.
+        X = within_bounds(X, *bounds) if self._is_strict() else X
         if self.classes is None:
             classes = classes_of(y[public] if public.any() else y)
         else:

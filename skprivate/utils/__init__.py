@@ -4,6 +4,7 @@
 from ._groups import number_groups, select_rows
 from ._lazy import lazy_exports
 from ._validation import (
+    as_cells,
     as_labels,
     check_bounds,
     check_epsilon,
@@ -17,6 +18,7 @@ from ._validation import (
 )
 
 __all__ = [
+    "as_cells",
     "as_labels",
     "check_bounds",
     "check_epsilon",
