@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _config
 from ._html_repr import PrivacyHTMLMixin
-from ._planning import PlannedCost, assign_roles, parameter_roles
+from ._planning import PlannedCost, PublicShape, assign_roles, parameter_roles
 from ._trusted_types import trusted_types
 from .accounting import DisclosureRisk, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
@@ -35,6 +35,7 @@ __all__ = [
     "PlannedCost",
     "PrivacyReport",
     "PrivateEstimatorMixin",
+    "PublicShape",
     "StatelessMixin",
     "StepReport",
     "assign_roles",
@@ -210,6 +211,13 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
             f"{type(self).__name__} states no epsilon before it is fitted, so a private search cannot pay "
             "for it in advance."
         )
+
+    def _check_public(self, shape: PublicShape) -> None:
+        """Raise what a fit to rows of such a shape would raise whatever they hold.
+
+        A fit calls it when it knows the shape of its rows; a private search for every candidate before it
+        pays.
+        """
 
     def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
         """Return a fitted copy with other parameters of role "post-processing", from the same release."""

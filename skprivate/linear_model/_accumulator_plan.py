@@ -11,13 +11,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._config import get_config
 from ..utils import check_bounds, check_int, check_positive, is_structured
+from ..utils._replacements import numbers_of, within_bounds
 from ._accumulate import check_room
 from ._families import family_of
 from ._grid import SCALE_BITS, MomentGrid, choose_exponent
 from ._noise_plan import Budget
 from ._release import Neighbours, largest_scale
-from ._targets import check_target_bounds, on_model_scale, read_target
+from ._targets import check_target_bounds, on_model_scale, read_target, replace_target
 from ._weights import moment_weights, order_of_norm
 
 FloatArray = NDArray[np.float64]
@@ -59,11 +61,14 @@ class RowWeights:
         return floor(Fraction(self.cap) * 2**self.bits)
 
     def steps(self, weights: Any, n_rows: int) -> FloatArray:
-        """Clip weights to [0, cap] and round them toward zero, to whole steps."""
-        array = np.asarray(weights)
+        """Clip weights to [0, cap] and round them toward zero, to whole steps; in strict mode NaN counts as 0."""
+        strict = get_config()["strict"]
+        array = np.asarray(numbers_of(weights, "sample_weight") if strict else weights)
         if array.shape != (n_rows,) or array.dtype.kind not in "biuf":
             raise ValueError("sample_weight must hold one number per row.")
         values = array.astype(np.float64)
+        if strict:
+            values = np.nan_to_num(values, nan=0.0, posinf=self.cap, neginf=0.0)
         if not np.isfinite(values).all():
             raise ValueError("sample_weight must be finite: NaN and inf are refused.")
         return np.floor(np.clip(values, 0.0, self.cap) * 2.0**self.bits)
@@ -181,7 +186,14 @@ class AccumulatorPlan:
     def read_target(self, y: NDArray[Any]) -> FloatArray:
         """Return the target on the scale of the model."""
         # A fresh, contiguous array: the logarithm of a value must not depend on where it stands.
-        return read_target(np.array(y, dtype=np.float64), self.log_target).time_on_model_scale
+        fresh = np.array(y, dtype=np.float64)
+        if get_config()["strict"]:
+            return replace_target(fresh, self.bounds_y, self.log_target).time_on_model_scale
+        return read_target(fresh, self.log_target).time_on_model_scale
+
+    def read_features(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return the features; in strict mode what is not finite goes within the bounds."""
+        return within_bounds(X, self.grid.lower, self.grid.upper) if get_config()["strict"] else X
 
     def read_weights(self, sample_weight: Any, n_rows: int) -> FloatArray | None:
         """Return whole weights of rows; None where rows have none."""

@@ -24,7 +24,7 @@ from ..utils._fit import warn_after_release
 from ..utils._progress import progress
 from ..utils._replacements import within_bounds
 from ._accumulate import exact_gram
-from ._censored import fit_censored, plan_censored
+from ._censored import fit_censored
 from ._censored_release import CensoredRelease, bootstrap_censored, censored_warning
 from ._families import Family, family_of
 from ._grid import MANY_ROWS, MomentGrid
@@ -186,6 +186,7 @@ class BaseLogLocationScale(
             self._announce_leaks(list(leaks.values()))
         rows, log_target = self._read(X, y, groups)
         self._announce_leaks(list(leaks.values()))
+        self._check_public(self._shape_of(rows.X, rows.groups, rows.event is not None))
         task = self._settle(rows, log_target, budget, leaks)
         entropy = check_entropy(self.random_state)
         if rows.groups is not None:
@@ -237,8 +238,6 @@ class BaseLogLocationScale(
 
     def _settle(self, rows: Rows, log_target: bool, budget: Budget, leaks: dict[str, str]) -> Task:
         """Resolve everything public."""
-        if rows.event is not None and self.method == "taylor":
-            raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
         grouped = rows.groups is not None
         neighbours = self._neighbours(rows.X.shape[1], grouped)
         n_units = None
@@ -298,17 +297,8 @@ class BaseLogLocationScale(
         """Release a histogram and the rounds around it, for targets that may be censored."""
         event = np.ones(len(rows.y), dtype=bool) if rows.event is None else rows.event
         grid = self._grid(task)
-        plan = plan_censored(
-            grid,
-            task.family,
-            task.budget,
-            task.neighbours,
-            n_newton=self.n_newton,
-            weight_clip=self.weight_clip,
-            regularization=self.regularization,
-            scale_bounds=task.scale_limits(grid),
-            n_rows=task.n_rows,
-        )
+        limits = task.scale_limits(grid)
+        plan = self._plan_rounds(grid, task.budget, task.neighbours, limits, task.n_rows)
         what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, entropy.source, what, None, None)
         self._charge(spent)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 
 from .._config import get_config
-from ..base import StatelessMixin, without_private_text
+from ..base import PublicShape, StatelessMixin, without_private_text
 from ..utils import check_bounds, is_frame
 from ..utils._replacements import numbers_of, within_bounds
 
@@ -76,6 +76,10 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
         X = self._read(X, reset=True)
         check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
         return self
+
+    def _check_public(self, shape: PublicShape) -> None:
+        """Raise what a fit to rows of such a shape would raise whatever they hold."""
+        shape.check_bounds(self.bounds, "bounds")
 
     def _read(self, X: Any, *, reset: bool) -> NDArray[np.float64]:
         """Validate X; in strict mode no cell of it makes it fail."""

@@ -19,6 +19,7 @@ from ..base import (
     SHARED_CONSTRAINTS,
     PlannedCost,
     PrivateEstimatorMixin,
+    PublicShape,
     assign_roles,
     fit_context,
     reasons_against,
@@ -165,6 +166,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         leaks = self._find_leaks(bool(public.any()))
         self._announce_leaks(leaks)
+        self._check_public(self._shape_of(X, y[public], groups))
         rows = self._part_rows(X, y, public, groups)
         n_used = rows.n_used
         design = self._design(rows, n_used)
@@ -189,6 +191,32 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_epsilon(self.epsilon)
+
+    def _shape_of(self, X: FloatArray, public_labels: NDArray[Any], groups: Any) -> PublicShape:
+        names = getattr(self, "feature_names_in_", None)
+        return PublicShape(
+            n_features=X.shape[1],
+            feature_names=None if names is None else tuple(names),
+            n_rows=len(X),
+            grouped=groups is not None,
+            public_labels=public_labels if len(public_labels) else None,
+        )
+
+    def _check_public(self, shape: PublicShape) -> None:
+        self._check_parameters()
+        shape.check_bounds(self.bounds, "bounds")
+        n_labels = 2
+        if self.classes is not None:
+            n_labels = len(declared_classes(self.classes))
+        elif shape.public_labels is not None:
+            n_labels = len(classes_of(shape.public_labels))
+        check_pruning(self.prune, n_labels)
+        depth = self._check_depth(shape.n_public)
+        # Without public rows a tree of a given depth is complete, and otherwise of any number of cells.
+        complete = not shape.n_public and self.max_depth != "auto"
+        self._make_randomizer(
+            2**depth if complete else 2, n_labels, self.max_rows_per_group if shape.grouped else 1
+        )
 
     def _find_leaks(self, any_public: bool) -> list[str]:
         """What would have to be read from private rows; found before any of them is looked at."""
