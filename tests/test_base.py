@@ -305,7 +305,8 @@ class TestPrivacyReport:
         assert [step.path for step in report.steps] == ["estimator", "best_estimator_"]
 
     def test_an_unknown_meta_estimator_is_not_private(self):
-        bag = BaggingClassifier(declared(), n_estimators=2).fit(X, Y)
+        with pytest.warns(PrivacyLeakWarning, match="seeded, by what cloned it"):
+            bag = BaggingClassifier(declared(), n_estimators=2).fit(X, Y)
         report = privacy_report(bag)
         assert not report.private
         assert report.unpaid[0].estimator == "BaggingClassifier"

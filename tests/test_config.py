@@ -30,7 +30,7 @@ def test_context_restores_even_after_an_error():
 def test_none_changes_nothing():
     with skprivate.config_context(strict=True):
         skprivate.set_config(strict=None)
-        assert skprivate.get_config() == {"strict": True}
+        assert skprivate.get_config() == {"strict": True, "allow_seeds": False}
 
 
 def test_returned_config_is_a_copy():

@@ -22,6 +22,7 @@ from ..accounting._spent import Unit
 from ..base import (
     SHARED_CONSTRAINTS,
     PrivateEstimatorMixin,
+    PublicShape,
     StatelessMixin,
     assign_roles,
     fit_context,
@@ -30,6 +31,7 @@ from ..base import (
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import (
+    as_cells,
     as_labels,
     check_epsilon,
     check_row_mask,
@@ -38,8 +40,16 @@ from ..utils import (
     number_groups,
     select_rows,
 )
-from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
-from ._candidates import Candidate, Parameters, find_ledger, make_candidates, private_steps, route_metadata
+from ..utils._compat import HasMethods, Interval, StrOptions, num_samples, rows_of, safe_indexing
+from ._candidates import (
+    Candidate,
+    Parameters,
+    check_candidates,
+    find_ledger,
+    make_candidates,
+    private_steps,
+    route_metadata,
+)
 from ._delegation import Delegating
 from ._number_of_runs import NumberOfRuns, draw_below
 from ._runs import Run, Task, best_run
@@ -119,6 +129,9 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
 
     _releases_all_draws = False
 
+    #: The parameter that holds the grid or the distributions.
+    _space: str
+
     # Asked for by default: the masks and the groups are what the guarantee is about.
     __metadata_request__fit = {"is_public": True, "groups": True, "is_public_validation": True}
 
@@ -176,13 +189,15 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         """
         if not 0 <= self.eta <= _LARGEST_ETA:  # a Fraction
             raise ValueError(f"eta must be between 0 and {_LARGEST_ETA}.")
-        X, y = self._check_rows(X, y)
-        masks = _check_masks(len(y), is_public, groups, is_public_validation)
+        strict = self._is_strict()
+        X, y = self._check_rows_strictly(X, y) if strict else self._check_rows(X, y)
+        masks = _check_masks(len(y), is_public, groups, is_public_validation, strict=strict)
         entropy = check_entropy(self.random_state)
         candidates = self._plan(y, masks, entropy)
-        self._announce_leaks(list(dict.fromkeys(leak for one in candidates for leak in one.plan.cost.leaks)))
+        self._announce_leaks(self._find_leaks(candidates))
         self._check_classes(y, candidates)
         parts = self._part(masks, candidates, entropy)
+        check_candidates(candidates, X, self._shape_of(y, masks, parts))
         known = {"is_public": is_public, "groups": groups}
         jobs = [(one, _training_metadata(one, known, fit_params, parts.train, len(y))) for one in candidates]
         task = self._task(X, y, masks, parts, candidates, seeded=not entropy.private)
@@ -219,6 +234,43 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         if hasattr(X, "columns") and tags.input_tags.two_d_array and _takes_numbers(self.estimator):
             check_array(X, ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True)
         return X, y
+
+    def _check_rows_strictly(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Refuse in strict mode what is wrong with the containers; candidates replace values that are."""
+        if y is None:
+            raise ValueError("a private search requires y to be passed: candidates are scored on it.")
+        if isinstance(X, list | tuple) and get_tags(self.estimator).input_tags.two_d_array:
+            X = as_cells(X)
+        validate_data(self, X, skip_check_array=True)
+        y = as_cells(y) if isinstance(y, list | tuple) else y
+        if num_samples(X) != num_samples(y) or num_samples(X) < 2:
+            raise ValueError("X and y must have as many rows, and at least two.")
+        return X, y
+
+    def _find_leaks(self, candidates: Sequence[Candidate]) -> list[str]:
+        """What is announced: what candidates would read, and in strict mode their seeds."""
+        leaks = [leak for one in candidates for leak in one.plan.cost.leaks]
+        if self._is_strict() and not self._may_be_seeded() and any(one.plan.cost.seeded for one in candidates):
+            leaks.append("the noise of a candidate is seeded by random_state")
+        return list(dict.fromkeys(leaks))
+
+    def _find_ledgers(self) -> list[PrivacyLedger]:
+        given = [*self.get_params(deep=True).values(), *_values_of(getattr(self, self._space))]
+        return list({value for value in given if isinstance(value, PrivacyLedger)})
+
+    def _shape_of(self, y: Any, masks: Masks, parts: Parts) -> PublicShape:
+        """Return what is public of the training rows."""
+        names = getattr(self, "feature_names_in_", None)
+        public = np.flatnonzero(masks.public)
+        grouped = masks.codes is not None
+        return PublicShape(
+            n_features=getattr(self, "n_features_in_", None),
+            feature_names=None if names is None else tuple(names),
+            n_rows=masks.n_units - parts.n_scored if grouped else len(parts.train),
+            grouped=grouped,
+            structured=is_structured(y),
+            public_labels=np.asarray(safe_indexing(y, public)) if len(public) else None,
+        )
 
     def _plan(self, y: Any, masks: Masks, entropy: Entropy) -> list[Candidate]:
         entries = self._entries(entropy)
@@ -271,6 +323,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             ),
             grouped=masks.codes is not None,
             seeded=seeded,
+            strict=self._is_strict(),
         )
 
     def _part(self, masks: Masks, candidates: Sequence[Candidate], entropy: Entropy) -> Parts:
@@ -399,14 +452,25 @@ def _takes_numbers(estimator: Any) -> bool:
     return isinstance(estimator, PrivateEstimatorMixin | StatelessMixin)
 
 
-def _check_masks(n_rows: int, is_public: Any, groups: Any, is_public_validation: Any) -> Masks:
-    public = check_row_mask(is_public, n_rows)
-    validation = check_row_mask(is_public_validation, n_rows, name="is_public_validation")
+def _values_of(space: Any) -> list[Any]:
+    """All values of the lists of a grid, or of several."""
+    tables = space if isinstance(space, list) else [space]
+    lists = [values for table in tables if isinstance(table, Mapping) for values in table.values()]
+    return [value for values in lists if isinstance(values, list | tuple) for value in values]
+
+
+def _check_masks(
+    n_rows: int, is_public: Any, groups: Any, is_public_validation: Any, *, strict: bool
+) -> Masks:
+    public = check_row_mask(is_public, n_rows, strict=strict)
+    validation = check_row_mask(
+        is_public_validation, n_rows, name="is_public_validation", strict=strict
+    )
     if (public & validation).any():
         raise ValueError("is_public and is_public_validation mark the same rows: train on them or score.")
     if (public | validation).all():
         raise ValueError("every row is public, so there is nothing to protect; use a plain search.")
-    return Masks(public, validation, number_groups(groups, ~public & ~validation))
+    return Masks(public, validation, number_groups(groups, ~public & ~validation, strict=strict))
 
 
 def _training_metadata(

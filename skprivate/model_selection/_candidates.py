@@ -3,12 +3,14 @@
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import sklearn
-from sklearn.base import clone
+from sklearn.base import OneToOneFeatureMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 
@@ -17,12 +19,14 @@ from ..base import (
     CONTAINERS,
     PlannedCost,
     PrivateEstimatorMixin,
+    PublicShape,
     last_step,
     parameter_roles,
     privacy_report,
     reads_rows,
     steps_of,
 )
+from ..utils._compat import InvalidParameterError, safe_indexing
 
 Parameters = dict[str, Any]
 
@@ -167,9 +171,10 @@ def make_candidates(
     """
     entries: dict[Any, list[tuple[Parameters, Parameters]]] = {}
     for parameters in grid:
-        changed = clone(estimator).set_params(**parameters)
-        # Every option is checked before anything is paid for.
-        Plan.of(changed, any_public=any_public, grouped=grouped)
+        with named(parameters):
+            changed = clone(estimator).set_params(**parameters)
+            # Every option is checked before anything is paid for.
+            Plan.of(changed, any_public=any_public, grouped=grouped)
         roles = parameter_roles(changed, y) if free_choice else {}
         # All of them: what an entry does not name is the estimator's own, not that of the entry fitted.
         values = changed.get_params()
@@ -195,20 +200,87 @@ def _candidate(
 
 
 def _silence(estimator: Any) -> Parameters:
-    """Take away what would charge, print or tell the time of a single run; return it."""
+    """Take away what would charge, print or tell the time of a single run, or change its rows; return it."""
     parameters = estimator.get_params(deep=True)
-    removed = {
-        name: value
-        for name, value in parameters.items()
-        if isinstance(value, PrivacyLedger) or (name.split("__")[-1] == "verbose" and value)
-    }
-    estimator.set_params(
-        **{name: None if isinstance(value, PrivacyLedger) else False for name, value in removed.items()}
-    )
+    instead: Parameters = {}
+    for name, value in parameters.items():
+        if isinstance(value, PrivacyLedger):
+            instead[name] = None
+        elif name.split("__")[-1] == "verbose" and value:
+            instead[name] = False
+        elif name.split("__")[-1] == "copy" and value is False:
+            # The next run gets the same rows.
+            instead[name] = True
+    removed = {name: parameters[name] for name in instead}
+    estimator.set_params(**instead)
     for part in (estimator, *parameters.values()):
         if hasattr(part, "set_callbacks"):
             part.set_callbacks()
     return removed
+
+
+@contextmanager
+def named(parameters: Parameters) -> Iterator[None]:
+    """Say which candidate it is that has a public defect."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kinds = (InvalidParameterError, TypeError, ValueError)
+        kind = next(kind for kind in kinds if isinstance(error, kind))
+        raise kind(f"The candidate {parameters!r} cannot be fitted: {error}") from error
+
+
+def check_candidates(candidates: Iterable[Candidate], X: Any, shape: PublicShape) -> None:
+    """Refuse candidates whose fits would fail whatever the rows hold, before anything is paid for.
+
+    Parameters
+    ----------
+    candidates : iterable of Candidate
+    X : array-like or data frame
+        Only its columns are looked at.
+    shape : PublicShape
+        Of the training rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        With the parameters of the first such candidate, and the reason.
+    """
+    for one in candidates:
+        for free, parameters in one.options:
+            with named(parameters):
+                _check_step(clone(one.estimator).set_params(**free), X, shape)
+
+
+def _check_step(step: Any, X: Any, shape: PublicShape) -> PublicShape:
+    """Check an estimator and what stands in it; return the shape of what it hands on."""
+    children = steps_of(step) if type(step) in CONTAINERS else []
+    if type(step) is Pipeline:
+        for _, child in children:
+            after = _check_step(child, X, shape)
+            X, shape = (X, shape) if after is shape else (None, after)
+        return shape
+    columns = {entry[0]: entry[2] for entry in step.transformers} if type(step) is ColumnTransformer else {}
+    for name, child in children:
+        _check_step(child, None, _shape_of_columns(columns[name], X, shape) if name in columns else shape)
+    if not children:
+        if hasattr(step, "_parameter_constraints"):
+            step._validate_params()
+        if hasattr(step, "_check_public"):
+            step._check_public(shape)
+    keeps = isinstance(step, OneToOneFeatureMixin | PrivateEstimatorMixin)
+    return replace(
+        shape, n_features=shape.n_features if keeps else None, feature_names=None, names_known=False
+    )
+
+
+def _shape_of_columns(choice: Any, X: Any, shape: PublicShape) -> PublicShape:
+    """Shape of the columns that one part of a ColumnTransformer takes; columns that are not there are refused."""
+    if X is None or callable(choice):
+        return replace(shape, n_features=None, feature_names=None, names_known=False)
+    chosen = safe_indexing(X, [choice] if isinstance(choice, str) else choice, axis=1)
+    width = 1 if len(chosen.shape) == 1 else int(chosen.shape[1])
+    return replace(shape, n_features=width, feature_names=None, names_known=False)
 
 
 def with_post_processing(fitted: Any, parameters: Parameters) -> Any:

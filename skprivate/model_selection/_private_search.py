@@ -136,6 +136,7 @@ class PrivateGridSearchCV(BasePrivateSearch):
     ['max_depth', 'prune']
     """
 
+    _space = "param_grid"
     _parameter_constraints: dict[str, list[Any]] = {**SEARCH_CONSTRAINTS, "param_grid": [dict, list]}
 
     _parameter_roles: Mapping[str, str] = {
@@ -226,6 +227,7 @@ class PrivateRandomizedSearchCV(BasePrivateSearch):
     (Fraction(3, 1), True)
     """
 
+    _space = "param_distributions"
     _parameter_constraints: dict[str, list[Any]] = {
         **SEARCH_CONSTRAINTS,
         "param_distributions": [dict, list],

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.metrics._scorer import _BaseScorer as BaseScorer
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -16,6 +17,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
+    "BaseScorer",
     "HasMethods",
     "Interval",
     "InvalidParameterError",
