@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""In strict mode no cell, label, target, group, weight or mark of one row makes a fit fail, or warn."""
+
+import datetime
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from skprivate import (
+    BoundsScaler,
+    DPLogisticLLSRegressor,
+    DPLogLocationScaleRegressor,
+    DPNormalLLSRegressor,
+    DPSEVRegressor,
+    DPTreeClassifier,
+    LocallyPrivateTreeClassifier,
+    MomentAccumulator,
+    config_context,
+
+)
+from skprivate.exceptions import UtilityWarning
+from skprivate.model_selection import PrivateGridSearchCV
+from skprivate.preprocessing import estimate_bounds
+from skprivate.utils._replacements import numbers_of, within_bounds
+
+
+class Malicious:
+    """Raises whatever it is asked."""
+
+    def __float__(self):
+        raise RuntimeError("secret")
+
+    __eq__ = __hash__ = __bool__ = __len__ = __str__ = __float__
+
+
+HOSTILE = [
+    *(np.inf, -np.inf, np.nan, 1e308, -1e308, -1.0, 0.0, np.float32(1), True, np.True_),
+    *(10**400, -(10**400), Fraction(10**400), Decimal("sNaN"), Decimal("Infinity"), 1 + 2j, np.longdouble("1e4000")),
+    *(None, pd.NA, pd.NaT, "text", "", "nan", "1_0", b"\xff", "\udc80", object(), Malicious()),
+    *([1, 2], (1.0,), {}, np.ones(2), np.ones(80), datetime.date(2020, 1, 1), np.datetime64("2020-01-01")),
+    *(np.timedelta64(3, "D"), pd.Timestamp(0)),
+]
+RNG = np.random.default_rng(0)
+N = 2 * len(HOSTILE) + 6
+X = RNG.uniform(size=(N, 2))
+LABELS = (X[:, 0] > 0.5).astype(int)
+TIMES = 1 + X[:, 0]
+PUBLIC = np.arange(N) > N - 9
+GROUPS = np.arange(N) // 2
+
+
+def search(estimator, **grid):
+    return PrivateGridSearchCV(estimator, grid)
+
+
+TREES = {
+    "central": DPTreeClassifier(bounds=(0, 1), classes=[0, 1]),
+    "local": LocallyPrivateTreeClassifier(bounds=(0, 1), classes=[0, 1]),
+    "label": LocallyPrivateTreeClassifier(bounds=(0, 1), classes=[0, 1], protect="label"),
+    "pipeline": make_pipeline(BoundsScaler((0, 1)), DPTreeClassifier(bounds=(0, 1), classes=[0, 1])),
+    "search": search(DPTreeClassifier(bounds=(0, 1), classes=[0, 1]), max_depth=[1, 2]),
+    "search, pipeline": search(
+        make_pipeline(BoundsScaler((0, 1)), DPTreeClassifier(bounds=(0, 1), classes=[0, 1])),
+        dptreeclassifier__max_depth=[1, 2],
+    ),
+}
+LIFE = {
+    "weibull": DPLogLocationScaleRegressor(bounds_X=(0, 1), bounds_y=(1, 2)),
+    "lognormal, gaussian": DPLogLocationScaleRegressor(
+        "lognormal", bounds_X=(0, 1), bounds_y=(1, 2), mechanism="gaussian", delta=1e-6
+    ),
+    "x_norm": DPLogLocationScaleRegressor("loglogistic", x_norm=1.0, bounds_y=(1, 2)),
+    "sev": DPSEVRegressor(bounds_X=(0, 1), bounds_y=(1, 2), relation="add-remove"),
+    "logistic": DPLogisticLLSRegressor(bounds_X=([0, 0], [1, 2]), bounds_y=(1, 2)),
+    "normal, search": search(DPNormalLLSRegressor(bounds_X=(0, 1), bounds_y=(1, 2)), method=["moments"]),
+}
+
+
+def said(call):
+    """Run a call in strict mode, and return what it warned of; utility is told from released values alone."""
+    with config_context(strict=True), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(one.message) for one in caught if one.category is not UtilityWarning]
+
+
+def hostile(column):
+    """Return a column as objects, in which every second cell is one of the hostile values."""
+    cells = np.array(column, dtype=object)
+    for row, value in enumerate(HOSTILE):
+        cells[2 * row] = value
+    return cells
+
+
+def tables():
+    """Return X in all containers, with hostile cells in one column."""
+    cells = np.array(X, dtype=object)
+    for row, cell in enumerate(hostile(X[:, 1])):
+        cells[row, 1] = cell
+    floats = X.copy()
+    floats[:3, 1] = np.inf, -np.inf, np.nan
+    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Series(list(cells[:, 1]), dtype=object)})
+    return [cells, cells.tolist(), frame, floats]
+
+
+def columns(values):
+    """Return a column with hostile cells, as an array and as a list."""
+    return [hostile(values), hostile(values).tolist()]
+
+
+@pytest.mark.parametrize("name", [*TREES, *LIFE])
+def test_cells_of_x(name):
+    model, y = (TREES[name], LABELS) if name in TREES else (LIFE[name], TIMES)
+    for table in tables():
+        assert said(lambda table=table: model.fit(table, y)) == []
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_labels(name):
+    for y in columns(LABELS):
+        assert said(lambda y=y: TREES[name].fit(X, y)) == []
+
+
+@pytest.mark.parametrize("name", LIFE)
+def test_targets(name):
+    for y in columns(TIMES):
+        assert said(lambda y=y: LIFE[name].fit(X, y)) == []
+
+
+@pytest.mark.parametrize("name", ["weibull", "lognormal, gaussian"])
+def test_censored_targets(name):
+    model = clone(LIFE[name]).set_params(n_newton=1)
+    y = pd.DataFrame({"event": np.arange(N) % 2 == 0, "time": TIMES})
+    for column in ("event", "time"):
+        frame = y.assign(**{column: pd.Series(list(hostile(y[column])), dtype=object)})
+        assert said(lambda y=frame: model.fit(X, y)) == []
+
+
+@pytest.mark.parametrize("name", ["central", "search", "weibull"])
+def test_groups_and_marks(name):
+    model, y = (TREES[name], LABELS) if name in TREES else (LIFE[name], TIMES)
+    for groups in columns(GROUPS):
+        assert said(lambda groups=groups: model.fit(X, y, groups=groups)) == []
+    for mask in columns(PUBLIC) if name != "weibull" else ():
+        assert said(lambda mask=mask: model.fit(X, y, is_public=mask)) == []
+
+
+def test_estimated_bounds():
+    for table in (*tables(), *columns(TIMES)):
+        assert said(lambda table=table: estimate_bounds(table, 1.0)) == []
+
+
+def test_batches():
+    def add(table, y, weights=None):
+        moments = MomentAccumulator((0, 1), (1, 2), n_max=100, max_sample_weight=2.0, target="y")
+        moments.update(table, y, sample_weight=weights)
+
+    for table in tables():
+        assert said(lambda table=table: add(table, TIMES)) == []
+    frame = pd.DataFrame({"a": X[:, 0], "y": pd.Series(list(hostile(TIMES)), dtype=object)})
+    assert said(lambda: add(frame, None)) == []
+    for column in columns(TIMES):
+        assert said(lambda column=column: add(X, column)) == []
+        assert said(lambda column=column: add(X, TIMES, column)) == []
+
+
+def test_a_scorer_that_fails_on_one_row_counts_it_as_0():
+    def scorer(model, rows, y):
+        if (np.asarray(rows)[:, 1] > 5).any():
+            raise KeyError("secret")
+        return np.ones(len(rows))
+
+    table = X.copy()
+    table[-1, 1] = 7.0
+    model = PrivateGridSearchCV(TREES["central"], {"max_depth": [1]}, scoring=scorer, holdout=0.9)
+    with config_context(strict=True):
+        scores = [model.fit(rows, LABELS, is_public=PUBLIC).best_score_ for rows in (X, table)]
+    assert all(abs(score - 1) < 0.7 for score in scores)
+
+
+def test_public_reasons_still_make_a_fit_fail():
+    tree, life = TREES["central"], LIFE["weibull"]
+    masked = np.ma.MaskedArray(X, mask=np.zeros(X.shape, dtype=bool))
+    dates = pd.DataFrame({"a": X[:, 0], "b": pd.date_range("2020-01-01", periods=N)})
+    with config_context(strict=True):
+        for model, table, y in (
+            (tree, masked, LABELS),
+            (tree, dates, LABELS),
+            (tree, X * 1j, LABELS),
+            (tree, X[:, 0], LABELS),
+            (tree, X, LABELS[:-1]),
+            (tree, X[:0], LABELS[:0]),
+            (tree, X, None),
+            (tree, [[1.0], [1.0, 2.0]], [0, 1]),
+            (life, dates, TIMES),
+            (life, X, np.array(["2020-01-01"] * N, dtype="M8[D]")),
+            (life, X, X),
+            (life, X, pd.DataFrame({"event": LABELS, "time": TIMES})),
+        ):
+            with pytest.raises((TypeError, ValueError)):
+                model.fit(table, y)
+
+
+def test_what_cannot_be_used_is_replaced_by_public_values():
+    values = numbers_of([["1.5", 10**400], [None, -(10**400)], [object(), "-inf"]])
+    np.testing.assert_array_equal(values, [[1.5, np.inf], [np.nan, -np.inf], [np.nan, -np.inf]])
+    np.testing.assert_array_equal(within_bounds(values, [0, 1], [4, 3]), [[1.5, 3], [2, 1], [2, 1]])
+    np.testing.assert_array_equal(within_bounds(np.array([np.nan]), -1.7e308, 1.7e308), [0.0])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_outside_strict_mode_they_are_errors(value):
+    for model, y in ((TREES["central"], LABELS), (LIFE["weibull"], TIMES), (LIFE["x_norm"], TIMES)):
+        with pytest.raises(ValueError, match=r"NaN|inf"):
+            model.fit(np.where(np.arange(2 * N).reshape(N, 2) == 3, value, X), y)
