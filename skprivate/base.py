@@ -26,7 +26,7 @@ from ._planning import PlannedCost, PublicShape, assign_roles, parameter_roles
 from ._trusted_types import trusted_types
 from .accounting import DisclosureRisk, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
-from .utils import as_cells, check_bounds, is_frame
+from .utils import as_cells, check_bounds, is_frame, splits_by_group
 from .utils._compat import Interval
 from .utils._fit import fit_context, without_private_text
 from .utils._replacements import labels_of, numbers_of
@@ -163,21 +163,20 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
     #: What to do about a leak, as the message says it.
     _remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
 
-    def _announce_leaks(self, leaks: list[str]) -> None:
+    def _announce_leaks(self, leaks: list[str], *, seeded: bool = False) -> None:
         """Warn once about all that makes a fit not private and nobody asked for; an error in strict mode.
 
         That is what was read from private rows, and a seed which a meta-estimator set on its clone of an
         estimator without one. Whoever seeds an object of his own knows; in strict mode that is an error, too.
         """
         strict, reasons, remedies = self._is_strict(), list(leaks), [self._remedy] if leaks else []
-        if getattr(self, "random_state", None) is not None:
-            foreign = getattr(self, "_cloned_unseeded", False)
-            if foreign and not strict:
-                reasons.append("its noise is seeded, by what cloned it without a seed and set random_state")
-                remedies.append("Fit it outside such a meta-estimator, or seed it yourself in a simulation.")
-            elif strict and not self._may_be_seeded():
-                reasons.append("its noise is seeded by random_state")
-                remedies.append(_UNSEEDED)
+        own_seed = getattr(self, "random_state", None) is not None
+        if own_seed and not strict and getattr(self, "_cloned_unseeded", False):
+            reasons.append("its noise is seeded, by what cloned it without a seed and set random_state")
+            remedies.append("Fit it outside such a meta-estimator, or seed it yourself in a simulation.")
+        elif (own_seed or seeded) and strict and not self._may_be_seeded():
+            reasons.append("its noise is seeded by random_state")
+            remedies.append(_UNSEEDED)
         if not reasons:
             return
         message = f"{type(self).__name__} is not private: {'; '.join(reasons)}. {' '.join(remedies)}"
@@ -360,7 +359,7 @@ def reads_rows(estimator: Any) -> str | None:
     if risk is not None:
         return "its protections are not differential privacy"
     if hasattr(estimator, "cv_results_"):
-        return "its scores and its choice are exact functions of private rows"
+        return f"its scores and its choice are exact functions of private rows{_caution_of(estimator)}"
     if type(estimator) in CONTAINERS:
         return _container_reads_rows(estimator)
     if type(estimator) is FunctionTransformer:
@@ -368,6 +367,17 @@ def reads_rows(estimator: Any) -> str | None:
     if isinstance(estimator, StatelessMixin) or type(estimator) in _STATELESS:
         return None
     return "read private rows without paying"
+
+
+def _caution_of(search: Any) -> str:
+    """What a report adds about a search whose splitter knew of groups that the fits did not protect."""
+    spent = getattr(last_step(getattr(search, "best_estimator_", None)), "privacy_spent_", None)
+    if not splits_by_group(getattr(search, "cv", None)) or getattr(spent, "unit", None) != "row":
+        return ""
+    return (
+        "; its splitter keeps groups together, but the fits protect a row, not a group: pass groups to fit with "
+        "scikit-learn's metadata routing on"
+    )
 
 
 def _function_reads_rows(transformer: FunctionTransformer) -> str | None:

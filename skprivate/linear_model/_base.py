@@ -20,7 +20,7 @@ from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, is_structured, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
-from ..utils._fit import warn_after_release
+from ..utils._fit import public_errors, warn_after_release
 from ..utils._progress import progress
 from ..utils._replacements import within_bounds
 from ._accumulate import exact_gram
@@ -186,7 +186,8 @@ class BaseLogLocationScale(
             self._announce_leaks(list(leaks.values()))
         rows, log_target = self._read(X, y, groups)
         self._announce_leaks(list(leaks.values()))
-        self._check_public(self._shape_of(rows.X, rows.groups, rows.event is not None))
+        with public_errors():
+            self._check_public(self._shape_of(rows.X, rows.groups, rows.event is not None))
         task = self._settle(rows, log_target, budget, leaks)
         entropy = check_entropy(self.random_state)
         if rows.groups is not None:

@@ -194,7 +194,9 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         masks = _check_masks(len(y), is_public, groups, is_public_validation, strict=strict)
         entropy = check_entropy(self.random_state)
         candidates = self._plan(y, masks, entropy)
-        self._announce_leaks(self._find_leaks(candidates))
+        costs = [one.plan.cost for one in candidates]
+        leaks = list(dict.fromkeys(leak for cost in costs for leak in cost.leaks))
+        self._announce_leaks(leaks, seeded=any(cost.seeded for cost in costs))
         self._check_classes(y, candidates)
         parts = self._part(masks, candidates, entropy)
         check_candidates(candidates, X, self._shape_of(y, masks, parts))
@@ -246,13 +248,6 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         if num_samples(X) != num_samples(y) or num_samples(X) < 2:
             raise ValueError("X and y must have as many rows, and at least two.")
         return X, y
-
-    def _find_leaks(self, candidates: Sequence[Candidate]) -> list[str]:
-        """What is announced: what candidates would read, and in strict mode their seeds."""
-        leaks = [leak for one in candidates for leak in one.plan.cost.leaks]
-        if self._is_strict() and not self._may_be_seeded() and any(one.plan.cost.seeded for one in candidates):
-            leaks.append("the noise of a candidate is seeded by random_state")
-        return list(dict.fromkeys(leaks))
 
     def _find_ledgers(self) -> list[PrivacyLedger]:
         given = [*self.get_params(deep=True).values(), *_values_of(getattr(self, self._space))]

@@ -27,6 +27,7 @@ from ..base import (
     steps_of,
 )
 from ..utils._compat import InvalidParameterError, safe_indexing
+from ..utils._fit import public_errors
 
 Parameters = dict[str, Any]
 
@@ -222,12 +223,13 @@ def _silence(estimator: Any) -> Parameters:
 @contextmanager
 def named(parameters: Parameters) -> Iterator[None]:
     """Say which candidate it is that has a public defect."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        kinds = (InvalidParameterError, TypeError, ValueError)
-        kind = next(kind for kind in kinds if isinstance(error, kind))
-        raise kind(f"The candidate {parameters!r} cannot be fitted: {error}") from error
+    with public_errors():
+        try:
+            yield
+        except Exception as error:
+            kinds = (InvalidParameterError, TypeError)
+            kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
+            raise kind(f"The candidate {parameters!r} cannot be fitted: {error}") from error
 
 
 def check_candidates(candidates: Iterable[Candidate], X: Any, shape: PublicShape) -> None:

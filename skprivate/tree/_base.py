@@ -34,6 +34,7 @@ from ..utils import (
     select_rows,
 )
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+from ..utils._fit import public_errors
 from ..utils._replacements import within_bounds
 from ._decision import check_pruning, decide, variance_per_row
 from ._design import Design, ReleaseMechanism, dimensions
@@ -166,7 +167,8 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         leaks = self._find_leaks(bool(public.any()))
         self._announce_leaks(leaks)
-        self._check_public(self._shape_of(X, y[public], groups))
+        with public_errors():
+            self._check_public(self._shape_of(X, y[public], groups))
         rows = self._part_rows(X, y, public, groups)
         n_used = rows.n_used
         design = self._design(rows, n_used)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Helpers shared by every room; importing this package needs neither scikit-learn nor SciPy."""
 
-from ._groups import number_groups, select_rows
+from ._groups import number_groups, select_rows, splits_by_group
 from ._lazy import lazy_exports
 from ._validation import (
     as_cells,
@@ -32,4 +32,5 @@ __all__ = [
     "lazy_exports",
     "number_groups",
     "select_rows",
+    "splits_by_group",
 ]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..exceptions import BudgetExceededError, LedgerError
+from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError
 from ._compat import InvalidParameterError
 from ._compat import fit_context as _validated_fit
 
@@ -114,14 +114,28 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
             for ledger in ledgers:
                 with suppress(Exception):
                     ledger.count_failure(name)
-            with suppress(AttributeError):  # it may have no attributes
-                setattr(error, _COUNTED, True)
+            _mark(error)
         raise
 
 
+@contextmanager
+def public_errors() -> Iterator[None]:
+    """Say of what looks at nothing but public facts that its errors are no failures to be counted."""
+    try:
+        yield
+    except Exception as error:
+        _mark(error)
+        raise
+
+
+def _mark(error: Exception) -> None:
+    with suppress(AttributeError):  # it may have no attributes
+        setattr(error, _COUNTED, True)
+
+
 # Errors that no row can cause.
-_PUBLIC = (BudgetExceededError, LedgerError, InvalidParameterError)
-# Set on errors that are counted; it travels with them from joblib's workers.
+_PUBLIC = (BudgetExceededError, LedgerError, InvalidParameterError, PrivacyLeakError)
+# Set on errors that are counted, or public; it travels with them from joblib's workers.
 _COUNTED = "_skprivate_counted"
 
 

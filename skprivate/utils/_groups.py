@@ -101,3 +101,20 @@ def select_rows(codes: NDArray[np.intp], max_rows: int, random_bytes: Any) -> ND
     order = np.lexsort((keys, codes))
     starts = np.searchsorted(codes[order], codes[order], side="left")
     return np.sort(order[np.arange(len(codes)) - starts < max_rows])
+
+
+def splits_by_group(splitter: Any) -> bool:
+    """Tell whether a cross-validation splitter keeps groups together; by what it asks for, whoever made it.
+
+    Parameters
+    ----------
+    splitter : object
+        Anything that a search takes as ``cv``.
+
+    Returns
+    -------
+    by_group : bool
+    """
+    routing = getattr(splitter, "get_metadata_routing", None)
+    requests = getattr(getattr(routing(), "split", None), "requests", {}) if callable(routing) else {}
+    return requests.get("groups") is True
