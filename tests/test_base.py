@@ -11,25 +11,31 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
-from sklearn.ensemble import BaggingClassifier
+from sklearn.ensemble import BaggingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
 
 from skprivate import (
     BoundsScaler,
     CollaborativeLARRegressor,
+    DPSEVRegressor,
     LocallyPrivateTreeClassifier,
+    MomentAccumulator,
     PrivacyLedger,
     PrivacySpent,
+    PrivateGridSearchCV,
     PublicPrivateSplit,
     TQMATransformer,
     config_context,
 )
 from skprivate.base import PrivacyReport, StatelessMixin, StepReport, privacy_report, reads_rows
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
+from skprivate.preprocessing import estimate_bounds
 
 X = np.random.default_rng(0).uniform(size=(400, 2))
 Y = (X[:, 0] > 0.5).astype(int)
@@ -158,6 +164,89 @@ class TestStrictModeTravels:
         )
         with config_context(strict=True), joblib.parallel_backend(backend), pytest.raises(PrivacyLeakError):
             search.fit(X, Y)
+
+
+class TestSeeds:
+    """A seed that its owner set is stated; one that a meta-estimator sets is announced; strict mode refuses."""
+
+    @pytest.mark.parametrize(
+        "meta",
+        [
+            lambda tree: BaggingClassifier(tree, n_estimators=1),
+            lambda tree: BaggingClassifier(make_pipeline(BoundsScaler(), tree), n_estimators=1),
+            lambda tree: GridSearchCV(tree, {"random_state": [0]}, cv=2, refit=False),
+        ],
+        ids=["bagging", "bagging a pipeline", "a grid of seeds"],
+    )
+    def test_of_a_meta_estimator_are_announced_once_a_fit(self, meta):
+        with pytest.warns(PrivacyLeakWarning, match="seeded, by what cloned it") as caught:
+            meta(declared()).fit(X, Y)
+        assert len(caught) == (2 if isinstance(meta(declared()), GridSearchCV) else 1)
+
+    @pytest.mark.parametrize(
+        "meta",
+        [
+            lambda tree: VotingClassifier([("tree", tree)]),
+            lambda tree: MultiOutputClassifier(tree),
+            lambda tree: CalibratedClassifierCV(tree, cv=2),
+        ],
+        ids=["voting", "outputs", "calibration"],
+    )
+    def test_are_not_set_by_others(self, meta):
+        y = np.column_stack([Y, Y]) if isinstance(meta(declared()), MultiOutputClassifier) else Y
+        with config_context(strict=True):
+            model = meta(declared()).fit(X, y)
+        assert not any(step.spent.noise_source == "seeded" for step in privacy_report(model).steps if step.spent)
+
+    def test_of_the_owner_are_stated_without_a_warning(self):
+        for tree in (declared(random_state=0), declared().set_params(random_state=0)):
+            assert tree.fit(X, Y).privacy_spent_.claim == "not-private"
+        BaggingClassifier(declared(random_state=0), n_estimators=1).fit(X, Y)
+
+    def test_are_errors_in_strict_mode_unless_declared(self, tmp_path):
+        ledger = PrivacyLedger(tmp_path / "seeds.ledger")
+        tree = declared(random_state=0, ledger=ledger)
+        life = DPSEVRegressor(bounds_X=(0, 1), bounds_y=(0, 1), random_state=0, ledger=ledger)
+        moments = MomentAccumulator((0, 1), (0, 1), n_max=1000, distribution="sev").update(X, X[:, 0])
+        calls = [
+            lambda: tree.fit(X, Y),
+            lambda: BaggingClassifier(declared(ledger=ledger), n_estimators=1).fit(X, Y),
+            lambda: life.fit(X, X[:, 0]),
+            lambda: moments.release(life),
+            lambda: estimate_bounds(X, 1.0, ledger, random_state=0),
+            lambda: PrivateGridSearchCV(declared(), {"max_depth": [1]}, random_state=0, ledger=ledger).fit(X, Y),
+            lambda: PrivateGridSearchCV(tree, {"max_depth": [1]}).fit(X, Y),
+            lambda: pickle.loads(pickle.dumps(tree)).fit(X, Y),
+        ]
+        for call in calls:
+            with config_context(strict=True), pytest.raises(PrivacyLeakError, match="allow_seeds=True"):
+                call()
+        assert (ledger.entries(), ledger.n_failures) == ([], 0)
+        with config_context(strict=True, allow_seeds=True):
+            for call in calls:
+                call()
+        assert all(not entry.private for entry in ledger.entries())
+
+    def test_are_allowed_where_the_pickle_was_made_and_never_against_this_process(self):
+        with config_context(strict=True, allow_seeds=True):
+            allowed = pickle.dumps(declared(random_state=0))
+        with config_context(strict=True):
+            refused = pickle.dumps(declared(random_state=0))
+        clone(pickle.loads(allowed)).fit(X, Y)
+        with pytest.raises(PrivacyLeakError):
+            pickle.loads(refused).fit(X, Y)
+        with config_context(strict=True), pytest.raises(PrivacyLeakError):
+            pickle.loads(allowed).fit(X, Y)
+
+
+def test_a_splitter_by_group_without_routing_is_named_in_the_report():
+    groups = np.arange(400) // 4
+    caution = "protect a row, not a group"
+    by_group = GridSearchCV(declared(), {"max_depth": [1]}, cv=GroupKFold(2))
+    assert caution in str(privacy_report(by_group.fit(X, Y, groups=groups)))
+    assert caution not in str(privacy_report(GridSearchCV(declared(), {"max_depth": [1]}, cv=2).fit(X, Y)))
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert caution not in str(privacy_report(by_group.fit(X, Y, groups=groups)))
 
 
 class TestFailedFit:

@@ -97,7 +97,9 @@ class PublicPrivateSplit(BaseCrossValidator):
                 stacklevel=2,
             )
         inner, mask, arguments = self._private_part(X, y, groups, is_public)
-        if groups is not None and splits_by_group(inner) and not _is_routed():
+        # Without routing a search cannot pass a mask: whoever passes one splits by hand.
+        by_hand = is_public is not None or _is_routed()
+        if groups is not None and splits_by_group(inner) and not by_hand:
             warnings.warn(ROWS_NOT_GROUPS, DisclosureWarning, stacklevel=2)
         public, private = np.flatnonzero(mask), np.flatnonzero(~mask)
         with warnings.catch_warnings():
