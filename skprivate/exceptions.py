@@ -20,7 +20,10 @@ __all__ = [
 
 
 class PrivacyLeakWarning(UserWarning):
-    """A fit read bounds or classes from private rows: its result is recorded as not private."""
+    """A fit is not private, and nobody asked for that; its result is recorded as not private.
+
+    It read bounds or classes from private rows, or a meta-estimator seeded its noise.
+    """
 
 
 class UtilityWarning(UserWarning):
@@ -47,7 +50,7 @@ class ConsentError(ValueError):
 
 
 class PrivacyLeakError(ValueError):
-    """A fit in strict mode would have had to read private rows, or a client to tell a person's features."""
+    """A fit in strict mode would have read private rows or seeded its noise, or a client told features."""
 
 
 class PrivacyUnboundedError(PrivacyLeakError):
@@ -55,7 +58,10 @@ class PrivacyUnboundedError(PrivacyLeakError):
 
 
 class PrivateSearchError(RuntimeError):
-    """A run of a private search failed: nothing is released, the charge stays, and the cause is not told."""
+    """A run of a private search failed: nothing is released, and the charge stays.
+
+    Of the cause the type is told, and the message where it is one of ours, which hold no private value.
+    """
 
 
 class BudgetExceededError(ValueError):

@@ -149,11 +149,11 @@ class BaseLogLocationScale(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers.
+            Finite numbers; in strict mode what is no finite number is put within the bounds.
         y : array-like of shape (n_samples,)
             Numbers: times > 0 for "weibull", "loglogistic" and "lognormal". Or a structured array of two
             fields, (event, time), as in scikit-survival: event is True where the time was observed, False
-            where it is censored; always times > 0.
+            where it is censored; always times > 0. In strict mode others are put within the bounds.
         groups : array-like of shape (n_samples,), default=None
             Person (or machine) of every row; of each ``max_rows_per_group`` rows count, drawn at random.
             None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
@@ -166,9 +166,10 @@ class BaseLogLocationScale(
         Raises
         ------
         TypeError, ValueError
-            Unusable rows, targets, groups or parameters; nothing is charged then.
+            Unusable rows, targets, groups or parameters; nothing is charged then, and the ledger counts a
+            failure. In strict mode the reason is public: it lies in no single row.
         PrivacyLeakError
-            In strict mode, where bounds would be read from private rows.
+            In strict mode, where bounds would be read from private rows, or the noise be seeded.
         BudgetExceededError, LedgerError
             The ledger refused; nothing is charged, and a previous fit is as it was.
 

@@ -178,10 +178,10 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         Raises
         ------
         TypeError, ValueError
-            Unusable rows or parameters, no private step with a known cost, several ledgers; nothing is
-            charged then.
+            Unusable rows or parameters, no private step with a known cost, several ledgers, or a candidate
+            whose fit would fail whatever the rows hold, with its parameters; nothing is charged then.
         PrivacyLeakError
-            In strict mode, where a candidate would read something without paying.
+            In strict mode, where a candidate would read something without paying, or noise be seeded.
         BudgetExceededError, LedgerError
             The ledger refused; nothing is charged or fitted, and a previous fit is as it was.
         PrivateSearchError

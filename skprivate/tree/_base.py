@@ -134,7 +134,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers.
+            Finite numbers; in strict mode what is no finite number is put within the bounds.
         y : array-like of shape (n_samples,)
             Labels. A list may mix types; an array or a column that was made from mixed labels has already
             given them one type.
@@ -152,9 +152,10 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            Unusable rows, labels, mask, groups or parameters; nothing is charged then.
+            Unusable rows, labels, mask, groups or parameters; nothing is charged then, and the ledger counts a
+            failure. In strict mode the reason is public: it lies in no single row.
         PrivacyLeakError
-            In strict mode, where bounds or classes would be read from private rows.
+            In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
         BudgetExceededError, LedgerError
             The ledger refused; nothing is charged, and a previous fit is as it was.
         """

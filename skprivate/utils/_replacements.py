@@ -85,10 +85,13 @@ def within_bounds(values: FloatArray, lower: ArrayLike, upper: ArrayLike) -> Flo
     >>> within_bounds(np.array([np.inf, -np.inf, np.nan, 7.0]), 0.0, 4.0)
     array([4., 0., 2., 7.])
     """
+    finite = np.isfinite(values)
+    if finite.all():
+        return values
     low, high = np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
     # Halves first: the sum of two large bounds is infinite.
     placed = np.where(np.isnan(values), low / 2 + high / 2, np.where(values < 0, low, high))
-    return np.where(np.isfinite(values), values, placed)
+    return np.where(finite, values, placed)
 
 
 def labels_of(labels: NDArray[Any]) -> NDArray[Any]:
@@ -120,7 +123,7 @@ def _column(values: NDArray[Any], name: str) -> FloatArray:
     kind = values.dtype.kind
     if kind in "biuf":
         with np.errstate(over="ignore"):
-            return values.astype(np.float64)
+            return values.astype(np.float64, copy=False)
     if kind in "mM":
         raise TypeError(f"{name} {_DATES}")
     if kind not in "OUS":
