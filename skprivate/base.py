@@ -3,6 +3,7 @@
 
 import functools
 import warnings
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from numbers import Integral, Real
@@ -132,8 +133,6 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
     # Set on objects that were unpickled, and on their clones: strict mode travels with them.
     _pickled_strict: bool
     _pickled_seeds: bool
-    # Set on clones of what had no seed: one that they have later is not their owner's.
-    _cloned_unseeded: bool
 
     def _is_strict(self) -> bool:
         return _config.get_config()["strict"] or getattr(self, "_pickled_strict", False)
@@ -150,14 +149,23 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
         if self._is_strict():
             state["_pickled_strict"] = True
             state["_pickled_seeds"] = self._may_be_seeded()
+        if self in _UNSEEDED_CLONES:
+            state[_CLONED_UNSEEDED] = True
         return state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        if _CLONED_UNSEEDED in state:
+            _UNSEEDED_CLONES.add(self)
+        super().__setstate__(  # type: ignore[misc]
+            {name: value for name, value in state.items() if name != _CLONED_UNSEEDED}
+        )
 
     def __sklearn_clone__(self) -> Any:
         copy = super().__sklearn_clone__()  # type: ignore[misc]
         if getattr(self, "_pickled_strict", False):
             copy._pickled_strict, copy._pickled_seeds = True, getattr(self, "_pickled_seeds", False)
         if getattr(self, "random_state", 0) is None:
-            copy._cloned_unseeded = True
+            _UNSEEDED_CLONES.add(copy)
         return copy
 
     #: What to do about a leak, as the message says it.
@@ -171,7 +179,7 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
         """
         strict, reasons, remedies = self._is_strict(), list(leaks), [self._remedy] if leaks else []
         own_seed = getattr(self, "random_state", None) is not None
-        if own_seed and not strict and getattr(self, "_cloned_unseeded", False):
+        if own_seed and not strict and self in _UNSEEDED_CLONES:
             reasons.append("its noise is seeded, by what cloned it without a seed and set random_state")
             remedies.append("Fit it outside such a meta-estimator, or seed it yourself in a simulation.")
         elif (own_seed or seeded) and strict and not self._may_be_seeded():
@@ -255,6 +263,11 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
             raise ValueError("X and y must have one label per row.")
         return labels_of(labels)
 
+
+# Clones of what had no seed: one that they have later is not their owner's. No attribute, which all would show.
+_UNSEEDED_CLONES: "weakref.WeakSet[PrivateEstimatorMixin]" = weakref.WeakSet()
+# Says so in a pickle.
+_CLONED_UNSEEDED = "_cloned_unseeded"
 
 # Frames between warnings.warn and the user's call of fit: _announce_leaks, fit, scikit-learn's context,
 # without_private_text, fit_context.
