@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Process-wide configuration: strict mode, in which a would-be privacy leak is an error, and its exception."""
+"""Process-wide configuration: strict mode, in which a would-be privacy leak is an error; seeds of tests."""
 
 import os
 import threading
@@ -29,8 +29,8 @@ def get_config() -> dict[str, bool]:
     Notes
     -----
     It is what this thread's innermost context says. In a thread without one strict mode is on if the process
-    or any context is strict, and seeds are allowed if all that are strict allow them: the threads of a pool so
-    obey the context of the thread that feeds them, and none can switch off what another one relies on.
+    or any context is strict, and seeds are allowed if all that are strict allow them. So the threads of a
+    pool obey the context of the thread that feeds them, and none can switch off what another one relies on.
 
     Examples
     --------

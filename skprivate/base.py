@@ -244,7 +244,7 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
         return lower, upper
 
     def _read_numbers(self, X: Any) -> FloatArray:
-        """Validate a table in strict mode: NaN stands for what is no number, and the type of X alone can fail.
+        """Validate a table in strict mode, where its type alone can fail: NaN stands for what is no number.
 
         The caller puts NaN and infinities within the declared bounds (`within_bounds`).
         """
@@ -264,7 +264,7 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
         return labels_of(labels)
 
 
-# Clones of what had no seed: one that they have later is not their owner's. No attribute, which all would show.
+# Clones of what had no seed: one that they have later is not their owner's. No attribute: all would show it.
 _UNSEEDED_CLONES: "weakref.WeakSet[PrivateEstimatorMixin]" = weakref.WeakSet()
 # Says so in a pickle.
 _CLONED_UNSEEDED = "_cloned_unseeded"
@@ -388,8 +388,8 @@ def _caution_of(search: Any) -> str:
     if not splits_by_group(getattr(search, "cv", None)) or getattr(spent, "unit", None) != "row":
         return ""
     return (
-        "; its splitter keeps groups together, but the fits protect a row, not a group: pass groups to fit with "
-        "scikit-learn's metadata routing on"
+        "; its splitter keeps groups together, but the fits protect a row, not a group: pass groups to fit "
+        "with scikit-learn's metadata routing on"
     )
 
 

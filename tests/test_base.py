@@ -167,7 +167,7 @@ class TestStrictModeTravels:
 
 
 class TestSeeds:
-    """A seed that its owner set is stated; one that a meta-estimator sets is announced; strict mode refuses."""
+    """An owner's seed is stated, that of a meta-estimator is announced, and strict mode refuses both."""
 
     @pytest.mark.parametrize(
         "meta",
@@ -196,7 +196,9 @@ class TestSeeds:
         y = np.column_stack([Y, Y]) if isinstance(meta(declared()), MultiOutputClassifier) else Y
         with config_context(strict=True):
             model = meta(declared()).fit(X, y)
-        assert not any(step.spent.noise_source == "seeded" for step in privacy_report(model).steps if step.spent)
+        assert not any(
+            step.spent.noise_source == "seeded" for step in privacy_report(model).steps if step.spent
+        )
 
     def test_of_the_owner_are_stated_without_a_warning(self):
         for tree in (declared(random_state=0), declared().set_params(random_state=0)):
@@ -214,7 +216,9 @@ class TestSeeds:
             lambda: life.fit(X, X[:, 0]),
             lambda: moments.release(life),
             lambda: estimate_bounds(X, 1.0, ledger, random_state=0),
-            lambda: PrivateGridSearchCV(declared(), {"max_depth": [1]}, random_state=0, ledger=ledger).fit(X, Y),
+            lambda: PrivateGridSearchCV(declared(), {"max_depth": [1]}, random_state=0, ledger=ledger).fit(
+                X, Y
+            ),
             lambda: PrivateGridSearchCV(tree, {"max_depth": [1]}).fit(X, Y),
             lambda: pickle.loads(pickle.dumps(tree)).fit(X, Y),
         ]

@@ -22,7 +22,6 @@ from skprivate import (
     LocallyPrivateTreeClassifier,
     MomentAccumulator,
     config_context,
-
 )
 from skprivate.exceptions import UtilityWarning
 from skprivate.model_selection import PrivateGridSearchCV
@@ -41,7 +40,15 @@ class Malicious:
 
 HOSTILE = [
     *(np.inf, -np.inf, np.nan, 1e308, -1e308, -1.0, 0.0, np.float32(1), True, np.True_),
-    *(10**400, -(10**400), Fraction(10**400), Decimal("sNaN"), Decimal("Infinity"), 1 + 2j, np.longdouble("1e4000")),
+    *(
+        10**400,
+        -(10**400),
+        Fraction(10**400),
+        Decimal("sNaN"),
+        Decimal("Infinity"),
+        1 + 2j,
+        np.longdouble("1e4000"),
+    ),
     *(None, pd.NA, pd.NaT, "text", "", "nan", "1_0", b"\xff", "\udc80", object(), Malicious()),
     *([1, 2], (1.0,), {}, np.ones(2), np.ones(80), datetime.date(2020, 1, 1), np.datetime64("2020-01-01")),
     *(np.timedelta64(3, "D"), pd.Timestamp(0)),

@@ -61,7 +61,7 @@ class RowWeights:
         return floor(Fraction(self.cap) * 2**self.bits)
 
     def steps(self, weights: Any, n_rows: int) -> FloatArray:
-        """Clip weights to [0, cap] and round them toward zero, to whole steps; in strict mode NaN counts as 0."""
+        """Clip weights to [0, cap], and round them toward zero to whole steps; NaN is 0 in strict mode."""
         strict = get_config()["strict"]
         array = np.asarray(numbers_of(weights, "sample_weight") if strict else weights)
         if array.shape != (n_rows,) or array.dtype.kind not in "biuf":

@@ -277,7 +277,7 @@ def _check_step(step: Any, X: Any, shape: PublicShape) -> PublicShape:
 
 
 def _shape_of_columns(choice: Any, X: Any, shape: PublicShape) -> PublicShape:
-    """Shape of the columns that one part of a ColumnTransformer takes; columns that are not there are refused."""
+    """Shape of what one part of a ColumnTransformer takes; columns that are not there are refused."""
     if X is None or callable(choice):
         return replace(shape, n_features=None, feature_names=None, names_known=False)
     chosen = safe_indexing(X, [choice] if isinstance(choice, str) else choice, axis=1)

@@ -96,9 +96,7 @@ def row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.
     if n_rows == 1:
         return np.zeros(1, dtype=np.int64)
     halves = np.array_split(np.arange(n_rows), 2)
-    parts = [
-        row_scores(scorer, estimator, safe_indexing(X, half), safe_indexing(y, half)) for half in halves
-    ]
+    parts = [row_scores(scorer, estimator, safe_indexing(X, half), safe_indexing(y, half)) for half in halves]
     return np.concatenate(parts)
 
 

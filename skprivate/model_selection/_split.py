@@ -19,8 +19,8 @@ IndexArray = NDArray[np.intp]
 
 
 ROWS_NOT_GROUPS = (
-    "The splitter keeps groups together, but without metadata routing no groups reach the estimators: what they "
-    "protect is a row, not a group. Turn on sklearn.set_config(enable_metadata_routing=True)."
+    "The splitter keeps groups together, but without metadata routing no groups reach the estimators: what "
+    "they protect is a row, not a group. Turn on sklearn.set_config(enable_metadata_routing=True)."
 )
 
 

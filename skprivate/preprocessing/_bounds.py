@@ -41,8 +41,8 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
     Notes
     -----
     **Privacy.** Nothing is learnt and nothing is released by ``fit``, so nothing is spent. Values outside the
-    bounds are clipped silently: a count or a message would leak. In strict mode infinities go to the bounds, and
-    what is missing or no number to their middle; otherwise they are errors.
+    bounds are clipped silently: a count or a message would leak. In strict mode infinities go to the bounds,
+    and what is missing or no number to their middle; otherwise they are errors.
 
     Examples
     --------

@@ -152,8 +152,8 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            Unusable rows, labels, mask, groups or parameters; nothing is charged then, and the ledger counts a
-            failure. In strict mode the reason is public: it lies in no single row.
+            Unusable rows, labels, mask, groups or parameters; nothing is charged then, and the ledger counts
+            a failure. In strict mode the reason is public: it lies in no single row.
         PrivacyLeakError
             In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
         BudgetExceededError, LedgerError

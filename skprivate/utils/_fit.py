@@ -91,7 +91,7 @@ def warn_after_release(message: str, category: type[Warning], stacklevel: int) -
 
 @contextmanager
 def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
-    """Count in every ledger an error of what reads private rows: its failing is an answer that nobody paid for.
+    """Count in every ledger an error of what reads private rows: it is an answer that nobody paid for.
 
     Parameters
     ----------
@@ -102,8 +102,9 @@ def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
 
     Notes
     -----
-    What a ledger refuses and a parameter of a wrong type or range tell nothing about rows, and are not counted;
-    nor is an error that an inner fit has counted already. A ledger that cannot count does not hide the error.
+    What a ledger refuses and a parameter of a wrong type or range tell nothing about rows, and are not
+    counted; nor is an error that an inner fit has counted already. A ledger that cannot count does not hide
+    the error.
     """
     for ledger in ledgers:
         ledger.check_failures()

@@ -46,7 +46,9 @@ def number_groups(
     if array.dtype.kind in "iubUS":
         return np.unique(array, return_inverse=True)[1].astype(np.intp, copy=False)
     values = array.tolist()
-    return _number_objects([value if _is_usable(value) else _NOBODY for value in values] if strict else values)
+    return _number_objects(
+        [value if _is_usable(value) else _NOBODY for value in values] if strict else values
+    )
 
 
 # The group of private rows that have none.

@@ -135,12 +135,18 @@ COLUMNS = ColumnTransformer([("a", BoundsScaler(), [0])], sparse_threshold=0)
         (make_pipeline(BoundsScaler(), TREE), {"boundsscaler__bounds": (1, 0)}, "lower must be below upper"),
         (make_pipeline(BoundsScaler(), TREE), {"dptreeclassifier__bounds": (0, [1])}, "one value per column"),
         (make_pipeline(COLUMNS, TREE), {"columntransformer__a__bounds": ([0, 0], 1)}, "one value per column"),
-        (make_pipeline(COLUMNS, TREE), {"columntransformer__transformers": [("a", BoundsScaler(), [9])]}, "9"),
+        (
+            make_pipeline(COLUMNS, TREE),
+            {"columntransformer__transformers": [("a", BoundsScaler(), [9])]},
+            "9",
+        ),
     ],
 )
 def test_a_public_defect_is_named_before_the_charge(estimator, entry, reason, tmp_path):
     ledger = PrivacyLedger(tmp_path / "public.ledger")
-    search = PrivateGridSearchCV(estimator, [{}, {name: [value] for name, value in entry.items()}], ledger=ledger)
+    search = PrivateGridSearchCV(
+        estimator, [{}, {name: [value] for name, value in entry.items()}], ledger=ledger
+    )
     with pytest.raises(ValueError, match=reason) as caught:
         search.fit(X, X[:, 0] if estimator is LIFE else Y)
     assert f"The candidate {entry!r} cannot be fitted" in str(caught.value)

@@ -93,7 +93,7 @@ class Around(PrivateEstimatorMixin, BaseEstimator):
 @pytest.mark.parametrize("bad", [BAD, np.array([["text", 1]] * 20, dtype=object)], ids=["NaN", "text"])
 def test_a_failed_fit_is_counted_once(make, bad, ledger):
     for n_failures in (1, 2):
-        with pytest.raises(ValueError, match="NaN|could not convert"):
+        with pytest.raises(ValueError, match=r"NaN|could not convert"):
             make(ledger).fit(bad, Y)
         assert (ledger.n_failures, len(ledger.entries())) == (n_failures, 0)
     make(ledger).fit(X, Y)
