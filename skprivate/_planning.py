@@ -87,6 +87,8 @@ class PublicShape:
         Whether the target has fields, as censored times have.
     public_labels : ndarray or None
         Targets of the public rows; None: there are none.
+    no_targets : array-like or None
+        The targets of no row: their names and types. None: a fit has read its targets already.
     """
 
     n_features: int | None
@@ -96,6 +98,7 @@ class PublicShape:
     grouped: bool = False
     structured: bool = False
     public_labels: Any = None
+    no_targets: Any = None
 
     @property
     def n_public(self) -> int:

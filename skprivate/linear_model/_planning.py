@@ -13,7 +13,7 @@ from ._families import family_of
 from ._grid import MANY_ROWS, MomentGrid
 from ._noise_plan import Budget
 from ._release import Neighbours, make_grid, plan_moments
-from ._targets import check_target_bounds, is_structured
+from ._targets import check_form, check_target_bounds, is_structured
 
 LLS_ROLES = assign_roles(
     release="epsilon delta mechanism bounds_X bounds_y x_norm scale_bounds relation n_newton weight_clip "
@@ -91,8 +91,11 @@ class PlannedMoments(PrivateEstimatorMixin):
         budget = Budget.of(self.epsilon, self.delta, self.mechanism)
         if shape.structured and self.method == "taylor":
             raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
+        log_target = shape.structured or family_of(self.distribution)[1]
         if self.bounds_y is not None:
-            check_target_bounds(self.bounds_y, shape.structured or family_of(self.distribution)[1])
+            check_target_bounds(self.bounds_y, log_target)
+        if shape.no_targets is not None:
+            check_form(shape.no_targets, log_target, strict=self._is_strict())
         self._bounds_of_scale()
         shape.check_bounds(self.bounds_X, "bounds_X")
         if shape.n_features is None:

@@ -176,6 +176,16 @@ def _one_column(values: Any) -> FloatArray:
     return column
 
 
+def check_form(no_targets: Any, log_target: bool, *, strict: bool) -> None:
+    """Refuse the form or the type of a target, of which no row is passed."""
+    if strict:
+        replace_target(no_targets, (1.0, 2.0), log_target)
+    elif is_structured(no_targets):
+        read_target(no_targets, log_target)
+    else:
+        refuse_other_forms(no_targets)
+
+
 def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:
     """Return declared bounds of the target as two floats, in the units that they have."""
     lower, upper = check_bounds(bounds, 1, name="bounds_y")

@@ -11,11 +11,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._spent import Unit
@@ -23,7 +21,6 @@ from ..base import (
     SHARED_CONSTRAINTS,
     PrivateEstimatorMixin,
     PublicShape,
-    StatelessMixin,
     assign_roles,
     fit_context,
     reasons_against,
@@ -31,16 +28,12 @@ from ..base import (
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import (
-    as_cells,
-    as_labels,
     check_epsilon,
-    check_row_mask,
     common_type,
     is_structured,
-    number_groups,
     select_rows,
 )
-from ..utils._compat import HasMethods, Interval, StrOptions, num_samples, rows_of, safe_indexing
+from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
 from ._candidates import (
     Candidate,
     Parameters,
@@ -52,6 +45,7 @@ from ._candidates import (
 )
 from ._delegation import Delegating
 from ._number_of_runs import NumberOfRuns, draw_below
+from ._rows import Masks, check_masks, check_rows, check_rows_strictly
 from ._runs import Run, Task, best_run
 from ._scores import SCORINGS, ScoringRows, hold_out, resolve_scorer
 
@@ -89,25 +83,6 @@ class Parts(NamedTuple):
     scored: NDArray[np.intp]
     scored_groups: NDArray[np.intp] | None
     n_scored: int
-
-
-class Masks(NamedTuple):
-    """What is known about the rows: who may see them, and whose they are."""
-
-    public: NDArray[np.bool_]
-    validation: NDArray[np.bool_]
-    codes: NDArray[np.intp] | None  # of the private rows
-
-    @property
-    def private(self) -> NDArray[np.bool_]:
-        """The rows to be protected."""
-        private: NDArray[np.bool_] = ~self.public & ~self.validation
-        return private
-
-    @property
-    def n_units(self) -> int:
-        """Private rows, or groups of them."""
-        return int(self.private.sum()) if self.codes is None else int(self.codes.max()) + 1
 
 
 class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator):
@@ -190,8 +165,8 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         if not 0 <= self.eta <= _LARGEST_ETA:  # a Fraction
             raise ValueError(f"eta must be between 0 and {_LARGEST_ETA}.")
         strict = self._is_strict()
-        X, y = self._check_rows_strictly(X, y) if strict else self._check_rows(X, y)
-        masks = _check_masks(len(y), is_public, groups, is_public_validation, strict=strict)
+        X, y = check_rows_strictly(self, X, y) if strict else check_rows(self, X, y)
+        masks = check_masks(len(y), is_public, groups, is_public_validation, strict=strict)
         entropy = check_entropy(self.random_state)
         candidates = self._plan(y, masks, entropy)
         costs = [one.plan.cost for one in candidates]
@@ -209,46 +184,6 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         self._adopt(*self._search(task, jobs, law, entropy), spent)
         return self
 
-    def _check_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Refuse here what every candidate would refuse after it was paid for."""
-        tags = get_tags(self.estimator)
-        y, structured = as_labels(y), is_structured(y)
-        if hasattr(X, "columns") or not tags.input_tags.two_d_array:
-            validate_data(self, X, y, skip_check_array=True)
-        else:
-            dtype = "numeric" if _takes_numbers(self.estimator) else None
-            options = {
-                "dtype": dtype,
-                "ensure_all_finite": "allow-nan" if tags.input_tags.allow_nan else True,
-                "accept_sparse": tags.input_tags.sparse,
-                "ensure_min_samples": 2,
-            }
-            if structured or y is None:
-                X = validate_data(self, X, **options) if structured else validate_data(self, X, y, **options)
-            else:
-                numeric = not is_classifier(self.estimator)
-                X, y = validate_data(self, X, y, y_numeric=numeric, **options)
-        check_consistent_length(X, y)
-        if y is None:
-            raise ValueError("a private search requires y to be passed: candidates are scored on it.")
-        if not structured:
-            check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        if hasattr(X, "columns") and tags.input_tags.two_d_array and _takes_numbers(self.estimator):
-            check_array(X, ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True)
-        return X, y
-
-    def _check_rows_strictly(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Refuse in strict mode what is wrong with the containers; candidates replace values that are."""
-        if y is None:
-            raise ValueError("a private search requires y to be passed: candidates are scored on it.")
-        if isinstance(X, list | tuple) and get_tags(self.estimator).input_tags.two_d_array:
-            X = as_cells(X)
-        validate_data(self, X, skip_check_array=True)
-        y = as_cells(y) if isinstance(y, list | tuple) else y
-        if num_samples(X) != num_samples(y) or num_samples(X) < 2:
-            raise ValueError("X and y must have as many rows, and at least two.")
-        return X, y
-
     def _find_ledgers(self) -> list[PrivacyLedger]:
         given = [*self.get_params(deep=True).values(), *_values_of(getattr(self, self._space))]
         return list({value for value in given if isinstance(value, PrivacyLedger)})
@@ -265,6 +200,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             grouped=grouped,
             structured=is_structured(y),
             public_labels=np.asarray(safe_indexing(y, public)) if len(public) else None,
+            no_targets=safe_indexing(y, public[:0]),
         )
 
     def _plan(self, y: Any, masks: Masks, entropy: Entropy) -> list[Candidate]:
@@ -440,30 +376,11 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         return tags
 
 
-def _takes_numbers(estimator: Any) -> bool:
-    """Whether an estimator is known to take nothing but numbers: ours do."""
-    if isinstance(estimator, Pipeline):
-        return _takes_numbers(estimator.steps[0][1])
-    return isinstance(estimator, PrivateEstimatorMixin | StatelessMixin)
-
-
 def _values_of(space: Any) -> list[Any]:
     """All values of the lists of a grid, or of several."""
     tables = space if isinstance(space, list) else [space]
     lists = [values for table in tables if isinstance(table, Mapping) for values in table.values()]
     return [value for values in lists if isinstance(values, list | tuple) for value in values]
-
-
-def _check_masks(
-    n_rows: int, is_public: Any, groups: Any, is_public_validation: Any, *, strict: bool
-) -> Masks:
-    public = check_row_mask(is_public, n_rows, strict=strict)
-    validation = check_row_mask(is_public_validation, n_rows, name="is_public_validation", strict=strict)
-    if (public & validation).any():
-        raise ValueError("is_public and is_public_validation mark the same rows: train on them or score.")
-    if (public | validation).all():
-        raise ValueError("every row is public, so there is nothing to protect; use a plain search.")
-    return Masks(public, validation, number_groups(groups, ~public & ~validation, strict=strict))
 
 
 def _training_metadata(

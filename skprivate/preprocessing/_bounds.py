@@ -84,10 +84,10 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
     def _read(self, X: Any, *, reset: bool) -> NDArray[np.float64]:
         """Validate X; in strict mode no cell of it makes it fail."""
         if not get_config()["strict"]:
-            return validate_data(self, X, dtype=np.float64, reset=reset)  # type: ignore[no-any-return]
+            return validate_data(self, X, dtype=np.float64, reset=reset)
         numbers = numbers_of(X)
         validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, reset=reset)
-        return check_array(numbers, dtype=np.float64, ensure_all_finite=False)  # type: ignore[no-any-return]
+        return check_array(numbers, dtype=np.float64, ensure_all_finite=False)
 
     @without_private_text
     def transform(self, X: Any) -> NDArray[np.float64]:

@@ -188,7 +188,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
         """Validate X and y; in strict mode no cell of them makes it fail."""
         if not self._is_strict():
-            return validate_data(self, X, as_labels(y), dtype=np.float64, order="C")  # type: ignore[no-any-return]
+            return validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
         X = self._read_numbers(X)
         return X, self._read_labels(y, len(X))
 

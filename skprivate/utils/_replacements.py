@@ -2,7 +2,7 @@
 """Public replacements of values that cannot be used: in strict mode no value of a row makes a fit fail.
 
 A failure that depends on one row is a release that nobody pays for. These rules have no exception: a cell is
-read as a number or is missing, infinity is beyond every bound, and what is missing is the middle of the bounds.
+read as a number or is missing, infinity is beyond every bound, what is missing is the middle of the bounds.
 """
 
 from decimal import Decimal

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -19,6 +19,7 @@ from skprivate import (
     LocallyPrivateTreeClassifier,
     PrivacyLedger,
     PrivacySpent,
+    config_context,
     privacy_report,
 )
 from skprivate.audit import record_releases
@@ -158,6 +159,30 @@ def test_the_public_classes_are_checked_before_the_charge(tmp_path):
     search = PrivateGridSearchCV(DPTreeClassifier(bounds=(0, 1)), {"max_depth": [1]}, ledger=ledger)
     with pytest.raises(ValueError, match="one class only"):
         search.fit(X, Y, is_public=Y == 1)
+    assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "target", "reason"),
+    [
+        (X, pd.DataFrame({"event": Y, "time": Y + 1.0}), "not boolean"),
+        (X, np.column_stack([Y, Y]), "1d array"),
+        (X, np.full(300, "2020-01-01", dtype="M8[D]"), "dates"),
+        (X[:, 0], X[:, 0], "Expected 2D"),
+        (np.ma.MaskedArray(X), X[:, 0], "masked"),
+        (X * 1j, X[:, 0], "omplex"),
+    ],
+    ids=["events", "columns", "dates", "one dimension", "masked", "complex"],
+)
+def test_forms_and_types_are_checked_before_the_charge(rows, target, reason, strict, tmp_path):
+    if reason == "masked" and not strict:
+        pytest.skip("scikit-learn takes masked arrays for arrays")
+    ledger = PrivacyLedger(tmp_path / "public.ledger")
+    life = clone(LIFE).set_params(bounds_y=(1, 2))
+    search = PrivateGridSearchCV(life, {"epsilon": [1]}, scoring=lambda *given: 1 / 0, ledger=ledger)
+    with config_context(strict=strict), pytest.raises((TypeError, ValueError), match=reason):
+        search.fit(rows, target)
     assert ledger.entries() == []
 
 
