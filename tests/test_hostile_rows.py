@@ -143,10 +143,14 @@ def test_targets(name):
 @pytest.mark.parametrize("name", ["weibull", "lognormal, gaussian"])
 def test_censored_targets(name):
     model = clone(LIFE[name]).set_params(n_newton=1)
-    y = pd.DataFrame({"event": np.arange(N) % 2 == 0, "time": TIMES})
+    seen = np.arange(N) % 2 == 0
+    y = pd.DataFrame({"event": seen, "time": TIMES})
     for column in ("event", "time"):
         frame = y.assign(**{column: pd.Series(list(hostile(y[column])), dtype=object)})
         assert said(lambda y=frame: model.fit(X, y)) == []
+    pairs = np.array(list(zip(seen, TIMES, strict=True)), dtype=[("event", bool), ("time", float)])
+    pairs["time"][:7] = np.nan, np.inf, -np.inf, -1.0, 0.0, 1e308, 5e-324
+    assert said(lambda: model.fit(X, pairs)) == []
 
 
 @pytest.mark.parametrize("name", ["central", "search", "weibull"])
@@ -219,6 +223,37 @@ def test_what_cannot_be_used_is_replaced_by_public_values():
     np.testing.assert_array_equal(values, [[1.5, np.inf], [np.nan, -np.inf], [np.nan, -np.inf]])
     np.testing.assert_array_equal(within_bounds(values, [0, 1], [4, 3]), [[1.5, 3], [2, 1], [2, 1]])
     np.testing.assert_array_equal(within_bounds(np.array([np.nan]), -1.7e308, 1.7e308), [0.0])
+
+
+def put(column, values):
+    """Return a column with other values at its end."""
+    cells = np.array(column, dtype=object)
+    cells[-len(values) :] = values
+    return cells
+
+
+def test_fits_take_these_values():
+    tree = clone(TREES["central"]).set_params(max_depth=3, random_state=0)
+    life = clone(LIFE["weibull"]).set_params(random_state=0)
+    rows, placed = X.copy(), X.copy()
+    rows[-3:, 1], placed[-3:, 1] = [np.nan, np.inf, -np.inf], [0.5, 1, 0]
+    odd, public = put(LABELS, [[1], None, "1"]), put(LABELS, [0, 0, 0])
+    times, bounded = put(TIMES, [None, -5.0, np.inf]), put(TIMES, [2**0.5, 1.0, 2.0])
+    seen, ended = np.ones(N, dtype=bool), put(np.ones(N, dtype=bool), [False] * 3)
+    censored = pd.DataFrame({"event": put(seen, [True, None, 1]), "time": put(TIMES, [np.nan, 1.5, 1.6])})
+    unseen = pd.DataFrame({"event": ended.astype(bool), "time": put(TIMES, [1.0, 1.5, 1.6]).astype(float)})
+    with config_context(strict=True, allow_seeds=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UtilityWarning)
+        for model, first, second in (
+            (tree, (rows, odd), (placed, public)),
+            (life, (rows, times), (placed, bounded)),
+            (life, (rows, censored), (placed, unseen)),
+        ):
+            fits = [clone(model).fit(*given) for given in (first, second)]
+            released = [getattr(fit, "report_counts_", None) for fit in fits]
+            if model is life:
+                released = [np.append(fit.coef_, (fit.intercept_, fit.scale_)) for fit in fits]
+            np.testing.assert_array_equal(*released)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

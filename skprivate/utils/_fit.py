@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError
+from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, PrivacyLeakWarning
 from ._compat import InvalidParameterError
 from ._compat import fit_context as _validated_fit
 
@@ -135,7 +135,13 @@ def _mark(error: Exception) -> None:
 
 
 # Errors that no row can cause.
-_PUBLIC = (BudgetExceededError, LedgerError, InvalidParameterError, PrivacyLeakError)
+_PUBLIC = (
+    BudgetExceededError,
+    InvalidParameterError,
+    LedgerError,
+    PrivacyLeakError,
+    PrivacyLeakWarning,  # raised where a filter turns warnings into errors
+)
 # Set on errors that are counted, or public; it travels with them from joblib's workers.
 _COUNTED = "_skprivate_counted"
 
