@@ -83,21 +83,43 @@ class ScoringRows:
 def row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.int64]:
     """Return the rows' scores as whole numbers between 0 and ``SCORE_STEPS``; NaN counts as 0.
 
-    In strict mode a row on which the scorer fails counts as 0, too: halves of the rows are scored until it is
-    alone. A scorer that returns a single number is none, whatever the rows.
+    In strict mode a row on which the scorer fails counts as 0, too. A scorer that returns a single number is
+    none, whatever the rows.
+
+    Notes
+    -----
+    **Privacy.** A row that fails is scored as a copy of another, and its score is set to 0. So the other rows
+    stand in a table of the same size at the same place, and their scores are the same to the last bit as if it
+    had not failed.
     """
+    n_rows = num_samples(y)
     try:
-        return _steps_of(np.asarray(scorer(estimator, X, y)), num_samples(y))
+        return _steps_of(np.asarray(scorer(estimator, X, y)), n_rows)
     except Exception as error:
         single = isinstance(error, ScoreShapeError) and error.single
         if single or not get_config()["strict"]:
             raise
+    works = _works(scorer, estimator, X, y)
+    if not works.any():
+        return np.zeros(n_rows, dtype=np.int64)
+    rows = np.where(works, np.arange(n_rows), np.argmax(works))
+    steps = _steps_of(np.asarray(scorer(estimator, safe_indexing(X, rows), safe_indexing(y, rows))), n_rows)
+    return np.where(works, steps, 0)
+
+
+def _works(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:
+    """Tell on which rows a scorer does not fail; halves are tried until those that fail are alone."""
     n_rows = num_samples(y)
-    if n_rows == 1:
-        return np.zeros(1, dtype=np.int64)
+    try:
+        _steps_of(np.asarray(scorer(estimator, X, y)), n_rows)
+        return np.ones(n_rows, dtype=bool)
+    except Exception:
+        if n_rows == 1:
+            return np.zeros(1, dtype=bool)
     halves = np.array_split(np.arange(n_rows), 2)
-    parts = [row_scores(scorer, estimator, safe_indexing(X, half), safe_indexing(y, half)) for half in halves]
-    return np.concatenate(parts)
+    return np.concatenate(
+        [_works(scorer, estimator, safe_indexing(X, half), safe_indexing(y, half)) for half in halves]
+    )
 
 
 def _steps_of(scores: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
