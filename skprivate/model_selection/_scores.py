@@ -89,7 +89,7 @@ def row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.
     Notes
     -----
     **Privacy.** A row that fails is scored as a copy of another, and its score is set to 0. So the other rows
-    stand in a table of the same size at the same place, and their scores are the same to the last bit as if it
+    stand in a table of the same size at the same place, and have the same scores, to the last bit, as if it
     had not failed.
     """
     n_rows = num_samples(y)
