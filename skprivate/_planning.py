@@ -89,6 +89,13 @@ class PublicShape:
         Targets of the public rows; None: there are none.
     no_targets : array-like or None
         The targets of no row: their names and types. None: a fit has read its targets already.
+
+    Examples
+    --------
+    >>> from skprivate.base import PublicShape
+    >>> PublicShape(n_features=2, n_rows=100).check_bounds((1, 0), "bounds")
+    Traceback (most recent call last):
+    ValueError: bounds: lower must be below upper in every column; it is not in column 0. ...
     """
 
     n_features: int | None
