@@ -29,7 +29,7 @@ def from_text(text: Any) -> Fraction:
 
 
 def to_hex(amount: Fraction) -> str:
-    """Write a sum as text; sums outgrow the number of decimal digits that Python agrees to print."""
+    """Write a sum as text; older files hold sums of more decimal digits than Python agrees to read."""
     return f"{amount.numerator:x}/{amount.denominator:x}"
 
 

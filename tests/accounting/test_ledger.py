@@ -4,6 +4,7 @@
 import contextlib
 import copy
 import dataclasses
+import json
 import math
 import os
 import pickle
@@ -357,3 +358,50 @@ def test_exceptions_survive_pickling(path, error):
     other = pickle.loads(pickle.dumps(caught.value))
     assert type(other) is error
     assert str(other) == str(caught.value)
+
+
+def test_failed_fits_are_counted_and_limited(path):
+    ledger = PrivacyLedger(path, epsilon=1, max_failures=1)
+    assert (ledger.max_failures, ledger.n_failures) == (1, 0)
+    assert ledger.count_failure("Tree") == 1
+    ledger.check_failures()
+    ledger.charge(spend(), "Tree")
+    assert pickle.loads(pickle.dumps(ledger)).count_failure("Forest") == 2
+    for refused in (ledger.check_failures, lambda: ledger.charge(spend(), "Tree")):
+        with pytest.raises(
+            BudgetExceededError, match=r"2 failed fits, and its limit is 1.*Nothing was spent"
+        ):
+            refused()
+    assert ledger.count_failure("Tree") == 3
+    assert ledger.spent() == (Fraction(1, 10), 0)
+    assert PrivacyLedger(path, epsilon=1, max_failures=1).n_failures == 3
+    line = "Failed fits, which cost no epsilon: 3 (limit 1; Forest: 1; Tree: 2)"
+    assert line in ledger.report().splitlines()
+    failures = json.loads(ledger.to_json())["failures"]
+    assert failures == {"total": 3, "limit": 1, "estimators": {"Forest": 1, "Tree": 2}}
+    assert repr(ledger).endswith("max_failures=1)")
+
+
+def test_without_a_limit_failed_fits_are_counted_only(path):
+    ledger = PrivacyLedger(path)
+    for _ in range(3):
+        ledger.count_failure("Tree")
+    ledger.check_failures()
+    ledger.charge(spend(), "Tree")
+    assert (ledger.n_failures, ledger.max_failures) == (3, None)
+    assert "Failed fits, which cost no epsilon: 3 (no limit; Tree: 3)" in ledger.report()
+
+
+def test_the_limit_of_failures_is_fixed_at_creation(path):
+    PrivacyLedger(path, max_failures=0)
+    for other in (None, 1):
+        with pytest.raises(LedgerError, match="no ceiling and at most 0 failed fits, not with no ceiling"):
+            PrivacyLedger(path, max_failures=other)
+
+
+@pytest.mark.parametrize(("name", "error"), [(None, TypeError), ("", ValueError)])
+def test_wrong_failures_are_refused(path, name, error):
+    ledger = PrivacyLedger(path)
+    with pytest.raises(error, match="estimator"):
+        ledger.count_failure(name)
+    assert ledger.n_failures == 0

@@ -59,7 +59,7 @@ def test_a_restored_ledger_goes_on(ledger, backup):
 
 
 def test_a_backup_is_no_ledger_where_it_is(backup):
-    with pytest.raises(LedgerError, match="moved or copied.*PrivacyLedger.restore"):
+    with pytest.raises(LedgerError, match=r"moved or copied.*PrivacyLedger.restore"):
         PrivacyLedger(backup, **LIMITS)
     assert not mark_path(backup).exists()
 
@@ -106,13 +106,13 @@ def test_newer_entries_are_not_forgotten_unless_told(ledger, backup, lose_file, 
         mark_path(ledger.path).unlink()
     if not (lose_file and lose_mark):
         before = {one.name: one.read_bytes() for one in ledger.path.parent.iterdir()}
-        with pytest.raises(LedgerError, match="older state .* 2 newer entries would be forgotten"):
+        with pytest.raises(LedgerError, match=r"older state .* 2 newer entries would be forgotten"):
             PrivacyLedger.restore(backup, ledger.path)
         assert {one.name: one.read_bytes() for one in ledger.path.parent.iterdir()} == before
     restored = PrivacyLedger.restore(backup, ledger.path, discard_newer=True)
     assert len(restored.entries()) == 1
     assert len(pickle.loads(pickle.dumps(ledger)).entries()) == 1
-    with pytest.raises(LedgerError, match="older state"):  # this object has seen more
+    with pytest.raises(LedgerError, match=r"older state"):  # this object has seen more
         ledger.charge(SPENT, "Tree")
 
 
@@ -130,7 +130,7 @@ def test_a_backup_copied_over_the_ledger_is_named_and_can_be_accepted(ledger, ba
         lambda: PrivacyLedger(ledger.path, **LIMITS),
         lambda: PrivacyLedger.restore(ledger.path, ledger.path),
     ):
-        with pytest.raises(LedgerError, match="older state.* 1 newer entries would be forgotten"):
+        with pytest.raises(LedgerError, match=r"older state.* 1 newer entries would be forgotten"):
             operation()
     accepted = PrivacyLedger.restore(ledger.path, ledger.path, discard_newer=True)
     assert len(accepted.entries()) == 1
@@ -158,7 +158,7 @@ def test_a_damaged_ledger_is_replaced_if_the_backup_holds_all_that_was_acknowled
 
 
 def test_a_backup_goes_only_where_its_ledger_was(ledger, backup, tmp_path):
-    with pytest.raises(LedgerError, match="is a backup of the ledger .*study.ledger, not of"):
+    with pytest.raises(LedgerError, match=r"is a backup of the ledger .*study\.ledger, not of"):
         PrivacyLedger.restore(backup, tmp_path / "elsewhere")
     for one in (ledger.path, mark_path(ledger.path)):
         one.unlink()

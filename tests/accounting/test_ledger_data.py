@@ -163,13 +163,11 @@ def test_joblib_workers_charge_to_the_group_and_what_comes_back_does_not(ledger,
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_processes_charge_to_the_group(ledger, method):
-    if method == "fork" and not hasattr(os, "fork"):
-        pytest.skip("the system cannot fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+def test_forked_processes_charge_to_the_group(ledger):
     with (
         ledger.data("A"),
-        ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool,
+        ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool,
     ):
         list(pool.map(charge, [ledger] * 4))
     assert groups_of(ledger) == ["A"] * 4
@@ -300,9 +298,9 @@ def test_export(path, tmp_path):
     assert str(path.parent) not in text
 
 
-def test_export_of_sums_beyond_decimal_digits(path):
+def test_export_of_rounded_sums(path):
     ledger = PrivacyLedger(path)
-    for k in range(300):
+    for k in range(40):
         ledger.charge(spend(Fraction(1, 10**18 + 2 * k + 1)), "Tree")
     numerator, denominator = json.loads(ledger.to_json())["spent"]["epsilon"].split("/")
     assert Fraction(int(numerator, 16), int(denominator, 16)) == ledger.spent()[0]
