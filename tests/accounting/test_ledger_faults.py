@@ -11,6 +11,7 @@ from fractions import Fraction
 import pytest
 
 from skprivate.accounting import PrivacyLedger, PrivacySpent
+from skprivate.accounting._mark import mark_path
 from skprivate.exceptions import LedgerError
 
 SPENT = PrivacySpent(
@@ -40,6 +41,8 @@ class FileSystem(ctypes.Structure):
 
 
 LIBC = ctypes.CDLL(None)
+LIBC.pwrite64.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64]
+LIBC.pwrite64.restype = ctypes.c_ssize_t
 UNLINK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, use_errno=True)
 WRITE = ctypes.CFUNCTYPE(
     ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64, use_errno=True
@@ -67,13 +70,12 @@ def system_calls(**calls):
 
 
 def failing(kind, code, *, before=None, when=lambda *arguments: True):
-    """Return a system call that does something, or nothing, and reports an error."""
+    """Return a system call that reports an error, after doing something; without one when it is not time."""
 
     def call(*arguments):
+        result = None if before is None else before(*arguments)
         if not when(*arguments):
-            return before(*arguments)
-        if before is not None:
-            before(*arguments)
+            return result
         ctypes.set_errno(code)
         return -1
 
@@ -98,13 +100,114 @@ def assert_sound(ledger, entries):
     assert names == {"study.ledger", "study.ledger.lock", "study.ledger.mark"}
 
 
-def test_a_commit_that_fails_when_all_is_written_says_that_it_was_charged(ledger):
-    unlink = failing(UNLINK, errno.EIO, before=LIBC.unlink)
-    with (
-        system_calls(unlink=unlink),
-        pytest.raises(LedgerError, match="failed while it was written") as caught,
-    ):
+def charge_fails(ledger, **calls):
+    """Charge on a failing disk and return the message."""
+    with system_calls(**calls), pytest.raises(LedgerError) as caught:
         ledger.charge(SPENT, "Tree")
-    charged = "the run was charged" in str(caught.value)
-    assert charged or "the run was not charged" in str(caught.value)
-    assert_sound(ledger, 2 if charged else 1)
+    return str(caught.value)
+
+
+def test_a_commit_that_fails_before_its_end_charges_nothing(ledger):
+    # The journal stays, and SQLite undoes the commit when the file is opened again.
+    calls = []
+
+    def unlink(name):
+        calls.append(name)
+        return LIBC.unlink(name) if len(calls) > 1 else -1
+
+    once = failing(UNLINK, errno.EIO, before=unlink, when=lambda _: len(calls) == 1)
+    message = charge_fails(ledger, unlink=once)
+    assert "failed while it was written (disk I/O error); the run was not charged" in message
+    assert_sound(ledger, 1)
+
+
+def test_a_commit_that_cannot_be_undone_yet_may_have_been_charged(ledger):
+    message = charge_fails(ledger, unlink=failing(UNLINK, errno.EIO))
+    assert "the run may have been charged. Count it as spent" in message
+    assert_sound(ledger, 1)
+
+
+def test_a_commit_that_fails_at_its_end_was_charged(ledger):
+    # Nothing is undone without the journal: "nothing was charged" would be wrong.
+    message = charge_fails(ledger, unlink=failing(UNLINK, errno.EIO, before=LIBC.unlink))
+    assert "failed while it was written (disk I/O error); the run was charged" in message
+    assert "its amount is spent" in message
+    assert_sound(ledger, 2)
+
+
+def test_a_disk_that_is_gone_after_the_commit_may_have_been_charged(ledger):
+    gone = []
+
+    def unlink(name):
+        gone.append(True)
+        return LIBC.unlink(name)
+
+    open_calls = failing(OPEN, errno.EIO, before=LIBC.open, when=lambda *arguments: bool(gone))
+    message = charge_fails(ledger, unlink=failing(UNLINK, errno.EIO, before=unlink), open=open_calls)
+    assert "the run may have been charged. Count it as spent" in message
+    assert_sound(ledger, 2)
+
+
+def test_a_failure_whose_commit_fails_says_whether_it_was_recorded(ledger):
+    unlink = failing(UNLINK, errno.EIO, before=LIBC.unlink)
+    with system_calls(unlink=unlink), pytest.raises(LedgerError, match="was recorded"):
+        ledger.count_failure("Tree")
+    assert ledger.n_failures == 1
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EFBIG])
+def test_a_disk_that_takes_no_more_charges_nothing(ledger, code):
+    write = failing(WRITE, code)
+    message = charge_fails(ledger, pwrite64=write, pwrite=write)
+    assert "nothing was charged" in message or "the run was not charged" in message
+    assert_sound(ledger, 1)
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_commit_charges_nothing(ledger):
+    for allowed in range(1, 8):
+        written = []
+
+        def write(handle, data, size, offset, written=written):
+            written.append(size)
+            return LIBC.pwrite64(handle, data, size, offset)
+
+        full = failing(
+            WRITE, errno.ENOSPC, before=write, when=lambda *_, n=allowed, written=written: len(written) >= n
+        )
+        message = charge_fails(ledger, pwrite64=full, pwrite=full)
+        assert "nothing was charged" in message or "the run was not charged" in message
+        assert len(PrivacyLedger(ledger.path, epsilon=1).entries()) == 1
+    assert_sound(ledger, 1)
+
+
+def test_a_mark_that_cannot_be_written_says_that_it_was_charged(ledger):
+    obstacle = mark_path(ledger.path).with_name("study.ledger.mark.unfinished")
+    obstacle.mkdir()
+    with pytest.raises(LedgerError, match=r"run was charged .* mark .* could not be written .* is spent"):
+        ledger.charge(SPENT, "Tree")
+    assert ledger.spent() == (Fraction(2, 10), 0)  # reading needs no mark
+    obstacle.rmdir()
+    assert_sound(ledger, 2)
+
+
+def test_creation_on_a_full_disk_leaves_no_ledger(tmp_path):
+    path = tmp_path / "new.ledger"
+    write = failing(WRITE, errno.ENOSPC)
+    with system_calls(pwrite64=write, pwrite=write), pytest.raises(LedgerError, match="could not be created"):
+        PrivacyLedger(path)
+    assert not path.exists()
+    PrivacyLedger(path).charge(SPENT, "Tree")
+
+
+def test_a_backup_on_a_full_disk_leaves_the_earlier_one(ledger, tmp_path):
+    target = tmp_path / "backup"
+    ledger.backup(target)
+    before = target.read_bytes()
+    ledger.charge(SPENT, "Tree")
+    write = failing(WRITE, errno.ENOSPC)
+    with system_calls(pwrite64=write, pwrite=write), pytest.raises(LedgerError, match="could not be written"):
+        ledger.backup(target)
+    assert target.read_bytes() == before
+    for one in (ledger.path, mark_path(ledger.path)):
+        one.unlink()
+    PrivacyLedger.restore(target, ledger.path)

@@ -110,12 +110,11 @@ def test_copies_in_the_same_processes_let_nobody_overspend(path, tmp_path_factor
 
 def test_whoever_deletes_the_lock_stops_its_holder(path):
     ledger = PrivacyLedger(path, epsilon=1)
-    with (
-        pytest.raises(LedgerError, match=r"lock file .* was deleted.*nothing was charged"),
-        ledger._transaction(write=True) as records,
-    ):
-        records.add_failure("Tree")
-        path.with_name("study.ledger.lock").unlink()
+    transaction = ledger._transaction(write=True)
+    transaction.__enter__().add_failure("Tree")
+    path.with_name("study.ledger.lock").unlink()
+    with pytest.raises(LedgerError, match=r"lock file .* was deleted.*nothing was charged"):
+        transaction.__exit__(None, None, None)
     assert ledger.n_failures == 0
     assert outcome(ledger) == "granted"
 
