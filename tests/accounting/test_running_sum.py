@@ -13,6 +13,7 @@ from skprivate.accounting._running_sum import (
     RunningSum,
     running_sum_from_text,
     running_sum_to_text,
+    upper_sum,
 )
 
 
@@ -40,6 +41,12 @@ def test_the_bound_is_never_below_and_hardly_above(amounts):
     assert 0 <= total.upper - sum(amounts) <= Fraction(len(amounts), 2**GRID_BITS)
     assert total.exact.denominator.bit_length() <= EXACT_BITS
     assert running_sum_from_text(running_sum_to_text(total)) == total
+
+
+def test_add_up():
+    assert upper_sum([]) == 0
+    assert upper_sum([Fraction(1, 3)] * 3) == 1
+    assert 0 < upper_sum([Fraction(1, 7**900)] * 2) - Fraction(2, 7**900) < Fraction(2, 2**GRID_BITS)
 
 
 def test_a_sum_that_is_the_ceiling_is_exact():
