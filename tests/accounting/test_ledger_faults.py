@@ -5,6 +5,7 @@ import _sqlite3
 import contextlib
 import ctypes
 import errno
+import os
 import pickle
 from fractions import Fraction
 
@@ -40,6 +41,7 @@ class FileSystem(ctypes.Structure):
     ]
 
 
+CANNOT_OPEN = 14  # SQLite's code
 LIBC = ctypes.CDLL(None)
 LIBC.pwrite64.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64]
 LIBC.pwrite64.restype = ctypes.c_ssize_t
@@ -178,6 +180,24 @@ def test_a_disk_that_is_full_in_the_middle_of_a_commit_charges_nothing(ledger):
         assert "nothing was charged" in message or "the run was not charged" in message
         assert len(PrivacyLedger(ledger.path, epsilon=1).entries()) == 1
     assert_sound(ledger, 1)
+
+
+def test_a_power_cut_after_a_charge_cannot_bring_the_journal_back(ledger):
+    # With the journal back, SQLite would undo the charge: its removal is flushed before the charge returns.
+    events = []
+
+    def unlink(name):
+        events.append(name)
+        return LIBC.unlink(name)
+
+    def flush_folder(name, handle):
+        events.append("folder")
+        return CANNOT_OPEN  # which SQLite ignores, for there are systems without
+
+    folder = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(flush_folder)
+    with system_calls(unlink=UNLINK(unlink), openDirectory=folder):
+        ledger.charge(SPENT, "Tree")
+    assert events[-2:] == [os.fsencode(f"{ledger.path}-journal"), "folder"]
 
 
 def test_a_mark_that_cannot_be_written_says_that_it_was_charged(ledger):
