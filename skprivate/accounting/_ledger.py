@@ -64,8 +64,8 @@ class PrivacyLedger(LedgerReference):
     told from an older state. A file that was moved or copied is refused, because it records where it was
     created. An older state put in place of the present one, a file created anew and one that is gone are
     noticed by the mark, in every process. An older ledger restored together with its mark is noticed only by
-    an object that has seen more. Do not delete the lock: a charge that finds it gone is undone, but another
-    process is let in.
+    an object that has seen more; a mark that was deleted starts anew from the file as it is. Do not delete
+    the lock: a charge that finds it gone is undone, but another process is let in.
 
     **Checks**: a charge checks the entries after the state that the object, or else the mark, has verified,
     in time that does not depend on their number. Opening the ledger, `entries`, `report`, `composition`,
@@ -75,8 +75,8 @@ class PrivacyLedger(LedgerReference):
     **Amounts** are exact. ``0.1`` is a float slightly above 1/10, so that ten charges of it pass a ceiling of
     1; give decimal amounts as ``Fraction("0.1")``. Where the common denominator of all amounts passes 2,048
     bits, amounts that would lengthen it are rounded up in the sums by less than 2**-1200 each: the ceiling
-    is not passed, and a million charges lose less than 2**-1180 of it. Sums of floats and decimals are exact;
-    add up `entries` for the exact sum of any others.
+    is not passed, and a million charges lose less than 2**-1180 of it. Floats and decimals alone never get
+    there; add up `entries` for the exact sum of any others.
 
     **Failed fits** are counted by `count_failure`, beside the entries: that a fit failed may tell something
     of the rows, and no epsilon covers it.
