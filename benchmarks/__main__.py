@@ -13,7 +13,7 @@ FIGURES = (
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
     *("lls", "adassp", "censored", "turbofan", "paper_lls"),
     *("collaborative", "perturbation", "warfarin"),
-    *("games_figures", "private_search", "statements", "audit", "peers_audit"),
+    *("games_figures", "private_search", "statements", "audit", "peers_audit", "ledger"),
 )
 
 

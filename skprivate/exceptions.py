@@ -65,8 +65,9 @@ class PrivateSearchError(RuntimeError):
 
 
 class BudgetExceededError(ValueError):
-    """A charge would have passed the ceiling of a `PrivacyLedger`; nothing was spent."""
+    """A charge would have passed the ceiling of a `PrivacyLedger`, or too many fits failed; nothing was
+    spent."""
 
 
 class LedgerError(RuntimeError):
-    """The file behind a `PrivacyLedger` is missing, moved, copied, damaged, read-only or another ledger's."""
+    """The file behind a `PrivacyLedger` is missing, moved, copied, damaged, older, read-only or another's."""

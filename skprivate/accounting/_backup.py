@@ -37,7 +37,7 @@ def _is_backup(target: Path, path: Path, identity: Identity) -> bool:
     try:
         with _opened(target, "ro") as connection:
             return SQLiteRecords(connection, path, file=target).identity.uuid == identity.uuid
-    except (LedgerError, sqlite3.Error):
+    except (LedgerError, sqlite3.Error, UnicodeError):
         return False
 
 
@@ -70,7 +70,7 @@ def _copy(source: Path, unfinished: Path) -> None:
     try:
         with _opened(source, "ro") as connection:
             copy_database(connection, unfinished)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:
         raise LedgerError(f"The backup {source} cannot be read ({error}). Take another one.") from error
 
 
@@ -112,7 +112,7 @@ def _known_states(
                 connection.execute("BEGIN IMMEDIATE")  # undoes what a killed process left half done
                 present = SQLiteRecords(connection, target, file=target)
                 found.append((present.identity.uuid, present.state))
-        except (LedgerError, sqlite3.Error) as error:
+        except (LedgerError, sqlite3.Error, UnicodeError) as error:
             if not discard_newer and mark is None:
                 raise LedgerError(
                     f"The file {target} is damaged, and no mark tells how many entries it held: some may be "

@@ -42,7 +42,7 @@ def write_export(
 
 
 def _to_hexadecimal(amount: Fraction) -> str:
-    # Python refuses to print decimal numbers as long as sums can be.
+    # A thousand digits, where a sum was rounded.
     return f"{amount.numerator:#x}/{amount.denominator:#x}"
 
 

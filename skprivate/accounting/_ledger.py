@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ledger on disk that adds up what every fit spent and refuses what would pass its ceiling."""
+"""A ledger on disk that adds up what every fit spent and refuses what would pass its limits."""
 
 import contextlib
 import math
@@ -46,7 +46,7 @@ class PrivacyLedger(LedgerReference):
         If a parameter is of another type or out of its range.
     LedgerError
         If the file is missing, moved, copied, damaged, rolled back, read-only, another ledger's or on a
-        network file system. Every method that reads or writes the file raises it.
+        network file system, or if its lock stays held. Every method that reads or writes the file raises it.
 
     See Also
     --------
@@ -54,15 +54,32 @@ class PrivacyLedger(LedgerReference):
 
     Notes
     -----
-    Every operation opens the file, works in one transaction, and closes it. The object holds the path, the
-    ledger's UUID and its ceiling, never a connection, and is the same ledger after pickling, in a worker
-    process, and in scikit-learn's `clone`. A file that was deleted is not created again by an existing
-    object. One that was moved or copied is refused: it records where it was created. An older state of the
-    file, put in place of the present one, is noticed by objects that have seen more entries in it; pickles
-    do not remember how many.
+    Every operation takes the ledger's lock, opens the file, works in one transaction, and closes it. The
+    object holds the path, the ledger's UUID and its limits, never a connection, and is the same ledger after
+    pickling, in a worker process, and in scikit-learn's `clone`.
 
-    Amounts are exact. ``0.1`` is a float slightly above 1/10, so that ten charges of it pass a ceiling of 1;
-    give decimal amounts as ``Fraction("0.1")``.
+    **Files**: beside ``study.ledger`` stay ``study.ledger.lock``, which keeps other processes out, and
+    ``study.ledger.mark``, which holds the state that was last acknowledged. All three may be read while fits
+    run. Copy a ledger with `backup` only: ``cp`` may catch it between two pages, and what it made cannot be
+    told from an older state. A file that was moved or copied is refused, because it records where it was
+    created. An older state put in place of the present one, a file created anew and one that is gone are
+    noticed by the mark, in every process. An older ledger restored together with its mark is noticed only by
+    an object that has seen more; a mark that was deleted starts anew from the file as it is. Do not delete
+    the lock: a charge that finds it gone is undone, but another process is let in.
+
+    **Checks**: a charge checks the entries after the state that the object, or else the mark, has verified,
+    in time that does not depend on their number. Opening the ledger, `entries`, `report`, `composition`,
+    `to_json` and `backup` check all of them; an older entry that was altered shows then. The hash that links
+    the entries has no key: it finds accidents, not adversaries. Whoever may write the file may cheat.
+
+    **Amounts** are exact. ``0.1`` is a float slightly above 1/10, so that ten charges of it pass a ceiling of
+    1; give decimal amounts as ``Fraction("0.1")``. Where the common denominator of all amounts passes 2,048
+    bits, amounts that would lengthen it are rounded up in the sums by less than 2**-1200 each: the ceiling
+    is not passed, and a million charges lose less than 2**-1180 of it. Floats and decimals alone never get
+    there; add up `entries` for the exact sum of any others.
+
+    **Failed fits** are counted by `count_failure`, beside the entries: that a fit failed may tell something
+    of the rows, and no epsilon covers it.
 
     **Privacy**: totals are by basic composition over every entry, as if all touched the same rows;
     `composition` knows of disjoint data and of tighter methods, and no ceiling does. Names,

@@ -127,6 +127,7 @@ class LedgerReference:
 
 
 def resolve(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path without symbolic links; TypeError if it is none."""
     if not isinstance(os.fspath(path), str):
         raise TypeError("path must be a str or a path-like of str.")
     try:

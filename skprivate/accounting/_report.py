@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ._amounts import show, show_pair
-from ._running_sum import RunningSum
+from ._running_sum import upper_sum
 
 if TYPE_CHECKING:
     from ._ledger_entry import LedgerEntry
@@ -60,10 +60,7 @@ def _table(entries: Sequence[LedgerEntry], spent: tuple[Fraction, Fraction]) -> 
 
 
 def _sums(entries: Sequence[LedgerEntry]) -> tuple[Fraction, Fraction]:
-    epsilon = delta = RunningSum()
-    for entry in entries:
-        epsilon, delta = epsilon.plus(entry.epsilon), delta.plus(entry.delta)
-    return epsilon.upper, delta.upper
+    return upper_sum(entry.epsilon for entry in entries), upper_sum(entry.delta for entry in entries)
 
 
 def _numbers(entries: Sequence[LedgerEntry], sums: tuple[Fraction, Fraction]) -> tuple[str, str, str, str]:

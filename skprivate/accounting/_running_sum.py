@@ -16,6 +16,7 @@ exact sum would grant only where less than k / 2**GRID_BITS is left: after a mil
 2**-1180, while the smallest ceiling that a float can name is 2**-1074.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -53,6 +54,14 @@ class RunningSum:
             return RunningSum(self.exact + amount, self.rounded)
         units = -(-(amount.numerator << GRID_BITS) // theirs)
         return RunningSum(self.exact, self.rounded + units)
+
+
+def upper_sum(amounts: Iterable[Fraction]) -> Fraction:
+    """Return the sum of amounts, or an upper bound on it: see `RunningSum`."""
+    total = RunningSum()
+    for amount in amounts:
+        total = total.plus(amount)
+    return total.upper
 
 
 def running_sum_to_text(total: RunningSum) -> str:

@@ -143,7 +143,7 @@ class SQLiteStore(LedgerStore):
             with self.connect() as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 state = SQLiteRecords(connection, self._path).state
-        except (sqlite3.Error, LedgerError):
+        except (sqlite3.Error, UnicodeError, LedgerError):
             return (
                 f"the run may have been {verb}. Count it as spent, repair the disk, and look at entries() "
                 "before you run it again."
@@ -159,7 +159,7 @@ class SQLiteStore(LedgerStore):
         """Turn an error of SQLite before the commit into ours."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:  # SQLite quotes damaged names in its messages
             # The low byte is the primary code; SQLite's own message holds no value of any row.
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

@@ -98,7 +98,7 @@ def locked(
 
 
 def _acquire(name: str, wait: bool, deadline: float, mode: int) -> int:
-    pause = 0.0005  # seconds; doubled up to 8 ms: a holder writes to a disk
+    pause = 0.0005  # seconds; doubled up to 2 ms: a holder writes to a disk for about as long
     while True:
         handle = _try_to_lock(name, mode)
         if handle is not None:
@@ -108,7 +108,7 @@ def _acquire(name: str, wait: bool, deadline: float, mode: int) -> int:
         if time.monotonic() > deadline:
             raise TimeoutError("The file stayed locked by another thread or process.")
         time.sleep(pause)
-        pause = min(2 * pause, 0.008)
+        pause = min(2 * pause, 0.002)
 
 
 def _try_to_lock(name: str, mode: int) -> int | None:
