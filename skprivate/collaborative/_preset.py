@@ -35,9 +35,9 @@ class CollaborativeLARRegressor(RegressionPlatform):
         Columns that are perturbed. None: every column.
     order : {"fewest", "random", "top"}, default="fewest"
         Order of the swaps, as in `BSTDAggregator`.
-    active_rule : {"box", "receiver", "support"} or None, default="box"
-        Which answers count, as in `BSTDAggregator`. With "box" an answer below 1 / n counts for nothing, so
-        that a target in a unit in which it is small is predicted as 0: scale it, or take "support".
+    active_rule : {"support", "box", "receiver"} or None, default="support"
+        Which answers count, as in `BSTDAggregator`. The paper's rule is "box", by which an answer below 1 / n
+        counts for nothing, so that a target in a unit in which it is small is predicted as 0.
     n_jobs, on_site_error, random_state
         As in `CollaborativeRegressor`.
 
@@ -106,7 +106,7 @@ class CollaborativeLARRegressor(RegressionPlatform):
         bounds: Any = None,
         quasi_identifiers: Any = None,
         order: str = "fewest",
-        active_rule: str | None = "box",
+        active_rule: str | None = "support",
         n_jobs: int | None = None,
         on_site_error: str = "raise",
         random_state: Any = None,
