@@ -181,6 +181,8 @@ def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[st
             raise TypeError
         content = bytes(message)
         start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+        if start > len(content):
+            raise ValueError("it is cut short")
         head = parse_json(content[_LENGTH_BYTES:start].decode("ascii"))
         check_envelope(head, kind, _VERSION, (*fields, "sha256"))
         # One content, one form: no field is there twice, and no number or text is spelt in another way.

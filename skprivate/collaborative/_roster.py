@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from ..exceptions import ConsentError
 from ._keys import SiteKey
-from ._messages import DIGEST_BYTES, Query, check_text, make_query
+from ._messages import DIGEST_BYTES, QUERY_ID_BYTES, Query, check_text, make_query
 from ._primitives import KEY_BYTES, expand, framed
 
 
@@ -114,7 +114,8 @@ class Roster:
 
     def _bind(self, query: bytes) -> tuple[Query, bytes]:
         """Return the query, and what everything that is sent about it is bound to, the roster included."""
-        if not isinstance(query, bytes):
+        if not isinstance(query, bytes) or len(query) == QUERY_ID_BYTES:
+            # An id alone says nothing of what was asked.
             raise ConsentError("a query must be the message, of type bytes, that ask or new_query returned.")
         asked = Query.from_bytes(query)
         return asked, hashlib.sha256(framed(self._protocol, self._digest, asked.digest)).digest()
