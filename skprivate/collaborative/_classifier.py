@@ -96,7 +96,8 @@ class CollaborativeClassifier(ClassifierMixin, PlatformOfParts):
     --------
     >>> from skprivate import CollaborativeClassifier
     >>> from skprivate.datasets import make_parties
-    >>> X, y, sites = make_parties(3000, 12, random_state=0)
+    >>> X, y, _ = make_parties(3000, 12, random_state=0)
+    >>> sites = [row % 12 for row in range(3000)]
     >>> platform = CollaborativeClassifier().fit(X, y > 0.3, sites=sites)
     >>> platform.predict_proba(X[:2]).sum(axis=1)
     array([1., 1.])

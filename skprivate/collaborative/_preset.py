@@ -70,7 +70,8 @@ class CollaborativeLARRegressor(RegressionPlatform):
     --------
     >>> from skprivate import CollaborativeLARRegressor
     >>> from skprivate.datasets import make_parties
-    >>> X, y, sites = make_parties(3000, 12, random_state=0)
+    >>> X, y, _ = make_parties(3000, 12, random_state=0)
+    >>> sites = [row % 12 for row in range(3000)]
     >>> platform = CollaborativeLARRegressor(depth=4, bounds=(0, 1)).fit(X, y, sites=sites)
     >>> X_new, f, _ = make_parties(200, 1, noise=0, random_state=1)
     >>> platform.score(X_new, f) > 0.9

@@ -99,7 +99,7 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     >>> responses = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, 6.0]])
     >>> aggregator = SecureSumAggregator(party_sizes=[100, 100, 200]).fit(responses)
     >>> aggregator.predict(responses)
-    array([2.75, 5.  ])
+    array([2.75, 3.75])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -54,9 +54,11 @@ class CollaborativeSite:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from skprivate.collaborative import CollaborativeRegressor, CollaborativeSite, LocalAverageRegressor
     >>> from skprivate.datasets import make_parties
-    >>> X, y, sites = make_parties(1200, 12, random_state=0)
+    >>> X, y, _ = make_parties(1200, 12, random_state=0)
+    >>> sites = np.arange(1200) % 12
     >>> models = [LocalAverageRegressor(refine_to=1200).fit(X[sites == j], y[sites == j]) for j in range(12)]
     >>> hospitals = [CollaborativeSite(f"h{j}", model, (sites == j).sum()) for j, model in enumerate(models)]
     >>> platform = CollaborativeRegressor.from_sites([site.announce() for site in hospitals])
