@@ -158,7 +158,8 @@ def run() -> None:
             | trees(seed)
         )
         depths.append(sweep(toy))
-    print(f"20 parties, 10,000 rows, {SEEDS} seeds, active_rule={RULE!r}; RL of answers to fake queries, kept of active answers")
+    print(f"20 parties, 10,000 rows, {SEEDS} seeds, active_rule={RULE!r}")
+    print("RL of answers to fake queries, kept of active answers")
     print(f"  {'figure':<60}{'mean':>10}{'sd':>9}  {'paper':<10}goal")
     for name in figures[0]:
         values = [row[name] for row in figures]

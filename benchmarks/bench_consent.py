@@ -40,9 +40,7 @@ class Sum:
         self.roster, self.keys, self.receiver = MaskedSum.simulate(names)
 
     def send(self, query, values):
-        masked = {
-            n: self.roster.mask(n, self.keys[n], query, values[:, j]) for j, n in enumerate(self.names)
-        }
+        masked = {n: self.roster.mask(n, self.keys[n], query, values[:, j]) for j, n in enumerate(self.names)}
         return (masked,)
 
     def receive(self, query, messages):

@@ -32,7 +32,7 @@ class UtilityWarning(UserWarning):
 
 
 class DisclosureWarning(UserWarning):
-    """A protection does less than promised, or nothing: too few parties, a narrow window, a size that stands out."""
+    """A protection does less than promised: too few parties, a narrow window, a size that stands out."""
 
 
 class SiteWarning(UserWarning):

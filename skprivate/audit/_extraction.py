@@ -161,7 +161,7 @@ class ModelExtractionAttack:
     >>> X, y, sites = make_parties(2000, 10, random_state=0)
     >>> local, swap = LocalAverageRegressor(bounds=(0, 1)), BSTDAggregator(2, 7)
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", DisclosureWarning)  # of the site that is larger, and is attacked here
+    ...     warnings.simplefilter("ignore", DisclosureWarning)  # of the site that is attacked
     ...     platform = CollaborativeRegressor(local, aggregator=swap, random_state=0).fit(X, y, sites)
     >>> queries, truth, _ = make_parties(200, 1, noise=0, random_state=1)
     >>> attack = ModelExtractionAttack(random_state=0)

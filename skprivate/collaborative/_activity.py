@@ -164,9 +164,9 @@ def warn_few_active(active: BoolArray, stacklevel: int) -> None:
         return
     if (active.sum(axis=1) <= max(2, n_parties // 4)).any():
         warnings.warn(
-            "A prediction rests on few parties: on no more than a quarter of them, or than two; where nobody is "
-            "active it is zero, and no estimate. Take active_rule='support' for targets in small units, local "
-            "models whose kernel reaches further, or queries where the parties have rows.",
+            "A prediction rests on few parties: on no more than a quarter of them, or than two; where nobody "
+            "is active it is zero, and no estimate. Take active_rule='support' for targets in small units, "
+            "local models whose kernel reaches further, or queries where the parties have rows.",
             UtilityWarning,
             stacklevel=stacklevel + 1,
         )

@@ -19,7 +19,7 @@ class _Memory:
         self.done: dict[bytes, bytes] = {}
 
 
-#: By public key. A pair whose private half has left, or came, as bytes can be loaded again: it is kept for good.
+#: By public key. A pair whose private half has left, or came, as bytes can be loaded again: kept for good.
 _MEMORIES: WeakValueDictionary[bytes, _Memory] = WeakValueDictionary()
 _KEPT: dict[bytes, _Memory] = {}
 _LOCK = threading.Lock()
@@ -45,10 +45,10 @@ class SiteKey:
     Notes
     -----
     **Privacy.** The private half is in no repr and refuses to be pickled or copied; `to_bytes` is the only
-    way out. It writes the key but not the memory of used query ids. Within one process that memory belongs to the
-    pair: a key that is loaded again remembers. A process that restarts, and
-    every further process of a site, should `generate` a key of its own rather than load the old one;
-    in a forked process the old one refuses.
+    way out. It writes the key but not the memory of used query ids. Within one process that memory
+    belongs to the pair: a key that is loaded again remembers. A process that restarts, and every further
+    process of a site, should `generate` a key of its own rather than load the old one; in a forked process
+    the old one refuses.
     Agreed secrets are kept in memory as long as the object, so that a query costs symmetric work only. Who
     gets hold of a private half can read what was encrypted to it before: renew keys now and then.
 

@@ -120,9 +120,7 @@ class MaskedSum(Roster):
         super().__init__(members, platform)
         warn_few_parties(len(members), stacklevel=2)
 
-    def mask(
-        self, name: str, key: SiteKey, query: bytes, values: ArrayLike, sizes: ArrayLike = 1.0
-    ) -> bytes:
+    def mask(self, name: str, key: SiteKey, query: bytes, values: ArrayLike, sizes: ArrayLike = 1.0) -> bytes:
         """Mask a site's answers to one query, or to one batch of queries; once per query id.
 
         Parameters
@@ -156,9 +154,7 @@ class MaskedSum(Roster):
         """
         return self._mask(name, key, *self._bind(query), _as_words(values, sizes))
 
-    def _mask(
-        self, name: str, key: SiteKey, asked: Query, binding: bytes, words: NDArray[np.int64]
-    ) -> bytes:
+    def _mask(self, name: str, key: SiteKey, asked: Query, binding: bytes, words: NDArray[np.int64]) -> bytes:
         self._check_member(name, key)
         if len(words) != len(asked.X):
             raise ValueError("values must be as many as the query has rows.")
@@ -213,7 +209,7 @@ class MaskedSum(Roster):
                 raise ConsentError("Nothing was opened: a site answered another number of queries.")
             total += np.frombuffer(content, dtype="<u4").reshape(total.shape)
         values, sizes = to_floats(total[:, :WORDS]), to_floats(total[:, WORDS:])
-        # Every honest addend is below 2^100, every size at least 0; a mask that is left is uniform below 2^255.
+        # Every honest addend is below 2^100, every size at least 0; a mask that is left is uniform.
         most = len(self._order) * LIMIT
         if (np.abs(values) > most).any() or (sizes < 0).any() or (sizes > most).any():
             raise ConsentError(

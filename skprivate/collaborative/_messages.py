@@ -59,7 +59,7 @@ class Query:
         return query_digest(self.query_id, rows, self.names, self.roster)
 
     def to_bytes(self) -> bytes:
-        """Return the message: floats as they are, any other table as JSON; ValueError for what is no query."""
+        """Return the message: floats as they are, other tables as JSON; ValueError for what is no query."""
         numeric = self.X.dtype == np.float64
         _check_query(self.X if numeric else np.array(_cells(self.X), dtype=object), self.names)
         head = {"id": self.query_id.hex(), "shape": list(self.X.shape), "names": self.names, "table": None}
@@ -245,13 +245,17 @@ def _check_query(X: NDArray[Any], names: tuple[str, ...] | None) -> None:
     if X.ndim != 2 or not X.size or X.shape[1] > _MOST_FEATURES:
         raise ValueError("a query has at least one row, and from one to 2^20 columns")
     if X.dtype == np.float64 and not np.isfinite(X).all():
-        raise ValueError("the numbers of a query must be finite: pass missing values as cells of an object array")
+        raise ValueError(
+            "the numbers of a query must be finite: pass missing values as cells of an object array"
+        )
     if X.dtype == object:
         for cell in X.flat:
             _check_cell(cell)
     if names is not None:
         if len(names) != X.shape[1] or len(set(names)) < len(names):
-            raise ValueError("the names of a query's columns must be as many as its columns, and all different")
+            raise ValueError(
+                "the names of a query's columns must be as many as its columns, and all different"
+            )
         for name in names:
             check_text(name, "the name of a column")
 

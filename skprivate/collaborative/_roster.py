@@ -145,7 +145,7 @@ class Roster:
         return message[head + DIGEST_BYTES :]
 
     def _tag(self, binding: bytes) -> bytes:
-        # Not the binding itself: keys are made of that. Who does not know the id, 128 random bits, cannot try rows.
+        # Not the binding itself: keys are made of that. Who does not know the random id cannot try rows.
         return hashlib.sha256(framed(b"skprivate asked", binding)).digest()
 
     def _link(self, key: SiteKey, peer: bytes, use: bytes, binding: bytes) -> bytes:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One site of a collaboration: a fitted model that stays where its rows are, and answers queries."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils import check_int
@@ -144,10 +146,20 @@ class CollaborativeSite:
 
 
 def _refined_to(estimator: Any, n_samples: int) -> int | None:
-    """Return for how many rows the model smooths, its own if it was not refined; None: it has no such choice."""
-    parameters = estimator.get_params(deep=True) if hasattr(estimator, "get_params") else {}
-    totals = [value for name, value in parameters.items() if name.rsplit("__", 1)[-1] == "refine_to"]
-    return min(int(total or n_samples) for total in totals) if totals else None
+    """Return for how many rows the model smooths; its own if it was not refined, None if it cannot be."""
+    return min((int(total or n_samples) for total in _totals(estimator)), default=None)
+
+
+def _totals(estimator: Any) -> Iterator[int | None]:
+    """Yield every ``refine_to`` of a model and its parts; what is frozen shows no parameters by itself."""
+    if isinstance(estimator, FrozenEstimator):
+        yield from _totals(estimator.estimator)
+    elif hasattr(estimator, "get_params"):
+        for name, value in estimator.get_params(deep=True).items():
+            if name.rsplit("__", 1)[-1] == "refine_to":
+                yield value
+            elif isinstance(value, FrozenEstimator):
+                yield from _totals(value)
 
 
 def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked: bool = False) -> FloatArray:

@@ -38,7 +38,7 @@ NARROW = 5
 
 #: Half-way from a guess to certainty: the point from which rank tells more about a party than it hides.
 STANDS_OUT = 0.5
-# Nodes of the integral over a response; the integrand is between 0 and 1 and rises, which bounds the error by 1/4096.
+# Nodes of the integral over a response; the integrand rises from 0 to 1, so that the error is below 1/4096.
 _NODES = (np.arange(2048) + 0.5) / 2048
 
 # Frames between warnings.warn and the user's call of fit: _warn, fit, scikit-learn's context,
@@ -379,7 +379,7 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
 
 
 def rank_advantage(sizes: FloatArray) -> float:
-    """Return how far beyond guessing the largest share of a query points at the largest party, by sizes alone.
+    """Return how far beyond guessing the largest share of a query points at the largest party.
 
     What is opened are shares n_j f_j, in some order. The largest is the largest party's in every query in
     which no other response is n_1 / n_j times as large as its own: certainly, where responses agree within

@@ -250,16 +250,17 @@ def _warn_of_cards(cards: list[SiteCard]) -> None:
     heavy = [card.site for card in cards if 2 * card.n_samples > total]
     if heavy and len(cards) > 1:
         warnings.warn(
-            f"site {heavy[0]!r} announces more rows than all others together: every prediction is nearer to "
-            "its answer than to the others' mean. Confirm its number of rows before it joins.",
+            f"site {heavy[0]!r} announces more rows than all others together: every prediction is nearer "
+            "to its answer than to the others' mean. Confirm its number of rows before it joins.",
             UtilityWarning,
             stacklevel=3,
         )
     unrefined = [repr(card.site) for card in cards if not _is_refined(card, total)]
     if unrefined:
         warnings.warn(
-            f"site {', '.join(unrefined)}: the local average is not refined to the number of rows of all sites, "
-            "so that their mean smooths twice; fit it with refine_to=, the sum of all sites' numbers of rows.",
+            f"site {', '.join(unrefined)}: the local average is not refined to the number of rows of all "
+            "sites, so that their mean smooths twice; fit it with refine_to=, the sum of all sites' numbers "
+            "of rows.",
             UtilityWarning,
             stacklevel=3,
         )

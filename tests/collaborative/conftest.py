@@ -2,7 +2,6 @@
 """Keys that are the same in every run, and messages damaged in every way."""
 
 from collections.abc import Callable, Iterator, Mapping
-
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ def pytest_collection_modifyitems(items):
         if Path(__file__).parent in item.path.parents:
             for message in EXPECTED:
                 item.add_marker(pytest.mark.filterwarnings(f"ignore:{message}"), append=False)
-
 
 
 @pytest.fixture

@@ -91,7 +91,9 @@ def test_an_operator_who_ignores_every_tag_adds_noise():
         message = sites.sum.mask(name, key, query, np.zeros(1000), 0.0)
         binding = sites.sum._bind(query)[1]
         link = sites.sum._link(sites.operator, key.public, b"message", binding)
-        content = unseal(link, message[len(sites.sum._protocol) + 32 :], sites.sum._context(b"message", binding, name))
+        content = unseal(
+            link, message[len(sites.sum._protocol) + 32 :], sites.sum._context(b"message", binding, name)
+        )
         words = words + np.frombuffer(content, dtype="<u4").astype(np.int64).reshape(1000, -1)
     for part in (words[:, :WORDS], words[:, WORDS:]):
         assert (np.abs(to_floats(part)) > 1e20).all()
@@ -160,7 +162,10 @@ def test_consents_to_other_rows_open_nothing():
     # With tags of the right rows in front, the keys are still those of other ones.
     binding = gate.box._bind(asked(TARGET))[1]
     forged = [
-        {name: gate.box._pack(binding, message[len(gate.box._protocol) + 32 :]) for name, message in part.items()}
+        {
+            name: gate.box._pack(binding, message[len(gate.box._protocol) + 32 :])
+            for name, message in part.items()
+        }
         for part in (sealed, consents)
     ]
     with pytest.raises(ConsentError, match="Nothing was opened"):
@@ -213,17 +218,55 @@ def test_an_id_alone_is_no_query(kind):
         send("a", keys["a"], ONE, [1.0])
 
 
-CELLS = [None, True, False, 1, 0, 1.0, 0.0, -0.0, float("nan"), "1", "", "None", "\0", "a\0", "é", "e\u0301", b"1".decode()]
+CELLS = [
+    None,
+    True,
+    False,
+    1,
+    0,
+    1.0,
+    0.0,
+    -0.0,
+    float("nan"),
+    "1",
+    "",
+    "None",
+    "\0",
+    "a\0",
+    "é",
+    "e\u0301",
+    b"1".decode(),
+]
 
 
 def test_the_encoding_is_injective():
     f8 = [
         [[0.0]], [[-0.0]], [[1.0]], [[np.nextafter(1.0, 2)]], [[5e-324]], [[0.0, 0.0]], [[0.0], [0.0]],
-        [[1.0, 2.0], [3.0, 4.0]], [[1.0, 3.0], [2.0, 4.0]], [[1.0, 2.0, 3.0, 4.0]], [[1.0], [2.0], [3.0], [4.0]],
+        [[1.0, 2.0], [3.0, 4.0]], [[1.0, 3.0], [2.0, 4.0]], [[1.0, 2.0, 3.0, 4.0]],
+        [[1.0], [2.0], [3.0], [4.0]],
     ]  # fmt: skip
     tables = [np.array(rows) for rows in f8] + [[[cell]] for cell in CELLS[:-1]]
-    tables += [[["ab", "c"]], [["a", "bc"]], [["a\0b", "c"]], [["a", "b\0c"]], [["ab"], ["c"]], [[1, 23]], [[12, 3]]]
-    names = [None, ("a",), ("b",), ("",), ("\0",), ("a", "bc"), ("ab", "c"), ("a,b", "c"), ("names",), ("no names",)]
+    tables += [
+        [["ab", "c"]],
+        [["a", "bc"]],
+        [["a\0b", "c"]],
+        [["a", "b\0c"]],
+        [["ab"], ["c"]],
+        [[1, 23]],
+        [[12, 3]],
+    ]
+    names = [
+        None,
+        ("a",),
+        ("b",),
+        ("",),
+        ("\0",),
+        ("a", "bc"),
+        ("ab", "c"),
+        ("a,b", "c"),
+        ("names",),
+        ("no names",),
+    ]
     seen = {
         query_digest(query_id, table, some, roster)
         for query_id, table, some, roster in itertools.product((ONE, TWO), tables, names, (b"", bytes(32)))
@@ -255,8 +298,12 @@ def test_the_digest_is_the_one_that_is_documented():
 
 class TestOpenAnswers:
     sites = [
-        CollaborativeSite(name, LocalAverageRegressor(bandwidth=0.1, refine_to=600).fit(X[int(name) == SITES], Y[int(name) == SITES]), 100)
-        for name in NAMES
+        CollaborativeSite(
+            str(number),
+            LocalAverageRegressor(bandwidth=0.1, refine_to=600).fit(X[number == SITES], Y[number == SITES]),
+            100,
+        )
+        for number in range(M)
     ]  # fmt: skip
 
     def platform(self, sites=None):
@@ -292,12 +339,14 @@ class TestOpenAnswers:
             self.platform().combine(*found, query=query)
 
     def test_binding_does_not_stop_differencing(self):
-        # Two rosters, rows a billionth apart: both open as they should, and the difference is the site's answer.
+        # Two rosters, rows a billionth apart: both open as they should, and their difference is the answer.
         others = [site for site in self.sites if site.name != VICTIM]
         sums = []
         for sites, rows in ((self.sites, TARGET), (others, TARGET + 1e-9)):
             platform = self.platform(sites)
             query = platform.ask(rows)
-            sums.append(100 * len(sites) * platform.combine(*(site.answer(query) for site in sites), query=query))
+            sums.append(
+                100 * len(sites) * platform.combine(*(site.answer(query) for site in sites), query=query)
+            )
         own = self.sites[int(VICTIM)].respond(TARGET)[0]
         np.testing.assert_allclose((sums[0] - sums[1]) / 100, own, atol=1e-5)

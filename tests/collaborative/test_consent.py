@@ -17,7 +17,7 @@ VALUES = np.random.default_rng(0).normal(size=(7, len(NAMES)))
 HEAD = len(ConsentBox._protocol) + 32
 
 
-def fresh(n_rows=len(VALUES)):
+def fresh(n_rows=7):
     return ConsentBox.new_query(np.arange(n_rows)[:, np.newaxis])
 
 
@@ -101,8 +101,7 @@ def test_no_proper_subset_of_pieces_opens_a_column(platform):
     columns, digest = platform.checked()
     binding = box._bind(platform.query)[1]
     pieces = [
-        box._pieces_of(name, platform.opener, binding, platform.consents[name], digest)
-        for name in box._order
+        box._pieces_of(name, platform.opener, binding, platform.consents[name], digest) for name in box._order
     ]
     for place, name in enumerate(box._order):
         context = box._context(b"column", binding, name)
@@ -169,9 +168,7 @@ def test_one_replayed_message_stops_everything(platform):
         refuses(lambda r=replayed: platform.open(sealed=r))
         refuses(lambda n=name: platform.open(consents={**platform.consents, n: consents[n]}))
         for member in NAMES:
-            refuses(
-                lambda r=replayed, m=member: platform.box.consent(m, platform.keys[m], platform.query, r)
-            )
+            refuses(lambda r=replayed, m=member: platform.box.consent(m, platform.keys[m], platform.query, r))
 
 
 def test_nobody_consents_to_columns_of_another_query(platform):

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from skprivate.collaborative import MaskedSum, SiteKey
+from skprivate.collaborative import MaskedSum
 from skprivate.collaborative._fixed_point import WORDS, to_floats, to_words
 from skprivate.collaborative._messages import Query, new_query_id
 from skprivate.collaborative._primitives import unseal
@@ -42,11 +42,11 @@ class Platform:
             for (name, key), column, weight in zip(self.keys.items(), columns, weights, strict=True)
         }
 
-    def open(self, query, messages, n_rows=len(VALUES)):
+    def open(self, query, messages, n_rows=7):
         query = rows(n_rows, query) if len(query) == 16 else query
         return self.sum.open(self.platform_key, query, messages)
 
-    def binding(self, query_id, n_rows=len(VALUES), shift=0.0):
+    def binding(self, query_id, n_rows=7, shift=0.0):
         return self.sum._bind(rows(n_rows, query_id, shift))[1]
 
     def words(self, name, query_id, message, shift=0.0):

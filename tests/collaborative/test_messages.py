@@ -15,7 +15,7 @@ ID = bytes(range(16))
 
 
 def forged(message, *, body=None, **fields):
-    """The message with other fields in its header, and another payload of the right checksum if one is given."""
+    """The message with other fields in its header, and another payload of the right checksum."""
     end = 4 + int.from_bytes(message[:4], "little")
     if body is not None:
         fields["sha256"] = hashlib.sha256(body).hexdigest()
@@ -41,7 +41,12 @@ QUERY = Query(ID, np.array([[1.0, 5e-324], [-0.0, 1e308]]), ("a", "b"), ASKED).t
 TABLE = Query(ID, np.array([["x", None], [np.nan, True]], dtype=object)).to_bytes()
 ANSWER = Answer(ID, "north", 7, np.array([[0.5], [np.nan]]), ASKED).to_bytes()
 CARD = SiteCard("north", 7, 2, ("high", "low"), 70).to_bytes()
-READERS = {QUERY: Query.from_bytes, TABLE: Query.from_bytes, ANSWER: Answer.from_bytes, CARD: SiteCard.from_bytes}
+READERS = {
+    QUERY: Query.from_bytes,
+    TABLE: Query.from_bytes,
+    ANSWER: Answer.from_bytes,
+    CARD: SiteCard.from_bytes,
+}
 
 
 def test_ids_are_fresh():
@@ -222,7 +227,9 @@ def mutated(message, rng):
         elif kind == 3:
             broken[place:place] = rng.bytes(length)
         elif kind == 4:
-            broken[place : place + 1] = rng.choice([b"-", b"9" * 20, b"[", b"]", b"{", b"null", b'"', b"1e999", b"NaN"])
+            broken[place : place + 1] = rng.choice(
+                [b"-", b"9" * 20, b"[", b"]", b"{", b"null", b'"', b"1e999", b"NaN"]
+            )
         else:
             broken = broken[:place] or broken
     # Half of them with a length that fits, so that more than the length is tried.
@@ -233,13 +240,12 @@ def mutated(message, rng):
 
 
 def read_or_refused(message, mutant):
-    """Nothing but a ConsentError, or what is read is exactly what would be written: one content has one form."""
+    """A ConsentError, or what is read is exactly what would be written: one content has one form."""
     try:
         found = READERS[message](mutant)
-    except ConsentError as error:
-        assert str(error).startswith("The message is")
-    else:
-        assert found.to_bytes() == mutant
+    except ConsentError:
+        return
+    assert found.to_bytes() == mutant
 
 
 @pytest.mark.parametrize("message", READERS, ids=["query", "table", "answer", "card"])
@@ -266,12 +272,16 @@ def test_no_mutant_takes_much_memory():
 @pytest.mark.parametrize("message", READERS, ids=["query", "table", "answer", "card"])
 def test_mutants_of_one_field_are_read_as_they_are_or_refused(message):
     rng = np.random.default_rng(1)
-    values = [None, True, -1, 0, 2**53, 2**64, 10**400, 0.5, -0.0, "", "00" * 16, "00" * 32, "\ud800", [], [-1, -1], [[]],
-              [1, 1], [2, 1], ["a", "b"], [["nan"], ["nan"]], {}, {"a": [1]}]  # fmt: skip
+    values = [None, True, -1, 0, 2**53, 2**64, 10**400, 0.5, -0.0, "", "00" * 16, "00" * 32, "\ud800",
+              [], [-1, -1], [[]], [1, 1], [2, 1], ["a", "b"], [["nan"], ["nan"]], {}, {"a": [1]}]  # fmt: skip
     fields = [field for field in json.loads(header(message)) if field not in ("sha256",)]
     for _ in range(500):
         changed = {str(field): values[rng.integers(len(values))] for field in rng.choice(fields, size=2)}
-        body = numbers(*rng.choice([0.0, np.nan, np.inf, 1.0], size=rng.integers(6))) if rng.integers(2) else None
+        body = (
+            numbers(*rng.choice([0.0, np.nan, np.inf, 1.0], size=rng.integers(6)))
+            if rng.integers(2)
+            else None
+        )
         read_or_refused(message, forged(message, body=body, **changed))
 
 

@@ -119,9 +119,9 @@ def test_only_a_members_own_key_and_a_real_query_id_are_taken(kind):
         with pytest.raises(ConsentError, match=r"roster"):
             send(name, key, query, [1.0])
     for bad in (b"", bytes(15), bytes(17), "x" * 16, None):
-        with pytest.raises(ConsentError, match="query must be the message|not a skprivate-query"):
+        with pytest.raises(ConsentError, match=r"query must be the message|not a skprivate-query"):
             send("north", keys["north"], bad, [1.0])
-        with pytest.raises(ConsentError, match="query must be the message|not a skprivate-query"):
+        with pytest.raises(ConsentError, match=r"query must be the message|not a skprivate-query"):
             roster.open(receiver, bad, messages, *extra)
     with pytest.raises(ConsentError, match="receiver"):
         roster.open(keys["north"], query, messages, *extra)

@@ -405,7 +405,9 @@ class TestUnequalParties:
     def test_a_large_party_is_read_from_every_query_and_announced(self):
         sizes = np.append([1913.0], np.arange(19) % 7 + 88)
         X = np.random.default_rng(0).uniform(0.2, 1.0, size=(300, 20))
-        with pytest.warns(DisclosureWarning, match="known by its rank.*SecureSumAggregator predicts the same"):
+        with pytest.warns(
+            DisclosureWarning, match="known by its rank.*SecureSumAggregator predicts the same"
+        ):
             aggregator = BSTDAggregator(3, 8, party_sizes=sizes).fit(X)
         read = aggregator.transform(X).max(axis=1) * sizes.mean() / sizes[0]
         np.testing.assert_allclose(read, X[:, 0], rtol=1e-14)
