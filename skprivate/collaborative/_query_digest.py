@@ -10,8 +10,8 @@ The encoding that is hashed is a sequence of byte strings, each behind its lengt
 5. ``names``, and then one string per column, its name in UTF-8; or ``no names``;
 6. ``<f8``, and then one string with all rows, row by row, as little-endian doubles bit for bit; or
    ``cells``, and then one string per cell, row by row, whose first byte tells its kind: ``N`` None, ``M``
-   missing (NaN), ``B`` a truth value, ``I`` a whole number in decimal digits, ``F`` a little-endian
-   double, ``S`` text in UTF-8.
+   missing (NaN), ``B`` a truth value, ``I`` a whole number in decimal digits, ``F`` a double in
+   little-endian order, ``S`` text in UTF-8.
 
 **Proof that it is injective.** A sequence of strings behind their lengths is read back in one way. The strings
 1 to 4 are at fixed places and give the number of columns; the fifth says whether so many names follow; the

@@ -262,14 +262,14 @@ def test_colluding_members_cannot_consent_for_one_more(platform):
 
 
 @pytest.mark.parametrize("part", ["sealed", "consents"])
-def test_2000_damaged_messages_are_all_refused(platform, corruptions, part):
-    for damaged in corruptions(getattr(platform, part), 2000):
+def test_600_damaged_messages_are_all_refused(platform, corruptions, part):
+    for damaged in corruptions(getattr(platform, part), 600):
         refuses(lambda d=damaged: platform.open(**{part: d}))
     np.testing.assert_array_equal(platform.open(), VALUES)
 
 
-def test_1000_damaged_columns_find_no_consent_of_all(platform, corruptions):
-    for damaged in corruptions(platform.sealed, 1000, seed=1):
+def test_400_damaged_columns_find_no_consent_of_all(platform, corruptions):
+    for damaged in corruptions(platform.sealed, 400, seed=1):
         for key in platform.keys.values():
             key._memory.done.clear()
         refuses(lambda d=damaged: platform.consent(platform.query, d))
