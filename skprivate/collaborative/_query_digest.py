@@ -13,13 +13,13 @@ The encoding that is hashed is a sequence of byte strings, each behind its lengt
    missing (NaN), ``B`` a truth value, ``I`` a whole number in decimal digits, ``F`` a double in
    little-endian order, ``S`` text in UTF-8.
 
-**Proof that it is injective.** A sequence of strings behind their lengths is read back in one way. The strings
-1 to 4 are at fixed places and give the number of columns; the fifth says whether so many names follow; the
-next says whether one string of rows follows or as many cells as the shape has. Each string is an injective
-encoding of its part: doubles go bit for bit, so that -0.0 is not 0.0, and 1, 1.0 and True have other first
-bytes; UTF-8 without surrogates is injective, and a NUL is a character as any other. The lengths are those of
-whole strings, so that no text can look like two. Hence two queries of one encoding have the same id, roster,
-shape, names and cells; SHA-256 is taken to be free of collisions.
+**Proof that it is injective.** A sequence of strings behind their lengths is read back in one way. The
+strings 1 to 4 are at fixed places and give the number of columns; the fifth says whether so many names
+follow; the next says whether one string of rows follows or as many cells as the shape has. Each string is an
+injective encoding of its part: doubles go bit for bit, so that -0.0 is not 0.0, and 1, 1.0 and True have
+other first bytes; UTF-8 without surrogates is injective, and a NUL is a character as any other. The lengths
+are those of whole strings, so that no text can look like two. Hence two queries of one encoding have the same
+id, roster, shape, names and cells; SHA-256 is taken to be free of collisions.
 """
 
 import hashlib
