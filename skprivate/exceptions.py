@@ -27,14 +27,15 @@ class PrivacyLeakWarning(UserWarning):
 
 
 class UtilityWarning(UserWarning):
-    """The noise of a private release hides what was to be learnt; decided from released values alone.
+    """What was to be learnt is hidden by noise, or rests on too little; decided from public values alone.
 
-    It is shown even where a filter turns warnings into errors: an error would lose what was paid for.
+    After a private release it is shown even where a filter turns warnings into errors: an error would lose
+    what was paid for.
     """
 
 
 class DisclosureWarning(UserWarning):
-    """A protection does less than its parameters promise, or nothing: too few parties, a narrow window."""
+    """A protection does less than promised: too few parties, a narrow window, a size that stands out."""
 
 
 class SiteWarning(UserWarning):
