@@ -141,7 +141,7 @@ def _may_claim(estimator: Any) -> bool:
 
 def _paid_bounds(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
     """Bounds that were paid for before and given to a step, each once."""
-    for name, bounds in _estimates_of(estimator):
+    for name, bounds in estimates_of(estimator):
         if bounds.release_id in counted:
             continue
         counted.add(bounds.release_id)
@@ -153,7 +153,8 @@ def _paid_bounds(estimator: Any, path: str, counted: set[str]) -> Iterator[StepR
         )
 
 
-def _estimates_of(estimator: Any) -> Iterator[tuple[str, EstimatedBounds]]:
+def estimates_of(estimator: Any) -> Iterator[tuple[str, EstimatedBounds]]:
+    """Estimated bounds among the parameters of an estimator and of what stands in it, by parameter."""
     if not hasattr(estimator, "get_params"):
         return
     for name, value in sorted(estimator.get_params(deep=True).items()):

@@ -14,6 +14,7 @@ from . import _config
 from ._html_repr import PrivacyHTMLMixin
 from ._pipeline_report import CONTAINERS as CONTAINERS
 from ._pipeline_report import StatelessMixin, privacy_report
+from ._pipeline_report import estimates_of as estimates_of
 from ._pipeline_report import last_step as last_step
 from ._pipeline_report import reads_rows as reads_rows
 from ._pipeline_report import steps_of as steps_of

@@ -118,6 +118,34 @@ def name_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
     )
 
 
+def estimate_behind(value: Any, name: str) -> EstimatedBounds | None:
+    """Return the one estimate in a parameter, if there is any.
+
+    Raises
+    ------
+    ValueError
+        There are several.
+    """
+    found = {bounds.release_id: bounds for bounds in estimates_in(value)}
+    if len(found) > 1:
+        raise ValueError(f"{name} must come from one call of estimate_bounds, over all columns together.")
+    return next(iter(found.values()), None)
+
+
+def encode_estimate(bounds: EstimatedBounds) -> dict[str, Any]:
+    """Return what an estimate carries besides its numbers, as JSON values."""
+    return {"spent": bounds.spent.to_dict(), "release_id": bounds.release_id}
+
+
+def decode_estimate(pair: Any, content: Mapping[str, Any]) -> EstimatedBounds:
+    """Return numbers with what `encode_estimate` wrote."""
+    name = content["release_id"]
+    if not isinstance(name, str):
+        raise TypeError("the name of a release must be text")
+    bounds: EstimatedBounds = EstimatedBounds(*pair, PrivacySpent.from_dict(content["spent"]), name)
+    return bounds
+
+
 def source_of_input(value: Any) -> str:
     """Return where a parameter that is given came from."""
     return "estimated, and paid for separately" if any(estimates_in(value)) else "declared"

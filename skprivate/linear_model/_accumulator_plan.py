@@ -2,7 +2,7 @@
 """The public side of an accumulator: what rows become, how many there may be, how they are weighted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor
 from numbers import Real
@@ -11,6 +11,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..accounting._estimated_bounds import (
+    EstimatedBounds,
+    decode_estimate,
+    encode_estimate,
+    estimate_behind,
+)
 from ..utils import check_bounds, check_int, check_positive, is_structured
 from ._accumulate import check_room
 from ._families import family_of
@@ -84,6 +90,8 @@ class AccumulatorPlan:
     max_rows_per_group : int or None
     columns_known : bool
         False: bounds are one pair for all columns, and the grid is that of one column until `for_columns`.
+    estimates : mapping from str to EstimatedBounds
+        What was paid for ``bounds_X`` and ``bounds_y``, where they were estimated.
     """
 
     grid: MomentGrid
@@ -94,6 +102,7 @@ class AccumulatorPlan:
     weights: RowWeights | None
     max_rows_per_group: int | None
     columns_known: bool = True
+    estimates: Mapping[str, EstimatedBounds] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -116,6 +125,8 @@ class AccumulatorPlan:
         if max_rows_per_group is not None:
             max_rows_per_group = check_int(max_rows_per_group, "max_rows_per_group", least=1)
         log_target = family_of(distribution)[1]
+        given = {"bounds_X": bounds_X, "bounds_y": bounds_y}
+        found = {name: estimate_behind(value, name) for name, value in given.items()}
         bounds_y = check_target_bounds(bounds_y, log_target)
         norm = None if x_norm is None else float(check_positive(x_norm, "x_norm"))
         lower, upper, columns_known = _check_features(bounds_X, norm, features)
@@ -139,6 +150,7 @@ class AccumulatorPlan:
             weights=weights,
             max_rows_per_group=max_rows_per_group,
             columns_known=columns_known,
+            estimates={name: bounds for name, bounds in found.items() if bounds is not None},
         )
 
     def for_columns(self, n_features: int) -> Self:
@@ -146,7 +158,7 @@ class AccumulatorPlan:
         if self.columns_known:
             return self
         sides = (np.full(n_features, side[0]) for side in (self.grid.lower, self.grid.upper))
-        return type(self).of(
+        plan = type(self).of(
             tuple(sides),
             self.bounds_y,
             self.n_max,
@@ -157,6 +169,15 @@ class AccumulatorPlan:
             max_rows_per_group=self.max_rows_per_group,
             features=None,
         )
+        return replace(plan, estimates=self.estimates)
+
+    @property
+    def declared_bounds(self) -> dict[str, Any]:
+        """The bounds as an estimator takes them, with what was paid for them."""
+        pairs: dict[str, Any] = {"bounds_X": (self.grid.lower, self.grid.upper), "bounds_y": self.bounds_y}
+        for name, bounds in self.estimates.items():
+            pairs[name] = EstimatedBounds(*pairs[name], bounds.spent, bounds.release_id)
+        return pairs
 
     @property
     def log_target(self) -> bool:
@@ -191,7 +212,9 @@ class AccumulatorPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
+        estimates = {name: encode_estimate(bounds) for name, bounds in sorted(self.estimates.items())}
         return {
+            **({"estimates": estimates} if estimates else {}),
             "grid": self.grid.to_dict(),
             "bounds_y": list(self.bounds_y),
             "distribution": self.distribution,
@@ -220,7 +243,12 @@ class AccumulatorPlan:
         )
         # Another version may choose another step.
         check_room(plan.n_max, grid.exponent, plan.largest_weight)
-        plan = replace(plan, grid=replace(plan.grid, exponent=grid.exponent))
+        paid = values.get("estimates", {})
+        if not set(paid) <= {"bounds_X", "bounds_y"}:
+            raise ValueError("it tells of payments for what is no bound")
+        pairs = plan.declared_bounds
+        estimates = {name: decode_estimate(pairs[name], content) for name, content in paid.items()}
+        plan = replace(plan, grid=replace(plan.grid, exponent=grid.exponent), estimates=estimates)
         if plan.to_dict() != values:
             raise ValueError("its grid is not the one that its parameters make")
         return plan

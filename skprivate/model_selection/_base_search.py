@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
+from .._stateless import holds_any_row
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._spent import Unit
 from ..base import (
@@ -179,7 +180,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         X, y = self._check_rows(X, y)
         masks = _check_masks(len(y), is_public, groups, is_public_validation)
         entropy = check_entropy(self.random_state)
-        candidates = self._plan(y, masks, entropy)
+        candidates = self._plan(y, masks, entropy, any_row_fits=holds_any_row(X))
         self._announce_leaks(list(dict.fromkeys(leak for one in candidates for leak in one.plan.cost.leaks)))
         self._check_classes(y, candidates)
         parts = self._part(masks, candidates, entropy)
@@ -220,7 +221,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             check_array(X, ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True)
         return X, y
 
-    def _plan(self, y: Any, masks: Masks, entropy: Entropy) -> list[Candidate]:
+    def _plan(self, y: Any, masks: Masks, entropy: Entropy, *, any_row_fits: bool) -> list[Candidate]:
         entries = self._entries(entropy)
         if not entries:
             raise ValueError("there are no candidates: the list of grids is empty.")
@@ -231,6 +232,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             free_choice=bool(masks.validation.any()),
             any_public=bool(masks.public.any()),
             grouped=masks.codes is not None,
+            any_row_fits=any_row_fits,
         )
 
     def _check_classes(self, y: Any, candidates: Sequence[Candidate]) -> None:
