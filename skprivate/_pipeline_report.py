@@ -222,7 +222,9 @@ def _may_be_sparse(step: Any, from_sparse: bool) -> bool:
     if type(step) is not ColumnTransformer:
         return may_be_sparse(step, from_sparse=from_sparse)
     # One step that takes some columns and no sparse matrix: there is none, or the fit fails.
-    dense = any(refuses_sparse(_first(inner)) and _takes_some(chosen) for _, inner, chosen in step.transformers)
+    dense = any(
+        refuses_sparse(_first(inner)) and _takes_some(chosen) for _, inner, chosen in step.transformers
+    )
     inner_steps = [*(inner for _, inner, _ in step.transformers), step.remainder]
     return bool(step.sparse_threshold) and any(_may_be_sparse(one, not dense) for one in inner_steps)
 
@@ -233,7 +235,9 @@ def _first(step: Any) -> Any:
 
 def _takes_some(columns: Any) -> bool:
     """Whether a choice is of one column or more, as far as it tells itself."""
-    return isinstance(columns, str | int) or (isinstance(columns, list | tuple) and any(map(_names_one, columns)))
+    return isinstance(columns, str | int) or (
+        isinstance(columns, list | tuple) and any(map(_names_one, columns))
+    )
 
 
 def _names_one(column: Any) -> bool:

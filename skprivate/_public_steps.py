@@ -44,7 +44,6 @@ class PublicEstimator(FrozenEstimator):
     dp | publicestimator (PublicEstimator): public: declared public by you: the StandardScaler inside
     """
 
-    # Without a frame of its own, scikit-learn's clone and parameters find the constructor's signature here.
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
@@ -59,8 +58,8 @@ class SilentUfunc:
     """Call a function of NumPy value by value, without its floating-point warnings.
 
     ``np.log`` warns where it meets 0, ``np.exp`` where it overflows: one private row is enough, and where
-    warnings are errors it makes a fit fail. To be put into scikit-learn's ``FunctionTransformer``; what has no
-    result is NaN or infinite, as always.
+    warnings are errors it makes a fit fail. To be put into scikit-learn's ``FunctionTransformer``; what has
+    no result is NaN or infinite, as always.
 
     Parameters
     ----------
@@ -108,8 +107,10 @@ _UFUNCS = tuple(
     if isinstance(value, np.ufunc) and (value.nin, value.nout, value.signature) == (1, 1, None)
 )
 # Whatever they meet, these raise no floating-point flag: they compare, round, or change a sign.
-_NEVER_WARN = ("absolute", "fabs", "negative", "positive", "sign", "signbit", "conjugate")
-_NEVER_WARN += ("isnan", "isinf", "isfinite", "rint", "floor", "ceil", "trunc", "logical_not")
+_NEVER_WARN = (
+    *("absolute", "fabs", "negative", "positive", "sign", "signbit", "conjugate"),
+    *("isnan", "isinf", "isfinite", "rint", "floor", "ceil", "trunc", "logical_not"),
+)
 
 
 def is_numpy_ufunc(func: Any) -> bool:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which of scikit-learn's steps learn nothing from rows, with which parameters: read in its source.
 
-A step counts as stateless if no row has a say in what it leaves (attributes, names, types, warnings). Whatever
+A step counts as stateless if no row has a say in what it leaves: attributes, names, types, warnings. Whatever
 is not known to be so counts as having read rows. `skprivate.audit.check_private_pipeline` tests this list.
 
 **Types.** A fitted encoder or imputer keeps the type of the table that it saw. Any row fits into a table of
@@ -48,7 +48,7 @@ def learns_from_rows(step: Any, *, any_row_fits: bool = True) -> str | None:
     step : estimator
         By its very class: a subclass may do anything.
     any_row_fits : bool, default=True
-        Of an unfitted step: whether the table that it will see is one of `holds_any_row`. A fitted step tells.
+        Of an unfitted step: whether any row fits into the table that it will see. A fitted step tells.
     """
     judge = _JUDGES.get(type(step))
     if judge is None:
@@ -73,7 +73,9 @@ def chosen_by_rows(columns: Any) -> str | None:
     if type(columns) is not make_column_selector:
         return "a function of the rows chose its columns"
     if columns.dtype_include is not None or columns.dtype_exclude is not None:
-        return "the types of the columns chose them, and one value can change a type; list names, or a pattern"
+        return (
+            "the types of the columns chose them, and one value can change a type; list names, or a pattern"
+        )
     return None
 
 
@@ -139,7 +141,9 @@ def _indicator(step: MissingIndicator) -> str | None:
 
 def _frozen(step: FrozenEstimator) -> str:
     inside = type(step.estimator).__name__
-    return f"holds a {inside} that was fitted before, on rows that nobody declared public; see PublicEstimator"
+    return (
+        f"holds a {inside} that was fitted before, on rows that nobody declared public; see PublicEstimator"
+    )
 
 
 _JUDGES: dict[type, Callable[[Any], str | None]] = {
@@ -193,4 +197,6 @@ def may_be_sparse(step: Any, *, from_sparse: bool) -> bool:
 
 def refuses_sparse(step: Any) -> bool:
     """Whether a step is known to fail on a sparse matrix."""
-    return type(step) in (OneHotEncoder, OrdinalEncoder) or bool(getattr(type(step), "_refuses_sparse", False))
+    return type(step) in (OneHotEncoder, OrdinalEncoder) or bool(
+        getattr(type(step), "_refuses_sparse", False)
+    )

@@ -75,7 +75,9 @@ def patched(step):
         columns(("both", make_pipeline(BoundsScaler((0, 1)), FunctionTransformer(np.rint)), [0, 1])),
         columns(("words", OneHotEncoder(sparse_output=False, **WORDS), ["word"]), remainder="passthrough"),
         columns(("coarse", TQMATransformer(bounds=(0, 1)), [0]), ("inner", chosen(["a"]), ["a"])),
-        columns(SCALED, ("inner", FeatureUnion([("one", "passthrough"), ("two", BoundsScaler((0, 1)))]), [1])),
+        columns(
+            SCALED, ("inner", FeatureUnion([("one", "passthrough"), ("two", BoundsScaler((0, 1)))]), [1])
+        ),
         columns(("words", OneHotEncoder(**WORDS), ["word"]), sparse_threshold=0),
     ],
     ids=str,
@@ -124,9 +126,15 @@ def test_known_to_learn_nothing(step):
         (columns(("same", "passthrough", [0])), "sparse_threshold=0"),
         (columns(SCALED, ("words", OneHotEncoder(**WORDS), ["word"])), "sparse_threshold=0"),
         (columns(SCALED, ("unit", Normalizer(), [1])), "sparse_threshold=0"),
-        (columns(SCALED, ("hash", make_pipeline(FeatureHasher(), FunctionTransformer()), [1])), "sparse_threshold"),
+        (
+            columns(SCALED, ("hash", make_pipeline(FeatureHasher(), FunctionTransformer()), [1])),
+            "sparse_threshold",
+        ),
         (columns(("none", BoundsScaler((0, 1)), []), ("same", "passthrough", [0])), "sparse_threshold=0"),
-        (columns(("none", BoundsScaler((0, 1)), [False]), ("same", "passthrough", [True])), "sparse_threshold=0"),
+        (
+            columns(("none", BoundsScaler((0, 1)), [False]), ("same", "passthrough", [True])),
+            "sparse_threshold=0",
+        ),
         (columns(("indicator", MissingIndicator(features="all"), [0])), "sparse_threshold=0"),
     ],
     ids=str,
@@ -136,7 +144,9 @@ def test_reasons_against_a_step(step, reason):
         assert reads_rows(step) is None, reads_rows(step)
 
 
-@pytest.mark.parametrize("kind", [Normalizer, OneHotEncoder, SimpleImputer, PublicEstimator, make_column_selector])
+@pytest.mark.parametrize(
+    "kind", [Normalizer, OneHotEncoder, SimpleImputer, PublicEstimator, make_column_selector]
+)
 def test_a_subclass_may_do_anything(kind):
     class Sub(kind):
         pass

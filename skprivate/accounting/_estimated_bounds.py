@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 from ._amounts import show
 from ._spent import PrivacySpent
@@ -60,10 +60,10 @@ class EstimatedBounds(tuple[Any, Any]):
     spent: PrivacySpent
     release_id: str
 
-    def __new__(cls, lower: Any, upper: Any, spent: PrivacySpent, release_id: str | None = None) -> Any:
+    def __new__(cls, lower: Any, upper: Any, spent: PrivacySpent, release_id: str | None = None) -> Self:
         if not isinstance(spent, PrivacySpent):
             raise TypeError(f"spent must be a PrivacySpent, not {type(spent).__name__}.")
-        pair = super().__new__(cls, (lower, upper))  # type: ignore[type-var]
+        pair = super().__new__(cls, (lower, upper))
         pair.spent = spent
         pair.release_id = os.urandom(16).hex() if release_id is None else release_id
         return pair
@@ -142,8 +142,8 @@ def decode_estimate(pair: Any, content: Mapping[str, Any]) -> EstimatedBounds:
     name = content["release_id"]
     if not isinstance(name, str):
         raise TypeError("the name of a release must be text")
-    bounds: EstimatedBounds = EstimatedBounds(*pair, PrivacySpent.from_dict(content["spent"]), name)
-    return bounds
+    lower, upper = pair
+    return EstimatedBounds(lower, upper, PrivacySpent.from_dict(content["spent"]), name)
 
 
 def source_of_input(value: Any) -> str:

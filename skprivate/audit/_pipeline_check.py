@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A differential test of what a pipeline leaves beside its noise: fits on other rows, with the noise replayed."""
+"""A differential test of what a pipeline leaves beside its noise: other rows, the same noise."""
 
 import functools
-import pickle
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,21 +12,12 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from ..accounting import PrivacyLedger
-from ..base import CONTAINERS, privacy_report, steps_of
+from ..base import privacy_report
 from ._neighbours import Arguments, extreme_targets, fit_with, make_rows, private_rows
+from ._pipeline_views import SHOWS, form_of, outputs_of, owners_of_files, state_of, steps_inside, views_of
 from ._row_changes import changed_tables, mixed_table
 from ._tape import Tape, listening, record_releases
 from ._walk import Leaves, differences, leaves
-
-#: What a container keeps its steps in; those are looked at by themselves.
-_STEPS = ("steps", "transformer_list", "transformers", "transformers_", "remainder", "best_estimator_")
-_STEPS += ("_remainder",)
-#: Views besides the state.
-_SHOWS = ("repr", "HTML", "names of its columns", "pickle", "clone", "output")
-
-
-# Numbers of elements, and addresses, which scikit-learn may cut at the front.
-_OF_THIS_PROCESS = re.compile(r"id-\d+|(?:0x|\.\.\.x?)[0-9a-f]+(?=>|&gt;)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,8 +140,8 @@ def check_private_pipeline(
 
     Notes
     -----
-    Noise that comes from elsewhere than skprivate cannot be replayed: of a step with such noise form and names
-    are compared, and not its numbers. Fits run with seeds, and without ledgers.
+    Noise that comes from elsewhere than skprivate cannot be replayed: of a step with such noise, form and
+    names are compared, and not its numbers. Fits run with seeds, and without ledgers.
 
     **Privacy**: a passed check is no proof: it says that these changes were tried. It fits dozens of times,
     and a hole that it names shows no value: still, never give it private rows.
@@ -183,8 +172,8 @@ def check_private_pipeline(
     return check
 
 
-# What shows of a fitted object is made of its state, which is compared for every change; beyond that, of what a
-# class or a module keeps. So these take turns: they are slow.
+# What shows of a fitted object is made of its state, which is compared for every change; beyond that, of what
+# a class or a module keeps. It is slow, so it is looked at for some changes only.
 _SHOWN_FOR = ("zeros", "whole numbers", "copies of one row")
 
 
@@ -217,7 +206,7 @@ class _Search:
         self.closed = set() if every_step else {step.path for step in report.unpaid}
         self.replayed = bool(tape.releases) and not tape.missed
         self.loose = set() if self.replayed else {step.path for step in report.steps if step.status == "paid"}
-        self.owners = _owners(model)
+        self.owners = owners_of_files(model)
         self.base = _Fit(self._look(model, tape), tape.outputs)
 
     def run(self) -> PipelineCheck:
@@ -256,7 +245,7 @@ class _Search:
                 self.holes[step, place] = Hole(step=step, place=place, neighbour=what)
 
     def _is_between(self, between: Callable[[int], _Fit], step: str, place: str) -> bool:
-        """Whether two neighbours on the way from the data to changed data differ there, both of them fitted."""
+        """Whether two neighbours on the way from the data to changed data, both of them fitted, differ."""
         low, high = 0, _length(self.rows["X"])
         while high - low > 1:
             middle = (low + high) // 2
@@ -278,7 +267,7 @@ class _Search:
         model, tape = self._fit(rows, self.base.outputs if self.replayed else None)
         if model is not None:
             return _Fit(self._look(model, tape, shown=shown), tape.outputs, shown=shown)
-        # Which warnings came before an error is known of the steps alone: those of checks come with the error.
+        # Warnings of a step before the error; those of checks belong to it.
         own = {f"warning: {text}" for text in tape.said if text.partition(": ")[0] in self.owners.values()}
         return _Fit({"estimator": Leaves(dict.fromkeys(own, True))}, [], failed=True)
 
@@ -286,7 +275,11 @@ class _Search:
         """Return a fitted copy, None if it fails, and what it released and said."""
         self.n_fits += 1
         model = None
-        with record_releases(script) as tape, listening() as heard, warnings.catch_warnings(record=True) as told:
+        with (
+            record_releases(script) as tape,
+            listening() as heard,
+            warnings.catch_warnings(record=True) as told,
+        ):
             warnings.simplefilter("always")
             try:
                 model = fit_with(clone(self.pipeline), rows)
@@ -300,13 +293,13 @@ class _Search:
     def _look(self, model: Any, tape: Tape, *, shown: bool = True) -> dict[str, Leaves]:
         """Return everything that can be seen of a fitted object, step by step."""
         parts = {}
-        for path, step in _parts(model, ""):
+        for path, step in steps_inside(model, ""):
             if path not in self.closed:
-                seen = {**dict(_state(step)), **(dict(_shows(step)) if shown else {})}
-                parts[path] = Leaves(_form(seen) if path in self.loose else seen)
+                seen = {**dict(state_of(step)), **(dict(views_of(step)) if shown else {})}
+                parts[path] = Leaves(form_of(seen) if path in self.loose else seen)
         whole = {f"warning: {text}": True for text in tape.said if text and self._is_ours(text)}
         if shown and not self.loose and not self.closed:
-            whole |= leaves(_outputs(model, self.rows["X"]), "output")
+            whole |= leaves(outputs_of(model, self.rows["X"]), "output")
         form = (tape.diverged, [release.form for release in tape.releases])
         whole |= leaves(form if self.replayed else None, "what is released")
         parts["estimator"] = Leaves({**parts.get("estimator", {}), **whole})
@@ -328,7 +321,7 @@ class _Search:
         for step in self.base.parts.keys() | fit.parts.keys():
             mine, theirs = self.base.parts.get(step, Leaves()), fit.parts.get(step, Leaves())
             if not fit.shown:
-                mine = Leaves({path: leaf for path, leaf in mine.items() if not path.startswith(_SHOWS)})
+                mine = Leaves({path: leaf for path, leaf in mine.items() if not path.startswith(SHOWS)})
             paths = differences(mine, theirs)
             found |= {_home_of_warning(p) if p.startswith("warning") else (step, _place(p)) for p in paths}
         return found
@@ -349,7 +342,9 @@ def _ready(pipeline: Any) -> Any:
     """Return an unfitted copy that is seeded, so that all but the noise repeats, and charges no ledger."""
     copy = clone(pipeline)
     known = copy.get_params(deep=True)
-    changes: dict[str, Any] = {name: None for name, value in known.items() if isinstance(value, PrivacyLedger)}
+    changes: dict[str, Any] = {
+        name: None for name, value in known.items() if isinstance(value, PrivacyLedger)
+    }
     changes |= {
         name: 0 for name, value in known.items() if name.split("__")[-1] == "random_state" and value is None
     }
@@ -362,84 +357,6 @@ def _other_targets(pipeline: Any, rows: Arguments) -> Iterator[Any]:
         yield from np.unique(y)[:2]
     elif y.dtype.names is None:
         yield from list(extreme_targets(pipeline, rows))[:2]
-
-
-def _owners(fitted: Any) -> dict[Any, str]:
-    """Return the steps by the files that their classes are written in, where their warnings come from."""
-    paths: dict[Any, list[str]] = {}
-    for path, step in _parts(fitted, ""):
-        paths.setdefault(getattr(sys.modules[type(step).__module__], "__file__", None), []).append(path)
-    return {file: " or ".join(found) for file, found in paths.items()}
-
-
-def _parts(fitted: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """A fitted object and what stands in it; paths are those of `privacy_report`."""
-    yield path or "estimator", fitted
-    inside = vars(fitted).get("best_estimator_")
-    pairs = steps_of(fitted) if isinstance(fitted, CONTAINERS) else []
-    for name, child in [*pairs, *([] if inside is None else [("best_estimator_", inside)])]:
-        yield from _parts(child, f"{path} > {name}" if path else name)
-
-
-def _state(step: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of all that a step keeps."""
-    state = {name: value for name, value in vars(step).items() if name not in _STEPS}
-    for name, value in state.items():
-        yield from leaves(value, f"attribute {name}").items()
-    yield "set of attributes", ",".join(sorted(state))
-    if "transformers_" in vars(step):
-        columns = [(name, str(columns)) for name, _, columns in step.transformers_]
-        yield from leaves(columns, "attribute transformers_").items()
-
-
-def _shows(step: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of all that a step shows."""
-    views: dict[str, Callable[[], Any]] = {
-        "repr": lambda: repr(step),
-        # That of a container is made of those of its steps.
-        "HTML": lambda: "" if isinstance(step, CONTAINERS) else step._repr_html_(),
-        "names of its columns": lambda: list(step.get_feature_names_out()),
-        "pickle": lambda: _state_of(pickle.loads(pickle.dumps(step))),
-        "clone": lambda: _state_of(clone(step)),
-    }
-    for name, view in views.items():
-        result = _result_of(view)
-        # Numbers of elements on a page, and addresses in memory, are those of this process.
-        text = _OF_THIS_PROCESS.sub("", result) if isinstance(result, str) else result
-        yield from leaves(text, name).items()
-
-
-def _state_of(step: Any) -> Any:
-    state = step.__getstate__() if hasattr(step, "__getstate__") else vars(step)
-    return {name: value for name, value in state.items() if name not in _STEPS} if isinstance(state, dict) else state
-
-
-def _result_of(view: Callable[[], Any]) -> Any:
-    """Return what a view shows, or the error that it ends in."""
-    try:
-        return view()
-    except Exception as error:
-        return type(error).__name__
-
-
-def _outputs(model: Any, X: Any) -> dict[str, Any]:
-    """Return what a fitted object makes of the same rows."""
-    found = {}
-    for name in ("transform", "predict"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            method = getattr(model[:-1] if name == "transform" and hasattr(model, "steps") else model, name, None)
-            found[name] = None if method is None else _result_of(functools.partial(method, X))
-    return found
-
-
-def _form(seen: dict[str, Any]) -> dict[str, Any]:
-    """Return the form of leaves whose values are noisy."""
-    return {
-        path: (type(leaf).__name__, str(getattr(leaf, "dtype", "")), np.shape(leaf)).__repr__()
-        for path, leaf in seen.items()
-        if not path.startswith(_SHOWS)
-    }
 
 
 def _home_of_warning(path: str) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables in which one row, or every row, is another: numbers, text and missing values, in arrays and frames.
 
-A column keeps its type where the new values fit into it, as in memory; where they do not, it gets the type that
-NumPy or the frame's library infers from them, as after reading a file.
+A column keeps its type where the new values fit into it, as in memory; where they do not, it gets the type
+that NumPy or the frame's library infers from them, as after reading a file.
 """
 
 import sys
@@ -33,7 +33,10 @@ def changed_tables(X: Any, rows: NDArray[np.intp]) -> Iterator[tuple[str, Any]]:
     cells = _cells_of(X)
     for what, change in _CHANGES.items():
         yield what, _rebuild(X, [_changed(column, rows, change) for column in cells])
-    yield "copies of one row", _rebuild(X, [_with(column, rows, lambda _, c=column: c[0]) for column in cells])
+    yield (
+        "copies of one row",
+        _rebuild(X, [_with(column, rows, column[0]) for column in cells]),
+    )
     if len(rows) == 1 and len(cells) > 1:
         yield from _changed_cells(X, cells, rows)
 
@@ -61,10 +64,10 @@ def _changed(column: list[Any], rows: NDArray[np.intp], change: Any) -> list[Any
     return result
 
 
-def _with(column: list[Any], rows: NDArray[np.intp], value: Callable[[int], Any]) -> list[Any]:
+def _with(column: list[Any], rows: NDArray[np.intp], value: Any) -> list[Any]:
     result = list(column)
     for row in rows:
-        result[row] = value(int(row))
+        result[row] = value
     return result
 
 
@@ -115,7 +118,9 @@ def _pandas_column(pandas: Any, old: Any, values: list[Any]) -> Any:
         same = inferred.astype(old.dtype)
     except (TypeError, ValueError, OverflowError):
         return inferred
-    equal = all(a == b or (_is_missing(a) and _is_missing(b)) for a, b in zip(same.to_list(), values, strict=True))
+    equal = all(
+        a == b or (_is_missing(a) and _is_missing(b)) for a, b in zip(same.to_list(), values, strict=True)
+    )
     return same if equal else inferred
 
 
@@ -127,7 +132,9 @@ def _is_missing(value: Any) -> bool:
 def _polars_column(polars: Any, old: Any, values: list[Any]) -> Any:
     try:
         same = polars.Series(values, dtype=old.dtype)
-        if all(a == b or (_is_missing(a) and _is_missing(b)) for a, b in zip(same.to_list(), values, strict=True)):
+        if all(
+            a == b or (_is_missing(a) and _is_missing(b)) for a, b in zip(same.to_list(), values, strict=True)
+        ):
             return same
     except (TypeError, ValueError, OverflowError, polars.exceptions.PolarsError):
         pass

@@ -176,7 +176,8 @@ class AccumulatorPlan:
         """The bounds as an estimator takes them, with what was paid for them."""
         pairs: dict[str, Any] = {"bounds_X": (self.grid.lower, self.grid.upper), "bounds_y": self.bounds_y}
         for name, bounds in self.estimates.items():
-            pairs[name] = EstimatedBounds(*pairs[name], bounds.spent, bounds.release_id)
+            lower, upper = pairs[name]
+            pairs[name] = EstimatedBounds(lower, upper, bounds.spent, bounds.release_id)
         return pairs
 
     @property

@@ -162,9 +162,12 @@ def estimate_bounds(
     if ledger is not None:
         ledger.charge(spent, estimator="estimate_bounds")
     noisy = mechanism.randomize(counts << exponent, entropy)
+    lower: Any
+    upper: Any
     lower, upper = read_bounds(noisy, noisy >= threshold(mechanism.scale, len(noisy)), coverage)
-    sides = (lower, upper) if array.ndim > 1 else (float(lower[0]), float(upper[0]))
-    bounds = EstimatedBounds(*sides, spent)
+    if array.ndim == 1:
+        lower, upper = float(lower[0]), float(upper[0])
+    bounds = EstimatedBounds(lower, upper, spent)
     return (bounds, spent) if return_spent else bounds
 
 

@@ -72,11 +72,12 @@ class DeclaredNoise:
         -----
         A row is counted in one cell. Replacing the m rows of a unit takes at most m from cells and adds m:
         2 m in L1, and, if all leave one cell for another, 2 m^2 in squared L2. Adding or removing them moves
-        at most m, and m^2. Laplace noise of scale b is then (L1 / b)-DP, on the integers and on the reals; its
+        at most m, and m^2. Laplace noise of scale b is then (L1 / b)-DP, on the integers and on reals; its
         variance is 2 b^2, on the integers 1 / (cosh(1 / b) - 1). Gaussian noise of variance v is
         L2^2 / (2 v)-zCDP, from which epsilon follows by `zcdp_to_epsilon`.
         """
-        for name, value, known in (("mechanism", mechanism, _MECHANISMS), ("relation", relation, _RELATIONS)):
+        choices = (("mechanism", mechanism, tuple(_MECHANISMS)), ("relation", relation, _RELATIONS))
+        for name, value, known in choices:
             if value not in known:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}.")
         rows = 1 if max_rows_per_unit is None else check_int(max_rows_per_unit, "max_rows_per_unit", least=1)
@@ -88,12 +89,16 @@ class DeclaredNoise:
             found = _gaussian(moved * rows**2, epsilon, variance, exact_delta)
         else:
             found = _laplace(moved * rows, epsilon, variance, exact_delta, mechanism == "discrete-laplace")
+        derived, rho, scale, exact_variance = found
         return cls(
             mechanism=mechanism,
             relation=relation,
+            epsilon=derived,
             delta=exact_delta,
+            rho=rho,
+            scale=scale,
+            variance=exact_variance,
             max_rows_per_unit=max_rows_per_unit,
-            **dict(zip(("epsilon", "rho", "scale", "variance"), found, strict=True)),
         )
 
     @property
@@ -173,7 +178,9 @@ class DeclaredCounts:
 
     def describe(self) -> str:
         """Return the mechanism, as declared."""
-        return f"{_MECHANISMS[self.noise.mechanism]} on the counts of leaf and label, as their source declares"
+        return (
+            f"{_MECHANISMS[self.noise.mechanism]} on the counts of leaf and label, as their source declares"
+        )
 
     def check(self, counts: ArrayLike) -> tuple[Any, int]:
         """Return usable counts, and the number of rows that they add up to."""

@@ -96,16 +96,22 @@ def _finite():
 def test_density_that_decides_on_the_output_is_found():
     # Encoded words fill 3 of 4 cells, and 2 of 4 if no word is known: the threshold lies in between.
     parts = columns(
-        ("same", "passthrough", ["a", "b"]), ("words", OneHotEncoder(**WORDS), ["word"]), sparse_threshold=0.55
+        ("same", "passthrough", ["a", "b"]),
+        ("words", OneHotEncoder(**WORDS), ["word"]),
+        sparse_threshold=0.55,
     )
-    check = check_private_pipeline(make_pipeline(parts, Dense(), tree()), FRAME, Y, every_step=True, on_fail=None)
+    check = check_private_pipeline(
+        make_pipeline(parts, Dense(), tree()), FRAME, Y, every_step=True, on_fail=None
+    )
     assert not check.passed
     assert "columntransformer: attribute sparse_output_ tells of one row" in str(check)
 
 
 def test_columns_chosen_by_type_are_found():
     chosen = columns(("whole", "passthrough", make_column_selector(dtype_include="int")))
-    found = holes(make_pipeline(columns(("ab", chosen, ["a", "b", "whole"])), tree(bounds=(0, 3))), FRAME.assign(b=1))
+    found = holes(
+        make_pipeline(columns(("ab", chosen, ["a", "b", "whole"])), tree(bounds=(0, 3))), FRAME.assign(b=1)
+    )
     assert ("columntransformer > ab", "attribute transformers_") in found
 
 
@@ -147,7 +153,11 @@ def test_what_other_settings_keep_is_found():
         ("type", SimpleImputer(fill_value=0, **CONSTANT), ["whole"]),
         ("mean", make_pipeline(SimpleImputer(keep_empty_features=True), _finite()), number),
         ("bare", make_pipeline(SimpleImputer(strategy="constant", fill_value=0.5), _finite()), number),
-        ("mark", make_pipeline(SimpleImputer(fill_value=0.5, add_indicator=True, **CONSTANT), _finite()), number),
+        (
+            "mark",
+            make_pipeline(SimpleImputer(fill_value=0.5, add_indicator=True, **CONSTANT), _finite()),
+            number,
+        ),
         ("some", MissingIndicator(features="missing-only", error_on_new=False, sparse=False), number),
     )
     found = holes(make_pipeline(parts, FunctionTransformer(np.isfinite), tree()))
@@ -189,7 +199,9 @@ def test_kinds_of_tables(kind):
 
 
 def test_a_private_search_and_a_local_tree_pass():
-    search = PrivateGridSearchCV(make_pipeline(BoundsScaler((0, 1)), tree()), {"dptreeclassifier__prune": [True]})
+    search = PrivateGridSearchCV(
+        make_pipeline(BoundsScaler((0, 1)), tree()), {"dptreeclassifier__prune": [True]}
+    )
     assert check_private_pipeline(search, X, Y).passed
     local = LocallyPrivateTreeClassifier(max_depth=1, bounds=(0, 1), classes=[0, 1])
     assert check_private_pipeline(local, X, Y, fit_params={"is_public": np.arange(N) < 3}).passed
@@ -209,5 +221,5 @@ def test_changed_rows_keep_a_type_that_holds_them():
 def test_bad_arguments():
     with pytest.raises(ValueError, match="on_fail"):
         check_private_pipeline(tree(), X, Y, on_fail="warn")
-    with pytest.raises(ValueError, match="could not convert|text"):
+    with pytest.raises(ValueError, match=r"could not convert|text"):
         check_private_pipeline(tree(), FRAME, Y)

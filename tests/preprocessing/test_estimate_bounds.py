@@ -26,8 +26,8 @@ from skprivate import (
     privacy_report,
 )
 from skprivate.exceptions import BudgetExceededError
-from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.model_selection import PrivateGridSearchCV
+from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.preprocessing import EstimatedBounds, estimate_bounds
 from skprivate.preprocessing._estimate_bounds import (
     _BINS,
@@ -345,7 +345,11 @@ def test_an_estimate_is_a_pair_that_copies_carry_on(estimates):
     lower, upper = bounds
     assert (lower, upper) == (bounds.lower, bounds.upper) == tuple(bounds)
     copies = [pickle.loads(pickle.dumps(bounds)), copy.copy(bounds), copy.deepcopy(bounds)]
-    copies += [clone(bounds, safe=False), clone(BoundsScaler(bounds)).bounds, next(iter(ParameterGrid({"b": [bounds]})))["b"]]
+    copies += [
+        clone(bounds, safe=False),
+        clone(BoundsScaler(bounds)).bounds,
+        next(iter(ParameterGrid({"b": [bounds]})))["b"],
+    ]
     for one in copies:
         assert type(one) is EstimatedBounds
         assert (one.spent, one.release_id) == (bounds.spent, bounds.release_id)

@@ -765,7 +765,11 @@ def test_bad_counts(curator, bad):
         # As it was before: a statement of epsilon 1/1000 over noise of variance 2.
         ({"mechanism": "laplace", "epsilon": 0.001, "noise_variance": 2.0}, ValueError, "contradict"),
         ({"mechanism": "discrete-laplace", "epsilon": 1, "noise_variance": 2.0}, ValueError, "contradict"),
-        ({"mechanism": "gaussian", "epsilon": 1, "noise_variance": 4, "delta": 1e-6}, ValueError, "contradict"),
+        (
+            {"mechanism": "gaussian", "epsilon": 1, "noise_variance": 4, "delta": 1e-6},
+            ValueError,
+            "contradict",
+        ),
         ({"mechanism": "gaussian", "epsilon": 1, "delta": 1e-6}, TypeError, "noise_variance and delta"),
         ({"mechanism": "gaussian", "noise_variance": 4}, TypeError, "noise_variance and delta"),
         ({"mechanism": "laplace"}, TypeError, "epsilon or noise_variance"),
