@@ -4,38 +4,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from ._amounts import show
 from ._spent import PrivacySpent
 
 
-class EstimatedBounds(tuple[Any, Any]):
+@dataclass(frozen=True, eq=False, repr=False)
+class EstimatedBounds(Sequence[Any]):
     """A pair (lower, upper) that carries what was spent to learn it; made by `estimate_bounds`.
 
-    It is a tuple, and taken wherever bounds are: of an estimator, of one column in a dict of columns, in a
-    grid of a search. The estimator states that these bounds were paid for separately, and claims
-    "not-private" if they were estimated with a seed.
+    It stands for the tuple, and is taken wherever bounds are: by an estimator, for one column in a dict of
+    columns, in a grid of a search. The estimator states that these bounds were paid for separately, and
+    claims "not-private" if they were estimated with a seed.
 
     Parameters
     ----------
     lower, upper : float or ndarray of shape (n_features,)
     spent : PrivacySpent
         What the estimate spent.
-    release_id : str, default=None
-        Names the release, so that copies are counted once. None: a new one is drawn.
-
-    Attributes
-    ----------
-    lower, upper : float or ndarray of shape (n_features,)
-    spent : PrivacySpent
-    release_id : str
+    release_id : str, default=""
+        Names the release, so that copies are counted once. "": a new one is drawn.
 
     Raises
     ------
     TypeError
-        ``spent`` is no PrivacySpent.
+        ``spent`` is no PrivacySpent, or ``release_id`` no text.
 
     Notes
     -----
@@ -57,33 +53,36 @@ class EstimatedBounds(tuple[Any, Any]):
     (Fraction(2, 1), 'bounds (estimated for epsilon = 1, paid for separately)')
     """
 
+    lower: Any
+    upper: Any
     spent: PrivacySpent
-    release_id: str
+    release_id: str = ""
 
-    def __new__(cls, lower: Any, upper: Any, spent: PrivacySpent, release_id: str | None = None) -> Self:
-        if not isinstance(spent, PrivacySpent):
-            raise TypeError(f"spent must be a PrivacySpent, not {type(spent).__name__}.")
-        pair = super().__new__(cls, (lower, upper))
-        pair.spent = spent
-        pair.release_id = os.urandom(16).hex() if release_id is None else release_id
-        return pair
+    def __post_init__(self) -> None:
+        if not isinstance(self.spent, PrivacySpent):
+            raise TypeError(f"spent must be a PrivacySpent, not {type(self.spent).__name__}.")
+        if not isinstance(self.release_id, str):
+            raise TypeError(f"release_id must be a str, not {type(self.release_id).__name__}.")
+        if not self.release_id:
+            object.__setattr__(self, "release_id", os.urandom(16).hex())
 
-    @property
-    def lower(self) -> Any:
-        """The first of the pair."""
-        return self[0]
+    def __len__(self) -> int:
+        return 2
 
-    @property
-    def upper(self) -> Any:
-        """The second of the pair."""
-        return self[1]
+    def __getitem__(self, index: Any) -> Any:
+        return (self.lower, self.upper)[index]
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self[0], self[1], self.spent, self.release_id)
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, EstimatedBounds | tuple):
+            return NotImplemented
+        return (self.lower, self.upper) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash((self.lower, self.upper))
 
     def __repr__(self) -> str:
         cost = f"epsilon={show(self.spent.epsilon)}" + ("" if self.spent.private else ", not private")
-        return f"EstimatedBounds({self[0]!r}, {self[1]!r}, {cost})"
+        return f"EstimatedBounds({self.lower!r}, {self.upper!r}, {cost})"
 
 
 def estimates_in(value: Any) -> Iterator[EstimatedBounds]:
@@ -139,11 +138,8 @@ def encode_estimate(bounds: EstimatedBounds) -> dict[str, Any]:
 
 def decode_estimate(pair: Any, content: Mapping[str, Any]) -> EstimatedBounds:
     """Return numbers with what `encode_estimate` wrote."""
-    name = content["release_id"]
-    if not isinstance(name, str):
-        raise TypeError("the name of a release must be text")
     lower, upper = pair
-    return EstimatedBounds(lower, upper, PrivacySpent.from_dict(content["spent"]), name)
+    return EstimatedBounds(lower, upper, PrivacySpent.from_dict(content["spent"]), content["release_id"])
 
 
 def source_of_input(value: Any) -> str:

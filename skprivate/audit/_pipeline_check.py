@@ -159,8 +159,8 @@ def check_private_pipeline(
     True
     >>> pipe = make_pipeline(StandardScaler(), tree)
     >>> found = check_private_pipeline(pipe, X, np.arange(20) % 2, every_step=True, on_fail=None)
-    >>> sorted({hole.place for hole in found.holes if hole.step == "standardscaler"})[0]
-    'attribute mean_'
+    >>> [hole.place for hole in found.holes if hole.step == "standardscaler" and "mean_" in hole.place]
+    ['attribute mean_']
     """
     if on_fail not in ("raise", None):
         raise ValueError('on_fail must be "raise" or None.')

@@ -281,7 +281,7 @@ def _count_columns(bounds: Any) -> int | None:
     """Number of columns that the bounds tell; None for one pair for all columns."""
     if isinstance(bounds, Mapping):
         return len(bounds)
-    sides = bounds if isinstance(bounds, tuple | list | np.ndarray) else ()
+    sides = bounds if isinstance(bounds, tuple | list | np.ndarray | EstimatedBounds) else ()
     counts = {len(side) for side in sides if not isinstance(side, Real) and np.ndim(side) == 1}
     if len(counts) > 1:
         raise ValueError("bounds_X: both sides must be arrays of one length.")

@@ -88,7 +88,7 @@ def estimate_bounds(
     Returns
     -------
     bounds : EstimatedBounds
-        A tuple (lower, upper) of two ndarrays of shape (n_features,), or of two floats for a one-dimensional
+        A pair (lower, upper) of two ndarrays of shape (n_features,), or of two floats for a one-dimensional
         X; ``lower < upper``. To be passed on as ``bounds``, ``bounds_X`` or ``bounds_y``, whole: it carries
         ``spent``, and an estimator that is given it states the cost.
     spent : PrivacySpent

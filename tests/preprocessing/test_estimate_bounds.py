@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import skops.io
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import make_pipeline
@@ -25,6 +26,7 @@ from skprivate import (
     TQMATransformer,
     privacy_report,
 )
+from skprivate.base import trusted_types
 from skprivate.exceptions import BudgetExceededError
 from skprivate.model_selection import PrivateGridSearchCV
 from skprivate.noise import DiscreteLaplaceMechanism
@@ -343,8 +345,14 @@ def estimates():
 def test_an_estimate_is_a_pair_that_copies_carry_on(estimates):
     bounds = estimates[None]
     lower, upper = bounds
-    assert (lower, upper) == (bounds.lower, bounds.upper) == tuple(bounds)
-    copies = [pickle.loads(pickle.dumps(bounds)), copy.copy(bounds), copy.deepcopy(bounds)]
+    assert lower is bounds.lower
+    assert upper is bounds[1] is bounds.upper
+    assert len(bounds) == 2
+    assert bounds == (lower, upper) == tuple(bounds)
+    file = skops.io.dumps(BoundsScaler(bounds))
+    assert set(skops.io.get_untrusted_types(data=file)) <= set(trusted_types("BoundsScaler"))
+    copies = [skops.io.loads(file, trusted=trusted_types("BoundsScaler")).bounds]
+    copies += [pickle.loads(pickle.dumps(bounds)), copy.copy(bounds), copy.deepcopy(bounds)]
     copies += [
         clone(bounds, safe=False),
         clone(BoundsScaler(bounds)).bounds,
