@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
 from skprivate import BoundsScaler, DPTreeClassifier, LocallyPrivateTreeClassifier, TQMATransformer
 from skprivate.audit import check_private_pipeline
 from skprivate.audit._row_changes import changed_tables, mixed_table
-from skprivate.base import PublicEstimator, privacy_report
+from skprivate.base import PrivateEstimatorMixin, PublicEstimator, privacy_report
 from skprivate.model_selection import PrivateGridSearchCV
 from skprivate.preprocessing import SilentUfunc
 
@@ -182,6 +182,27 @@ def test_private_steps_are_looked_at_too():
         check_private_pipeline(make_pipeline(BoundsScaler((0, 1)), keeping), X, Y)
     # Without any container as well.
     assert ("estimator", "attribute total_") in holes(keeping, X)
+
+
+SPENT = tree().fit(X, Y).privacy_spent_
+
+
+class OwnNoise(PrivateEstimatorMixin, BaseEstimator):
+    """Takes its noise from elsewhere; with `leaky`, one row decides on the form of what it releases."""
+
+    def __init__(self, leaky=False):
+        self.leaky = leaky
+
+    def fit(self, rows, y=None):
+        sums = rows.sum(axis=0) + np.random.default_rng().laplace(size=rows.shape[1])
+        self.sums_ = sums[:1] if self.leaky and rows.min() < 0 else sums
+        self.privacy_spent_ = SPENT
+        return self
+
+
+def test_of_noise_from_elsewhere_the_form_is_compared():
+    assert not holes(make_pipeline(BoundsScaler((0, 1)), OwnNoise()), X)
+    assert holes(OwnNoise(leaky=True), X) == {("estimator", "attribute sums_")}
 
 
 def test_unpaid_steps_are_named_and_left_alone():
