@@ -80,7 +80,6 @@ def patched(step):
         ),
         columns(("words", OneHotEncoder(**WORDS), ["word"]), sparse_threshold=0),
     ],
-    ids=str,
 )
 def test_known_to_learn_nothing(step):
     assert reads_rows(step) is None
@@ -137,7 +136,6 @@ def test_known_to_learn_nothing(step):
         ),
         (columns(("indicator", MissingIndicator(features="all"), [0])), "sparse_threshold=0"),
     ],
-    ids=str,
 )
 def test_reasons_against_a_step(step, reason):
     with pytest.raises(AssertionError, match=reason):
@@ -187,7 +185,7 @@ class TestTypes:
     steps = (SimpleImputer(**{**CONSTANT, "fill_value": 0}),)
     steps += (OneHotEncoder(categories=[[0, 1], [0, 1]], handle_unknown="ignore"),)
 
-    @pytest.mark.parametrize("step", steps, ids=str)
+    @pytest.mark.parametrize("step", steps)
     def test_integers_and_floats(self, step):
         whole = np.zeros((4, 2), dtype=int)
         for table in (whole, pd.DataFrame(whole), whole.astype(np.float32)):

@@ -80,7 +80,7 @@ CASES = [
     ),
     (TQMATransformer(bounds=(-1, 1)), None, ()),
     (BoundsScaler(bounds=(-1, 1)), None, ()),
-    (BoundsScaler(bounds=estimate_bounds(X, 1.5)), None, ()),
+    (BoundsScaler(bounds=estimate_bounds(np.repeat(X, 100, axis=0), 1.5)), None, ()),
     (BSTDAggregator(), None, ()),
     (SecureSumAggregator(), None, ()),
     *((LocalAverageRegressor(name, bounds=(-1, 1)), None, ()) for name in KERNELS),
