@@ -15,6 +15,7 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..accounting import PrivacySpent
+from ..accounting._estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
 from ..base import SHARED_CONSTRAINTS, fit_context, reasons_against
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
@@ -31,7 +32,7 @@ from ._grid import MANY_ROWS, MomentGrid
 from ._histogram import kaplan_meier
 from ._intervals import bootstrap_moments, pivotal
 from ._noise_plan import Budget, root_above
-from ._planning import PlannedMoments
+from ._planning import PUBLIC_INPUTS, PlannedMoments
 from ._predictions import LogLocationScalePredictions
 from ._release import MomentRelease, Neighbours, make_grid, plan_moments
 from ._solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
@@ -374,8 +375,7 @@ class BaseLogLocationScale(
     ) -> PrivacySpent:
         """Return the statement on one fit that released something with noise."""
         grouped = task.neighbours.grouped
-        reasons = reasons_against(task.leaks.values(), source)
-        declared = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
+        reasons = (*reasons_against(task.leaks.values(), source), *reasons_of_inputs(self, PUBLIC_INPUTS))
         return PrivacySpent(
             mechanism=f"discrete {task.budget.mechanism.capitalize()} noise on {released}",
             epsilon=task.budget.epsilon,
@@ -388,7 +388,7 @@ class BaseLogLocationScale(
             noise_scale=scale,
             noise_source=source,
             deployment="curator",
-            public_inputs=tuple(name for name in declared if getattr(self, name) is not None),
+            public_inputs=name_inputs(self, PUBLIC_INPUTS),
             unprotected=self._unprotected(task),
             claim="not-private" if reasons else "dp",
             reasons=reasons,
@@ -399,7 +399,8 @@ class BaseLogLocationScale(
         if task.n_units is not None:
             facts["groups" if task.neighbours.grouped else "rows"] = task.n_units
         for name in ("bounds_X", "bounds_y"):
-            facts[name] = "READ FROM PRIVATE ROWS" if name in task.leaks else "declared"
+            leak = name in task.leaks
+            facts[name] = "READ FROM PRIVATE ROWS" if leak else source_of_input(getattr(self, name))
         return facts
 
     def __sklearn_tags__(self) -> Tags:

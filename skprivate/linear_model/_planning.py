@@ -23,6 +23,10 @@ LLS_ROLES = assign_roles(
 )
 
 
+# Parameters that say what is known of the rows.
+PUBLIC_INPUTS = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
+
+
 class PlannedMoments(PrivateEstimatorMixin):
     """A private estimator whose model is read off noisy moments."""
 

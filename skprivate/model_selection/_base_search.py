@@ -15,6 +15,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._stateless import holds_any_row
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._spent import Unit
 from ..base import (
@@ -168,7 +169,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         X, y = check_rows_strictly(self, X, y) if strict else check_rows(self, X, y)
         masks = check_masks(len(y), is_public, groups, is_public_validation, strict=strict)
         entropy = check_entropy(self.random_state)
-        candidates = self._plan(y, masks, entropy)
+        candidates = self._plan(y, masks, entropy, any_row_fits=holds_any_row(X))
         costs = [one.plan.cost for one in candidates]
         leaks = list(dict.fromkeys(leak for cost in costs for leak in cost.leaks))
         self._announce_leaks(leaks, seeded=any(cost.seeded for cost in costs))
@@ -203,7 +204,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             no_targets=safe_indexing(y, public[:0]),
         )
 
-    def _plan(self, y: Any, masks: Masks, entropy: Entropy) -> list[Candidate]:
+    def _plan(self, y: Any, masks: Masks, entropy: Entropy, *, any_row_fits: bool) -> list[Candidate]:
         entries = self._entries(entropy)
         if not entries:
             raise ValueError("there are no candidates: the list of grids is empty.")
@@ -214,6 +215,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             free_choice=bool(masks.validation.any()),
             any_public=bool(masks.public.any()),
             grouped=masks.codes is not None,
+            any_row_fits=any_row_fits,
         )
 
     def _check_classes(self, y: Any, candidates: Sequence[Candidate]) -> None:

@@ -20,6 +20,7 @@ from ..base import (
     PlannedCost,
     PrivateEstimatorMixin,
     PublicShape,
+    estimates_of,
     last_step,
     parameter_roles,
     privacy_report,
@@ -44,15 +45,18 @@ class Plan:
         Steps that will read rows without paying, by path, and a sentence about each.
     max_rows_per_group : int
         The largest of its private steps.
+    seeded : bool
+        Whether bounds that it is given were estimated without privacy.
     """
 
     costs: tuple[PlannedCost, ...]
     unpaid: Mapping[str, str]
     max_rows_per_group: int
+    seeded: bool = False
 
     @classmethod
-    def of(cls, estimator: Any, *, any_public: bool, grouped: bool) -> "Plan":
-        """Walk an unfitted estimator.
+    def of(cls, estimator: Any, *, any_public: bool, grouped: bool, any_row_fits: bool = True) -> "Plan":
+        """Walk an unfitted estimator; `any_row_fits` as in `reads_rows`.
 
         Raises
         ------
@@ -66,14 +70,15 @@ class Plan:
             if isinstance(step, PrivateEstimatorMixin):
                 costs.append(_cost(step, any_public, grouped))
                 most = max(most, getattr(step, "max_rows_per_group", 1))
-            elif (reason := reads_rows(step)) is not None:
+            elif (reason := reads_rows(step, any_row_fits=any_row_fits)) is not None:
                 unpaid[path] = f"{path or 'the estimator'} ({type(step).__name__}) {reason}"
         if not costs:
             raise TypeError(
                 f"{type(estimator).__name__} holds no private estimator that states its cost, so there is "
                 "nothing to search privately; a plain search does as much."
             )
-        return cls(tuple(costs), unpaid, most)
+        seeded = any(not bounds.spent.private for _, bounds in estimates_of(estimator))
+        return cls(tuple(costs), unpaid, most, seeded)
 
     @property
     def cost(self) -> PlannedCost:
@@ -86,12 +91,13 @@ class Plan:
             delta=sum((part.delta for part in parts), Fraction(0)),
             relation="label" if label else "replace-one",
             leaks=(*(leak for part in parts for leak in part.leaks), *self.unpaid.values()),
-            seeded=any(part.seeded for part in parts),
+            seeded=self.seeded or any(part.seeded for part in parts),
         )
 
     def check_kept(self, fitted: Any, *, grouped: bool, seeded: bool) -> None:
         """Refuse a fitted candidate that spent more, or claims less, than was planned."""
-        steps = [step for step in privacy_report(fitted).steps if not self._announced(step.path)]
+        found = privacy_report(fitted).steps
+        steps = [step for step in found if step.status != "paid before" and not self._announced(step.path)]
         spent = [step.spent for step in steps if step.spent is not None]
         kept = (
             not any(step.status == "unpaid" for step in steps)
@@ -155,7 +161,14 @@ class Candidate:
 
 
 def make_candidates(
-    estimator: Any, grid: Sequence[Parameters], y: Any, *, free_choice: bool, any_public: bool, grouped: bool
+    estimator: Any,
+    grid: Sequence[Parameters],
+    y: Any,
+    *,
+    free_choice: bool,
+    any_public: bool,
+    grouped: bool,
+    any_row_fits: bool = True,
 ) -> list[Candidate]:
     """Return the candidates of a grid.
 
@@ -169,13 +182,16 @@ def make_candidates(
         Whether entries that differ in post-processing only become one candidate: scores cost nothing.
     any_public, grouped : bool
         Whether public rows, and groups, are passed to the fits.
+    any_row_fits : bool, default=True
+        Whether any row fits into the table that is passed, see `reads_rows`.
     """
+    known = {"any_public": any_public, "grouped": grouped, "any_row_fits": any_row_fits}
     entries: dict[Any, list[tuple[Parameters, Parameters]]] = {}
     for parameters in grid:
         with named(parameters):
             changed = clone(estimator).set_params(**parameters)
             # Every option is checked before anything is paid for.
-            Plan.of(changed, any_public=any_public, grouped=grouped)
+            Plan.of(changed, **known)
         roles = parameter_roles(changed, y) if free_choice else {}
         # All of them: what an entry does not name is the estimator's own, not that of the entry fitted.
         values = changed.get_params()
@@ -187,16 +203,16 @@ def make_candidates(
         # private score is paid for once.
         if free_choice or not options:
             options.append((free, parameters))
-    return [_candidate(estimator, options, any_public, grouped) for options in entries.values()]
+    return [_candidate(estimator, options, known) for options in entries.values()]
 
 
 def _candidate(
-    estimator: Any, options: list[tuple[Parameters, Parameters]], any_public: bool, grouped: bool
+    estimator: Any, options: list[tuple[Parameters, Parameters]], known: Mapping[str, bool]
 ) -> Candidate:
     # The parameters themselves stay as they are in the grid: clones share nothing with other runs.
     changed = clone(clone(estimator).set_params(**options[0][1]))
     removed = _silence(changed)
-    plan = Plan.of(changed, any_public=any_public, grouped=grouped)
+    plan = Plan.of(changed, **known)
     return Candidate(changed, plan, tuple(options), removed)
 
 

@@ -52,6 +52,9 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
            [1.  , 0.  ]])
     """
 
+    # It takes no sparse matrix, and returns none.
+    _refuses_sparse = True
+
     def __init__(self, bounds: Any = (0.0, 1.0)) -> None:
         self.bounds = bounds
 

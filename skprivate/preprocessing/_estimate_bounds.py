@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from .._config import get_config
-from ..accounting import PrivacyLedger, PrivacySpent
+from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent
 from ..base import SHARED_CONSTRAINTS, reasons_against, refuse_seed, without_private_text
 from ..exceptions import UtilityWarning
 from ..noise import DiscreteLaplaceMechanism, check_entropy
@@ -90,11 +90,12 @@ def estimate_bounds(
 
     Returns
     -------
-    bounds : tuple (lower, upper)
-        Two ndarrays of shape (n_features,), or two floats for a one-dimensional X; ``lower < upper``. To be
-        passed on as ``bounds``, ``bounds_X`` or ``bounds_y``.
+    bounds : EstimatedBounds
+        A pair (lower, upper) of two ndarrays of shape (n_features,), or of two floats for a one-dimensional
+        X; ``lower < upper``. To be passed on as ``bounds``, ``bounds_X`` or ``bounds_y``, whole: it carries
+        ``spent``, and an estimator that is given it states the cost.
     spent : PrivacySpent
-        With ``return_spent=True``.
+        The same once more, with ``return_spent=True``.
 
     Warns
     -----
@@ -112,6 +113,7 @@ def estimate_bounds(
     See Also
     --------
     BoundsScaler : Scales by bounds, learning nothing.
+    EstimatedBounds : What is returned, and how it travels.
 
     Notes
     -----
@@ -121,8 +123,8 @@ def estimate_bounds(
     removing it changes d counts by 1. When all rows of a person are replaced, at most ``max_rows_per_group``
     go and as many come, so both figures are multiplied by that. Exact discrete Laplace noise of scale
     sensitivity / epsilon is added to every count. The grid is a constant, and the number of rows plays no
-    part. Whoever calls this sees the rows and is trusted. A seeded call claims "not-private"; the pair that
-    it returns carries no claim, so an estimator that is given it cannot know: seed it for studies alone.
+    part. Whoever calls this sees the rows and is trusted. A seeded call claims "not-private", and so does an
+    estimator that is given its bounds.
 
     A bin stands out when its noisy count is at least t log(401 d / 1e-6), t being the scale of the noise in
     rows: since noise reaches m with probability below exp(-m / t), the probability that any of the 401 d bins
@@ -131,7 +133,7 @@ def estimate_bounds(
 
     A column of which only zeros stand out gets the bounds 0 and 1, those of a rare flag. Powers of two are
     wide for numbers far from zero, such as years: subtract a public number first. An estimator that is given
-    the bounds states its own cost only; the ledger adds both up.
+    the bounds charges its own cost only, and names theirs; the ledger and `privacy_report` add both up.
 
     Examples
     --------
@@ -165,8 +167,12 @@ def estimate_bounds(
     if ledger is not None:
         ledger.charge(spent, estimator="estimate_bounds")
     noisy = mechanism.randomize(counts << exponent, entropy)
+    lower: Any
+    upper: Any
     lower, upper = read_bounds(noisy, noisy >= threshold(mechanism.scale, len(noisy)), coverage)
-    bounds = (float(lower[0]), float(upper[0])) if one_dimensional else (lower, upper)
+    if one_dimensional:
+        lower, upper = float(lower[0]), float(upper[0])
+    bounds = EstimatedBounds(lower, upper, spent)
     return (bounds, spent) if return_spent else bounds
 
 

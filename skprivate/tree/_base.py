@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..accounting import PrivacySpent
+from ..accounting._estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
 from ..accounting._spent import Relation
 from ..base import (
     SHARED_CONSTRAINTS,
@@ -48,6 +49,9 @@ FloatArray = NDArray[np.float64]
 
 # Without public rows no cell stops early.
 _DEEPEST_COMPLETE = 16
+
+# Parameters that say what is known of the rows.
+_PUBLIC_INPUTS = ("bounds", "classes")
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
@@ -306,8 +310,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     ) -> PrivacySpent:
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
-        reasons = reasons_against(leaks, source)
-        declared = [name for name in ("bounds", "classes") if getattr(self, name) is not None]
+        reasons = (*reasons_against(leaks, source), *reasons_of_inputs(self, _PUBLIC_INPUTS))
         public = ["public rows with their labels"] if design.n_public else []
         return PrivacySpent(
             mechanism=randomizer.describe(),
@@ -319,7 +322,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             noise_scale=randomizer.noise_scale,
             noise_source=source,
             deployment=deployment,
-            public_inputs=(*public, *declared),
+            public_inputs=(*public, *name_inputs(self, _PUBLIC_INPUTS)),
             unprotected=self._unprotected(design, n_used, grouped),
             claim="not-private" if reasons else "dp",
             reasons=reasons,
@@ -328,9 +331,9 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _unprotected(self, design: Design, n_used: int, grouped: bool) -> dict[str, Any]:
         protected = self._inputs_to_declare()
         sources = {}
-        for name in ("bounds", "classes"):
+        for name in _PUBLIC_INPUTS:
             if getattr(self, name) is not None:
-                sources[name] = "declared"
+                sources[name] = source_of_input(getattr(self, name))
             elif design.n_public:
                 sources[name] = "those of the public rows"
             else:

@@ -72,8 +72,8 @@ def tree(epsilon=1.0):
     [
         make_pipeline(Paid()),
         FeatureUnion([("all", Paid())]),
-        ColumnTransformer([("first", Paid(), [0])], remainder="passthrough"),
-        ColumnTransformer([("first", "passthrough", [0])], remainder=Paid()),
+        ColumnTransformer([("first", Paid(), [0])], remainder="passthrough", sparse_threshold=0),
+        ColumnTransformer([("first", "passthrough", [0])], remainder=Paid(), sparse_threshold=0),
     ],
 )
 def test_a_private_step_in_a_container_is_paid_and_states_the_search(front):
