@@ -8,10 +8,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-# Least share of it that is believed: less makes steps long.
-_LEAST_SPREAD = 0.15
-# A feature lies in [-1, 1].
-_LARGEST_VARIANCE = 0.5
+# What lies in [-1, 1] has no larger variance, whatever its weights (Popoviciu); a fair coin reaches it.
+_LARGEST_VARIANCE = 1.0
 _ITERATIONS = 40
 _HALVINGS = 30
 _RIDGE = 1e-12
@@ -131,7 +129,7 @@ class Design:
 
 
 def steady(
-    covariance: FloatArray, noise: float, direction: FloatArray, spread: tuple[float, float]
+    covariance: FloatArray, noise: float, direction: FloatArray, spread: tuple[float, tuple[float, float]]
 ) -> FloatArray:
     """Make a noisy covariance of (y', x') usable for a step.
 
@@ -148,15 +146,15 @@ def steady(
     noise : float
         Standard deviation of the noise of a product of two features.
     direction : ndarray of shape (..., D - 2)
-    spread : tuple of two floats
-        Bounds of the target's variance, and of that given the features.
+    spread : tuple of a float and a pair of floats
+        Upper bound of the target's variance, and both bounds of that given the features.
     """
     features = _steady_features(covariance[..., 1:, 1:], noise)
     cross = _shrink_cross(covariance[..., 0, 1:], noise, direction)
     whole, given = spread
     explained = np.einsum("...i,...i->...", cross, np.linalg.solve(features, cross[..., None])[..., 0])
     factor = np.minimum(1.0, 0.9 * whole / np.maximum(explained, 1e-300))
-    left = np.clip(covariance[..., 0, 0] - explained * factor, _LEAST_SPREAD * given, given)
+    left = np.clip(covariance[..., 0, 0] - explained * factor, *given)
     result = np.array(covariance)
     result[..., 1:, 1:] = features
     result[..., 0, 1:] = result[..., 1:, 0] = cross * np.sqrt(factor)[..., None]
@@ -177,7 +175,8 @@ def _steady_features(covariance: FloatArray, noise: float) -> FloatArray:
     )
     values, vectors = np.linalg.eigh(products + squares[..., None] * eye)
     floor = np.maximum(0.5 * noise * np.sqrt(2 * d), 0.05 * np.maximum(values[..., -1:], 1e-6))
-    values = np.minimum(np.maximum(values, floor), _LARGEST_VARIANCE)
+    # No eigenvalue of a covariance is above its trace.
+    values = np.clip(values, floor, np.maximum(floor, squares.sum(axis=-1, keepdims=True)))
     return (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 
 
