@@ -130,9 +130,7 @@ def fit_histogram(release: HistogramRelease, family: Family) -> tuple[float, flo
     return location, float(np.exp(np.clip(found.x[1], *_LOG_SCALE_RANGE)))
 
 
-def tilts_of(
-    release: HistogramRelease, family: Family, location: float, scale: float
-) -> tuple[float, float]:
+def tilts_of(release: HistogramRelease, family: Family, location: float, scale: float) -> tuple[float, float]:
     """Return how the curvature of a row's log likelihood grows with its error u.
 
     Returns

@@ -10,6 +10,9 @@ FloatArray = NDArray[np.float64]
 
 # What lies in [-1, 1] has no larger variance, whatever its weights (Popoviciu); a fair coin reaches it.
 _LARGEST_VARIANCE = 1.0
+# Of the mean variance of the features, and of the largest eigenvalue: only keeps a constant column regular.
+# The variance of a rare level of a category is some thousandths of the others'.
+_LEAST_SHARE = 1e-4
 _ITERATIONS = 40
 _HALVINGS = 30
 _RIDGE = 1e-12
@@ -167,14 +170,14 @@ def _steady_features(covariance: FloatArray, noise: float) -> FloatArray:
     squares = np.diagonal(covariance, axis1=-2, axis2=-1)
     mean = squares.mean(axis=-1, keepdims=True)
     squares = mean + (squares - mean) * _kept(squares - mean, (d - 1) * 4 * noise**2)[..., None]
-    squares = np.clip(squares, np.maximum(0.2 * mean, 0.4 * noise), _LARGEST_VARIANCE)
+    squares = np.clip(squares, np.maximum(_LEAST_SHARE * mean, 0.4 * noise), _LARGEST_VARIANCE)
     eye = np.eye(d)
     products = covariance * (1 - eye)
     products = (
         products * _kept(products.reshape(*products.shape[:-2], -1), d * (d - 1) * noise**2)[..., None, None]
     )
     values, vectors = np.linalg.eigh(products + squares[..., None] * eye)
-    floor = np.maximum(0.5 * noise * np.sqrt(2 * d), 0.05 * np.maximum(values[..., -1:], 1e-6))
+    floor = np.maximum(0.5 * noise * np.sqrt(2 * d), _LEAST_SHARE * np.maximum(values[..., -1:], 1e-6))
     # No eigenvalue of a covariance is above its trace.
     values = np.clip(values, floor, np.maximum(floor, squares.sum(axis=-1, keepdims=True)))
     return (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)

@@ -93,15 +93,15 @@ def residuals_of(family: Family, weight_clip: float) -> Residuals:
     no row needs a cut: corners (0, 0), (0, -1), (1, 1), (1, -1).
 
     *Normal.* Rows end at the cut c where survival is exp(-C). With h the hazard, the score of a row that was
-    seen up to u is the integral of a(s) dM(s) up to u, where a = h - s is the derivative of log h and M counts
-    its event less the hazard so far: -u for an event, -h(u) otherwise. It grows without bound for early
-    events, so a stays at A = a(l) below l = -max(c, 2). The integral of any weight known beforehand has the
-    mean 0, whatever censored the row. With H the cumulative hazard and k = h(l) - A H(l) > 0, the residual is
-    A (d - H(u)) below l, else k - u for an event and k - h(u) otherwise: in [0, A] or [-c, A] for an event, in
-    [-h(c), 0] otherwise. The score of theta_1 integrates 1 / theta_1 + a(s) y'(s), so that beside the
-    residual times y' at u stands (d - g(u)) / theta_1, with g(u) = H(u) - A times the integral of H below l,
-    else g(l) + k (u - l): 0 up to g(c). The curvature is A h(u) below l, else 1 for an event and h (h - u), at
-    most 1, otherwise.
+    seen up to u is the integral of a(s) dM(s) up to u, where a = h - s is the derivative of log h and M
+    counts its event less the hazard so far: -u for an event, -h(u) otherwise. It grows without bound for
+    early events, so a stays at A = a(l) below l = -max(c, 2). The integral of any weight known beforehand has
+    the mean 0, whatever censored the row. With H the cumulative hazard and k = h(l) - A H(l) > 0, the
+    residual is A (d - H(u)) below l, else k - u for an event and k - h(u) otherwise: between min(-c, 0) and A
+    for an event, between -h(c) and 0 otherwise. The score of theta_1 integrates 1 / theta_1 + a(s) y'(s), so
+    that beside the residual times y' at u stands (d - g(u)) / theta_1, with g(u) = H(u) - A times the
+    integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature is A h(u) below l, else 1
+    for an event and h (h - u), at most 1, otherwise.
     """
     clip = Fraction(weight_clip)
     if family is SEV:
@@ -152,8 +152,8 @@ def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> 
     Let a row be (d, r, v), v = (1, v~), |v~|_1 <= B - 1. For two rows the difference is
     |d - d'| + |r - r'| + |r v~ - r' v~'|_1 <= |d - d'| + |r - r'| + (|r| + |r'|) (B - 1), which is convex in
     ((d, r), (d', r')) and so largest at corners of the polygon; reached by v~' = -v~, or v~' = v~ where r and
-    r' differ in sign, at a corner of the cube or the ball. One row alone: |d| + |r| B. An absent row is (0, 0,
-    .), a corner, so replacing covers absence. (For the normal law d is what is left of the event.)
+    r' differ in sign, at a corner of the cube or the ball. One row alone: |d| + |r| B. An absent row is
+    (0, 0, .), a corner, so replacing covers absence. (For the normal law d is what is left of the event.)
     """
     rest = Fraction(weights.target + weights.features_l1)
     if relation == "add-remove":

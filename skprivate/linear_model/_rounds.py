@@ -203,7 +203,8 @@ def exact_round(
     Returns
     -------
     events : int
-        Number of events within the cuts, less what `residuals_of` takes off, in units of ``2**-residual_bits``.
+        Number of events within the cuts, less what `residuals_of` takes off; in units of
+        ``2**-residual_bits``.
     gradient : int64 ndarray of shape (D,)
         In units of ``2**-(exponent + residual_bits)``; index 0 the constant, 1 the target, then the features.
     curvature : int64 ndarray of shape (D, D), or None
