@@ -21,9 +21,9 @@ _LOOSE_SLOPES = 0.5
 # A fit is of little use if the 90 % interval of its 10 % quantile holds its 20 % quantile as well.
 _NEXT_LEVEL = 0.2
 _HALF_WIDTH = 1.645  # of that interval, in standard deviations
-# Normal errors with a smaller share of events: curvatures of censored rows differ by orders of magnitude, and
-# one law of how they grow is too rough. Coverage of 90 % intervals (`python -m benchmarks censored_intervals`,
-# three kinds of columns): .85 to 1 at shares of .7 and 1, .5 to 1 at shares from .2 to .5.
+# Normal errors with a smaller share of events: curvatures of censored rows differ by orders of magnitude; one
+# law of how they grow is too rough. Coverage of 90 % intervals (`python -m benchmarks censored_intervals`,
+# three kinds of columns): .85 to 1 at shares of .7 and 1, .25 to 1 at shares from .2 to .5.
 _MOSTLY_EVENTS = 0.6
 # Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
 _FEW_EVENTS = 3.0

@@ -141,7 +141,7 @@ def steady(
     by the noise's share in them (James and Stein); products of the target and a feature are shrunk toward
     their part along `direction`, the direction in which features with an elliptical law move the target;
     eigenvalues are floored; the target's variance, and that given the features, are kept within what the
-    model allows.
+    model allows, the latter shrunk toward the middle.
 
     Parameters
     ----------
@@ -153,11 +153,15 @@ def steady(
         Upper bound of the target's variance, and both bounds of that given the features.
     """
     features = _steady_features(covariance[..., 1:, 1:], noise)
-    cross = _shrink_cross(covariance[..., 0, 1:], noise, direction)
+    raw = covariance[..., 0, 1:]
+    cross = _shrink_cross(raw, noise, direction)
     whole, given = spread
-    explained = np.einsum("...i,...i->...", cross, np.linalg.solve(features, cross[..., None])[..., 0])
+    explained = _explained(cross, features)
     factor = np.minimum(1.0, 0.9 * whole / np.maximum(explained, 1e-300))
-    left = np.clip(covariance[..., 0, 0] - explained * factor, *given)
+    # Without the shrinkage, which would leave too much unexplained; the noise explains its own part.
+    own = noise**2 * np.trace(np.linalg.inv(features), axis1=-2, axis2=-1)
+    left = covariance[..., 0, 0] - _explained(raw, features) + own
+    left = np.clip(_toward(left, 2.0 * noise, given), *given)
     result = np.array(covariance)
     result[..., 1:, 1:] = features
     result[..., 0, 1:] = result[..., 1:, 0] = cross * np.sqrt(factor)[..., None]
@@ -181,6 +185,19 @@ def _steady_features(covariance: FloatArray, noise: float) -> FloatArray:
     # No eigenvalue of a covariance is above its trace.
     values = np.clip(values, floor, np.maximum(floor, squares.sum(axis=-1, keepdims=True)))
     return (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+
+
+def _explained(cross: FloatArray, features: FloatArray) -> FloatArray:
+    return np.einsum("...i,...i->...", cross, np.linalg.solve(features, cross[..., None])[..., 0])
+
+
+def _toward(left: FloatArray, noise: float, given: tuple[float, float]) -> FloatArray:
+    """Shrink the target's variance given the features toward the middle of its bounds, by the noise's share.
+
+    As if it were normal about the (geometric) middle, with the bounds two standard deviations apart.
+    """
+    middle, spread = float(np.sqrt(given[0] * given[1])), 0.5 * (given[1] - given[0])
+    return middle + (left - middle) * spread**2 / (spread**2 + noise**2)
 
 
 def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> FloatArray:
