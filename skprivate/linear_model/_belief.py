@@ -23,8 +23,8 @@ _LONGEST_STEP = 2.0
 # In half-widths of the target, whose bounds are at 1: a location beyond means that noise has taken over.
 _FARTHEST_LOCATION = 3.0
 # The targets' variance given the features is believed between so many times that of uncensored rows. Of three
-# laws, with and without features that explain four fifths, it is .37 to 1.5 times that up to 50 % censored, and
-# less beyond, where the events' own information about the scale, 1 each, is several times larger.
+# laws, with and without features that explain four fifths, it is .37 to 1.5 times that up to 50 % censored,
+# and less beyond, where the events' own information about the scale, 1 each, is several times larger.
 _TIGHT, _LOOSE = 0.3, 2.0
 # The weights' mean moves by so many standard deviations at most: the expansion that predicts it ends there.
 _FARTHEST = 1.0

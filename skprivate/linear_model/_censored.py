@@ -29,15 +29,14 @@ FloatArray = NDArray[np.float64]
 HISTOGRAM_SHARE = Fraction(1, 5)
 _FIRST_SHARE = Fraction(3, 8)
 _LAST_SHARE = Fraction(3, 8)
-# Rounds when their number is chosen by released values; a middle one takes so much of what is left. With three,
-# the curvature can be released once near the end; the eighth has 2 % of the rounds' budget.
+# Rounds when their number is chosen by released values; a middle one takes so much of what is left. With
+# three, the curvature can be released once near the end; the eighth has 3 % of the rounds' budget.
 _FEWEST_ROUNDS = 3
 _MOST_ROUNDS = 8
 _MIDDLE_SHARE = Fraction(2, 5)
-# The round after a step so short is the last, in square roots of the step that noise alone will make in it: as
-# steps shrink with their square, the next is about as long as the noise's. Or so many times the noise's step,
-# where that is large. Earlier and later ends of the rounds gave larger errors of B10 in
-# `python -m benchmarks censored_intervals`; intervals follow from what was released, wherever rounds end.
+# The round after a step so short is the last, in square roots of the step that noise alone will make in it:
+# as steps shrink with their square, the next is about as long as the noise's. Or so many times the noise's
+# step, where that is large. Intervals follow from what was released, wherever rounds end.
 _SHORT_STEP = 1.5
 _NOISY = 4.0
 # Cumulative hazard at which a row counts as censored: what may be asked for, and what is chosen by the noisy

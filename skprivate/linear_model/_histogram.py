@@ -14,8 +14,8 @@ from ._newton_kernels import fill_bins
 FloatArray = NDArray[np.float64]
 
 N_BINS = 64  # a bin of bounds of exp(+-5) is a factor of 1.17 in time
-# Cells below so many standard deviations of the noise are taken for empty in the first fit: 2.5 % of the empty
-# ones are not. Only where rounds start follows from it.
+# Cells below so many standard deviations of the noise are taken for empty in the first fit; some 3 % of the
+# empty ones are not. Only where rounds start follows from it.
 _VISIBLE = 2.0
 # The survival curve ends where fewer rows are at risk than so many standard deviations of the noise: a hazard
 # is then known within a fifth.
