@@ -44,7 +44,7 @@ def run() -> None:
     kinds = USUAL + OTHERS if chosen == "all" else tuple(chosen.split(","))
     print(f"{RUNS} tables a cell; shares of 90 % intervals that hold: all fits | fits that did not warn")
     print(
-        "law          columns       censored  bounds  warned    B10 scale slopes |  B10 scale slopes  B10 error"
+        "law          columns       censored  bounds  warned    B10 scale slopes |  B10 scale slopes  error"
     )
     for law, kind, share, wide in itertools.product(LAWS, kinds, SHARES, (False, True)):
         found = np.array([_table(law, kind, share, wide, seed) for seed in range(RUNS)])
