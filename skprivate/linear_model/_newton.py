@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-# Least share of it that is believed: less makes steps long.
-_LEAST_SPREAD = 0.15
-# A feature lies in [-1, 1].
-_LARGEST_VARIANCE = 0.5
+# What lies in [-1, 1] has no larger variance, whatever its weights (Popoviciu); a fair coin reaches it.
+_LARGEST_VARIANCE = 1.0
+# Of the mean variance of the features, and of the largest eigenvalue: only keeps a constant column regular.
+# The variance of a rare level of a category is some thousandths of the others'.
+_LEAST_SHARE = 1e-4
+# Of a concave maximisation, which takes 3 to 10 and 0 to 5; the ridge is relative, near the rounding.
 _ITERATIONS = 40
 _HALVINGS = 30
 _RIDGE = 1e-12
@@ -131,7 +133,7 @@ class Design:
 
 
 def steady(
-    covariance: FloatArray, noise: float, direction: FloatArray, spread: tuple[float, float]
+    covariance: FloatArray, noise: float, direction: FloatArray, spread: tuple[float, tuple[float, float]]
 ) -> FloatArray:
     """Make a noisy covariance of (y', x') usable for a step.
 
@@ -140,7 +142,7 @@ def steady(
     by the noise's share in them (James and Stein); products of the target and a feature are shrunk toward
     their part along `direction`, the direction in which features with an elliptical law move the target;
     eigenvalues are floored; the target's variance, and that given the features, are kept within what the
-    model allows.
+    model allows, the latter shrunk toward the middle.
 
     Parameters
     ----------
@@ -148,15 +150,19 @@ def steady(
     noise : float
         Standard deviation of the noise of a product of two features.
     direction : ndarray of shape (..., D - 2)
-    spread : tuple of two floats
-        Bounds of the target's variance, and of that given the features.
+    spread : tuple of a float and a pair of floats
+        Upper bound of the target's variance, and both bounds of that given the features.
     """
     features = _steady_features(covariance[..., 1:, 1:], noise)
-    cross = _shrink_cross(covariance[..., 0, 1:], noise, direction)
+    raw = covariance[..., 0, 1:]
+    cross = _shrink_cross(raw, noise, direction)
     whole, given = spread
-    explained = np.einsum("...i,...i->...", cross, np.linalg.solve(features, cross[..., None])[..., 0])
+    explained = _explained(cross, features)
     factor = np.minimum(1.0, 0.9 * whole / np.maximum(explained, 1e-300))
-    left = np.clip(covariance[..., 0, 0] - explained * factor, _LEAST_SPREAD * given, given)
+    # Without the shrinkage, which would leave too much unexplained; the noise explains its own part.
+    own = noise**2 * np.trace(np.linalg.inv(features), axis1=-2, axis2=-1)
+    left = covariance[..., 0, 0] - _explained(raw, features) + own
+    left = np.clip(_toward(left, 2.0 * noise, given), *given)
     result = np.array(covariance)
     result[..., 1:, 1:] = features
     result[..., 0, 1:] = result[..., 1:, 0] = cross * np.sqrt(factor)[..., None]
@@ -169,16 +175,32 @@ def _steady_features(covariance: FloatArray, noise: float) -> FloatArray:
     squares = np.diagonal(covariance, axis1=-2, axis2=-1)
     mean = squares.mean(axis=-1, keepdims=True)
     squares = mean + (squares - mean) * _kept(squares - mean, (d - 1) * 4 * noise**2)[..., None]
-    squares = np.clip(squares, np.maximum(0.2 * mean, 0.4 * noise), _LARGEST_VARIANCE)
+    # Less than the noise's own size (twice the 0.4: squares) would make steps along it as long as noise can.
+    squares = np.clip(squares, np.maximum(_LEAST_SHARE * mean, 0.4 * noise), _LARGEST_VARIANCE)
     eye = np.eye(d)
     products = covariance * (1 - eye)
     products = (
         products * _kept(products.reshape(*products.shape[:-2], -1), d * (d - 1) * noise**2)[..., None, None]
     )
     values, vectors = np.linalg.eigh(products + squares[..., None] * eye)
-    floor = np.maximum(0.5 * noise * np.sqrt(2 * d), 0.05 * np.maximum(values[..., -1:], 1e-6))
-    values = np.minimum(np.maximum(values, floor), _LARGEST_VARIANCE)
+    # A symmetric matrix of noise has a norm of about 2 sqrt(d) times it; half of that shrinkage took.
+    floor = np.maximum(0.5 * noise * np.sqrt(2 * d), _LEAST_SHARE * np.maximum(values[..., -1:], 1e-6))
+    # No eigenvalue of a covariance is above its trace.
+    values = np.clip(values, floor, np.maximum(floor, squares.sum(axis=-1, keepdims=True)))
     return (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+
+
+def _explained(cross: FloatArray, features: FloatArray) -> FloatArray:
+    return np.einsum("...i,...i->...", cross, np.linalg.solve(features, cross[..., None])[..., 0])
+
+
+def _toward(left: FloatArray, noise: float, given: tuple[float, float]) -> FloatArray:
+    """Shrink the target's variance given the features toward the middle of its bounds, by the noise's share.
+
+    As if it were normal about the (geometric) middle, with the bounds two standard deviations apart.
+    """
+    middle, spread = float(np.sqrt(given[0] * given[1])), 0.5 * (given[1] - given[0])
+    return middle + (left - middle) * spread**2 / (spread**2 + noise**2)
 
 
 def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One round's residual and curvature of every row, as integers, and the bins of the histogram."""
 
-from libc.math cimport M_SQRT1_2, erfc, exp, rint, trunc
+from libc.math cimport M_PI, M_SQRT1_2, erfc, exp, log1p, rint, sqrt, trunc
 from libc.stdint cimport int64_t, uint8_t
 
 cdef enum:
@@ -15,6 +15,21 @@ cdef double NORMAL_DENSITY = 0.3989422804014327  # 1 / sqrt(2 pi)
 cdef inline double hazard(double u) noexcept nogil:
     """Hazard of the normal law; u is at most about 30."""
     return 2.0 * NORMAL_DENSITY * exp(-0.5 * u * u) / erfc(u * M_SQRT1_2)
+
+
+cdef inline double early_hazard(double u) noexcept nogil:
+    """Cumulative hazard of the normal law up to an early u."""
+    return -log1p(-0.5 * erfc(-u * M_SQRT1_2))
+
+
+cdef inline double early_excess(double u, double slope) noexcept nogil:
+    """What the cumulative hazard H up to an early u is above slope times the integral of H.
+
+    H = p + p^2 / 2 + ..., p the distribution function; the integrals of both are known.
+    """
+    cdef double p = 0.5 * erfc(-u * M_SQRT1_2), f = NORMAL_DENSITY * exp(-0.5 * u * u), integral
+    integral = u * p + f + 0.5 * (u * p * p + 2.0 * f * p - 0.5 * erfc(-u) / sqrt(M_PI))
+    return early_hazard(u) - slope * integral
 
 
 cdef inline double bounded(double value, double low, double high) noexcept nogil:
@@ -44,21 +59,27 @@ def fill_round(
     """Fill in residuals and curvatures of a block's rows; late rows end at the cut. Return the events left.
 
     `block` holds packed rows (features, target, constant) as integers, the constant being the number of
-    steps in 1; the targets of rows beyond a cut are replaced. `theta` is per step, in the same order. `cuts`
-    are the lowest and highest standardised error that is looked at, `units` the integers per 1 of a residual
-    and of a curvature, `limits` the greatest integers: of a negative residual's magnitude, of a positive one,
-    of a curvature.
+    steps in 1; the targets of rows beyond the upper cut are replaced. `theta` is per step, in the same order.
+    `cuts` are the standardised errors below which the normal law's score is flat, and at which rows end.
+    `units` are the integers per 1 of a residual and of a curvature; the events are in units of a residual.
+    `limits` are the greatest integers: of a negative residual's magnitude, of a positive one, of a curvature,
+    of what is taken off an event. `residuals_of` has the formulas.
     """
     cdef:
         Py_ssize_t n = event.shape[0], width = theta.shape[0], i, j
         double low = cuts[0], high = cuts[1], unit = units[0], fine = units[1]
         Py_ssize_t target = width - 2
         double span = block[0, width - 1] if n else 0.0
-        double u, r, w, p, d
+        double u, r, w, p, d, off
+        double slope = 0.0, excess = 0.0, kink = 0.0
         const double* t = &theta[0]
         double* q
-        bint alive, early
+        bint alive
         int64_t events = 0
+    if family == NORMAL:
+        slope = hazard(low) - low
+        kink = hazard(low) - slope * early_hazard(low)
+        excess = early_excess(low, slope)
     with nogil:
         for i in range(n):
             q = &block[i, 0]
@@ -69,17 +90,12 @@ def fill_round(
             if u != u:
                 u = 0.0  # infinite parameters; the integers keep to their bounds even then
             alive = event[i] != 0
-            early = False
             if u > high:
                 q[target] = trunc(bounded(q[target] - (u - high) / t[target], -span, span))
                 u = high
                 alive = False
-            elif alive and u < low:
-                q[target] = trunc(bounded(q[target] + (low - u) / t[target], -span, span))
-                u = low
-                alive = False
-                early = True
             d = 1.0 if alive else 0.0
+            off = 0.0
             if family == SEV:
                 w = exp(u)
                 # The residual is the event minus the same integer, so that the pair keeps to the stated set.
@@ -88,18 +104,19 @@ def fill_round(
                 p = expit(u)
                 r = d * unit - (1.0 + d) * bounded(rint(p * unit), 0.0, limits[0])
                 w = (1.0 + d) * p * (1.0 - p)
-            elif alive:
-                # Toward zero: no residual passes the cuts.
-                r = trunc(-u * unit)
-                w = 1.0
+            elif u < low:
+                # Toward zero, here and below: no residual passes the stated corners.
+                r = trunc(bounded(slope * (d - early_hazard(u)) * unit, -limits[0], d * limits[1]))
+                w = slope * hazard(u)
+                off = early_excess(u, slope)
             else:
-                # An error below the lowest one is the mirror image of one above the highest.
-                p = hazard(-u if early else u)
-                r = bounded(trunc((p if early else -p) * unit), -limits[0], limits[1])
-                w = p * (p - (-u if early else u))
+                p = hazard(u)
+                r = trunc(bounded((kink - u if alive else kink - p) * unit, -limits[0], d * limits[1]))
+                w = 1.0 if alive else p * (p - u)
+                off = excess + kink * (u - low)
             residual[i] = r
             curvature[i] = bounded(rint(w * fine), 0.0, limits[2])
-            events += alive
+            events += <int64_t> (d * unit - bounded(trunc(off * unit), 0.0, limits[3]))
     return events
 
 

@@ -28,17 +28,21 @@ class Residuals:
     code : int
         Of the family in the kernel.
     cuts : tuple of two floats
-        Lowest and highest standardised error that is looked at; beyond them a row counts as censored there.
+        Standardised errors: below the first, the normal law's score does not grow; a row that passes the
+        second counts as censored there.
     corners : tuple of pairs (event, residual)
-        Corners of a polygon that holds the pair (still an event, residual) of every row.
+        Corners of a polygon that holds the pair (what is left of the event, residual) of every row.
+    off : Fraction
+        Most that is taken off an event.
     curvature : Fraction
         Largest curvature; the least is 0.
     """
 
     code: int
     cuts: tuple[float, float]
-    corners: tuple[tuple[int, Fraction], ...]
+    corners: tuple[tuple[Fraction, Fraction], ...]
     curvature: Fraction
+    off: Fraction = Fraction(0)
 
     def spread(self, family: Family) -> float:
         """Variance of the error of uncensored rows, up to the cuts and weighted by the curvature."""
@@ -62,9 +66,10 @@ class Residuals:
         return -min(residuals), max(residuals)
 
     def limits(self, residual_unit: int, curvature_unit: int) -> NDArray[np.float64]:
-        """Greatest integers: of a negative residual's magnitude, of a positive residual, of a curvature."""
+        """Greatest integers: of a residual below 0, of one above, of a curvature, of what is off an event."""
         low, high = self.extent
-        greatest = (low * residual_unit, high * residual_unit, self.curvature * curvature_unit)
+        residuals = low * residual_unit, high * residual_unit
+        greatest = (*residuals, self.curvature * curvature_unit, self.off * residual_unit)
         return np.array([float(value.numerator // value.denominator) for value in greatest])
 
 
@@ -87,27 +92,40 @@ def residuals_of(family: Family, weight_clip: float) -> Residuals:
     *Logistic.* The residual is d - (1 + d) p with p in [0, 1], the curvature is (1 + d) p (1 - p) <= 1/2, and
     no row needs a cut: corners (0, 0), (0, -1), (1, 1), (1, -1).
 
-    *Normal.* The residual of an event is -u, that of a censored row is -h(u), h the hazard; h increases. Rows
-    end at the cut c where survival is exp(-C), and events below -c', c' = max(c, 2), count as known only to
-    be below it, with residual h(c'). Corners (0, -h(c)), (0, h(c')), (1, -c), (1, c'). The curvature is 1 for
-    events and h (h - u), at most 1, otherwise.
+    *Normal.* Rows end at the cut c where survival is exp(-C). With h the hazard, the score of a row that was
+    seen up to u is the integral of a(s) dM(s) up to u, where a = h - s is the derivative of log h and M
+    counts its event less the hazard so far: -u for an event, -h(u) otherwise. It grows without bound for
+    early events, so a stays at A = a(l) below l = -max(c, 2). The integral of any weight known beforehand has
+    the mean 0, whatever censored the row. With H the cumulative hazard and k = h(l) - A H(l) > 0, the
+    residual is A (d - H(u)) below l, else k - u for an event and k - h(u) otherwise: between min(-c, 0) and A
+    for an event, between -h(c) and 0 otherwise. The score of theta_1 integrates 1 / theta_1 + a(s) y'(s), so
+    that beside the residual times y' at u stands (d - g(u)) / theta_1, with g(u) = H(u) - A times the
+    integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature is A h(u) below l, else 1
+    for an event and h (h - u), at most 1, otherwise.
     """
     clip = Fraction(weight_clip)
     if family is SEV:
-        corners = ((0, Fraction(0)), (0, -clip), (1, Fraction(1)), (1, 1 - clip))
-        return Residuals(0, (-np.inf, log(weight_clip)), corners, clip)
+        return Residuals(0, (-np.inf, log(weight_clip)), _corners((-clip, 0), (1 - clip, 1)), clip)
     if family is LOGISTIC:
-        corners = ((0, Fraction(0)), (0, Fraction(-1)), (1, Fraction(1)), (1, Fraction(-1)))
-        return Residuals(1, (-np.inf, np.inf), corners, Fraction(1, 2))
+        return Residuals(1, (-np.inf, np.inf), _corners((-1, 0), (-1, 1)), Fraction(1, 2))
     cut = -float(special.ndtri_exp(-weight_clip))
-    early = max(cut, 2.0)
-    corners = (
-        (0, -_rounded_up(float(_normal_hazard(cut)))),
-        (0, _rounded_up(float(_normal_hazard(early)))),
-        (1, -_rounded_up(max(cut, 0.0))),
-        (1, _rounded_up(early)),
-    )
-    return Residuals(2, (-early, cut), corners, Fraction(1))
+    low = -max(cut, 2.0)
+    hazard = float(_normal_hazard(low))
+    slope, cumulative = hazard - low, -float(special.log_ndtr(-low))
+    # The integral of H is above 0 and is left out: a bound.
+    off = _rounded_up(cumulative + (hazard - slope * cumulative) * (cut - low))
+    censored = -_rounded_up(float(_normal_hazard(cut))), 0
+    corners = _corners(censored, (-_rounded_up(max(cut, 0.0)), _rounded_up(slope)), off)
+    return Residuals(2, (low, cut), corners, Fraction(1), off)
+
+
+def _corners(
+    censored: tuple[Any, Any], event: tuple[Any, Any], off: Fraction = Fraction(0)
+) -> tuple[tuple[Fraction, Fraction], ...]:
+    """Corners of two boxes: residuals without and with an event, of which up to `off` is taken."""
+    both = ((Fraction(0), censored), (Fraction(1), event))
+    parts = (0, off) if off else (0,)
+    return tuple((d - part, Fraction(r)) for d, ends in both for part in parts for r in ends)
 
 
 def _normal_hazard(u: Any) -> Any:
@@ -134,12 +152,12 @@ def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> 
     Let a row be (d, r, v), v = (1, v~), |v~|_1 <= B - 1. For two rows the difference is
     |d - d'| + |r - r'| + |r v~ - r' v~'|_1 <= |d - d'| + |r - r'| + (|r| + |r'|) (B - 1), which is convex in
     ((d, r), (d', r')) and so largest at corners of the polygon; reached by v~' = -v~, or v~' = v~ where r and
-    r' differ in sign, at a corner of the cube or the ball. One row alone: d + |r| B. An absent row is (0, 0,
-    .): where 0 is not a corner, it still lies in the polygon, so replacing covers absence.
+    r' differ in sign, at a corner of the cube or the ball. One row alone: |d| + |r| B. An absent row is
+    (0, 0, .), a corner, so replacing covers absence. (For the normal law d is what is left of the event.)
     """
     rest = Fraction(weights.target + weights.features_l1)
     if relation == "add-remove":
-        return max(event + abs(r) * (1 + rest) for event, r in residuals.corners)
+        return max(abs(event) + abs(r) * (1 + rest) for event, r in residuals.corners)
     return max(
         abs(event - other) + abs(r - s) + (abs(r) + abs(s)) * rest
         for (event, r), (other, s) in product(residuals.corners, repeat=2)
@@ -156,7 +174,7 @@ def squared_l2_gradient(residuals: Residuals, weights: MomentWeights, relation: 
     """
     rest = weights.squared_l2 - 1
     if relation == "add-remove":
-        return max(event + r**2 * (1 + rest) for event, r in residuals.corners)
+        return max(event**2 + r**2 * (1 + rest) for event, r in residuals.corners)
     return max(
         (event - other) ** 2 + (r - s) ** 2 + (abs(r) + abs(s)) ** 2 * rest
         for (event, r), (other, s) in product(residuals.corners, repeat=2)

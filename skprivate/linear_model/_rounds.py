@@ -56,7 +56,7 @@ class Round:
     theta : ndarray of shape (D,)
         Where the round was taken: the standardised error is theta . z.
     events : float
-        Noisy number of events that are left within the cuts.
+        Noisy number of events that are left within the cuts, less what `residuals_of` takes off.
     events_std : float
         Standard deviation of its noise.
     gradient, gradient_std : ndarray of shape (D,)
@@ -129,7 +129,7 @@ class RoundPlan:
     def noise(self, size: int, amount: Fraction, with_curvature: bool) -> NoisePlan:
         """Plan the noise of one round: the number of events, the gradient, then the curvature's triangle."""
         kinds = np.minimum(np.arange(size), 2)
-        weights = [Fraction(1), *self._gradient_classes()]
+        weights = [Fraction(1, 2**self.residual_bits), *self._gradient_classes()]
         codes = np.concatenate([[0], 1 + kinds])
         power = 2 if self.mechanism == "gaussian" else 1
         classes = [weight**power for weight in weights]
@@ -203,7 +203,8 @@ def exact_round(
     Returns
     -------
     events : int
-        Number of events within the cuts.
+        Number of events within the cuts, less what `residuals_of` takes off; in units of
+        ``2**-residual_bits``.
     gradient : int64 ndarray of shape (D,)
         In units of ``2**-(exponent + residual_bits)``; index 0 the constant, 1 the target, then the features.
     curvature : int64 ndarray of shape (D, D), or None
@@ -267,9 +268,10 @@ def release_round(
     parts = [np.array([events]), gradient] + ([] if matrix is None else [matrix[upper]])
     exact = np.concatenate(parts)
     noisy, std = noise.randomize(exact, entropy).astype(np.float64), noise.std
-    unit = 2.0 ** (plan.exponent + plan.residual_bits)
+    fine = 2.0**plan.residual_bits
+    unit = 2.0**plan.exponent * fine
     vector = slice(1, size + 1)
-    result = Round(theta, noisy[0], std[0], noisy[vector] / unit, std[vector] / unit)
+    result = Round(theta, noisy[0] / fine, std[0] / fine, noisy[vector] / unit, std[vector] / unit)
     if matrix is None:
         return result
     unit = 2.0 ** (2 * plan.coarse + plan.curvature_bits)

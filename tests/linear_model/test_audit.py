@@ -371,7 +371,7 @@ class TestLowBits:
         release = model.fit(X, y).release_
         assert_on_grid(release.histogram.counts, 1)
         for step in release.rounds:
-            assert_on_grid(np.array([step.events]), 1)
+            assert_on_grid(np.array([step.events]), 2**_rounds._RESIDUAL_BITS)
             assert_on_grid(step.gradient, 2 ** (_rounds._EXPONENT + _rounds._RESIDUAL_BITS))
             if step.curvature is not None:
                 assert_on_grid(step.curvature, 2 ** (2 * _rounds._EXPONENT + _rounds._CURVATURE_BITS))

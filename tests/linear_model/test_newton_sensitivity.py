@@ -41,7 +41,9 @@ def extreme_rows(weights):
 def gradients(residuals, weights):
     """(event, residual times v) at all corners, and nothing."""
     rows = extreme_rows(weights)
-    parts = [np.column_stack([np.full(len(rows), event), float(r) * rows]) for event, r in residuals.corners]
+    parts = [
+        np.column_stack([np.full(len(rows), float(event)), float(r) * rows]) for event, r in residuals.corners
+    ]
     return np.vstack(parts)
 
 
@@ -93,11 +95,11 @@ def test_the_curvature_keeps_to_its_bounds(family, weights):
 def test_residuals_of_rows_stay_in_the_polygon(family, clip):
     # Convex: a row is inside if no direction separates it from the corners.
     residuals = residuals_of(family, clip)
-    corners = np.array([[event, float(r)] for event, r in residuals.corners])
+    corners = np.array(residuals.corners, dtype=float)
     plan, rows = small_plan(family, clip), one_by_one(2000)
     found = np.array([contribution(row, plan) for row in rows])
-    unit = 2.0 ** (plan.exponent + plan.residual_bits)
-    pairs = np.column_stack([found[:, 0], found[:, 1] / unit])
+    unit = 2.0**plan.residual_bits
+    pairs = np.column_stack([found[:, 0] / unit, found[:, 1] / (unit * 2.0**plan.exponent)])
     for angle in np.linspace(0, 2 * np.pi, 60, endpoint=False):
         direction = np.array([np.cos(angle), np.sin(angle)])
         assert (pairs @ direction).max() <= (corners @ direction).max() + 1e-9
