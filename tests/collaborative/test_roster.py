@@ -148,3 +148,9 @@ def test_keys_made_by_hand_and_from_bytes_work_together():
         messages[name] = site.mask(name, own, query, [2.0], 3)
     total, size = MaskedSum(publics, platform.public).open(platform, query, messages)
     assert (total.tolist(), size.tolist()) == ([6.0], [9.0])
+
+
+@both
+def test_two_members_of_one_name_are_not_one(kind):
+    with pytest.raises(ValueError, match="a name of its own"):
+        kind.simulate(["a", "b", "a"])
