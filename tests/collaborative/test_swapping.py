@@ -465,10 +465,10 @@ class TestFewActive:
     @pytest.mark.parametrize(
         ("n_parties", "n_active", "few"),
         [(20, 0, True), (20, 1, True), (20, 5, True), (20, 6, False), (8, 2, True), (8, 3, False),
-         (3, 2, True), (3, 3, False), (2, 1, False), (2, 0, False)],
+         (3, 2, True), (3, 3, False), (2, 1, False), (2, 0, True), (1, 0, True)],
     )  # fmt: skip
     @pytest.mark.parametrize("kind", [BSTDAggregator, SecureSumAggregator])
-    def test_a_quarter_or_two(self, kind, n_parties, n_active, few):
+    def test_a_quarter_or_two_or_nobody_of_fewer(self, kind, n_parties, n_active, few):
         X = np.ones((4, n_parties))
         X[::2, n_active:] = np.nan
         with warnings.catch_warnings(record=True) as caught:
