@@ -150,8 +150,8 @@ def warn_few_active(active: BoolArray, stacklevel: int) -> None:
     Of m parties few are at most m / 4, since the standard error of a mean of k equally good, independent
     responses falls with the square root of k, and is then at least twice that of all m; and at most two,
     where there are more than two, since one's response is the prediction, and of two each learns the other's
-    from it; of one or two parties none. How many parties are active is public to the platform: the swapped responses show it as zeros,
-    the sum of sizes in the open. The message names neither a number nor a query.
+    from it; of one or two parties none. How many parties are active is public to the platform: the swapped
+    responses show it as zeros, the sum of sizes in the open. The message names neither a number nor a query.
 
     Parameters
     ----------

@@ -111,14 +111,16 @@ def make_query(rows: Any, names: Any = None, roster: bytes = b"") -> Query:
 
 
 def _column_names(rows: Any) -> Any:
-    """Return the names of a frame's columns, None if it has none; ``columns`` of an Arrow table are values."""
-    return getattr(rows, "column_names", None) or getattr(rows, "columns", None)
+    """Return the names of a frame's columns, None if it is none."""
+    # An Arrow table's `columns` are values. (Of a pandas frame this may be a column.)
+    arrow = getattr(rows, "column_names", None)
+    return arrow if isinstance(arrow, list) else getattr(rows, "columns", None)
 
 
 def refuse_masked(values: Any, what: str) -> None:
     """Raise ValueError for a masked array: what lies under its mask would be sent."""
     if isinstance(values, np.ma.MaskedArray):
-        raise ValueError(f"{what} must not be a masked array: fill it, or pass missing values as None or NaN.")
+        raise ValueError(f"{what} must not be a masked array: fill it, or pass None or NaN.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -176,7 +176,7 @@ def _check_members(members: Mapping[str, bytes], receiver: bytes) -> dict[str, b
     publics = [*members.values(), receiver]
     if not all(isinstance(public, bytes) and len(public) == KEY_BYTES for public in publics):
         raise ValueError(f"a public key is {KEY_BYTES} bytes.")
-    if len(set(publics)) != len(publics):
-        # Two names with one key would be one party that looks like two.
+    # Two names with one key would be one party that looks like two; X25519 does not read the highest bit.
+    if len({(public[:-1], public[-1] & 127) for public in publics}) != len(publics):
         raise ValueError("every member, and the receiver, needs a key of its own.")
     return dict(members)

@@ -126,10 +126,11 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
     largest share of a query is its own, whoever it was swapped to, and the mean size over its size times that
     share is its response. It is in every query in which the responses differ by less than the ratio of sizes.
     ``fit`` warns from sizes alone, where the rank of a party's share (of the largest, by reciprocals of the
-    smallest, or of one between smaller and larger parties) is worth half the way from a guess to certainty even if responses were independent and uniform between 0
-    and a common bound: for one party among equals, above twice their size. Responses that agree, as those
-    of sites with like patients do, make it nearly certain there (94 % of queries at twice the size, and all
-    at five times, for 20 parties of `make_parties`). `SecureSumAggregator` predicts the same and opens none.
+    smallest, or of one between smaller and larger parties) is worth half the way from a guess to certainty
+    even if responses were independent and uniform between 0 and a common bound: for one party among equals,
+    above twice their size. Responses that agree, as those of sites with like patients do, make it nearly
+    certain there (94 % of queries at twice the size, and all at five times, for 20 parties of
+    `make_parties`). `SecureSumAggregator` predicts the same and opens none.
 
     Not protected: the synthesis, and with it membership in a party's rows; the values of a query, in some
     order, so that a party known to answer the largest, or to have most rows, is found by its rank; every
@@ -435,13 +436,11 @@ def stands_out(sizes: FloatArray) -> bool:
     most = np.append(1.0, factors) * np.append(factors, 1.0)
     # Both factors are above 1/2 there, their product about 1/2: sizes grow so fast that there are few.
     likely = np.flatnonzero(_beyond_guess(most, n) >= STANDS_OUT)
-    return any(
-        _beyond_guess(
-            _first_probability(ordered[k] / ordered[:k]) * _first_probability(ordered[k + 1 :] / ordered[k]), n
-        )
-        >= STANDS_OUT
-        for k in likely
-    )
+    for k in likely:
+        above, below = ordered[k] / ordered[:k], ordered[k + 1 :] / ordered[k]
+        if _beyond_guess(_first_probability(above) * _first_probability(below), n) >= STANDS_OUT:
+            return True
+    return False
 
 
 def _first_probability(ratios: FloatArray) -> float:

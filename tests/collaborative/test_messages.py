@@ -337,6 +337,11 @@ def test_the_columns_of_an_arrow_table_have_names_and_not_values():
     query = make_query(pyarrow.table({"dose": [1.5, 2.5], "age": [3.0, 4.0]}))
     assert query.names == ("dose", "age")
     assert query.X.tolist() == [[1.5, 3.0], [2.5, 4.0]]
+    pandas = pytest.importorskip("pandas")
+    assert make_query(pandas.DataFrame({"column_names": [1.5], "columns": [2.5]})).names == (
+        "column_names",
+        "columns",
+    )
 
 
 def test_a_whole_number_beyond_every_double_is_refused_as_an_infinite_one_is():
@@ -374,5 +379,6 @@ def test_classes_are_text_or_numbers():
 
 
 def test_no_repr_shows_a_row_or_an_answer():
-    for text in (repr(Query(ID, np.array([[38.25]]))), repr(Answer(ID, "north", 7, np.array([[38.25]]), ASKED))):
-        assert "38" not in text
+    value = np.array([[38.25]])
+    for message in (Query(ID, value), Answer(ID, "north", 7, value, ASKED)):
+        assert "38" not in repr(message)

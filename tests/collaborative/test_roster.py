@@ -103,6 +103,10 @@ def test_one_key_stands_for_one_party(kind, publics):
     for pair in (({**members, "west": members["north"]}, publics["platform"]), (members, members["north"])):
         with pytest.raises(ValueError, match="a key of its own"):
             kind(*pair)
+    # The highest bit of a key is not read: it is the same key.
+    twin = members["north"][:-1] + bytes([members["north"][-1] ^ 128])
+    with pytest.raises(ValueError, match="a key of its own"):
+        kind({**members, "west": twin}, publics["platform"])
     for nobody in ({}, None, [*members]):
         with pytest.raises(ValueError, match="at least one"):
             kind(nobody, publics["platform"])
