@@ -76,12 +76,6 @@ def user_stacklevel() -> int:
 
     It is the nearest line outside of this package and scikit-learn, however many estimators call each other:
     a warning that named one of our own lines would be shown for the first of two fits only.
-
-    Examples
-    --------
-    >>> from skprivate.utils._fit import user_stacklevel
-    >>> user_stacklevel()
-    1
     """
     frame, level = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("skprivate", "sklearn"):
