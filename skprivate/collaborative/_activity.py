@@ -150,8 +150,8 @@ def warn_few_active(active: BoolArray, stacklevel: int) -> None:
     Of m parties few are at most m / 4, since the standard error of a mean of k equally good, independent
     responses falls with the square root of k, and is then at least twice that of all m; and at most two,
     where there are more than two, since one's response is the prediction, and of two each learns the other's
-    from it. How many parties are active is public to the platform: the swapped responses show it as zeros,
-    the sum of sizes in the open. The message names neither a number nor a query.
+    from it; of one or two parties none. How many parties are active is public to the platform: the swapped
+    responses show it as zeros, the sum of sizes in the open. The message names neither a number nor a query.
 
     Parameters
     ----------
@@ -160,9 +160,8 @@ def warn_few_active(active: BoolArray, stacklevel: int) -> None:
         As in `warnings.warn`, from the caller of this function.
     """
     n_parties = active.shape[1]
-    if n_parties <= 2 or active.all():
-        return
-    if (active.sum(axis=1) <= max(2, n_parties // 4)).any():
+    few = max(2, n_parties // 4) if n_parties > 2 else 0
+    if not active.all() and (active.sum(axis=1) <= few).any():
         warnings.warn(
             "A prediction rests on few parties: on no more than a quarter of them, or than two; where nobody "
             "is active it is zero, and no estimate. Take active_rule='support' for targets in small units, "

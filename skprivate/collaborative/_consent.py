@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import ConsentError
 from ._keys import SiteKey
-from ._messages import Query
+from ._messages import Query, refuse_masked
 from ._primitives import KEY_BYTES, REFUSED, SEAL_BYTES, expand, framed, seal, unseal
 from ._roster import Roster
 
@@ -278,6 +278,7 @@ class ConsentBox(Roster):
 
 
 def _as_column(values: ArrayLike) -> NDArray[np.float64]:
+    refuse_masked(values, "values")
     array = np.asarray(values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > _VALUE_BYTES:
         raise TypeError("values must be real numbers of at most 64 bits.")

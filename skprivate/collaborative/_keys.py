@@ -13,10 +13,11 @@ from ._primitives import KEY_BYTES, extract, framed, library
 class _Memory:
     """What was done with one key pair in this process, by whichever object holds it."""
 
-    __slots__ = ("__weakref__", "done")
+    __slots__ = ("__weakref__", "done", "process")
 
     def __init__(self) -> None:
         self.done: dict[bytes, bytes] = {}
+        self.process = os.getpid()
 
 
 #: By public key. A pair whose private half has left, or came, as bytes can be loaded again: kept for good.
@@ -48,7 +49,7 @@ class SiteKey:
     way out. It writes the key but not the memory of used query ids. Within one process that memory
     belongs to the pair: a key that is loaded again remembers. A process that restarts, and every further
     process of a site, should `generate` a key of its own rather than load the old one; in a forked process
-    the old one refuses.
+    the old one refuses, loaded again or not.
     Agreed secrets are kept in memory as long as the object, so that a query costs symmetric work only. Who
     gets hold of a private half can read what was encrypted to it before: renew keys now and then.
 
@@ -64,7 +65,7 @@ class SiteKey:
     True
     """
 
-    __slots__ = ("_agreed", "_memory", "_private", "_process", "public")
+    __slots__ = ("_agreed", "_memory", "_private", "public")
 
     public: bytes
 
@@ -76,7 +77,6 @@ class SiteKey:
         # Without it two threads that load one key at once would each get a memory of its own.
         with _LOCK:
             self._memory = _MEMORIES.setdefault(self.public, _Memory())
-        self._process = os.getpid()
 
     @classmethod
     def generate(cls) -> Self:
@@ -184,7 +184,8 @@ class SiteKey:
         ConsentError
             This is a forked process: what it and its parent note is not known to the other.
         """
-        if self._process != os.getpid():
+        # Of the memory, not of the object: a key that is loaded in the fork is no other key.
+        if self._memory.process != os.getpid():
             raise ConsentError("this process is a fork of the one that made the key, and needs its own.")
         # setdefault is atomic: of two threads one comes first.
         return self._memory.done.setdefault(label, content) == content

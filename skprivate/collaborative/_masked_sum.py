@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import ConsentError, DisclosureWarning
 from ._fixed_point import LIMIT, WORDS, settle, to_floats, to_words
 from ._keys import SiteKey
-from ._messages import Query
+from ._messages import Query, refuse_masked
 from ._primitives import framed, key_stream, seal, unseal
 from ._roster import Roster
 
@@ -251,6 +251,7 @@ def _as_words(values: ArrayLike, sizes: ArrayLike) -> NDArray[np.int64]:
 
 
 def _as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    refuse_masked(values, name)
     array = np.asarray(values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(f"{name} must be real numbers of at most 64 bits.")

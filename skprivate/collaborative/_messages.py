@@ -4,10 +4,12 @@
 import hashlib
 import math
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,8 @@ _CELLS = (str, bool, int, float, type(None))
 _MOST_ROWS = 2**53
 #: A platform makes room for a row before it has seen one: 8 MiB for as many features.
 _MOST_FEATURES = 2**20
+#: Up to here a double tells every whole number from the next.
+_EXACT = 2**53
 #: JSON has no NaN, and None is another missing value.
 _NAN = ["nan"]
 
@@ -47,7 +51,7 @@ class Query:
     """
 
     query_id: bytes
-    X: NDArray[Any]
+    X: NDArray[Any] = field(repr=False)
     names: tuple[str, ...] | None = None
     #: Digest of the sites that are asked; empty where a protocol binds its own roster.
     roster: bytes = b""
@@ -89,14 +93,34 @@ class Query:
 
 
 def make_query(rows: Any, names: Any = None, roster: bytes = b"") -> Query:
-    """Return rows under a fresh id: numbers as float64, anything else as cells, a frame with its names."""
-    names = tuple(map(str, rows.columns if hasattr(rows, "columns") else () if names is None else names))
+    """Return rows under a fresh id: numbers as float64, anything else as cells, a frame with its names.
+
+    Whole numbers that a double would round are cells too: what is asked is what travels.
+    """
+    refuse_masked(rows, "a query")
+    found = _column_names(rows)
+    names = tuple(map(str, found if found is not None else () if names is None else names))
     table = np.asarray(rows)
-    if table.dtype.kind in "iufb":
+    if table.dtype.kind in "iu" and table.size and not -_EXACT <= table.min() <= table.max() <= _EXACT:
+        table = table.astype(object)
+    elif table.dtype.kind in "iufb":
         table = table.astype(np.float64)
     if table.ndim != 2:
         raise ValueError("a query must be two-dimensional: a row for each prediction.")
     return Query(new_query_id(), table, names or None, roster)
+
+
+def _column_names(rows: Any) -> Any:
+    """Return the names of a frame's columns, None if it is none."""
+    # An Arrow table's `columns` are values. (Of a pandas frame this may be a column.)
+    arrow = getattr(rows, "column_names", None)
+    return arrow if isinstance(arrow, list) else getattr(rows, "columns", None)
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """Raise ValueError for a masked array: what lies under its mask would be sent."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{what} must not be a masked array: fill it, or pass None or NaN.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +130,7 @@ class Answer:
     query_id: bytes
     site: str
     n_samples: int
-    values: FloatArray
+    values: FloatArray = field(repr=False)
     #: `Query.digest` of what the site was asked.
     asked: bytes
 
@@ -263,8 +287,8 @@ def _check_query(X: NDArray[Any], names: tuple[str, ...] | None) -> None:
 def _check_cell(cell: Any) -> None:
     if isinstance(cell, str):
         check_text(cell, "a cell")
-    elif isinstance(cell, float) and math.isinf(cell):
-        raise ValueError("a cell of a query must not be infinite")
+    elif isinstance(cell, int | float) and cell == cell and abs(cell) > sys.float_info.max:
+        raise ValueError("a cell must not be infinite, or beyond what a double holds")
 
 
 def check_text(text: str, what: str) -> None:
@@ -292,9 +316,16 @@ def _classes(found: Any) -> tuple[Any, ...] | None:
     classes = tuple(_list(found, str, bool, int, float))
     for label in classes:
         _check_cell(label)
-    if not classes or len(set(classes)) < len(classes):
-        raise ValueError("classes must be at least one, and all different")
+    if not classes or len({isinstance(label, str) for label in classes}) > 1:
+        raise ValueError("classes must be at least one, and all text or all numbers")
+    _check_different(classes)
     return classes
+
+
+def _check_different(classes: Sequence[Any]) -> None:
+    # Not by a set: whole numbers can be chosen to have one hash, and take quadratic time in it.
+    if any(label == following for label, following in pairwise(sorted(classes))):
+        raise ValueError("classes must be all different")
 
 
 def _bytes(found: Any, length: int) -> bytes:
@@ -317,8 +348,10 @@ def _list(found: Any, *types: type) -> list[Any]:
 
 def _cells(X: NDArray[Any]) -> list[list[Any]]:
     """Return a table as lists of plain cells."""
+    # Dates in nanoseconds would become whole numbers.
+    dated = X.dtype.kind in "mM" or any(isinstance(value, np.datetime64 | np.timedelta64) for value in X.flat)
     rows = [[value.item() if isinstance(value, np.generic) else value for value in row] for row in X.tolist()]
-    if not all(type(value) in _CELLS for row in rows for value in row):
+    if dated or not all(type(value) in _CELLS for row in rows for value in row):
         raise TypeError("A query travels as numbers, strings and booleans; encode other columns first.")
     return rows
 

@@ -57,8 +57,16 @@ class Roster:
             The key of every member.
         receiver_key : SiteKey
             The key of the platform.
+
+        Raises
+        ------
+        TypeError, ValueError
+            No name, a name that is not a string, or one that is there twice.
         """
+        names = list(names)
         keys = {name: SiteKey.generate() for name in names}
+        if len(keys) < len(names):
+            raise ValueError("every member needs a name of its own.")
         receiver_key = SiteKey.generate()
         roster = cls.__new__(cls)
         # Not the subclass's own: in one process there is no point in a warning.
@@ -86,7 +94,7 @@ class Roster:
         Raises
         ------
         TypeError, ValueError
-            X or columns are not as described.
+            X or columns are not as described; X is a masked array, or holds a date.
         """
         return make_query(X, columns).to_bytes()
 
@@ -168,7 +176,7 @@ def _check_members(members: Mapping[str, bytes], receiver: bytes) -> dict[str, b
     publics = [*members.values(), receiver]
     if not all(isinstance(public, bytes) and len(public) == KEY_BYTES for public in publics):
         raise ValueError(f"a public key is {KEY_BYTES} bytes.")
-    if len(set(publics)) != len(publics):
-        # Two names with one key would be one party that looks like two.
+    # Two names with one key would be one party that looks like two; X25519 does not read the highest bit.
+    if len({(public[:-1], public[-1] & 127) for public in publics}) != len(publics):
         raise ValueError("every member, and the receiver, needs a key of its own.")
     return dict(members)

@@ -14,6 +14,7 @@ from .._html_repr import PrivacyHTMLMixin
 from ..accounting import DisclosureRisk
 from ..base import fit_context, without_private_text
 from ..utils._compat import StrOptions
+from ..utils._fit import user_stacklevel
 from ._activity import (
     aggregator_tags,
     check_party_sizes,
@@ -28,8 +29,8 @@ FloatArray = NDArray[np.float64]
 
 # Keys remember every query id; after so many queries they are made anew, and the memory with them.
 _QUERIES_PER_SESSION = 1000
-# Frames from the warning to the user's call of fit: see base.
-_USER_FRAME = 5
+# Frames between the warning and the user's call of predict.
+_USER_FRAME = 4
 
 
 class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
@@ -135,7 +136,7 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         """
         n_parties = validate_responses(self, X, y, reset=True).shape[1]
         self.party_sizes_ = check_party_sizes(self.party_sizes, n_parties)
-        warn_few_parties(n_parties, stacklevel=_USER_FRAME)
+        warn_few_parties(n_parties, stacklevel=user_stacklevel())
         self._session = _Session(n_parties)
         self.disclosure_risk_ = _risk(n_parties)
         return self
@@ -166,7 +167,7 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
             sizes, which is opened, shows as much.
         """
         check_is_fitted(self)
-        return self._combine(validate_responses(self, X, reset=False), _USER_FRAME - 1)
+        return self._combine(validate_responses(self, X, reset=False), _USER_FRAME)
 
     def _combine(self, values: FloatArray, stacklevel: int | None) -> FloatArray:
         """`predict` without validation: `values` is a float64 array of shape (n_queries, n_parties).

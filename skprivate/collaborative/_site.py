@@ -111,7 +111,8 @@ class CollaborativeSite:
         Raises
         ------
         ValueError
-            The model answered with another shape, or with values that are not finite.
+            A message with another number of columns than the model's; or the model answered with another
+            shape, or with values that are not finite.
         ConsentError
             The message is not a query, or damaged.
         """
@@ -120,6 +121,9 @@ class CollaborativeSite:
         return respond(self.estimator, X, self.classes)
 
     def _rows(self, asked: Query) -> Any:
+        # Before a frame is made of a hostile number of columns, which takes a while.
+        if asked.X.shape[1] != self.estimator.n_features_in_:
+            raise ValueError("the query has another number of columns than the site's model.")
         return asked.rows(named=hasattr(self.estimator, "feature_names_in_"))
 
     def answer(self, query: bytes) -> bytes:

@@ -18,6 +18,7 @@ from ..exceptions import DisclosureWarning
 from ..noise import check_entropy
 from ..noise._stream_kernels import WordStream
 from ..utils._compat import Interval, StrOptions
+from ..utils._fit import user_stacklevel
 from ._activity import (
     aggregator_tags,
     check_party_sizes,
@@ -41,9 +42,8 @@ STANDS_OUT = 0.5
 # Nodes of the integral over a response; the integrand rises from 0 to 1, so that the error is below 1/4096.
 _NODES = (np.arange(2048) + 0.5) / 2048
 
-# Frames between warnings.warn and the user's call of fit: _warn, fit, scikit-learn's context,
-# without_private_text, fit_context.
-_USER_FRAME = 6
+# Frames between warnings.warn and the user's call of predict.
+_USER_FRAME = 4
 
 
 class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, RegressorMixin, BaseEstimator):
@@ -125,11 +125,12 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
     Sizes are public, and shares are in proportion to them: where one party is much larger than the others the
     largest share of a query is its own, whoever it was swapped to, and the mean size over its size times that
     share is its response. It is in every query in which the responses differ by less than the ratio of sizes.
-    ``fit`` warns from sizes alone, where the rank of the largest share (or, by reciprocals, of the smallest)
-    is worth half the way from a guess to certainty even if responses were independent and uniform between 0
-    and a common bound: for one party among equals, above twice their size. Responses that agree, as those
-    of sites with like patients do, make it nearly certain there (94 % of queries at twice the size, and all
-    at five times, for 20 parties of `make_parties`). `SecureSumAggregator` predicts the same and opens none.
+    ``fit`` warns from sizes alone, where the rank of a party's share (of the largest, by reciprocals of the
+    smallest, or of one between smaller and larger parties) is worth half the way from a guess to certainty
+    even if responses were independent and uniform between 0 and a common bound: for one party among equals,
+    above twice their size. Responses that agree, as those of sites with like patients do, make it nearly
+    certain there (94 % of queries at twice the size, and all at five times, for 20 parties of
+    `make_parties`). `SecureSumAggregator` predicts the same and opens none.
 
     Not protected: the synthesis, and with it membership in a party's rows; the values of a query, in some
     order, so that a party known to answer the largest, or to have most rows, is found by its rank; every
@@ -276,7 +277,7 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
             A prediction rests on at most a quarter of the parties, or on at most two of more.
         """
         check_is_fitted(self)
-        return self._combine(validate_responses(self, X, reset=False), _USER_FRAME - 2)
+        return self._combine(validate_responses(self, X, reset=False), _USER_FRAME)
 
     def _combine(self, responses: FloatArray, stacklevel: int | None) -> FloatArray:
         """Predict from C-contiguous float64 responses that are known to be valid: for the platform.
@@ -352,7 +353,7 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
             message = (
                 f"{type(self).__name__} protects less than its parameters promise: {'; '.join(reasons)}."
             )
-            warnings.warn(message, DisclosureWarning, stacklevel=_USER_FRAME)
+            warnings.warn(message, DisclosureWarning, stacklevel=user_stacklevel())
 
     def _weaknesses(self, n_parties: int) -> list[str]:
         lower, upper = self._window()
@@ -367,9 +368,9 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
             reasons.append("with fewer than 2 * p_lower parties the middle ranks keep their values")
         if upper - lower + 1 < NARROW:
             reasons.append(f"a window of fewer than {NARROW} ranks makes partners easy to guess")
-        if max(rank_advantage(self._weights), rank_advantage(1 / self._weights)) >= STANDS_OUT:
+        if stands_out(self._weights):
             reasons.append(
-                "a party is so much larger, or smaller, than the others that its share is known by its rank, "
+                "a party's size is so far from those of the others that its share is known by its rank, "
                 "and with it its response: SecureSumAggregator predicts the same and opens no response"
             )
         return reasons
@@ -407,9 +408,49 @@ def rank_advantage(sizes: FloatArray) -> float:
     0.75
     """
     largest = int(np.argmax(sizes))
-    ratios = sizes[largest] / np.delete(sizes, largest)
+    return _beyond_guess(_first_probability(sizes[largest] / np.delete(sizes, largest)), len(sizes))
+
+
+def stands_out(sizes: FloatArray) -> bool:
+    """Tell whether the rank of some party's share is worth half the way from a guess to certainty.
+
+    A party between smaller and larger ones is found by its rank as the largest and the smallest are: its
+    share is above those of all smaller parties, with the probability p of `rank_advantage` among them, and
+    below those of all larger ones, with the same by reciprocals. The product of both is taken for it.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_parties,)
+        Positive, at least two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.collaborative._swapping import stands_out
+    >>> stands_out(np.array([1.0] * 9 + [10.0] + [100.0] * 10)), stands_out(np.ones(20))
+    (True, False)
+    """
+    ordered, n = np.sort(sizes), len(sizes)
+    # Against the neighbours in size alone each factor is 1 - 1/(2 r): no more is reached with all others.
+    factors = 1 - ordered[:-1] / ordered[1:] / 2
+    most = np.append(1.0, factors) * np.append(factors, 1.0)
+    # Both factors are above 1/2 there, their product about 1/2: sizes grow so fast that there are few.
+    likely = np.flatnonzero(_beyond_guess(most, n) >= STANDS_OUT)
+    for k in likely:
+        above, below = ordered[k] / ordered[:k], ordered[k + 1 :] / ordered[k]
+        if _beyond_guess(_first_probability(above) * _first_probability(below), n) >= STANDS_OUT:
+            return True
+    return False
+
+
+def _first_probability(ratios: FloatArray) -> float:
+    """Return the integral over u in [0, 1] of the product of min(1, u r); 1 without ratios."""
     log_product = np.zeros(len(_NODES))
     for ratio, count in zip(*np.unique(ratios, return_counts=True), strict=True):
         log_product += count * np.log(np.minimum(1.0, ratio * _NODES))
-    guess = 1 / len(sizes)
-    return float((np.exp(log_product).mean() - guess) / (1 - guess))
+    return float(np.exp(log_product).mean())
+
+
+def _beyond_guess(probability: Any, n_parties: int) -> Any:
+    guess = 1 / n_parties
+    return (probability - guess) / (1 - guess)

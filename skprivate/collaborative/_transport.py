@@ -16,7 +16,7 @@ from ..base import without_private_text
 from ..exceptions import ConsentError, DisclosureWarning, UtilityWarning
 from ._bandwidth import BANDWIDTHS
 from ._base import USER_FRAME, BaseCollaborative, Failure, report
-from ._messages import Answer, Query, SiteCard, make_query
+from ._messages import Answer, Query, SiteCard, make_query, refuse_masked
 from ._primitives import framed
 from ._secure_sum import SecureSumAggregator
 from ._site import CollaborativeSite
@@ -158,8 +158,9 @@ class BasePlatform(BaseCollaborative):
         ------
         TypeError, ValueError
             The perturbed rows cannot travel: an infinite number, or NaN among numbers (pass missing values
-            as cells of an object array); a date; two columns of one name.
+            as cells of an object array); a masked array; a date; two columns of one name.
         """
+        refuse_masked(X, "a query")
         rows = self._queries(X)
         return make_query(rows, getattr(self, "feature_names_in_", None), self._roster()).to_bytes()
 

@@ -2,6 +2,7 @@
 """Around ``fit``: parameters are checked, a failure undoes everything, no message repeats a private value."""
 
 import functools
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -68,6 +69,18 @@ def without_private_text(method: Fit) -> Fit:
         raise kind(instead[0])
 
     return cast(Fit, wrapper)
+
+
+def user_stacklevel() -> int:
+    """Return the `stacklevel` with which the caller's `warnings.warn` names the user's line.
+
+    It is the nearest line outside of this package and scikit-learn, however many estimators call each other:
+    a warning that named one of our own lines would be shown for the first of two fits only.
+    """
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("skprivate", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def warn_after_release(message: str, category: type[Warning], stacklevel: int) -> None:

@@ -3,14 +3,16 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from skprivate.collaborative import BSTDAggregator
+from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
 from skprivate.collaborative._activity import (
     check_party_sizes,
     relative_sizes,
     shares,
     validate_responses,
 )
+from skprivate.exceptions import UtilityWarning
 
 
 def test_sizes_default_to_one_and_need_not_be_whole():
@@ -93,3 +95,12 @@ def test_responses_become_rows_of_doubles():
 def test_y_is_checked_where_it_is_given(y):
     with pytest.raises(ValueError, match=r"inconsistent|1d|should be|NaN|infinity"):
         validate_responses(BSTDAggregator(), np.ones((3, 4)), y, reset=True)
+
+
+@pytest.mark.parametrize("aggregator", [BSTDAggregator(1, 6), SecureSumAggregator()])
+@pytest.mark.parametrize("n_parties", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.DisclosureWarning")
+def test_a_prediction_that_rests_on_nobody_is_announced_for_any_number_of_parties(aggregator, n_parties):
+    fitted = clone(aggregator).fit(np.ones((1, n_parties)))
+    with pytest.warns(UtilityWarning, match="where nobody is active it is zero"):
+        assert fitted.predict(np.full((1, n_parties), np.nan)).tolist() == [0.0]

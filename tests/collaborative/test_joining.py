@@ -8,7 +8,7 @@ import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skprivate import CollaborativeClassifier, CollaborativeLARRegressor, CollaborativeRegressor
 from skprivate.collaborative import (
@@ -19,7 +19,7 @@ from skprivate.collaborative import (
 )
 from skprivate.collaborative._messages import SiteCard
 from skprivate.datasets import make_parties
-from skprivate.exceptions import UtilityWarning
+from skprivate.exceptions import DisclosureWarning, UtilityWarning
 
 M, N = 10, 1000
 X, Y, _ = make_parties(N, M, n_features=2, random_state=0)
@@ -177,3 +177,25 @@ def test_a_site_s_name_is_text():
     for name, problem in (("", "needs a name"), ("\ud800", "surrogate")):
         with pytest.raises(ValueError, match=problem):
             CollaborativeSite(name, model, 10)
+
+
+@pytest.mark.parametrize("aggregator", [BSTDAggregator(2, 8), SecureSumAggregator()])
+def test_every_fit_of_a_platform_warns_once_at_the_line_of_its_user(aggregator):
+    X = np.linspace(0, 1, 40)[:, np.newaxis]
+    platform = CollaborativeRegressor(LinearRegression(), aggregator=aggregator)
+    with warnings.catch_warnings(record=True) as caught:
+        # As by default: once per line of code.
+        warnings.simplefilter("default")
+        platform.fit(X, X[:, 0], sites=np.arange(40) % 2)
+        make_pipeline(StandardScaler(), platform).fit(X, X[:, 0])
+    assert [warning.category for warning in caught] == [DisclosureWarning] * 2
+    assert [warning.filename for warning in caught] == [__file__] * 2
+
+
+def test_a_masked_array_is_not_asked():
+    platform = CollaborativeRegressor(LinearRegression(), aggregator=BSTDAggregator(1, 6))
+    X = np.linspace(0, 1, 40)[:, np.newaxis]
+    with pytest.warns(DisclosureWarning):
+        platform.fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="masked array"):
+        platform.ask(np.ma.array([[0.5]], mask=[[True]]))

@@ -118,6 +118,15 @@ def test_a_forked_process_cannot_use_ids_that_its_parent_uses_too(monkeypatch):
     assert key.remember(b"after", b"other")
 
 
+def test_a_forked_process_cannot_load_the_key_anew_either(monkeypatch):
+    key = SiteKey.generate()
+    private = key.to_bytes()
+    monkeypatch.setattr(_keys.os, "getpid", lambda: -1)
+    with pytest.raises(ConsentError, match="needs its own"):
+        SiteKey.from_bytes(private).remember(b"label", b"content")
+    assert SiteKey.generate().remember(b"label", b"content")
+
+
 def test_keys_do_not_leave_by_repr_pickle_or_copy():
     key = SiteKey.generate()
     key.agree(SiteKey.generate().public, b"purpose")

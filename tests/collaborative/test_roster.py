@@ -103,6 +103,10 @@ def test_one_key_stands_for_one_party(kind, publics):
     for pair in (({**members, "west": members["north"]}, publics["platform"]), (members, members["north"])):
         with pytest.raises(ValueError, match="a key of its own"):
             kind(*pair)
+    # The highest bit of a key is not read: it is the same key.
+    twin = members["north"][:-1] + bytes([members["north"][-1] ^ 128])
+    with pytest.raises(ValueError, match="a key of its own"):
+        kind({**members, "west": twin}, publics["platform"])
     for nobody in ({}, None, [*members]):
         with pytest.raises(ValueError, match="at least one"):
             kind(nobody, publics["platform"])
@@ -148,3 +152,9 @@ def test_keys_made_by_hand_and_from_bytes_work_together():
         messages[name] = site.mask(name, own, query, [2.0], 3)
     total, size = MaskedSum(publics, platform.public).open(platform, query, messages)
     assert (total.tolist(), size.tolist()) == ([6.0], [9.0])
+
+
+@both
+def test_two_members_of_one_name_are_not_one(kind):
+    with pytest.raises(ValueError, match="a name of its own"):
+        kind.simulate(["a", "b", "a"])

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skprivate.collaborative import CollaborativeSite
-from skprivate.collaborative._messages import SiteCard
+from skprivate.collaborative._messages import Query, SiteCard, make_query
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(40, 2))
@@ -75,3 +75,13 @@ def test_answers_that_are_none_are_not_sent(kind, answer, match):
     site = CollaborativeSite("a", kind(answer).fit(X[:2], [0, 1]), 2)
     with pytest.raises(ValueError, match=match):
         site.respond(X[:2])
+
+
+def test_a_message_of_other_columns_is_refused_before_a_frame_is_made_of_it(monkeypatch):
+    # pandas takes half a minute for the 2^18 named columns of a message of 3.5 MB.
+    site = CollaborativeSite("a", LINEAR, 40)
+    monkeypatch.setattr(Query, "rows", lambda *_, **__: pytest.fail("a frame was made"))
+    query = make_query(np.array([["text", 1.0, 2.0]], dtype=object), ("a", "b", "c")).to_bytes()
+    for read in (site.respond, site.answer):
+        with pytest.raises(ValueError, match="another number of columns"):
+            read(query)

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from skprivate.base import privacy_report
 from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
-from skprivate.collaborative._swapping import rank_advantage
+from skprivate.collaborative._swapping import rank_advantage, stands_out
 from skprivate.exceptions import DisclosureWarning, UtilityWarning
 from skprivate.metrics import record_linkage_score
 
@@ -414,6 +414,42 @@ class TestUnequalParties:
         summed = SecureSumAggregator(party_sizes=sizes).fit(X).predict(X)
         np.testing.assert_allclose(summed, aggregator.predict(X), rtol=1e-14)
 
+    def test_a_party_between_smaller_and_larger_ones_is_found_by_its_rank(self):
+        sizes = np.repeat([1.0, 30.0, 900.0], [9, 1, 10])
+        rng = np.random.default_rng(0)
+        X = rng.uniform(0.2, 1.0, size=(300, 20))
+        with pytest.warns(DisclosureWarning, match="known by its rank"):
+            aggregator = BSTDAggregator(3, 8, party_sizes=sizes).fit(X)
+        read = np.sort(aggregator.transform(X), axis=1)[:, 9] * sizes.mean() / 30
+        np.testing.assert_allclose(read, X[:, 9], rtol=1e-14)
+
+    @pytest.mark.parametrize(
+        ("groups", "found"),
+        [
+            ([1, 30, 900], True),
+            ([1, 3, 9], False),  # (1 - 9/30) (1 - 10/33), below 1/2 and half a guess
+            ([1, 4, 16], True),
+            ([1, 1, 900], False),
+        ],
+    )
+    def test_a_middle_stands_out_where_both_sides_are_far(self, groups, found):
+        sizes = np.repeat(np.array(groups, dtype=float), [9, 1, 10])
+        for order in (sizes, sizes[::-1], 1 / sizes * 1e6):
+            assert stands_out(order) == found
+
+    def test_the_ends_stand_out_as_their_advantage_says(self):
+        rng = np.random.default_rng(0)
+        for _ in range(100):
+            sizes = np.sort(rng.lognormal(sigma=rng.uniform(0, 1.5), size=rng.integers(2, 12)))
+            ends = max(rank_advantage(sizes), rank_advantage(1 / sizes)) >= 0.5
+            assert stands_out(sizes) or not ends
+            if len(sizes) == 2:
+                assert stands_out(sizes) == ends
+
+    def test_many_parties_of_any_sizes_take_little(self):
+        assert stands_out(2.0 ** np.arange(60))
+        assert not stands_out(np.arange(1000.0, 3000.0))
+
     @pytest.mark.parametrize(("odd", "announced"), [(1.0, 0), (1.9, 0), (0.55, 0), (2.1, 1), (0.4, 1)])
     def test_it_is_said_once_and_only_where_rank_tells_more_than_it_hides(self, odd, announced):
         sizes = np.append(np.full(11, 100.0), 100 * odd)
@@ -429,10 +465,10 @@ class TestFewActive:
     @pytest.mark.parametrize(
         ("n_parties", "n_active", "few"),
         [(20, 0, True), (20, 1, True), (20, 5, True), (20, 6, False), (8, 2, True), (8, 3, False),
-         (3, 2, True), (3, 3, False), (2, 1, False), (2, 0, False)],
+         (3, 2, True), (3, 3, False), (2, 1, False), (2, 0, True), (1, 0, True)],
     )  # fmt: skip
     @pytest.mark.parametrize("kind", [BSTDAggregator, SecureSumAggregator])
-    def test_a_quarter_or_two(self, kind, n_parties, n_active, few):
+    def test_a_quarter_or_two_or_nobody_of_fewer(self, kind, n_parties, n_active, few):
         X = np.ones((4, n_parties))
         X[::2, n_active:] = np.nan
         with warnings.catch_warnings(record=True) as caught:
