@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = ["config_context", "get_config", "set_config"]
 
@@ -112,3 +113,34 @@ def config_context(*, strict: bool | None = None, allow_seeds: bool | None = Non
         stack.pop()
         if not stack:
             del _contexts[thread]
+
+
+class StrictMixin:
+    """Mixin of what reads rows by the rules of strict mode: the mode travels with its pickles and clones."""
+
+    # Set on objects that were unpickled, and on their clones.
+    _pickled_strict: bool
+    _pickled_seeds: bool
+
+    def _is_strict(self) -> bool:
+        return get_config()["strict"] or getattr(self, "_pickled_strict", False)
+
+    def _may_be_seeded(self) -> bool:
+        """Whether strict mode lets seeds pass; that of this process decides, where it has one."""
+        config = get_config()
+        if config["strict"] or not self._is_strict():
+            return config["allow_seeds"]
+        return getattr(self, "_pickled_seeds", False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
+        if self._is_strict():
+            state["_pickled_strict"] = True
+            state["_pickled_seeds"] = self._may_be_seeded()
+        return state
+
+    def __sklearn_clone__(self) -> Any:
+        copy = super().__sklearn_clone__()  # type: ignore[misc]
+        if getattr(self, "_pickled_strict", False):
+            copy._pickled_strict, copy._pickled_seeds = True, getattr(self, "_pickled_seeds", False)
+        return copy
