@@ -2,9 +2,10 @@
 """Process-wide configuration: strict mode, in which a would-be privacy leak is an error; seeds of tests."""
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = ["config_context", "get_config", "set_config"]
@@ -15,8 +16,19 @@ _settings = {
     "strict": os.environ.get("SKPRIVATE_STRICT", "").strip().lower() not in _OFF,
     "allow_seeds": False,
 }
-# Open contexts of every thread, the innermost last.
-_contexts: dict[int, list[dict[str, bool]]] = {}
+
+
+@dataclass(eq=False)
+class _Block:
+    """An open block of `config_context`, and the one around it."""
+
+    settings: dict[str, bool]
+    outer: "_Block | None"
+
+
+# Not by thread: the tasks of an event loop take turns in one, and generators end in any order.
+_innermost: ContextVar[_Block | None] = ContextVar("skprivate_config", default=None)
+_open: set[_Block] = set()
 
 
 def get_config() -> dict[str, bool]:
@@ -29,9 +41,10 @@ def get_config() -> dict[str, bool]:
 
     Notes
     -----
-    It is what this thread's innermost context says. In a thread without one strict mode is on if the process
-    or any context is strict, and seeds are allowed if all that are strict allow them. So the threads of a
-    pool obey the context of the thread that feeds them, and none can switch off what another one relies on.
+    It is what the innermost context of this thread, or task of an event loop, says. Without one strict mode
+    is on if the process or any context is strict, and seeds are allowed if all that are strict allow them. So
+    the threads of a pool obey the context of the thread that feeds them, and none can switch off what another
+    one relies on.
 
     Examples
     --------
@@ -39,10 +52,12 @@ def get_config() -> dict[str, bool]:
     >>> skprivate.get_config()
     {'strict': False, 'allow_seeds': False}
     """
-    own = _contexts.get(threading.get_ident())
-    if own:
-        return dict(own[-1])
-    others = [_settings, *(stack[-1] for stack in list(_contexts.values()) if stack)]
+    own = _own_block()
+    if own is not None:
+        return dict(own.settings)
+    blocks = _open.copy()
+    innermost = blocks - {block.outer for block in blocks}
+    others = [_settings, *(block.settings for block in innermost)]
     strict = [settings for settings in others if settings["strict"]]
     return {
         "strict": bool(strict),
@@ -82,8 +97,8 @@ def set_config(*, strict: bool | None = None, allow_seeds: bool | None = None) -
     for name, value in given.items():
         if value is not None and not isinstance(value, bool):
             raise TypeError(f"{name} must be True, False or None, not {type(value).__name__}.")
-    own = _contexts.get(threading.get_ident())
-    settings = own[-1] if own else _settings
+    own = _own_block()
+    settings = _settings if own is None else own.settings
     settings.update({name: value for name, value in given.items() if value is not None})
 
 
@@ -103,16 +118,23 @@ def config_context(*, strict: bool | None = None, allow_seeds: bool | None = Non
     ...     skprivate.get_config()
     {'strict': True, 'allow_seeds': False}
     """
-    thread, before = threading.get_ident(), get_config()
-    stack = _contexts.setdefault(thread, [])
-    stack.append(before)
+    block = _Block(get_config(), _own_block())
+    _open.add(block)
+    _innermost.set(block)
     try:
         set_config(strict=strict, allow_seeds=allow_seeds)
         yield
     finally:
-        stack.pop()
-        if not stack:
-            del _contexts[thread]
+        _open.discard(block)
+        _innermost.set(_own_block())
+
+
+def _own_block() -> _Block | None:
+    """Return the innermost block that is still open."""
+    block = _innermost.get()
+    while block is not None and block not in _open:
+        block = block.outer
+    return block
 
 
 class StrictMixin:
