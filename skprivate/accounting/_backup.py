@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..exceptions import LedgerError
-from ._mark import is_part_of, mark_path, read_mark, write_mark
+from ._mark import mark_path, read_mark, refuse_own_files, write_mark
 from ._sqlite_records import SQLiteRecords, copy_database
 from ._sqlite_store import SQLiteStore
 from ._store import Identity, LedgerRecords, LedgerState, damaged, replay
@@ -19,8 +19,7 @@ _ADVICE = "Restore a newer backup, or pass discard_newer=True and count what the
 
 def backup(records: LedgerRecords, path: Path, target: Path) -> None:
     """Copy the ledger at ``path`` to a file, in place of nothing but an earlier backup."""
-    if is_part_of(path, target):
-        raise ValueError("path is the ledger itself, or a file that belongs to it. Choose another one.")
+    refuse_own_files(path, target)
     try:
         if os.path.lexists(target) and not _is_backup(target, path, records.identity):
             raise LedgerError(f"{target} exists and is no backup of this ledger. Choose another path.")

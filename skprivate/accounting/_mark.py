@@ -26,12 +26,11 @@ def mark_path(ledger: Path) -> Path:
     return ledger.with_name(f"{ledger.name}.mark")
 
 
-def is_part_of(ledger: Path, path: Path) -> bool:
-    """Tell whether a path is the ledger's file, another name of it, or a file beside it that belongs to it."""
-    names = [ledger.name, *(f"{ledger.name}{end}" for end in _ENDS)]
-    if path.parent == ledger.parent and path.name in names:
-        return True
-    return path.exists() and ledger.exists() and path.samefile(ledger)
+def refuse_own_files(ledger: Path, path: Path) -> None:
+    """Refuse to write to the ledger's file, by any name, and to the files beside it that belong to it."""
+    own = ledger, *(ledger.with_name(f"{ledger.name}{end}") for end in _ENDS)
+    if path in own or (path.exists() and ledger.exists() and path.samefile(ledger)):
+        raise ValueError("path is the ledger itself, or a file that belongs to it. Choose another one.")
 
 
 def check_names(ledger: Path) -> None:

@@ -63,7 +63,11 @@ SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     "score_epsilon": [*SHARED_CONSTRAINTS["epsilon"], None],
     "random_state": SHARED_CONSTRAINTS["random_state"],
     "ledger": SHARED_CONSTRAINTS["ledger"],
-    "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
 }
 
 

@@ -83,7 +83,7 @@ def check_rows_strictly(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
 
 def _refuse_tables(estimator: Any, y: Any) -> None:
     """Refuse targets of several columns; those with fields are for regressors of censored times."""
-    shape = getattr(y, "shape", ())
+    shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) > 1 and shape[1] > 1 and not is_structured(y):
         raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead.")
     if is_structured(y) and is_classifier(estimator):

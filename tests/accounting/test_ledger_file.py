@@ -389,9 +389,9 @@ def test_permission_to_open_is_missing(ledger, monkeypatch):
         ledger.spent()
 
 
-@pytest.mark.parametrize("name", ["x" * 240, "x" * 252, "lone \udcff surrogate"], ids=["mark", "lock", "text"])
+@pytest.mark.parametrize("name", ["x" * 240, "x" * 252, "lone \udcff"], ids=["mark", "lock", "text"])
 def test_a_name_that_no_charge_could_be_marked_under_is_refused_at_once(tmp_path, name):
-    with pytest.raises(LedgerError, match="could not be (created|used)"):
+    with pytest.raises(LedgerError, match=r"could not be (created|used)"):
         PrivacyLedger(tmp_path / name)
     assert not (tmp_path / name).exists()
 
