@@ -75,8 +75,8 @@ def set_config(*, strict: bool | None = None, allow_seeds: bool | None = None) -
         raises `PrivacyLeakError`, and no value of a row makes a fit fail: infinities go to the declared
         bounds, what is missing or no number goes to their middle, and a label that is none counts as the
         first class. A list of rows that are not all lists of one length is no table, and stays an error: pass
-        arrays or data frames. False: a leak warns with `PrivacyLeakWarning` and is recorded as not private, and values
-        that cannot be used are errors. None leaves the setting as it is. The environment variable
+        arrays or data frames. False: a leak warns with `PrivacyLeakWarning` and is recorded as not private,
+        and values that cannot be used are errors. None leaves the setting as it is. The environment variable
         ``SKPRIVATE_STRICT=1`` sets it when the process starts.
     allow_seeds : bool, default=None
         True: in strict mode, too, ``random_state`` may be set, for tests and simulations; what is fitted then
