@@ -2,9 +2,11 @@
 """Process-wide configuration: strict mode, in which a would-be privacy leak is an error; seeds of tests."""
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["config_context", "get_config", "set_config"]
 
@@ -14,8 +16,19 @@ _settings = {
     "strict": os.environ.get("SKPRIVATE_STRICT", "").strip().lower() not in _OFF,
     "allow_seeds": False,
 }
-# Open contexts of every thread, the innermost last.
-_contexts: dict[int, list[dict[str, bool]]] = {}
+
+
+@dataclass(eq=False)
+class _Block:
+    """An open block of `config_context`, and the one around it."""
+
+    settings: dict[str, bool]
+    outer: "_Block | None"
+
+
+# Not by thread: the tasks of an event loop take turns in one, and generators end in any order.
+_innermost: ContextVar[_Block | None] = ContextVar("skprivate_config", default=None)
+_open: set[_Block] = set()
 
 
 def get_config() -> dict[str, bool]:
@@ -28,9 +41,10 @@ def get_config() -> dict[str, bool]:
 
     Notes
     -----
-    It is what this thread's innermost context says. In a thread without one strict mode is on if the process
-    or any context is strict, and seeds are allowed if all that are strict allow them. So the threads of a
-    pool obey the context of the thread that feeds them, and none can switch off what another one relies on.
+    It is what the innermost context of this thread, or task of an event loop, says. Without one strict mode
+    is on if the process or any context is strict, and seeds are allowed if all that are strict allow them. So
+    the threads of a pool obey the context of the thread that feeds them, and none can switch off what another
+    one relies on.
 
     Examples
     --------
@@ -38,10 +52,12 @@ def get_config() -> dict[str, bool]:
     >>> skprivate.get_config()
     {'strict': False, 'allow_seeds': False}
     """
-    own = _contexts.get(threading.get_ident())
-    if own:
-        return dict(own[-1])
-    others = [_settings, *(stack[-1] for stack in list(_contexts.values()) if stack)]
+    own = _own_block()
+    if own is not None:
+        return dict(own.settings)
+    blocks = _open.copy()
+    innermost = blocks - {block.outer for block in blocks}
+    others = [_settings, *(block.settings for block in innermost)]
     strict = [settings for settings in others if settings["strict"]]
     return {
         "strict": bool(strict),
@@ -58,8 +74,9 @@ def set_config(*, strict: bool | None = None, allow_seeds: bool | None = None) -
         True: a fit that would have to read bounds or classes from private rows, or whose noise is seeded,
         raises `PrivacyLeakError`, and no value of a row makes a fit fail: infinities go to the declared
         bounds, what is missing or no number goes to their middle, and a label that is none counts as the
-        first class. False: a leak warns with `PrivacyLeakWarning` and is recorded as not private, and values
-        that cannot be used are errors. None leaves the setting as it is. The environment variable
+        first class. A list of rows that are not all lists of one length is no table, and stays an error: pass
+        arrays or data frames. False: a leak warns with `PrivacyLeakWarning` and is recorded as not private,
+        and values that cannot be used are errors. None leaves the setting as it is. The environment variable
         ``SKPRIVATE_STRICT=1`` sets it when the process starts.
     allow_seeds : bool, default=None
         True: in strict mode, too, ``random_state`` may be set, for tests and simulations; what is fitted then
@@ -81,8 +98,8 @@ def set_config(*, strict: bool | None = None, allow_seeds: bool | None = None) -
     for name, value in given.items():
         if value is not None and not isinstance(value, bool):
             raise TypeError(f"{name} must be True, False or None, not {type(value).__name__}.")
-    own = _contexts.get(threading.get_ident())
-    settings = own[-1] if own else _settings
+    own = _own_block()
+    settings = _settings if own is None else own.settings
     settings.update({name: value for name, value in given.items() if value is not None})
 
 
@@ -102,13 +119,51 @@ def config_context(*, strict: bool | None = None, allow_seeds: bool | None = Non
     ...     skprivate.get_config()
     {'strict': True, 'allow_seeds': False}
     """
-    thread, before = threading.get_ident(), get_config()
-    stack = _contexts.setdefault(thread, [])
-    stack.append(before)
+    block = _Block(get_config(), _own_block())
+    _open.add(block)
+    _innermost.set(block)
     try:
         set_config(strict=strict, allow_seeds=allow_seeds)
         yield
     finally:
-        stack.pop()
-        if not stack:
-            del _contexts[thread]
+        _open.discard(block)
+        _innermost.set(_own_block())
+
+
+def _own_block() -> _Block | None:
+    """Return the innermost block that is still open."""
+    block = _innermost.get()
+    while block is not None and block not in _open:
+        block = block.outer
+    return block
+
+
+class StrictMixin:
+    """Mixin of what reads rows by the rules of strict mode: the mode travels with its pickles and clones."""
+
+    # Set on objects that were unpickled, and on their clones.
+    _pickled_strict: bool
+    _pickled_seeds: bool
+
+    def _is_strict(self) -> bool:
+        return get_config()["strict"] or getattr(self, "_pickled_strict", False)
+
+    def _may_be_seeded(self) -> bool:
+        """Whether strict mode lets seeds pass; that of this process decides, where it has one."""
+        config = get_config()
+        if config["strict"] or not self._is_strict():
+            return config["allow_seeds"]
+        return getattr(self, "_pickled_seeds", False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
+        if self._is_strict():
+            state["_pickled_strict"] = True
+            state["_pickled_seeds"] = self._may_be_seeded()
+        return state
+
+    def __sklearn_clone__(self) -> Any:
+        copy = super().__sklearn_clone__()  # type: ignore[misc]
+        if getattr(self, "_pickled_strict", False):
+            copy._pickled_strict, copy._pickled_seeds = True, getattr(self, "_pickled_seeds", False)
+        return copy

@@ -26,7 +26,7 @@ from ._public_steps import PublicEstimator
 from ._trusted_types import trusted_types
 from .accounting import PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
-from .utils import as_cells, check_bounds, is_frame
+from .utils import as_column, check_bounds, is_frame
 from .utils._compat import Interval
 from .utils._fit import fit_context, without_private_text
 from .utils._replacements import labels_of, numbers_of
@@ -58,7 +58,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class PrivateEstimatorMixin(PrivacyHTMLMixin):
+class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
 
     Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
@@ -108,25 +108,9 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
     releases_state: bool = True
     _may_claim = True
     ledger: PrivacyLedger | None
-    # Set on objects that were unpickled, and on their clones: strict mode travels with them.
-    _pickled_strict: bool
-    _pickled_seeds: bool
-
-    def _is_strict(self) -> bool:
-        return _config.get_config()["strict"] or getattr(self, "_pickled_strict", False)
-
-    def _may_be_seeded(self) -> bool:
-        """Whether strict mode lets seeds pass; that of this process decides, where it has one."""
-        config = _config.get_config()
-        if config["strict"] or not self._is_strict():
-            return config["allow_seeds"]
-        return getattr(self, "_pickled_seeds", False)
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
-        if self._is_strict():
-            state["_pickled_strict"] = True
-            state["_pickled_seeds"] = self._may_be_seeded()
+        state = super().__getstate__()
         if self in _UNSEEDED_CLONES:
             state[_CLONED_UNSEEDED] = True
         return state
@@ -139,10 +123,9 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
         )
 
     def __sklearn_clone__(self) -> Any:
-        copy = super().__sklearn_clone__()  # type: ignore[misc]
-        if getattr(self, "_pickled_strict", False):
-            copy._pickled_strict, copy._pickled_seeds = True, getattr(self, "_pickled_seeds", False)
-        if getattr(self, "random_state", 0) is None:
+        copy = super().__sklearn_clone__()
+        # The clone of a clone too: its seed is still not its owner's where one meta-estimator holds another.
+        if self in _UNSEEDED_CLONES or getattr(self, "random_state", 0) is None:
             _UNSEEDED_CLONES.add(copy)
         return copy
 
@@ -235,7 +218,7 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
         """Validate labels in strict mode: one that is neither text nor a number is among no classes."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        labels = np.asarray(as_cells(y) if isinstance(y, list | tuple) else y)
+        labels = np.asarray(as_column(y))
         labels = labels if labels.ndim == 1 else column_or_1d(labels, warn=True)
         if len(labels) != n_rows:
             raise ValueError("X and y must have one label per row.")

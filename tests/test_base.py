@@ -15,6 +15,7 @@ from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import BaggingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
@@ -173,9 +174,10 @@ class TestSeeds:
         [
             lambda tree: BaggingClassifier(tree, n_estimators=1),
             lambda tree: BaggingClassifier(make_pipeline(BoundsScaler(), tree), n_estimators=1),
+            lambda tree: BaggingClassifier(OneVsRestClassifier(tree), n_estimators=1),
             lambda tree: GridSearchCV(tree, {"random_state": [0]}, cv=2, refit=False),
         ],
-        ids=["bagging", "bagging a pipeline", "a grid of seeds"],
+        ids=["bagging", "bagging a pipeline", "bagging what clones again", "a grid of seeds"],
     )
     def test_of_a_meta_estimator_are_announced_once_a_fit(self, meta):
         with pytest.warns(PrivacyLeakWarning, match="seeded, by what cloned it") as caught:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Strict mode: set, scoped, inherited from the environment."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -99,3 +100,33 @@ def test_seeds_are_allowed_by_a_context_and_by_all_that_are_strict():
     assert not skprivate.get_config()["allow_seeds"]
     with pytest.raises(TypeError, match="allow_seeds must be"):
         skprivate.set_config(allow_seeds="yes")
+
+
+def test_overlapping_contexts_of_tasks_do_not_undo_each_other():
+    inside = []
+
+    async def run(strict, mine, other):
+        with skprivate.config_context(strict=strict):
+            mine.set()
+            await other.wait()
+            inside.append(skprivate.get_config()["strict"] is strict)
+
+    async def main():
+        first, second = asyncio.Event(), asyncio.Event()
+        await asyncio.gather(run(True, first, second), run(False, second, first))
+
+    before = skprivate.get_config()
+    asyncio.run(main())
+    assert inside == [True, True]
+    assert skprivate.get_config() == before
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_context_that_ends_inside_another_leaves_it_alone(strict):
+    before = skprivate.get_config()
+    outer = skprivate.config_context(strict=not strict)
+    outer.__enter__()
+    with skprivate.config_context(strict=strict):
+        outer.__exit__(None, None, None)
+        assert skprivate.get_config()["strict"] is strict
+    assert skprivate.get_config() == before

@@ -2,6 +2,7 @@
 """In strict mode no cell, label, target, group, weight or mark of one row makes a fit fail, or warn."""
 
 import datetime
+import pickle
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -24,6 +25,7 @@ from skprivate import (
     config_context,
 )
 from skprivate.exceptions import UtilityWarning
+from skprivate.linear_model._targets import replace_target
 from skprivate.model_selection import PrivateGridSearchCV
 from skprivate.model_selection._scores import row_scores
 from skprivate.preprocessing import estimate_bounds
@@ -269,3 +271,23 @@ def test_outside_strict_mode_they_are_errors(value):
     for model, y in ((TREES["central"], LABELS), (LIFE["weibull"], TIMES), (LIFE["x_norm"], TIMES)):
         with pytest.raises(ValueError, match=r"NaN|inf"):
             model.fit(np.where(np.arange(2 * N).reshape(N, 2) == 3, value, X), y)
+
+
+@pytest.mark.parametrize("copied", [False, True], ids=["itself", "a clone"])
+def test_strict_pickles_stay_strict_in_every_step(copied):
+    with config_context(strict=True):
+        pickled = pickle.dumps(TREES["pipeline"])
+    pipeline = pickle.loads(pickled)
+    table = X.copy()
+    table[0, 1] = np.nan
+    (clone(pipeline) if copied else pipeline).fit(table, LABELS)
+
+
+@pytest.mark.parametrize("cell", [7, [7, 8], [], None, [[1]]], ids=["bare", "long", "empty", "none", "deep"])
+def test_a_row_of_a_column_of_lists_tells_nothing_of_the_others(cell):
+    table, labels = [cell], [1, 0, 1]
+    with config_context(strict=True):
+        read = TREES["central"]._read_labels([*table, *([label] for label in labels)], 4)
+        target = replace_target([*table, *([float(label)] for label in labels)], (0.0, 9.0), False)
+    assert list(read[1:]) == labels
+    assert list(target.time_on_model_scale[1:]) == labels

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..exceptions import LedgerError
-from ._mark import mark_path, read_mark, write_mark
+from ._mark import mark_path, read_mark, refuse_own_files, write_mark
 from ._sqlite_records import SQLiteRecords, copy_database
 from ._sqlite_store import SQLiteStore
 from ._store import Identity, LedgerRecords, LedgerState, damaged, replay
@@ -19,9 +19,7 @@ _ADVICE = "Restore a newer backup, or pass discard_newer=True and count what the
 
 def backup(records: LedgerRecords, path: Path, target: Path) -> None:
     """Copy the ledger at ``path`` to a file, in place of nothing but an earlier backup."""
-    own = path, mark_path(path), *(path.with_name(path.name + end) for end in (".lock", "-journal"))
-    if target in own or (target.exists() and target.samefile(path)):
-        raise ValueError("path is the ledger itself, or a file that belongs to it. Choose another one.")
+    refuse_own_files(path, target)
     try:
         if os.path.lexists(target) and not _is_backup(target, path, records.identity):
             raise LedgerError(f"{target} exists and is no backup of this ledger. Choose another path.")
@@ -44,13 +42,14 @@ def _is_backup(target: Path, path: Path, identity: Identity) -> bool:
 def restore(source: Path, target: Path, *, discard_newer: bool) -> Identity:
     """Replace the ledger at ``target`` by a backup of it, and return who it is."""
     store = SQLiteStore(target)
-    with store.locked():
+    with store.locked() as holds_lock:
         try:
             # In a folder beside the target: the same file system, and nothing is left behind after an error.
             with tempfile.TemporaryDirectory(prefix=".skprivate-ledger-", dir=target.parent) as folder:
                 unfinished = Path(folder, "ledger")
                 _copy(source, unfinished)
                 identity, state = _check(unfinished, source, target, store, discard_newer)
+                store.require_lock(holds_lock)
                 # SQLite would undo parts of the new file by the journal of the old one.
                 target.with_name(f"{target.name}-journal").unlink(missing_ok=True)
                 os.replace(unfinished, target)

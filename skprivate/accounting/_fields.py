@@ -3,11 +3,15 @@
 
 
 def check_text(value: object, name: str) -> None:
-    """Refuse what is no text, and empty text."""
+    """Refuse what is no text, empty text, and text that no file can hold."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, got {type(value).__name__}.")
     if not value.strip():
         raise ValueError(f"{name} must not be empty.")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} must be text that UTF-8 can write, without lone surrogates.") from None
 
 
 def check_choice(value: object, name: str, allowed: tuple[str, ...]) -> None:

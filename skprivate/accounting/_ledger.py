@@ -18,6 +18,7 @@ from ._fields import check_text
 from ._ledger_entry import LedgerEntry, from_row, to_row
 from ._ledger_reference import LedgerReference, resolve
 from ._limits import check_limits, require_below_ceiling, require_few_failures
+from ._mark import refuse_own_files
 from ._report import write_report
 from ._spent import PrivacySpent
 from ._store import LedgerState, damaged
@@ -350,7 +351,7 @@ class PrivacyLedger(LedgerReference):
         Parameters
         ----------
         path : str or path-like, default=None
-            A file to write it to as well, which is replaced if it exists; never the ledger itself.
+            A file to write it to as well, which is replaced if it exists; never one of the ledger's own.
 
         Returns
         -------
@@ -362,8 +363,7 @@ class PrivacyLedger(LedgerReference):
         text = write_export(self._identity, entries, state, failures)
         if path is not None:
             target = resolve(path)
-            if target == self._path:
-                raise ValueError("path is the ledger itself. Choose another one.")
+            refuse_own_files(self._path, target)
             write_atomically(target, text.encode("utf-8"))
         return text
 

@@ -6,6 +6,7 @@ killed in between leaves a mark behind the ledger, which the next transaction ca
 charged was acknowledged to nobody. A ledger behind its mark has lost something that was.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -16,11 +17,27 @@ from ._running_sum import running_sum_from_text, running_sum_to_text
 from ._store import LedgerState
 
 _FORMAT = "skprivate.ledger-mark"
+# Of the files beside a ledger: this module's, the lock's and SQLite's.
+_ENDS = (".mark", ".mark.unfinished", ".lock", "-journal")
 
 
 def mark_path(ledger: Path) -> Path:
     """Return the name of a ledger's mark."""
     return ledger.with_name(f"{ledger.name}.mark")
+
+
+def refuse_own_files(ledger: Path, path: Path) -> None:
+    """Refuse to write to the ledger's file, by any name, and to the files beside it that belong to it."""
+    own = ledger, *(ledger.with_name(f"{ledger.name}{end}") for end in _ENDS)
+    if path in own or (path.exists() and ledger.exists() and path.samefile(ledger)):
+        raise ValueError("path is the ledger itself, or a file that belongs to it. Choose another one.")
+
+
+def check_names(ledger: Path) -> None:
+    """Raise OSError if the names of the files beside a ledger are too long for its folder."""
+    for end in _ENDS:
+        with contextlib.suppress(FileNotFoundError):
+            os.lstat(f"{ledger}{end}")
 
 
 def write_mark(ledger: Path, uuid: str, state: LedgerState) -> None:
@@ -65,7 +82,7 @@ def read_mark(ledger: Path) -> tuple[str, LedgerState] | None:
         )
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise LedgerError(
             f"The high-water mark {path} of the ledger cannot be read; nothing was charged. Check the disk "
             "and the rights to read it. If it is damaged and you know that the ledger is in its latest "

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ..exceptions import LedgerError
 from ..utils._files import locked
-from ._mark import mark_path, write_mark
+from ._mark import check_names, mark_path, write_mark
 from ._mounts import network_file_system, read_mount_table
 from ._sqlite_records import SQLiteRecords, fill
 from ._store import Identity, LedgerState, LedgerStore, damaged
@@ -54,18 +54,19 @@ class SQLiteStore(LedgerStore):
         with self.locked() as holds_lock:
             if os.path.lexists(self._path):
                 return
-            if mark_path(self._path).exists():
+            if os.path.lexists(mark_path(self._path)):
                 raise LedgerError(
                     f"There was a ledger {self._path}, by the mark {mark_path(self._path)}, and its file is "
                     "gone. Restore its latest backup with PrivacyLedger.restore; if it is given up, delete "
                     "the mark and count what it had spent."
                 )
             try:
+                check_names(self._path)
                 self._publish(identity, holds_lock)
-            except (OSError, sqlite3.Error) as error:
+            except (OSError, UnicodeError, sqlite3.Error) as error:
                 raise LedgerError(
-                    f"The ledger {self._path} could not be created ({error}). Choose a folder on a local "
-                    "disk with free space, in which files may be created."
+                    f"The ledger {self._path} could not be created ({error}). Choose a short name of letters "
+                    "in a folder on a local disk with free space, in which files may be created."
                 ) from error
 
     @contextlib.contextmanager
@@ -80,7 +81,7 @@ class SQLiteStore(LedgerStore):
                     records = SQLiteRecords(connection, self._path, write=write)
                     before = records.state
                     yield records
-                self._require_lock(holds_lock)
+                self.require_lock(holds_lock)
                 self._commit(connection, before, records, write)
 
     @contextlib.contextmanager
@@ -177,7 +178,8 @@ class SQLiteStore(LedgerStore):
             "charged. Try again."
         )
 
-    def _require_lock(self, holds_lock: Callable[[], bool]) -> None:
+    def require_lock(self, holds_lock: Callable[[], bool]) -> None:
+        """Refuse to write without the lock."""
         # Whoever came after the lock file was deleted locked another one.
         if not holds_lock():
             raise LedgerError(
@@ -190,7 +192,7 @@ class SQLiteStore(LedgerStore):
         with tempfile.TemporaryDirectory(prefix=".skprivate-ledger-", dir=self._path.parent) as folder:
             unfinished = Path(folder, "ledger")
             fill(unfinished, self._path, identity)
-            self._require_lock(holds_lock)
+            self.require_lock(holds_lock)
             os.rename(unfinished, self._path)
 
     def _check_file(self) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from .._config import get_config
+from ..utils import as_column
 from ..utils._replacements import numbers_of
 
 # Rows that are copied out of columns at a time.
@@ -72,7 +73,7 @@ def iter_batches(
     if y is None:
         raise ValueError("y is missing: only batches with named columns hold the target themselves.")
     if get_config()["strict"]:
-        batch, y = numbers_of(batch), numbers_of(y, "y")
+        batch, y = numbers_of(batch), numbers_of(as_column(y), "y")
     X = check_array(
         batch, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0, input_name="X"
     )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from ..utils import check_bounds, is_frame, is_structured
+from ..utils import as_column, check_bounds, is_frame, is_structured
 from ..utils._replacements import numbers_of, within_bounds
 
 FloatArray = NDArray[np.float64]
@@ -148,7 +148,7 @@ def replace_target(y: Any, bounds: tuple[float, float], log_target: bool) -> Tar
         event = _strict_event(found) & ~np.isnan(values)
         values = np.where(np.isnan(values), low, values)
     else:
-        values = _one_column(numbers_of(y, "y"))
+        values = _one_column(numbers_of(as_column(y), "y"))
     if log_target:
         return Target(within_bounds(np.log(np.clip(values, low, high)), np.log(low), np.log(high)), event)
     return Target(within_bounds(values, low, high), event)

@@ -29,12 +29,13 @@ from ..base import (
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import (
-    check_epsilon,
+    check_positive,
     common_type,
     is_structured,
     select_rows,
 )
 from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
+from ..utils._fit import public_errors
 from ._candidates import (
     Candidate,
     Parameters,
@@ -48,7 +49,7 @@ from ._delegation import Delegating
 from ._number_of_runs import NumberOfRuns, draw_below
 from ._rows import Masks, check_masks, check_rows, check_rows_strictly
 from ._runs import Run, Task, best_run
-from ._scores import SCORINGS, ScoringRows, hold_out, resolve_scorer
+from ._scores import SCORINGS, ScoringRows, check_score_epsilon, hold_out, resolve_scorer
 
 # As many fits as a plain search with its five folds. The number costs time and no privacy; a given candidate
 # is then tried with probability 5/6 where eta is 1.
@@ -63,7 +64,11 @@ SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     "score_epsilon": [*SHARED_CONSTRAINTS["epsilon"], None],
     "random_state": SHARED_CONSTRAINTS["random_state"],
     "ledger": SHARED_CONSTRAINTS["ledger"],
-    "n_jobs": [Integral, None],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
 }
 
 
@@ -204,6 +209,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             no_targets=safe_indexing(y, public[:0]),
         )
 
+    @public_errors()
     def _plan(self, y: Any, masks: Masks, entropy: Entropy, *, any_row_fits: bool) -> list[Candidate]:
         entries = self._entries(entropy)
         if not entries:
@@ -259,6 +265,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             strict=self._is_strict(),
         )
 
+    @public_errors()
     def _part(self, masks: Masks, candidates: Sequence[Candidate], entropy: Entropy) -> Parts:
         """Part the rows; which private ones are held out is random, and no row has a say in it."""
         if masks.validation.any():
@@ -279,10 +286,14 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         eta = self.eta if isinstance(self.eta, Fraction) else Fraction(float(self.eta))
         return NumberOfRuns.of_mean(eta, n_runs)
 
+    @public_errors()
     def _score_epsilon(self, candidates: Sequence[Candidate]) -> Fraction:
-        if self.score_epsilon is not None:
-            return check_epsilon(self.score_epsilon)
-        return max(one.plan.cost.epsilon for one in candidates)
+        if self.score_epsilon is None:
+            epsilon = max(one.plan.cost.epsilon for one in candidates)
+        else:
+            epsilon = check_positive(self.score_epsilon, "score_epsilon")
+        check_score_epsilon(epsilon)
+        return epsilon
 
     def _describe_spending(
         self, candidates: Sequence[Candidate], masks: Masks, parts: Parts, law: NumberOfRuns, source: Any
@@ -385,6 +396,7 @@ def _values_of(space: Any) -> list[Any]:
     return [value for values in lists if isinstance(values, list | tuple) for value in values]
 
 
+@public_errors()
 def _training_metadata(
     candidate: Candidate,
     known: Mapping[str, Any],

@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from ..base import PrivateEstimatorMixin, StatelessMixin
-from ..utils import as_cells, as_labels, check_row_mask, is_structured, number_groups
+from ..utils import as_cells, as_column, as_labels, check_row_mask, is_structured, number_groups
 from ..utils._compat import num_samples
 from ..utils._replacements import numbers_of
 
@@ -39,6 +39,7 @@ def check_rows(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """Refuse here what every candidate would refuse after it was paid for."""
     tags = get_tags(search.estimator)
     y, structured = as_labels(y), is_structured(y)
+    _refuse_tables(search.estimator, y)
     if hasattr(X, "columns") or not tags.input_tags.two_d_array:
         validate_data(search, X, y, skip_check_array=True)
     else:
@@ -73,10 +74,20 @@ def check_rows_strictly(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
     validate_data(search, X, skip_check_array=True)
     if _takes_numbers(search.estimator):
         check_array(numbers_of(X), dtype=np.float64, ensure_all_finite=False)
-    y = as_cells(y) if isinstance(y, list | tuple) else y
+    y = as_column(y)
+    _refuse_tables(search.estimator, y)
     if num_samples(X) != num_samples(y) or num_samples(X) < 2:
         raise ValueError("X and y must have as many rows, and at least two.")
     return X, y
+
+
+def _refuse_tables(estimator: Any, y: Any) -> None:
+    """Refuse targets of several columns; those with fields are for regressors of censored times."""
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) > 1 and shape[1] > 1 and not is_structured(y):
+        raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead.")
+    if is_structured(y) and is_classifier(estimator):
+        raise ValueError("y should be a 1d array of labels, without fields and of one column.")
 
 
 def _takes_numbers(estimator: Any) -> bool:

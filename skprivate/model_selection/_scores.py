@@ -2,6 +2,7 @@
 """Scores of a private search: bounded per row, summed exactly on a grid, and released with noise."""
 
 import copy
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ from .._config import get_config
 from ..noise import DiscreteLaplaceMechanism
 from ..utils import check_int, is_structured
 from ..utils._compat import BaseScorer, num_samples, safe_indexing
+from ..utils._fit import public_errors
 
 FloatArray = NDArray[np.float64]
 RowScorer = Callable[[Any, Any, Any], Any]
@@ -80,6 +82,14 @@ class ScoringRows:
         return Fraction(int(total[0]), SCORE_STEPS * self.n_units)
 
 
+def check_score_epsilon(epsilon: Fraction) -> None:
+    """Refuse a privacy loss of which no score could be released."""
+    try:
+        DiscreteLaplaceMechanism(epsilon, SCORE_STEPS)
+    except ValueError as error:
+        raise ValueError(f"score_epsilon cannot be used for scores: {error}") from error
+
+
 def row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.int64]:
     """Return the rows' scores as whole numbers between 0 and ``SCORE_STEPS``; NaN counts as 0.
 
@@ -131,12 +141,16 @@ def _steps_of(scores: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class OnCopies:
-    """A scorer of the user's, on copies: whatever it writes on the model or the rows stays with it."""
+    """A scorer of the user's, on copies: what it writes on the model, the rows or itself is gone after it.
+
+    An object that scores is a parameter of the search, and is saved with it.
+    """
 
     scorer: RowScorer
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> Any:
-        return self.scorer(*copy.deepcopy((estimator, X, y)))
+        scorer, *arguments = copy.deepcopy((self.scorer, estimator, X, y))
+        return scorer(*arguments)
 
 
 def accuracy(estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:
@@ -184,6 +198,7 @@ def resolve_scorer(
     if isinstance(scoring, BaseScorer):
         raise ScoreShapeError(f"{WRONG_SHAPE} A scorer of scikit-learn returns one number for all.")
     if callable(scoring):
+        _check_callable(scoring)
         return OnCopies(scoring)
     name = scoring or _default(estimator)
     if name == "accuracy":
@@ -191,6 +206,23 @@ def resolve_scorer(
     if is_structured(y):
         raise ValueError("censored targets have no score by name: pass scoring=callable.")
     return ErrorScore(_width(candidates, y, announced), _POWERS[name])
+
+
+@public_errors()
+def _check_callable(scoring: Any) -> None:
+    """Refuse what would fail whatever the rows: another number of arguments, or no copies."""
+    try:
+        copy.deepcopy(scoring)
+    except Exception as error:
+        raise TypeError("scoring cannot be copied, which every run does: pass a function.") from error
+    try:
+        signature = inspect.signature(scoring)
+    except ValueError:  # of some builtins
+        return
+    try:
+        signature.bind(None, None, None)
+    except TypeError:
+        raise TypeError("scoring must take three arguments: estimator, X and y.") from None
 
 
 def _default(estimator: Any) -> str:

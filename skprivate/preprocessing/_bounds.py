@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 
-from .._config import get_config
+from .._config import StrictMixin
 from ..base import PublicShape, StatelessMixin, without_private_text
 from ..utils import check_bounds, is_frame
 from ..utils._replacements import numbers_of, within_bounds
 
 
-class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map declared bounds to [0, 1], column by column, without looking at the data.
 
     A ``StandardScaler`` or ``MinMaxScaler`` in front of a private estimator reads private rows and pays
@@ -86,7 +86,7 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
 
     def _read(self, X: Any, *, reset: bool) -> NDArray[np.float64]:
         """Validate X; in strict mode no cell of it makes it fail."""
-        if not get_config()["strict"]:
+        if not self._is_strict():
             return validate_data(self, X, dtype=np.float64, reset=reset)
         numbers = numbers_of(X)
         validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, reset=reset)
@@ -107,7 +107,7 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
         # Stateless: transform works without fit, and then remembers nothing of X.
         X = self._read(X, reset=False)
         lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
-        X = within_bounds(X, lower, upper) if get_config()["strict"] else X
+        X = within_bounds(X, lower, upper) if self._is_strict() else X
         # Halves where the width overflows, near the largest float; elsewhere not: the least float has none.
         unit = np.where(np.isfinite(upper - lower), 1.0, 0.5)
         scaled = (np.clip(X, lower, upper) * unit - lower * unit) / (upper * unit - lower * unit)

@@ -5,6 +5,7 @@ from ._groups import number_groups, select_rows, splits_by_group
 from ._lazy import lazy_exports
 from ._validation import (
     as_cells,
+    as_column,
     as_labels,
     check_bounds,
     check_epsilon,
@@ -19,6 +20,7 @@ from ._validation import (
 
 __all__ = [
     "as_cells",
+    "as_column",
     "as_labels",
     "check_bounds",
     "check_epsilon",

@@ -226,6 +226,30 @@ def as_cells(values: list[Any] | tuple[Any, ...]) -> Any:
     return column
 
 
+def as_column(values: Any) -> Any:
+    """Return a list of targets as an array of objects; no row has a say in how another is read.
+
+    A list, tuple or array of one item stands for the item. Rows that all have one other length make a table,
+    to be refused. What is no list stays as its owner made it.
+    """
+    if not isinstance(values, list | tuple):
+        return values
+    widths = [_width(value) for value in values]
+    if len(set(widths)) == 1 and widths[0] not in (None, 1):
+        return as_cells(values)
+    column = np.empty(len(values), dtype=object)
+    for i, (value, width) in enumerate(zip(values, widths, strict=True)):
+        column[i] = value[0] if width == 1 else value
+    return column
+
+
+def _width(value: Any) -> int | None:
+    """Number of items of a list, tuple or array; None for a single value."""
+    if isinstance(value, np.ndarray):
+        return len(value) if value.ndim else None
+    return len(value) if isinstance(value, list | tuple) else None
+
+
 def _is_row(value: Any) -> bool:
     return isinstance(value, Sized) and hasattr(value, "__getitem__") and not isinstance(value, str | bytes)
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from skprivate.accounting import PrivacyLedger, PrivacySpent
+from skprivate.accounting import PrivacyLedger, PrivacySpent, _backup
 from skprivate.accounting._mark import mark_path
 from skprivate.exceptions import BudgetExceededError, LedgerError
 
@@ -82,7 +82,8 @@ def test_a_backup_replaces_an_earlier_one_and_nothing_else(ledger, backup, tmp_p
 def test_a_backup_never_replaces_the_ledger(ledger, tmp_path):
     os.symlink(ledger.path, tmp_path / "symbolic")
     os.link(ledger.path, tmp_path / "hard")
-    own = [ledger.path.with_name(ledger.path.name + end) for end in ("", ".lock", ".mark", "-journal")]
+    ends = ("", ".lock", ".mark", ".mark.unfinished", "-journal")
+    own = [ledger.path.with_name(ledger.path.name + end) for end in ends]
     for target in (*own, tmp_path / "symbolic", tmp_path / "hard"):
         with pytest.raises(ValueError, match="belongs to it"):
             ledger.backup(target)
@@ -185,3 +186,19 @@ def test_an_altered_backup_is_refused(ledger, backup):
     with pytest.raises(LedgerError, match="damaged"):
         PrivacyLedger.restore(backup, ledger.path)
     assert len(ledger.entries()) == 1
+
+
+def test_a_restore_whose_lock_was_deleted_replaces_nothing(ledger, backup, monkeypatch):
+    ledger.charge(SPENT, "Tree")
+    check = _backup._check
+
+    def lose_the_lock(*arguments):
+        found = check(*arguments)
+        ledger.path.with_name(f"{ledger.path.name}.lock").unlink()
+        ledger.charge(SPENT, "Tree")
+        return found
+
+    monkeypatch.setattr(_backup, "_check", lose_the_lock)
+    with pytest.raises(LedgerError, match="deleted while it was held"):
+        PrivacyLedger.restore(backup, ledger.path, discard_newer=True)
+    assert len(ledger.entries()) == 3

@@ -182,7 +182,7 @@ def test_a_mark_behind_its_ledger_is_caught_up(ledger):
         assert mark.read_bytes() == latest
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff", b"7", b'{"checksum": 1}'])
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff", b"7", b'{"checksum": 1}', b"[" * 10**5])
 def test_a_damaged_mark(ledger, content):
     mark = mark_path(ledger.path)
     good = mark.read_bytes()
@@ -387,3 +387,26 @@ def test_permission_to_open_is_missing(ledger, monkeypatch):
     monkeypatch.setattr(_sqlite_store, "check_folder", lambda path: None)
     with pytest.raises(LedgerError, match="out of reach"):
         ledger.spent()
+
+
+@pytest.mark.parametrize("name", ["x" * 240, "x" * 252, "lone \udcff"], ids=["mark", "lock", "text"])
+def test_a_name_that_no_charge_could_be_marked_under_is_refused_at_once(tmp_path, name):
+    with pytest.raises(LedgerError, match=r"could not be (created|used)"):
+        PrivacyLedger(tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+def test_text_that_no_file_can_hold_is_no_damage(ledger):
+    for name in ("Tree \ud800", "\udcff"):
+        with pytest.raises(ValueError, match="surrogates"):
+            ledger.charge(SPENT, name)
+        with pytest.raises(ValueError, match="surrogates"), ledger.label(name):
+            pass
+    assert ledger.spent() == ONE
+
+
+def test_an_export_never_replaces_a_file_of_the_ledger(ledger):
+    for end in ("", ".lock", ".mark", ".mark.unfinished", "-journal"):
+        with pytest.raises(ValueError, match="belongs to it"):
+            ledger.to_json(f"{ledger.path}{end}")
+    assert ledger.spent() == ONE

@@ -660,3 +660,62 @@ def test_entries_are_drawn_from_distributions(ledger):
 def test_lists_alone_give_no_more_entries_than_there_are():
     search = PrivateRandomizedSearchCV(tree(), DEPTHS, n_candidates=50).fit(X, Y)
     assert dict(search.privacy_spent_.unprotected)["candidates"] == 3
+
+
+class Collecting:
+    """Scores rows, and keeps them."""
+
+    rows = None
+
+    def __call__(self, model, X, y):
+        self.rows = X
+        return np.ones(len(y))
+
+
+def test_a_scorer_keeps_no_rows():
+    scoring = Collecting()
+    PrivateGridSearchCV(tree(), DEPTHS, scoring=scoring).fit(X, Y)
+    assert scoring.rows is None
+
+
+class Uncopied(Collecting):
+    """A scorer that cannot be copied."""
+
+    def __deepcopy__(self, memo):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"score_epsilon": 1e-300}, "score_epsilon.* too small"),
+        ({"score_epsilon": 1e301}, "score_epsilon must be at most"),
+        ({"scoring": lambda model: 1.0}, "three arguments"),
+        ({"scoring": Uncopied()}, "cannot be copied"),
+        ({"holdout": 0.9999}, "cannot be parted"),
+        ({"param_grid": {"max_depth": []}}, "non-empty"),
+    ],
+)
+def test_what_no_row_can_mend_is_neither_charged_nor_a_failure(ledger, strict, wrong, message):
+    search = PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).set_params(**wrong)
+    with config_context(strict=strict), pytest.raises((TypeError, ValueError), match=message):
+        search.fit(X, Y)
+    assert (ledger.entries(), ledger.n_failures) == ([], 0)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.column_stack([Y, Y]),
+        pd.DataFrame({"a": Y, "b": Y}),
+        np.array(list(zip(Y, Y, strict=True)), dtype=[("a", int), ("b", int)]),
+    ],
+    ids=["table", "frame", "fields"],
+)
+def test_labels_of_several_columns_are_refused_before_the_charge(ledger, strict, y):
+    with config_context(strict=strict), pytest.raises(ValueError, match="should be a 1d array"):
+        PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).fit(X, y)
+    assert not ledger.entries()
