@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from skprivate.linear_model import _censored
 from skprivate.linear_model._censored import fit_censored, plan_censored
-from skprivate.linear_model._censored_release import bootstrap_censored, censored_warning, errors_of
+from skprivate.linear_model._censored_release import _inverse, bootstrap_censored, censored_warning, errors_of
 from skprivate.linear_model._families import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._grid import MomentGrid
 from skprivate.linear_model._histogram import kaplan_meier
@@ -134,6 +134,33 @@ def test_nothing_breaks_and_everything_is_finite(family, censored, n, epsilon):
         assert survival.min() >= 0
         assert survival.max() <= 1
         assert (np.diff(times) > 0).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("scales", [(1e5, 1e6), (1e9, 1e10)])
+def test_declared_scales_of_another_order_break_nothing(family, scales):
+    # Warnings are errors: NumPy's on overflow, and on what it takes for no covariance, among them.
+    for n, epsilon in ((1, 0.1), (500, 1e6)):
+        X, time, event, _ = fleet(n, 0.3, 1, family)
+        plan = make_plan(epsilon, family, n=n, scale_bounds=scales, n_newton=3)
+        release = fit_censored(plan, X, time, event, 0)
+        censored_warning(release, family)
+        replicates = bootstrap_censored(release, 20)
+        assert np.isfinite(replicates.coef).all()
+        assert np.isfinite(replicates.scale).all()
+
+
+def test_the_information_has_an_inverse_where_targets_hardly_vary():
+    mean, centred = np.array([0.3, 0.1]), np.diag([1e-14, 2e4])
+    inverse = _inverse(1e5, mean, centred)
+    np.testing.assert_allclose(inverse[1:, 1:], np.diag([1e14, 5e-5]), rtol=1e-9)
+    np.testing.assert_allclose(inverse[0], [9e12, -3e13, -5e-6], rtol=1e-4)
+
+
+def test_the_inverse_of_the_information_is_one():
+    X, time, event, _ = fleet(3000, 0.3, 1)
+    errors = errors_of(fit_censored(make_plan(10.0, n=len(X), n_newton=2), X, time, event, 0))
+    np.testing.assert_allclose(errors.information @ errors.inverse, np.eye(7), atol=1e-9)
 
 
 def test_all_rows_censored_is_told():
