@@ -11,9 +11,9 @@ SPEED = (
 FIGURES = (
     "choices",
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
-    *("lls", "adassp", "censored", "turbofan", "paper_lls"),
+    *("lls", "adassp", "censored", "censored_intervals", "turbofan", "paper_lls"),
     *("collaborative", "perturbation", "warfarin"),
-    *("games_figures", "private_search", "statements", "audit", "peers_audit"),
+    *("games_figures", "private_search", "statements", "audit", "peers_audit", "ledger"),
 )
 
 

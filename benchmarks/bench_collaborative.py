@@ -11,7 +11,7 @@ from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
 from skprivate.metrics import correct_orientation_score
 from skprivate.preprocessing import TQMATransformer
 
-from ._collaborative import SEEDS, Toy
+from ._collaborative import RULE, SEEDS, Toy
 
 CUBE = (0.0, 1.0)
 WINDOWS = ((2, 10), (3, 8), (4, 10))
@@ -79,13 +79,15 @@ def exactness(toy: Toy, base: float, seed: int) -> dict[str, float]:
     active = np.abs(answers) >= 1 / sizes.sum()
     plain = (answers * sizes * active).sum(axis=1) / np.maximum((sizes * active).sum(axis=1), 1)
     swapped = toy.platform.predict(toy.queries)
-    summed = toy.with_parts(SecureSumAggregator()).predict(toy.queries)
+    summed = toy.with_parts(SecureSumAggregator(active_rule=RULE)).predict(toy.queries)
     receiver = toy.with_parts(BSTDAggregator(3, 8, active_rule="receiver", random_state=seed))
+    support = toy.with_parts(BSTDAggregator(3, 8, random_state=seed))
     return {
         "queries with an inactive party %": 100 * float(np.mean(~active.all(axis=1))),
         "swap, greatest difference of predictions": float(np.abs(swapped - plain).max()),
         "secure sum, greatest difference of predictions": float(np.abs(summed - swapped).max()),
         "receiver rule, 3-8: MSE change %": change(toy.mse(platform=receiver), base),
+        "support rule (default): MSE change %": change(toy.mse(platform=support), base),
     }
 
 
@@ -111,7 +113,7 @@ def attacks(toy: Toy, equal: Toy, seed: int) -> dict[str, float]:
 
 def attacked(toy: Toy, low: int, high: int, seed: int) -> tuple[ModelExtractionResult, float]:
     """Return the attack on a window, and the percentage of active answers that kept their value."""
-    platform = toy.with_parts(BSTDAggregator(low, high, random_state=seed))
+    platform = toy.with_parts(BSTDAggregator(low, high, active_rule=RULE, random_state=seed))
     result = ModelExtractionAttack(random_state=seed).run(platform, toy.queries, toy.truth, bounds=CUBE)
     sizes, answers = platform.site_sizes_, platform.site_responses(toy.queries)
     kept = platform.observe(toy.queries) == answers * sizes / sizes.mean()
@@ -156,7 +158,8 @@ def run() -> None:
             | trees(seed)
         )
         depths.append(sweep(toy))
-    print(f"20 parties, 10,000 rows, {SEEDS} seeds; RL of answers to fake queries, kept of active answers")
+    print(f"20 parties, 10,000 rows, {SEEDS} seeds, active_rule={RULE!r}")
+    print("RL of answers to fake queries, kept of active answers")
     print(f"  {'figure':<60}{'mean':>10}{'sd':>9}  {'paper':<10}goal")
     for name in figures[0]:
         values = [row[name] for row in figures]

@@ -23,13 +23,13 @@ class Gate:
         self.names = names
         self.roster, self.keys, self.receiver = ConsentBox.simulate(names)
 
-    def send(self, query_id, values):
+    def send(self, query, values):
         box, keys = self.roster, self.keys
-        sealed = {n: box.seal(n, keys[n], query_id, values[:, j]) for j, n in enumerate(self.names)}
-        return sealed, {n: box.consent(n, keys[n], query_id, sealed) for n in self.names}
+        sealed = {n: box.seal(n, keys[n], query, values[:, j]) for j, n in enumerate(self.names)}
+        return sealed, {n: box.consent(n, keys[n], query, sealed) for n in self.names}
 
-    def receive(self, query_id, messages):
-        return self.roster.open(self.receiver, query_id, *messages)
+    def receive(self, query, messages):
+        return self.roster.open(self.receiver, query, *messages)
 
 
 class Sum:
@@ -39,19 +39,17 @@ class Sum:
         self.names = names
         self.roster, self.keys, self.receiver = MaskedSum.simulate(names)
 
-    def send(self, query_id, values):
-        masked = {
-            n: self.roster.mask(n, self.keys[n], query_id, values[:, j]) for j, n in enumerate(self.names)
-        }
+    def send(self, query, values):
+        masked = {n: self.roster.mask(n, self.keys[n], query, values[:, j]) for j, n in enumerate(self.names)}
         return (masked,)
 
-    def receive(self, query_id, messages):
-        return self.roster.open(self.receiver, query_id, *messages)
+    def receive(self, query, messages):
+        return self.roster.open(self.receiver, query, *messages)
 
 
 def run_once(protocol, values):
-    query_id = protocol.roster.new_query_id()
-    return protocol.receive(query_id, protocol.send(query_id, values))
+    query = protocol.roster.new_query(np.arange(len(values))[:, np.newaxis])
+    return protocol.receive(query, protocol.send(query, values))
 
 
 def damaged(message, rng):
@@ -67,8 +65,8 @@ def damaged(message, rng):
 def count_refused(protocol, values, seed=0):
     """How many of the damaged sets of messages are refused; one message is damaged in each."""
     rng = np.random.default_rng(seed)
-    query_id = protocol.roster.new_query_id()
-    messages = protocol.send(query_id, values)
+    query = protocol.roster.new_query(np.arange(len(values))[:, np.newaxis])
+    messages = protocol.send(query, values)
     refused = 0
     for _ in range(DAMAGED):
         bad = [dict(part) for part in messages]
@@ -76,7 +74,7 @@ def count_refused(protocol, values, seed=0):
         name = protocol.names[rng.integers(len(protocol.names))]
         part[name] = damaged(part[name], rng)
         try:
-            protocol.receive(query_id, bad)
+            protocol.receive(query, bad)
         except ConsentError:
             refused += 1
     return refused

@@ -71,17 +71,17 @@ def run():
         plain, looped = milliseconds(partial(loop, rows[:LOOPED], lower, upper), LOOPED)
         kept_by_loop = check(rows[:LOOPED], looped, lower, upper)
         for source, random_state in (("os", None), ("seeded", 0)):
-            aggregator = BSTDAggregator(lower, upper, random_state=random_state).fit(rows)
+            aggregator = BSTDAggregator(lower, upper, active_rule="box", random_state=random_state).fit(rows)
             ours, swapped = milliseconds(partial(aggregator.transform, rows), QUERIES)
             kept = check(rows, swapped, lower, upper)
             print(
                 f"{lower:>5},{upper:>2} {source:>7} {ours:6.2f} {plain:7.1f} {plain / ours:6.0f} "
                 f"{kept:7.2f} {kept_by_loop:7.2f}"
             )
-    aggregator = BSTDAggregator().fit(rows)
+    aggregator = BSTDAggregator(active_rule="box").fit(rows)
     predict, _ = milliseconds(partial(aggregator.predict, rows), QUERIES)
     row = rows[:1].copy()
-    single, _ = milliseconds(lambda: [aggregator._combine(row) for _ in range(2000)], 2000)
+    single, _ = milliseconds(lambda: [aggregator._combine(row, None) for _ in range(2000)], 2000)
     print(f"predict: {predict:.2f} ms per 1,000 queries; one row without validation: {single:.1f} us")
 
 

@@ -54,7 +54,7 @@ def platforms(data: Bunch, X: FloatArray, dose: FloatArray, seed: int) -> tuple[
     names = {j: (lower[j], upper[j]) for j in range(len(data.quasi_identifiers))}
     perturber = TQMATransformer(DEPTH, bounds=names, quasi_identifiers=list(names))
     local = drawn_kernels(N_PARTIES, rng, data.bounds)
-    swap = BSTDAggregator(*WINDOW, random_state=seed)
+    swap = BSTDAggregator(*WINDOW, active_rule="box", random_state=seed)
     plain = CollaborativeRegressor(local, aggregator=swap).fit(X, dose, sites)
     return plain, CollaborativeRegressor(local, perturber, swap).fit(X, dose, sites)
 

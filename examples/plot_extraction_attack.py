@@ -18,6 +18,8 @@ hospitals agree on.
 # ------------
 # The toy of the paper: 10,000 rows, twenty sites, five features on the unit cube. All sites but the last have
 # about 450 rows; the last one, the victim, has the rest, about 1,400.
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -26,12 +28,16 @@ from skprivate import CollaborativeRegressor, LocalAverageRegressor
 from skprivate.audit import ModelExtractionAttack
 from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
 from skprivate.datasets import make_parties
+from skprivate.exceptions import DisclosureWarning
 
 skprivate.set_config(strict=True)
 X, y, sites = make_parties(10_000, 20, random_state=0)
 X_test, y_test, _ = make_parties(1000, 1, noise=0, random_state=1)
 local = LocalAverageRegressor(bounds=(0, 1))
-swapped = CollaborativeRegressor(local, aggregator=BSTDAggregator(3, 8)).fit(X, y, sites)
+with warnings.catch_warnings():
+    # That the victim is known by its size is what is shown here.
+    warnings.simplefilter("ignore", DisclosureWarning)
+    swapped = CollaborativeRegressor(local, aggregator=BSTDAggregator(3, 8)).fit(X, y, sites)
 summed = CollaborativeRegressor(local, aggregator=SecureSumAggregator()).fit(X, y, sites)
 apart = np.abs(swapped.predict(X_test) - summed.predict(X_test)).max()
 sizes = swapped.site_sizes_

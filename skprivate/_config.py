@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Process-wide configuration: strict mode, in which a would-be privacy leak is an error."""
+"""Process-wide configuration: strict mode, in which a would-be privacy leak is an error; seeds of tests."""
 
 import os
 import threading
@@ -10,21 +10,12 @@ __all__ = ["config_context", "get_config", "set_config"]
 
 # Any other value of the variable means strict: a typo must not switch a protection off.
 _OFF = {"", "0", "false", "no", "off"}
-_settings = {"strict": os.environ.get("SKPRIVATE_STRICT", "").strip().lower() not in _OFF}
+_settings = {
+    "strict": os.environ.get("SKPRIVATE_STRICT", "").strip().lower() not in _OFF,
+    "allow_seeds": False,
+}
 # Open contexts of every thread, the innermost last.
-_contexts: dict[int, list[bool]] = {}
-
-
-def _is_strict() -> bool:
-    """Strict as this thread's innermost context says; without one, if the process or any context is strict.
-
-    The threads of a pool so obey the context of the thread that feeds them, and no thread's context can
-    switch off what another one relies on.
-    """
-    own = _contexts.get(threading.get_ident())
-    if own:
-        return own[-1]
-    return _settings["strict"] or any(stack[-1] for stack in list(_contexts.values()) if stack)
+_contexts: dict[int, list[dict[str, bool]]] = {}
 
 
 def get_config() -> dict[str, bool]:
@@ -33,26 +24,46 @@ def get_config() -> dict[str, bool]:
     Returns
     -------
     config : dict
-        ``{"strict": bool}``.
+        ``{"strict": bool, "allow_seeds": bool}``.
+
+    Notes
+    -----
+    It is what this thread's innermost context says. In a thread without one strict mode is on if the process
+    or any context is strict, and seeds are allowed if all that are strict allow them. So the threads of a
+    pool obey the context of the thread that feeds them, and none can switch off what another one relies on.
 
     Examples
     --------
     >>> import skprivate
     >>> skprivate.get_config()
-    {'strict': False}
+    {'strict': False, 'allow_seeds': False}
     """
-    return {"strict": _is_strict()}
+    own = _contexts.get(threading.get_ident())
+    if own:
+        return dict(own[-1])
+    others = [_settings, *(stack[-1] for stack in list(_contexts.values()) if stack)]
+    strict = [settings for settings in others if settings["strict"]]
+    return {
+        "strict": bool(strict),
+        "allow_seeds": all(settings["allow_seeds"] for settings in strict or [_settings]),
+    }
 
 
-def set_config(*, strict: bool | None = None) -> None:
+def set_config(*, strict: bool | None = None, allow_seeds: bool | None = None) -> None:
     """Set the configuration of this process.
 
     Parameters
     ----------
     strict : bool, default=None
-        True: a fit that would have to read bounds or classes from private rows raises `PrivacyLeakError`.
-        False: it warns with `PrivacyLeakWarning` and is recorded as not private. None leaves the setting as
-        it is. The environment variable ``SKPRIVATE_STRICT=1`` sets it when the process starts.
+        True: a fit that would have to read bounds or classes from private rows, or whose noise is seeded,
+        raises `PrivacyLeakError`, and no value of a row makes a fit fail: infinities go to the declared
+        bounds, what is missing or no number goes to their middle, and a label that is none counts as the
+        first class. False: a leak warns with `PrivacyLeakWarning` and is recorded as not private, and values
+        that cannot be used are errors. None leaves the setting as it is. The environment variable
+        ``SKPRIVATE_STRICT=1`` sets it when the process starts.
+    allow_seeds : bool, default=None
+        True: in strict mode, too, ``random_state`` may be set, for tests and simulations; what is fitted then
+        still claims "not-private". False, as at the start: it is an error. None leaves the setting as it is.
 
     Notes
     -----
@@ -66,24 +77,22 @@ def set_config(*, strict: bool | None = None) -> None:
     >>> import skprivate
     >>> skprivate.set_config(strict=False)
     """
-    if strict is None:
-        return
-    if not isinstance(strict, bool):
-        raise TypeError(f"strict must be True, False or None, not {type(strict).__name__}.")
+    given = {"strict": strict, "allow_seeds": allow_seeds}
+    for name, value in given.items():
+        if value is not None and not isinstance(value, bool):
+            raise TypeError(f"{name} must be True, False or None, not {type(value).__name__}.")
     own = _contexts.get(threading.get_ident())
-    if own:
-        own[-1] = strict
-    else:
-        _settings["strict"] = strict
+    settings = own[-1] if own else _settings
+    settings.update({name: value for name, value in given.items() if value is not None})
 
 
 @contextmanager
-def config_context(*, strict: bool | None = None) -> Iterator[None]:
+def config_context(*, strict: bool | None = None, allow_seeds: bool | None = None) -> Iterator[None]:
     """Set the configuration for the length of a ``with`` block.
 
     Parameters
     ----------
-    strict : bool, default=None
+    strict, allow_seeds : bool, default=None
         As in `set_config`.
 
     Examples
@@ -91,13 +100,13 @@ def config_context(*, strict: bool | None = None) -> Iterator[None]:
     >>> import skprivate
     >>> with skprivate.config_context(strict=True):
     ...     skprivate.get_config()
-    {'strict': True}
+    {'strict': True, 'allow_seeds': False}
     """
-    thread = threading.get_ident()
+    thread, before = threading.get_ident(), get_config()
     stack = _contexts.setdefault(thread, [])
-    stack.append(_is_strict())
+    stack.append(before)
     try:
-        set_config(strict=strict)
+        set_config(strict=strict, allow_seeds=allow_seeds)
         yield
     finally:
         stack.pop()

@@ -36,6 +36,8 @@ class PrivacyHTMLMixin:
     """
 
     releases_state: bool = True
+    #: Whether a ``privacy_spent_`` of such an object is its own statement.
+    _may_claim: bool = False
 
     def _html_repr(self) -> str:
         return estimator_html_repr(self) + self._privacy_block()

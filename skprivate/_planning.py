@@ -2,6 +2,7 @@
 """What is known about an estimator before it is fitted: what a fit will cost, and what its parameters do."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -10,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from .accounting._spent import Relation
+from .utils import check_bounds
 
 #: What a parameter can be: it is part of what is released, it only changes what is made of the release, or it
 #: changes neither.
@@ -63,6 +65,59 @@ class PlannedCost:
             return self
         delta = self.delta * (1 + _exp_above(self.epsilon)) if self.delta else self.delta
         return replace(self, epsilon=2 * self.epsilon, delta=delta, relation="replace-one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicShape:
+    """What is public of the rows that a fit will be given: all that a check before a charge may look at.
+
+    Attributes
+    ----------
+    n_features : int or None
+        None: not known before a step in front is fitted.
+    feature_names : tuple of str or None
+        None: columns have no names, or it is not known which.
+    names_known : bool
+        False: a step in front decides about names.
+    n_rows : int
+        Rows, or groups.
+    grouped : bool
+        Whether groups are passed.
+    structured : bool
+        Whether the target has fields, as censored times have.
+    public_labels : ndarray or None
+        Targets of the public rows; None: there are none.
+    no_targets : array-like or None
+        The targets of no row: their names and types. None: a fit has read its targets already.
+
+    Examples
+    --------
+    >>> from skprivate.base import PublicShape
+    >>> PublicShape(n_features=2, n_rows=100).check_bounds((1, 0), "bounds")
+    Traceback (most recent call last):
+    ValueError: bounds: lower must be below upper in every column; it is not in column 0. ...
+    """
+
+    n_features: int | None
+    feature_names: tuple[str, ...] | None = None
+    names_known: bool = True
+    n_rows: int
+    grouped: bool = False
+    structured: bool = False
+    public_labels: Any = None
+    no_targets: Any = None
+
+    @property
+    def n_public(self) -> int:
+        """Number of public rows."""
+        return 0 if self.public_labels is None else len(self.public_labels)
+
+    def check_bounds(self, bounds: Any, name: str) -> None:
+        """Refuse declared bounds that are none, or do not fit the columns, as far as these are known."""
+        by_name = isinstance(bounds, Mapping) and any(isinstance(key, str) for key in bounds)
+        if bounds is None or self.n_features is None or (by_name and not self.names_known):
+            return
+        check_bounds(bounds, self.n_features, self.feature_names, name=name)
 
 
 def _exp_above(epsilon: Fraction) -> Fraction:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 _SPENT = (
     "fractions.Fraction",
+    # In bounds that were estimated.
+    "skprivate.accounting._estimated_bounds.EstimatedBounds",
     "skprivate.accounting._provenance.PackageRecord",
     "skprivate.accounting._spent.PrivacySpent",
     "skprivate.accounting._spent._FrozenMapping",
@@ -42,7 +44,7 @@ _LOCAL_AVERAGE = (
         for kernel in ("Gaussian", "Laplace", "Epanechnikov", "Partition", "Neighbors")
     ),
 )
-_TQMA = (*_RISK, "skprivate.preprocessing._tqma.TQMATransformer")
+_TQMA = (*_SPENT, *_RISK, "skprivate.preprocessing._tqma.TQMATransformer")
 _SWAPPING = (*_RISK, "skprivate.collaborative._swapping.BSTDAggregator")
 _SECURE_SUM = (*_RISK, "skprivate.collaborative._secure_sum.SecureSumAggregator")
 _PLATFORM = (*_LOCAL_AVERAGE, *_TQMA, *_SWAPPING, *_SECURE_SUM)
@@ -50,7 +52,7 @@ _SEARCH = "skprivate.model_selection._private_search"
 
 _TYPES: dict[str, tuple[str, ...]] = {
     "BSTDAggregator": _SWAPPING,
-    "BoundsScaler": ("skprivate.preprocessing._bounds.BoundsScaler",),
+    "BoundsScaler": (*_SPENT, "skprivate.preprocessing._bounds.BoundsScaler"),
     "CollaborativeClassifier": (
         *_PLATFORM,
         "skprivate.collaborative._classifier.CollaborativeClassifier",
@@ -122,8 +124,8 @@ def trusted_types(*estimators: str | type) -> list[str]:
     Examples
     --------
     >>> from skprivate.base import trusted_types
-    >>> trusted_types("BoundsScaler")
-    ['skprivate.preprocessing._bounds.BoundsScaler']
+    >>> trusted_types("BoundsScaler")[-1]
+    'skprivate.preprocessing._bounds.BoundsScaler'
     """
     return sorted(set(_listed(estimators or tuple(_TYPES))))
 

@@ -1,39 +1,42 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The contract of a private estimator, and the report over everything that a fitted object contains."""
+"""The contract of a private estimator."""
 
-import functools
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+import weakref
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.compose import ColumnTransformer, make_column_selector
-from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction import FeatureHasher
-from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.validation import validate_data
 
 from . import _config
 from ._html_repr import PrivacyHTMLMixin
-from ._planning import PlannedCost, assign_roles, parameter_roles
+from ._pipeline_report import CONTAINERS as CONTAINERS
+from ._pipeline_report import StatelessMixin, privacy_report
+from ._pipeline_report import estimates_of as estimates_of
+from ._pipeline_report import last_step as last_step
+from ._pipeline_report import reads_rows as reads_rows
+from ._pipeline_report import steps_of as steps_of
+from ._planning import PlannedCost, PublicShape, assign_roles, parameter_roles
+from ._public_steps import PublicEstimator
 from ._trusted_types import trusted_types
-from .accounting import DisclosureRisk, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
+from .accounting import PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
 from .exceptions import PrivacyLeakError, PrivacyLeakWarning
-from .utils import check_bounds
+from .utils import as_cells, check_bounds, is_frame
 from .utils._compat import Interval
 from .utils._fit import fit_context, without_private_text
+from .utils._replacements import labels_of, numbers_of
 
 __all__ = [
     "PlannedCost",
     "PrivacyReport",
     "PrivateEstimatorMixin",
+    "PublicEstimator",
+    "PublicShape",
     "StatelessMixin",
     "StepReport",
     "assign_roles",
@@ -53,29 +56,6 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": [np.random.Generator, "random_state"],
     "ledger": [PrivacyLedger, None],
 }
-
-
-class StatelessMixin:
-    """Mixin of transformers whose ``fit`` learns nothing from rows: a promise that `privacy_report` believes.
-
-    Examples
-    --------
-    >>> from sklearn.base import BaseEstimator, TransformerMixin
-    >>> from skprivate.base import StatelessMixin, privacy_report
-    >>> class Negate(StatelessMixin, TransformerMixin, BaseEstimator):
-    ...     def fit(self, X, y=None):
-    ...         return self
-    ...
-    ...     def transform(self, X):
-    ...         return -X
-    >>> [step.status for step in privacy_report(Negate()).steps]
-    ['stateless']
-    """
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.requires_fit = False
-        return tags
 
 
 class PrivateEstimatorMixin(PrivacyHTMLMixin):
@@ -126,36 +106,74 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
     """
 
     releases_state: bool = True
+    _may_claim = True
     ledger: PrivacyLedger | None
     # Set on objects that were unpickled, and on their clones: strict mode travels with them.
     _pickled_strict: bool
+    _pickled_seeds: bool
 
     def _is_strict(self) -> bool:
         return _config.get_config()["strict"] or getattr(self, "_pickled_strict", False)
+
+    def _may_be_seeded(self) -> bool:
+        """Whether strict mode lets seeds pass; that of this process decides, where it has one."""
+        config = _config.get_config()
+        if config["strict"] or not self._is_strict():
+            return config["allow_seeds"]
+        return getattr(self, "_pickled_seeds", False)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         if self._is_strict():
             state["_pickled_strict"] = True
+            state["_pickled_seeds"] = self._may_be_seeded()
+        if self in _UNSEEDED_CLONES:
+            state[_CLONED_UNSEEDED] = True
         return state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        if _CLONED_UNSEEDED in state:
+            _UNSEEDED_CLONES.add(self)
+        super().__setstate__(  # type: ignore[misc]
+            {name: value for name, value in state.items() if name != _CLONED_UNSEEDED}
+        )
 
     def __sklearn_clone__(self) -> Any:
         copy = super().__sklearn_clone__()  # type: ignore[misc]
         if getattr(self, "_pickled_strict", False):
-            copy._pickled_strict = True
+            copy._pickled_strict, copy._pickled_seeds = True, getattr(self, "_pickled_seeds", False)
+        if getattr(self, "random_state", 0) is None:
+            _UNSEEDED_CLONES.add(copy)
         return copy
 
     #: What to do about a leak, as the message says it.
     _remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
 
-    def _announce_leaks(self, leaks: list[str]) -> None:
-        """Warn once about everything that was read from private rows; an error in strict mode."""
-        if not leaks:
+    def _announce_leaks(self, leaks: list[str], *, seeded: bool = False) -> None:
+        """Warn once about all that makes a fit not private and nobody asked for; an error in strict mode.
+
+        That is what was read from private rows, and a seed which a meta-estimator set on its clone of an
+        estimator without one. Whoever seeds an object of his own knows; in strict mode that is an error, too.
+        """
+        strict, reasons, remedies = self._is_strict(), list(leaks), [self._remedy] if leaks else []
+        own_seed = getattr(self, "random_state", None) is not None
+        if own_seed and not strict and self in _UNSEEDED_CLONES:
+            reasons.append("its noise is seeded, by what cloned it without a seed and set random_state")
+            remedies.append("Fit it outside such a meta-estimator, or seed it yourself in a simulation.")
+        elif (own_seed or seeded) and strict and not self._may_be_seeded():
+            reasons.append("its noise is seeded by random_state")
+            remedies.append(_UNSEEDED)
+        if not reasons:
             return
-        message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self._remedy}"
-        if self._is_strict():
+        message = f"{type(self).__name__} is not private: {'; '.join(reasons)}. {' '.join(remedies)}"
+        if strict:
             raise PrivacyLeakError(message)
         warnings.warn(message, PrivacyLeakWarning, stacklevel=_USER_FRAME)
+
+    def _find_ledgers(self) -> list[PrivacyLedger]:
+        """Return the ledgers that a fit will charge, and count a failure in."""
+        ledger = getattr(self, "ledger", None)
+        return [ledger] if isinstance(ledger, PrivacyLedger) else []
 
     def _charge(self, spent: PrivacySpent) -> None:
         """Charge the ledger, if there is one; to be called before any noise is drawn."""
@@ -179,6 +197,13 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
             "for it in advance."
         )
 
+    def _check_public(self, shape: PublicShape) -> None:
+        """Raise what a fit to rows of such a shape would raise whatever they hold.
+
+        A fit calls it when it knows the shape of its rows; a private search for every candidate before it
+        pays.
+        """
+
     def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
         """Return a fitted copy with other parameters of role "post-processing", from the same release."""
         raise TypeError(f"{type(self).__name__} has no parameters that are post-processing.")
@@ -191,176 +216,58 @@ class PrivateEstimatorMixin(PrivacyHTMLMixin):
             names = getattr(self, "feature_names_in_", None)
             return check_bounds(bounds, X.shape[1], names, name=name)
         rows = public_rows if public_rows is not None and len(public_rows) else X
-        return rows.min(axis=0), rows.max(axis=0)
+        lower, upper = rows.min(axis=0), rows.max(axis=0)
+        if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+            raise ValueError(f"the rows that tell the bounds hold NaN or infinity: declare {name}.")
+        return lower, upper
 
+    def _read_numbers(self, X: Any) -> FloatArray:
+        """Validate a table in strict mode, where its type alone can fail: NaN stands for what is no number.
+
+        The caller puts NaN and infinities within the declared bounds (`within_bounds`).
+        """
+        numbers = numbers_of(X)
+        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True)
+        table: FloatArray = check_array(numbers, dtype=np.float64, order="C", ensure_all_finite=False)
+        return table
+
+    def _read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
+        """Validate labels in strict mode: one that is neither text nor a number is among no classes."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None.")
+        labels = np.asarray(as_cells(y) if isinstance(y, list | tuple) else y)
+        labels = labels if labels.ndim == 1 else column_or_1d(labels, warn=True)
+        if len(labels) != n_rows:
+            raise ValueError("X and y must have one label per row.")
+        return labels_of(labels)
+
+
+# Clones of what had no seed: one that they have later is not their owner's. No attribute: all would show it.
+_UNSEEDED_CLONES: "weakref.WeakSet[PrivateEstimatorMixin]" = weakref.WeakSet()
+# Says so in a pickle.
+_CLONED_UNSEEDED = "_cloned_unseeded"
 
 # Frames between warnings.warn and the user's call of fit: _announce_leaks, fit, scikit-learn's context,
 # without_private_text, fit_context.
 _USER_FRAME = 6
 
 
+_UNSEEDED = (
+    "Leave it None; in a test or a simulation declare that with skprivate.config_context(allow_seeds=True)."
+)
+
+
+def refuse_seed(random_state: Any, name: str) -> None:
+    """Refuse seeded noise in strict mode, unless seeds are declared to be allowed.
+
+    For functions; estimators say it with what they announce.
+    """
+    config = _config.get_config()
+    if random_state is not None and config["strict"] and not config["allow_seeds"]:
+        raise PrivacyLeakError(f"{name} is not private: its noise is seeded by random_state. {_UNSEEDED}")
+
+
 def reasons_against(leaks: Iterable[str], source: str) -> tuple[str, ...]:
     """Return why a release cannot claim to be private: what leaked, and noise that is not secret."""
     seeded = ("random_state is seeded: who knows the seed can undo the noise",) if source == "seeded" else ()
     return (*leaks, *seeded)
-
-
-def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
-    """Report what a fitted estimator, pipeline or search did with the private rows.
-
-    Walks Pipeline, ColumnTransformer, FeatureUnion, searches and other meta-estimators. What is neither a
-    `PrivateEstimatorMixin` that paid nor known to learn nothing (a `StatelessMixin`, scikit-learn's
-    Normalizer, Binarizer and hashers, a FunctionTransformer around a NumPy ufunc) counts as having read
-    private rows without paying: unknown means not private.
-
-    It sees the object as it is: a step swapped after the fit, or a ``best_estimator_`` taken out of the
-    search that chose it, no longer tells where it came from.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-
-    Returns
-    -------
-    report : PrivacyReport
-        Its ``str()`` names every step by name and class; its claim covers the whole.
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        The estimator is not fitted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from skprivate import LocallyPrivateTreeClassifier, privacy_report
-    >>> X = np.random.default_rng(0).uniform(size=(500, 2))
-    >>> y = (X[:, 0] > 0.5).astype(int)
-    >>> tree = LocallyPrivateTreeClassifier(bounds=(-5, 5), classes=[0, 1])
-    >>> report = privacy_report(make_pipeline(StandardScaler(), tree).fit(X, y))
-    >>> report.claim
-    'not-private'
-    >>> [(step.path, step.estimator) for step in report.unpaid]
-    [('standardscaler', 'StandardScaler')]
-    """
-    check_is_fitted(estimator)
-    return PrivacyReport(tuple(_walk(estimator, "")))
-
-
-def _walk(estimator: Any, path: str) -> Iterator[StepReport]:
-    step = functools.partial(StepReport, path=path or "estimator", estimator=type(estimator).__name__)
-    spent = vars(estimator).get("privacy_spent_") if isinstance(estimator, PrivateEstimatorMixin) else None
-    if isinstance(spent, PrivacySpent) and estimator.releases_state:
-        paid = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
-        yield step(status="paid", reason=paid, spent=spent)
-        return
-    unpaid = reads_rows(estimator)
-    if unpaid is not None:
-        yield step(status="unpaid", reason=unpaid)
-    elif type(estimator) not in CONTAINERS:
-        yield step(status="stateless", reason="learns nothing from rows")
-    for name, child in _children(estimator):
-        yield from _walk(child, f"{path} > {name}" if path else name)
-
-
-# Only these very classes are known to learn nothing themselves; a subclass may do anything.
-CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
-_STATELESS = (Binarizer, Normalizer, FeatureHasher, HashingVectorizer)
-
-
-def reads_rows(estimator: Any) -> str | None:
-    """Why an estimator that paid nothing may have read private rows; None if it is known not to."""
-    if not getattr(estimator, "releases_state", True):
-        return "holds rows of a site, and is never to be published"
-    risk = getattr(estimator, "disclosure_risk_", None)
-    if isinstance(risk, DisclosureRisk):
-        # One part of a platform: it says itself what it read.
-        return "; ".join(risk.leaks) or None
-    if risk is not None:
-        return "its protections are not differential privacy"
-    if hasattr(estimator, "cv_results_"):
-        return "its scores and its choice are exact functions of private rows"
-    if type(estimator) in CONTAINERS:
-        return _container_reads_rows(estimator)
-    if type(estimator) is FunctionTransformer:
-        return _function_reads_rows(estimator)
-    if isinstance(estimator, StatelessMixin) or type(estimator) in _STATELESS:
-        return None
-    return "read private rows without paying"
-
-
-def _function_reads_rows(transformer: FunctionTransformer) -> str | None:
-    func = transformer.func
-    # One with a signature, as that of a matrix's inverse, takes rows together.
-    plain = func is None or (isinstance(func, np.ufunc) and func.signature is None)
-    if not plain or transformer.kw_args:
-        return "its function may look at all rows at once"
-    if transformer.check_inverse and func is not None and transformer.inverse_func is not None:
-        return "warns where its functions are not inverse to each other on the rows; pass check_inverse=False"
-    return None
-
-
-def _container_reads_rows(estimator: Any) -> str | None:
-    if getattr(estimator, "memory", None) is not None:
-        return "its memory keeps what the steps were given, private rows included"
-    columns = [entry[2] for entry in getattr(estimator, "transformers", [])]
-    if any(callable(choice) and not isinstance(choice, make_column_selector) for choice in columns):
-        return "a function of the rows chose its columns"
-    return None
-
-
-def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
-    """What stands inside an estimator, with names: every step of a container, fitted estimators elsewhere."""
-    if isinstance(estimator, CONTAINERS):
-        pairs = steps_of(estimator)
-    else:
-        learnt = {key: value for key, value in vars(estimator).items() if key.endswith("_")}
-        found = [pair for key, value in learnt.items() for pair in _estimators_in(key, value)]
-        # Some keep the template that they cloned; it read nothing.
-        pairs = [(name, child) for name, child in found if _is_fitted(child)]
-    seen: set[int] = set()
-    for name, child in pairs:
-        if id(child) not in seen:
-            seen.add(id(child))
-            yield name, child
-
-
-def steps_of(container: Any) -> list[tuple[str, Any]]:
-    """Names and estimators of the steps of one of the `CONTAINERS`; once it is fitted, the fitted ones."""
-    if isinstance(container, Pipeline):
-        pairs = container.steps
-    elif isinstance(container, FeatureUnion):
-        pairs = container.transformer_list
-    elif hasattr(container, "transformers_"):
-        pairs = [(name, transformer) for name, transformer, _ in container.transformers_]
-    else:
-        named = [(name, transformer) for name, transformer, _ in container.transformers]
-        pairs = [*named, ("remainder", container.remainder)]
-    return [(name, step) for name, step in pairs if step is not None and not isinstance(step, str)]
-
-
-def last_step(estimator: Any) -> Any:
-    """What predicts: the estimator itself, or the last step of a pipeline."""
-    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
-
-
-def _is_fitted(estimator: BaseEstimator) -> bool:
-    try:
-        check_is_fitted(estimator)
-    except (NotFittedError, TypeError):
-        return False
-    return True
-
-
-def _estimators_in(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, BaseEstimator):
-        yield name, value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _estimators_in(f"{name}[{key!r}]", item)
-    elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
-        for index, item in enumerate(value):
-            yield from _estimators_in(f"{name}[{index}]", item)

@@ -20,18 +20,22 @@ __all__ = [
 
 
 class PrivacyLeakWarning(UserWarning):
-    """A fit read bounds or classes from private rows: its result is recorded as not private."""
+    """A fit is not private, and nobody asked for that; its result is recorded as not private.
+
+    It read bounds or classes from private rows, or a meta-estimator seeded its noise.
+    """
 
 
 class UtilityWarning(UserWarning):
-    """The noise of a private release hides what was to be learnt; decided from released values alone.
+    """What was to be learnt is hidden by noise, or rests on too little; decided from public values alone.
 
-    It is shown even where a filter turns warnings into errors: an error would lose what was paid for.
+    After a private release it is shown even where a filter turns warnings into errors: an error would lose
+    what was paid for.
     """
 
 
 class DisclosureWarning(UserWarning):
-    """A protection does less than its parameters promise, or nothing: too few parties, a narrow window."""
+    """A protection does less than promised: too few parties, a narrow window, a size that stands out."""
 
 
 class SiteWarning(UserWarning):
@@ -47,7 +51,7 @@ class ConsentError(ValueError):
 
 
 class PrivacyLeakError(ValueError):
-    """A fit in strict mode would have had to read private rows, or a client to tell a person's features."""
+    """A fit in strict mode would have read private rows or seeded its noise, or a client told features."""
 
 
 class PrivacyUnboundedError(PrivacyLeakError):
@@ -55,12 +59,16 @@ class PrivacyUnboundedError(PrivacyLeakError):
 
 
 class PrivateSearchError(RuntimeError):
-    """A run of a private search failed: nothing is released, the charge stays, and the cause is not told."""
+    """A run of a private search failed: nothing is released, and the charge stays.
+
+    Of the cause the type is told, and the message where it is one of ours, which hold no private value.
+    """
 
 
 class BudgetExceededError(ValueError):
-    """A charge would have passed the ceiling of a `PrivacyLedger`; nothing was spent."""
+    """A charge would have passed the ceiling of a `PrivacyLedger`, or too many fits failed; nothing was
+    spent."""
 
 
 class LedgerError(RuntimeError):
-    """The file behind a `PrivacyLedger` is missing, moved, copied, damaged, read-only or another ledger's."""
+    """The file behind a `PrivacyLedger` is missing, moved, copied, damaged, older, read-only or another's."""

@@ -30,7 +30,7 @@ def test_context_restores_even_after_an_error():
 def test_none_changes_nothing():
     with skprivate.config_context(strict=True):
         skprivate.set_config(strict=None)
-        assert skprivate.get_config() == {"strict": True}
+        assert skprivate.get_config() == {"strict": True, "allow_seeds": False}
 
 
 def test_returned_config_is_a_copy():
@@ -87,3 +87,15 @@ def test_environment_variable(value, strict):
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert out.stdout.strip() == str(strict)
+
+
+def test_seeds_are_allowed_by_a_context_and_by_all_that_are_strict():
+    with skprivate.config_context(strict=True, allow_seeds=True), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(skprivate.get_config).result() == {"strict": True, "allow_seeds": True}
+        with skprivate.config_context(allow_seeds=False):
+            assert skprivate.get_config() == {"strict": True, "allow_seeds": False}
+            assert not pool.submit(skprivate.get_config).result()["allow_seeds"]
+        assert skprivate.get_config()["allow_seeds"]
+    assert not skprivate.get_config()["allow_seeds"]
+    with pytest.raises(TypeError, match="allow_seeds must be"):
+        skprivate.set_config(allow_seeds="yes")

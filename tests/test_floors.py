@@ -8,13 +8,15 @@ from pathlib import Path
 import skprivate
 
 TOP = Path(skprivate.__file__).parent
+# The estimators' base is one floor in several files.
+BASE_FILES = {"_planning", "_html_repr", "_trusted_types", "_pipeline_report", "_public_steps", "_stateless"}
 FLOORS = (
     {"exceptions", "_config"},
     {"utils"},
     {"noise", "metrics"},
     {"accounting"},
     {"randomizers"},
-    {"base", "_planning", "_html_repr", "_trusted_types"},
+    {"base", *BASE_FILES},
     {"preprocessing"},
     {"tree", "linear_model", "collaborative", "games", "model_selection", "audit"},
     {"datasets", "inspection"},  # apart: below nobody
@@ -22,8 +24,12 @@ FLOORS = (
     {"__main__"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-# The estimators' base is one floor in four files.
-BASE = {("base", "_planning"), ("base", "_html_repr"), ("base", "_trusted_types")}
+BASE = {("base", name) for name in BASE_FILES - {"_stateless"}} | {
+    ("_pipeline_report", "_html_repr"),
+    ("_pipeline_report", "_public_steps"),
+    ("_pipeline_report", "_stateless"),
+    ("_stateless", "_public_steps"),
+}
 # What is attacked is imported where the attack runs.
 LAZY = {("audit", "games"), ("audit", "collaborative")}
 FILES = sorted(TOP.rglob("*.py"))

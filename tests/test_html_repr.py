@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skprivate import (
     BSTDAggregator,
@@ -15,6 +16,7 @@ from skprivate import (
     QuadraticAggregativeGame,
     SecureSumAggregator,
     TQMATransformer,
+    privacy_report,
 )
 
 SECRET = 1234.5678
@@ -43,6 +45,23 @@ def test_run_that_is_not_private():
     page = html(DPTreeClassifier(bounds=(0, 1), classes=[0, 1], random_state=0).fit(X, Y))
     assert "NOT PRIVATE" in page
     assert "ε =" not in page
+
+
+def test_a_label_of_a_step_is_none_of_its_pipeline():
+    pipe = make_pipeline(StandardScaler(), DPTreeClassifier(bounds=(-3, 3), classes=[0, 1])).fit(X, Y)
+    tree = pipe[-1]
+    for page in (html(tree), tree.privacy_spent_._repr_html_(), tree.privacy_spent_.to_html()):
+        # Beside the verdict, and not in what is folded away.
+        shown = page.partition("<details><summary>Details")[0]
+        assert "Of this step alone, given its input." in shown
+    # Scikit-learn's diagram of the pipeline makes no claim for us.
+    assert "differential privacy" not in pipe._repr_html_()
+    assert "skprivate-label" not in pipe._repr_html_()
+    report = privacy_report(pipe)._repr_html_()
+    assert "NOT PRIVATE" in report
+    assert "standardscaler (StandardScaler)" in report
+    assert "Of the whole fitted object." in report
+    assert "ε =" not in report
 
 
 def test_as_text():

@@ -38,6 +38,7 @@ from skprivate._trusted_types import _TYPES
 from skprivate.base import trusted_types
 from skprivate.collaborative import LocalAverageRegressor
 from skprivate.games import Box, Simplex
+from skprivate.preprocessing import estimate_bounds
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -79,6 +80,7 @@ CASES = [
     ),
     (TQMATransformer(bounds=(-1, 1)), None, ()),
     (BoundsScaler(bounds=(-1, 1)), None, ()),
+    (BoundsScaler(bounds=estimate_bounds(np.repeat(X, 100, axis=0), 1.5)), None, ()),
     (BSTDAggregator(), None, ()),
     (SecureSumAggregator(), None, ()),
     *((LocalAverageRegressor(name, bounds=(-1, 1)), None, ()) for name in KERNELS),

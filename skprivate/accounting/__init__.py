@@ -6,6 +6,7 @@ from ._blanket import Blanket
 from ._channels import joint_channel
 from ._composition import Composition, CompositionPart, compose
 from ._disclosure import DisclosureRisk
+from ._estimated_bounds import EstimatedBounds
 from ._guarantee import PrivacyGuarantee
 from ._ledger import PrivacyLedger
 from ._ledger_entry import LedgerEntry
@@ -31,6 +32,7 @@ __all__ = [
     "Composition",
     "CompositionPart",
     "DisclosureRisk",
+    "EstimatedBounds",
     "LedgerEntry",
     "PackageRecord",
     "PrivacyGuarantee",

@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact amounts of privacy: sums, text for storage and for people."""
+"""Exact amounts of privacy as text, for storage and for people."""
 
 import re
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 _DECIMAL = re.compile(r"([0-9]+)/([0-9]+)")
 _HEXADECIMAL = re.compile(r"([0-9a-f]+)/([0-9a-f]+)")
-
-
-def exact_sum(amounts: Iterable[Fraction]) -> Fraction:
-    """Add fractions pairwise: with n different denominators a running sum would take n long additions."""
-    terms = list(amounts) or [Fraction(0)]
-    while len(terms) > 1:
-        terms = [sum(terms[i : i + 2], Fraction(0)) for i in range(0, len(terms), 2)]
-    return terms[0]
 
 
 def to_text(amount: Fraction) -> str:
@@ -29,7 +20,7 @@ def from_text(text: Any) -> Fraction:
 
 
 def to_hex(amount: Fraction) -> str:
-    """Write a sum as text; sums outgrow the number of decimal digits that Python agrees to print."""
+    """Write a sum as text; older files hold sums of more decimal digits than Python agrees to read."""
     return f"{amount.numerator:x}/{amount.denominator:x}"
 
 

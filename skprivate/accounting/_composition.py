@@ -9,10 +9,11 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from ..utils import check_probability
-from ._amounts import exact_sum, show_pair
+from ._amounts import show_pair
 from ._fields import check_choice
 from ._ledger_entry import LedgerEntry
 from ._loss import SEVERAL_SCALES, Amount, pld_epsilon, rdp_epsilon, round_up
+from ._running_sum import upper_sum
 from ._spent import PrivacySpent, Relation, Unit
 
 Method = Literal["basic", "rdp", "pld"]
@@ -186,7 +187,8 @@ def compose(
         Entries with a group of data (`PrivacyLedger.data`) count in that group only; everything else counts
         in all of them.
     method : {"basic", "rdp", "pld"}, default="basic"
-        "basic": sums, as exact fractions. "rdp", "pld": less than the sum for many runs, in floats that are
+        "basic": sums, as fractions; exact, or rounded up by less than 2**-1200 a run where their common
+        denominator passes 2,048 bits. "rdp", "pld": less than the sum for many runs, in floats that are
         rounded up; "pld" is the tightest and needs the extra ``accounting``.
     delta : float or Fraction, default=None
         Delta of the result, in (0, 1): for "rdp" and "pld" only.
@@ -321,10 +323,10 @@ def _part(kind: Kind, runs: list[Run], method: Method, target: Fraction | None) 
 
 
 def _add_up(runs: list[Run], method: Method, target: Fraction | None) -> tuple[Fraction | float, Fraction]:
-    deltas = exact_sum(run.delta for run in runs)
+    deltas = upper_sum(run.delta for run in runs)
     if any(run.epsilon == math.inf for run in runs):
         return math.inf, target or deltas
-    total = exact_sum(Fraction(run.epsilon) for run in runs)
+    total = upper_sum(Fraction(run.epsilon) for run in runs)
     if target is None:
         return total, deltas
     amounts = Counter(_amount(run) for run in runs)

@@ -2,7 +2,7 @@
 """A ledger as JSON for other programs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from fractions import Fraction
@@ -10,42 +10,44 @@ from typing import Any
 
 from ._amounts import to_text
 from ._ledger_entry import LedgerEntry
+from ._store import Identity, LedgerState
 
 FORMAT = "skprivate.ledger-export"
 VERSION = 1
 _NOTE = (
-    "Amounts are exact: numerator/denominator, the totals in hexadecimal digits (0x...). Totals are by basic "
-    "composition over every entry. Groups of data are disjoint as declared by the user. Claimed by the "
-    "software, not certified. The scores and the choice of a plain search are not covered."
+    "Amounts are exact: numerator/denominator, the totals in hexadecimal digits (0x...), rounded up where "
+    "exact ones would grow with every entry. Totals are by basic composition over every entry. Failed fits "
+    "cost no epsilon and may tell something of the rows. Groups of data are disjoint as declared by the "
+    "user. Claimed by the software, not certified. The scores and the choice of a plain search are not "
+    "covered."
 )
 
 
 def write_export(
-    uuid: str,
-    entries: Sequence[LedgerEntry],
-    spent: tuple[Fraction, Fraction],
-    ceiling: tuple[Fraction, Fraction] | None,
+    identity: Identity, entries: Sequence[LedgerEntry], state: LedgerState, failures: Mapping[str, int]
 ) -> str:
     """Return the JSON of a ledger; the file's path stays out of it."""
+    ceiling = None if identity.epsilon is None else _pair(identity.epsilon, identity.delta, to_text)
     content = {
         "format": FORMAT,
         "version": VERSION,
         "note": _NOTE,
-        "ledger": uuid,
-        "ceiling": None if ceiling is None else _pair(ceiling, to_text),
-        "spent": _pair(spent, _to_hexadecimal),
+        "ledger": identity.uuid,
+        "ceiling": ceiling,
+        "spent": _pair(state.epsilon.upper, state.delta.upper, _to_hexadecimal),
+        "failures": {"total": state.failures, "limit": identity.max_failures, "estimators": dict(failures)},
         "entries": [_entry(entry) for entry in entries],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _to_hexadecimal(amount: Fraction) -> str:
-    # Python refuses to print decimal numbers as long as sums can be.
+    # A thousand digits, where a sum was rounded.
     return f"{amount.numerator:#x}/{amount.denominator:#x}"
 
 
-def _pair(amounts: tuple[Fraction, Fraction], write: Any) -> dict[str, str]:
-    return {"epsilon": write(amounts[0]), "delta": write(amounts[1])}
+def _pair(epsilon: Fraction, delta: Fraction, write: Any) -> dict[str, str]:
+    return {"epsilon": write(epsilon), "delta": write(delta)}
 
 
 def _entry(entry: LedgerEntry) -> dict[str, Any]:

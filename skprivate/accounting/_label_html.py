@@ -48,13 +48,16 @@ body{margin:1em auto;max-width:44rem;padding:0 1em;background:#fff}
 @media (prefers-color-scheme:dark){body{background:#161616}}
 @media print{body{margin:0}.skprivate-label{max-width:none}}
 """
+_OF_THIS_STEP = (
+    "Of this step alone, given its input. What holds for a pipeline, skprivate.privacy_report(pipeline) says."
+)
 NO_EPSILON = "no \N{GREEK SMALL LETTER EPSILON} holds"
 _NEVER_PUBLISH = "This object holds rows or secrets of those who made it. Its values are not shown here."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """What a label shows: verdict, one figure, and rows of names and texts."""
+    """What a label shows: verdict, what it speaks of, one figure, and rows of names and texts."""
 
     subject: str
     private: bool
@@ -62,6 +65,7 @@ class Label:
     figure: str
     rows: Sequence[tuple[str, str]]
     note: str = ""
+    scope: str = ""
 
 
 def figure_of(epsilon: Fraction | float, delta: Fraction) -> str:
@@ -80,6 +84,7 @@ def label_of_spent(spent: PrivacySpent) -> Label:
         figure=figure_of(spent.epsilon, spent.delta) if spent.private else NO_EPSILON,
         # Reasons first: they are what a reader of such a label needs.
         rows=sorted(rows, key=lambda row: row[0] != "not private because"),
+        scope=_OF_THIS_STEP,
         note=f"Stated by {spent.package or PackageRecord.current()}.",
     )
 
@@ -155,6 +160,9 @@ def _block(label: Label, title: str, *, folded: bool = False) -> str:
         parts.append(f'<p class="sp-figure">{escape(label.figure)}</p>')
     kind = "sp-dp" if label.private else "sp-not"
     parts.append(f'<p class="sp-verdict {kind}">{escape(label.verdict)}</p>')
+    if label.scope:
+        # Beside the verdict, and not folded away: the one without the other says too much.
+        parts.append(f"<p>{escape(label.scope)}</p>")
     details = _table(label.rows) if label.rows else ""
     if label.note:
         details += f"<p><small>{escape(label.note)}</small></p>"

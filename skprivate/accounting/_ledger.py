@@ -1,43 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ledger on disk that adds up what every fit spent and refuses what would pass its ceiling."""
+"""A ledger on disk that adds up what every fit spent and refuses what would pass its limits."""
 
 import contextlib
 import math
 import os
-import sqlite3
 import threading
+import uuid
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
-from ..exceptions import BudgetExceededError, LedgerError, PrivacyUnboundedError
-from ..utils import check_positive, check_probability
+from ..exceptions import PrivacyUnboundedError
 from ..utils._files import write_atomically
-from . import _store
-from ._amounts import show, show_pair
+from ._backup import backup, restore
 from ._composition import Composition, Method, compose
 from ._export import write_export
 from ._fields import check_text
 from ._ledger_entry import LedgerEntry, from_row, to_row
+from ._ledger_reference import LedgerReference, resolve
+from ._limits import check_limits, require_below_ceiling, require_few_failures
 from ._report import write_report
 from ._spent import PrivacySpent
+from ._store import LedgerState, damaged
 
 _DECLARING = threading.Lock()
 
 
-class PrivacyLedger:
+class PrivacyLedger(LedgerReference):
     """A file that counts what fits spend, shared by threads and processes, with an optional ceiling.
 
     Parameters
     ----------
     path : str or path-like
         The ledger's file, on a local disk. It is created if there is none; otherwise it is opened, and its
-        ceiling must be the one given here.
+        limits must be those given here.
     epsilon : float, Fraction or None, default=None
         Ceiling on the sum of epsilon, above 0. None: there is no ceiling, on delta neither.
     delta : float or Fraction, default=0.0
         Ceiling on the sum of delta, in [0, 1). Must be 0 if ``epsilon`` is None.
+    max_failures : int or None, default=None
+        How many fits may fail, at least 0: one more, and everything is refused. None: they are only counted.
 
     Raises
     ------
@@ -45,7 +46,7 @@ class PrivacyLedger:
         If a parameter is of another type or out of its range.
     LedgerError
         If the file is missing, moved, copied, damaged, rolled back, read-only, another ledger's or on a
-        network file system. Every method that reads or writes the file raises it.
+        network file system, or if its lock stays held. Every method that reads or writes the file raises it.
 
     See Also
     --------
@@ -53,15 +54,32 @@ class PrivacyLedger:
 
     Notes
     -----
-    Every operation opens the file, works in one transaction, and closes it. The object holds the path, the
-    ledger's UUID and its ceiling, never a connection, and is the same ledger after pickling, in a worker
-    process, and in scikit-learn's `clone`. A file that was deleted is not created again by an existing
-    object. One that was moved or copied is refused: it records where it was created. An older state of the
-    file, put in place of the present one, is noticed by objects that have seen more entries in it; pickles
-    do not remember how many.
+    Every operation takes the ledger's lock, opens the file, works in one transaction, and closes it. The
+    object holds the path, the ledger's UUID and its limits, never a connection, and is the same ledger after
+    pickling, in a worker process, and in scikit-learn's `clone`.
 
-    Amounts are exact. ``0.1`` is a float slightly above 1/10, so that ten charges of it pass a ceiling of 1;
-    give decimal amounts as ``Fraction("0.1")``.
+    **Files**: beside ``study.ledger`` stay ``study.ledger.lock``, which keeps other processes out, and
+    ``study.ledger.mark``, which holds the state that was last acknowledged. All three may be read while fits
+    run. Copy a ledger with `backup` only: ``cp`` may catch it between two pages, and what it made cannot be
+    told from an older state. A file that was moved or copied is refused, because it records where it was
+    created. An older state put in place of the present one, a file created anew and one that is gone are
+    noticed by the mark, in every process. An older ledger restored together with its mark is noticed only by
+    an object that has seen more; a mark that was deleted starts anew from the file as it is. Do not delete
+    the lock: a charge that finds it gone is undone, but another process is let in.
+
+    **Checks**: a charge checks the entries after the state that the object, or else the mark, has verified,
+    in time that does not depend on their number. Opening the ledger, `entries`, `report`, `composition`,
+    `to_json` and `backup` check all of them; an older entry that was altered shows then. The hash that links
+    the entries has no key: it finds accidents, not adversaries. Whoever may write the file may cheat.
+
+    **Amounts** are exact. ``0.1`` is a float slightly above 1/10, so that ten charges of it pass a ceiling of
+    1; give decimal amounts as ``Fraction("0.1")``. Where the common denominator of all amounts passes 2,048
+    bits, amounts that would lengthen it are rounded up in the sums by less than 2**-1200 each: the ceiling
+    is not passed, and a million charges lose less than 2**-1180 of it. Floats and decimals alone never get
+    there; add up `entries` for the exact sum of any others.
+
+    **Failed fits** are counted by `count_failure`, beside the entries: that a fit failed may tell something
+    of the rows, and no epsilon covers it.
 
     **Privacy**: totals are by basic composition over every entry, as if all touched the same rows;
     `composition` knows of disjoint data and of tighter methods, and no ceiling does. Names,
@@ -91,31 +109,16 @@ class PrivacyLedger:
         path: str | os.PathLike[str],
         epsilon: float | Fraction | None = None,
         delta: float | Fraction = 0.0,
+        *,
+        max_failures: int | None = None,
     ) -> None:
-        self._path = _resolve(path)
-        ceiling = None if epsilon is None else check_positive(epsilon, "epsilon")
-        ceiling_delta = check_probability(delta, "delta")
-        if ceiling is None and ceiling_delta:
-            raise ValueError("A ceiling on delta needs one on epsilon: without epsilon there is no ceiling.")
-        self._label: str | None = None
-        self._data: str | None = None
-        self._seen = 0  # entries; fewer in the file mean that an older state was put in its place
-        self._identity = self._create_or_open(ceiling, ceiling_delta)
+        super().__init__(resolve(path), check_limits(uuid.uuid4().hex, epsilon, delta, max_failures))
 
     @property
-    def path(self) -> Path:
-        """The absolute path of the file."""
-        return self._path
-
-    @property
-    def epsilon(self) -> Fraction | None:
-        """The ceiling on epsilon, None without one."""
-        return self._identity.epsilon
-
-    @property
-    def delta(self) -> Fraction:
-        """The ceiling on delta; of no effect without one on epsilon."""
-        return self._identity.delta
+    def n_failures(self) -> int:
+        """The number of failed fits, read from the file."""
+        with self._transaction() as records:
+            return records.state.failures
 
     def charge(self, spent: PrivacySpent, estimator: str) -> None:
         """Add one entry, or refuse and add nothing.
@@ -130,30 +133,70 @@ class PrivacyLedger:
         Raises
         ------
         BudgetExceededError
-            If the total would pass the ceiling in epsilon or delta.
+            If the total would pass the ceiling in epsilon or delta, or more fits failed than the limit
+            allows.
         PrivacyUnboundedError
             If the run's epsilon is infinite, with or without a ceiling.
         LedgerError
-            If the file cannot be used.
+            If the file cannot be used; the message says whether something was charged.
         """
         if not isinstance(spent, PrivacySpent):
             raise TypeError(f"spent must be a PrivacySpent, got {type(spent).__name__}.")
         check_text(estimator, "estimator")
         amount = _finite(spent.epsilon)
-        with self._transaction(write=True) as (connection, before):
-            after = _store.Totals(before.count + 1, before.epsilon + amount, before.delta + spent.delta)
-            self._check_ceiling(before, after)
-            row = to_row(spent, amount, estimator, self._label, self._data)
-            _store.insert(connection, row, after)
+        row = to_row(spent, amount, estimator, self._label, self._data)
+        with self._transaction(write=True) as records:
+            before, after = records.state, records.state.after(row)
+            require_few_failures(self._identity, before, self._path)
+            require_below_ceiling(self._identity, before, after, self._path)
+            records.append(row, after)
+
+    def count_failure(self, estimator: str) -> int:
+        """Count one failed fit, which costs no epsilon and may tell something of the rows.
+
+        Parameters
+        ----------
+        estimator : str
+            Name of the estimator.
+
+        Returns
+        -------
+        n_failures : int
+            How many fits failed, this one included.
+
+        Raises
+        ------
+        LedgerError
+            If the file cannot be used.
+        """
+        check_text(estimator, "estimator")
+        with self._transaction(write=True) as records:
+            records.add_failure(estimator)
+            return records.state.failures
+
+    def check_failures(self) -> None:
+        """Refuse to go on when more fits failed than the limit allows; call it before a fit looks at rows.
+
+        Raises
+        ------
+        BudgetExceededError
+            If `n_failures` is above `max_failures`.
+        LedgerError
+            If the file cannot be used.
+        """
+        if self.max_failures is None:
+            return
+        with self._transaction() as records:
+            require_few_failures(self._identity, records.state, self._path)
 
     def entries(self) -> list[LedgerEntry]:
-        """Return every entry, oldest first."""
+        """Return every entry, oldest first, after a check of all of them."""
         return self._read()[0]
 
     def spent(self) -> tuple[Fraction, Fraction]:
-        """Return the sums of epsilon and of delta over every entry."""
-        with self._transaction() as (_, totals):
-            return totals.epsilon, totals.delta
+        """Return the sums of epsilon and of delta over every entry, or upper bounds on them: see Notes."""
+        with self._transaction() as records:
+            return records.state.epsilon.upper, records.state.delta.upper
 
     def remaining(self) -> tuple[Fraction | float, Fraction | float]:
         """Return what the ceiling leaves of epsilon and of delta; infinities without a ceiling."""
@@ -162,14 +205,73 @@ class PrivacyLedger:
 
     def report(self) -> str:
         """Return the entries by label and estimator, the totals, and what they do and do not cover."""
-        entries, totals = self._read()
+        entries, state, failures = self._read()
+        spent = state.epsilon.upper, state.delta.upper
         return write_report(
             title=f"Privacy ledger {self._path}",
             entries=entries,
-            spent=(totals.epsilon, totals.delta),
+            spent=spent,
             ceiling=None if self.epsilon is None else (self.epsilon, self.delta),
-            remaining=self._left(totals.epsilon, totals.delta),
+            remaining=self._left(*spent),
+            failures=failures,
+            max_failures=self.max_failures,
         )
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the ledger to another file, whole or not at all; no other way of copying it is safe.
+
+        The copy cannot be opened as a ledger where it is. `restore` puts it back.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where. An earlier backup of this ledger is replaced; any other file that is there is an error.
+
+        Raises
+        ------
+        ValueError
+            If ``path`` is the ledger itself, or a file beside it that belongs to it.
+        LedgerError
+            If the ledger is damaged, another file is there, or the copy cannot be written.
+        """
+        target = resolve(path)
+        with self._transaction(full=True) as records:
+            backup(records, self._path, target)
+
+    @classmethod
+    def restore(
+        cls,
+        backup: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        *,
+        discard_newer: bool = False,
+    ) -> "PrivacyLedger":
+        """Put a backup back where its ledger was, and return the ledger.
+
+        Parameters
+        ----------
+        backup : str or path-like
+            What `PrivacyLedger.backup` wrote; it stays. The ledger's own file if a backup was copied over it.
+        path : str or path-like
+            Where the ledger was created.
+        discard_newer : bool, default=False
+            Whether to forget entries that the backup does not hold, by the file in place and by its mark.
+            What they spent is spent; count it by other means.
+
+        Returns
+        -------
+        ledger : PrivacyLedger
+            The ledger, with the ceiling of the backup.
+
+        Raises
+        ------
+        LedgerError
+            If entries would be forgotten and ``discard_newer`` is False, if the backup is of another ledger
+            or place, or if a file cannot be used. The ledger in place is then as it was.
+        """
+        target = resolve(path)
+        limits = restore(resolve(backup), target, discard_newer=discard_newer)
+        return cls(target, limits.epsilon, limits.delta, max_failures=limits.max_failures)
 
     @contextlib.contextmanager
     def label(self, label: str) -> Iterator["PrivacyLedger"]:
@@ -256,122 +358,27 @@ class PrivacyLedger:
             An object of ``"format": "skprivate.ledger-export"`` and ``"version": 1``. It cannot be opened as
             a ledger: what is spent is in the ledger's file.
         """
-        entries, totals = self._read()
-        ceiling = None if self.epsilon is None else (self.epsilon, self.delta)
-        spent = totals.epsilon, totals.delta
-        text = write_export(self._identity.uuid, entries, spent, ceiling)
+        entries, state, failures = self._read()
+        text = write_export(self._identity, entries, state, failures)
         if path is not None:
-            target = _resolve(path)
+            target = resolve(path)
             if target == self._path:
                 raise ValueError("path is the ledger itself. Choose another one.")
             write_atomically(target, text.encode("utf-8"))
         return text
 
-    def __sklearn_clone__(self) -> "PrivacyLedger":
-        # clone copies parameters: a copied account would count what no one reads.
-        return self
-
-    def __copy__(self) -> "PrivacyLedger":
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "PrivacyLedger":
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Without the entries seen: a fit must not change its parameters, and joblib hashes their pickles.
-        state = {name: value for name, value in vars(self).items() if name not in ("_seen", "_data")}
-        return state if self._data is None else {**state, "_data": (self._data, os.getpid())}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # The file is not touched: a fitted estimator predicts where its ledger is out of reach.
-        # A declared group holds in the processes started by the one that declared it, and nowhere else: a fit
-        # that came back, or was saved, must not go on charging to it.
-        group, process = state.get("_data") or (None, None)
-        vars(self).update(state, _seen=0, _data=group if process == os.getppid() else None)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PrivacyLedger):
-            return NotImplemented
-        return (self._identity.uuid, self._path) == (other._identity.uuid, other._path)
-
-    def __hash__(self) -> int:
-        return hash((self._identity.uuid, self._path))
-
-    def __repr__(self) -> str:
-        if self.epsilon is None:
-            return f"PrivacyLedger({str(self._path)!r})"
-        return f"PrivacyLedger({str(self._path)!r}, epsilon={show(self.epsilon)}, delta={show(self.delta)})"
-
-    def _create_or_open(self, epsilon: Fraction | None, delta: Fraction) -> _store.Identity:
-        if not os.path.lexists(self._path):
-            _store.create(self._path, epsilon, delta)
-        with _store.transaction(self._path, write=False) as connection:
-            _store.check_structure(connection, self._path)
-            identity = _store.read_identity(connection, self._path)
-            self._seen = _store.read_totals(connection, self._path).count
-        if (identity.epsilon, identity.delta) != (epsilon, delta):
-            raise LedgerError(
-                f"The ledger {self._path} was created with {_ceiling(identity.epsilon, identity.delta)}, not "
-                f"with {_ceiling(epsilon, delta)}. Open it with its own ceiling: that is fixed at creation."
-            )
-        return identity
-
-    @contextlib.contextmanager
-    def _transaction(self, *, write: bool = False) -> Iterator[tuple[sqlite3.Connection, _store.Totals]]:
-        # Read first: an entry that another thread adds while this one waits is no roll-back.
-        seen = self._seen
-        with _store.transaction(self._path, write=write) as connection:
-            if _store.read_identity(connection, self._path) != self._identity:
-                raise LedgerError(
-                    f"The file {self._path} is another ledger than the one this object was made for. Restore "
-                    "that one, or make a new PrivacyLedger object."
-                )
-            totals = _store.read_totals(connection, self._path)
-            if totals.count < seen:
-                raise LedgerError(
-                    f"The ledger {self._path} holds {totals.count} entries, but {seen} were seen in it: an "
-                    "older state was put in its place. Restore the latest state."
-                )
-            yield connection, totals
-        self._seen = max(self._seen, totals.count + write)
-
-    def _read(self) -> tuple[list[LedgerEntry], _store.Totals]:
-        with self._transaction() as (connection, totals):
-            rows = _store.read_rows(connection, self._path)
+    def _read(self) -> tuple[list[LedgerEntry], LedgerState, dict[str, int]]:
+        with self._checked(write=False, full=True) as (records, rows):
+            failures = records.failures()
         try:
-            return [from_row(*row) for row in rows], totals
+            return [from_row(*row) for row in rows], records.state, failures
         except (TypeError, ValueError) as error:
-            raise _store.damaged(self._path) from error
-
-    def _check_ceiling(self, before: _store.Totals, after: _store.Totals) -> None:
-        if self.epsilon is None:
-            return
-        excess = max(after.epsilon - self.epsilon, Fraction(0)), max(after.delta - self.delta, Fraction(0))
-        if excess == (0, 0):
-            return
-        amount = after.epsilon - before.epsilon, after.delta - before.delta
-        raise BudgetExceededError(
-            f"A run of {show_pair(*amount)} would pass the ceiling of the ledger "
-            f"{self._path} by {show_pair(*excess)}: spent so far {show_pair(before.epsilon, before.delta)}, "
-            f"ceiling {show_pair(self.epsilon, self.delta)}. Nothing was spent. Ask for less, or run fewer "
-            'fits; amounts are exact, so give decimals as Fraction("0.1").'
-        )
+            raise damaged(self._path) from error
 
     def _left(self, epsilon: Fraction, delta: Fraction) -> tuple[Fraction | float, Fraction | float]:
         if self.epsilon is None:
             return math.inf, math.inf
         return self.epsilon - epsilon, self.delta - delta
-
-
-def _resolve(path: str | os.PathLike[str]) -> Path:
-    if not isinstance(os.fspath(path), str):
-        raise TypeError("path must be a str or a path-like of str.")
-    try:
-        return Path(path).resolve()
-    except (OSError, RuntimeError) as error:
-        raise LedgerError(
-            "The ledger's path cannot be resolved. Look for a loop of symbolic links."
-        ) from error
 
 
 def _finite(epsilon: Fraction | float) -> Fraction:
@@ -381,7 +388,3 @@ def _finite(epsilon: Fraction | float) -> Fraction:
         "A run of infinite epsilon has no amount that a ledger could add up; nothing was written. Run it "
         "without a ledger, or bound its sensitivity."
     )
-
-
-def _ceiling(epsilon: Fraction | None, delta: Fraction) -> str:
-    return "no ceiling" if epsilon is None else f"the ceiling {show_pair(epsilon, delta)}"

@@ -20,12 +20,13 @@ class StepReport:
         Where it stands: step names joined by " > ".
     estimator : str
         Its class.
-    status : {"paid", "stateless", "unpaid"}
-        It drew calibrated noise; it learns nothing from rows; or it read rows without paying.
+    status : {"paid", "paid before", "stateless", "public", "unpaid"}
+        It drew calibrated noise; it is a parameter that was paid for separately, estimated bounds say; it
+        learns nothing from rows; its user declared it public; or it read rows without paying.
     reason : str
         Why, in words.
     spent : PrivacySpent or None
-        What it spent, where status is "paid".
+        What it spent, where status is "paid" or "paid before".
 
     Examples
     --------
@@ -70,14 +71,14 @@ class PrivacyReport(ReportStatements):
 
     @property
     def paid(self) -> tuple[PrivacySpent, ...]:
-        """What the steps that drew noise spent."""
+        """What the steps that drew noise spent, and what was paid for their bounds."""
         return tuple(step.spent for step in self.steps if step.spent is not None)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the whole is not private; empty if it is."""
         exposed = [step for step in self.steps if step.spent is None or not step.spent.private]
-        found = tuple(str(step) for step in exposed if step.status != "stateless")
+        found = tuple(str(step) for step in exposed if step.status not in ("stateless", "public"))
         return found or (() if self.private else ("no step drew noise",))
 
     @property

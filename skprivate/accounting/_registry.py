@@ -10,9 +10,9 @@ from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ._amounts import exact_sum
 from ._fields import check_text
 from ._provenance import PackageRecord
+from ._running_sum import upper_sum
 from ._words import DEPLOYMENTS, RELATIONS, SOURCES, one_line, print_amount
 
 if TYPE_CHECKING:
@@ -216,10 +216,10 @@ def _loss(spents: Sequence[PrivacySpent]) -> dict[str, Any]:
     kinds = {(spent.relation, spent.unit) for spent in spents}
     if len(kinds) > 1:
         return _mixed_loss(spents)
-    epsilon = exact_sum(Fraction(spent.epsilon) for spent in spents)
-    delta = exact_sum(spent.delta for spent in spents)
+    epsilon = upper_sum(Fraction(spent.epsilon) for spent in spents)
+    delta = upper_sum(spent.delta for spent in spents)
     rhos = [spent.rho for spent in spents if spent.rho is not None]
-    rho = exact_sum(rhos) if len(rhos) == len(spents) else None
+    rho = upper_sum(rhos) if len(rhos) == len(spents) else None
     parameters = {"epsilon": epsilon} | ({"delta": delta} if delta else {}) | ({"rho": rho} if rho else {})
     name, measure = _flavor(delta, rho)
     bound = ", ".join(f"{key} = {print_amount(value)}" for key, value in parameters.items())

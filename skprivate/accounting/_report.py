@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ._amounts import exact_sum, show, show_pair
+from ._amounts import show, show_pair
+from ._running_sum import upper_sum
 
 if TYPE_CHECKING:
     from ._ledger_entry import LedgerEntry
@@ -30,6 +31,8 @@ def write_report(
     spent: tuple[Fraction, Fraction],
     ceiling: tuple[Fraction, Fraction] | None,
     remaining: tuple[Fraction | float, Fraction | float],
+    failures: Mapping[str, int],
+    max_failures: int | None,
 ) -> str:
     """Return the table of the entries by label and estimator, the totals and what they mean."""
     exposed = sum(not entry.private for entry in entries)
@@ -40,6 +43,7 @@ def write_report(
         lines.append(f"Ceiling: {show_pair(*ceiling)}")
         lines.append(f"Remaining: {show_pair(*remaining)}")
     lines.append(f"Not private: {exposed} of {len(entries)} entries{_nominal(exposed)}")
+    lines.append(_failed(failures, max_failures))
     return "\n".join([*lines, *_kinds(entries), *_groups(entries), *_NOTES])
 
 
@@ -56,7 +60,7 @@ def _table(entries: Sequence[LedgerEntry], spent: tuple[Fraction, Fraction]) -> 
 
 
 def _sums(entries: Sequence[LedgerEntry]) -> tuple[Fraction, Fraction]:
-    return exact_sum(entry.epsilon for entry in entries), exact_sum(entry.delta for entry in entries)
+    return upper_sum(entry.epsilon for entry in entries), upper_sum(entry.delta for entry in entries)
 
 
 def _numbers(entries: Sequence[LedgerEntry], sums: tuple[Fraction, Fraction]) -> tuple[str, str, str, str]:
@@ -72,6 +76,12 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
 
 def _nominal(exposed: int) -> str:
     return ", charged their nominal amounts: no total holds for their rows" if exposed else ""
+
+
+def _failed(failures: Mapping[str, int], max_failures: int | None) -> str:
+    limit = "no limit" if max_failures is None else f"limit {max_failures}"
+    names = "".join(f"; {name}: {count}" for name, count in failures.items())
+    return f"Failed fits, which cost no epsilon: {sum(failures.values())} ({limit}{names})"
 
 
 def _groups(entries: Sequence[LedgerEntry]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self, cast
 
-from ._label_html import NO_EPSILON, Label, figure_of, label_of_spent, label_page
+from ._label_html import NO_EPSILON, Label, figure_of, label_fragment, label_of_spent, label_page
 from ._registry import RegistryEntry, registry_entry
 from ._statement import VERSION, check_kind, check_unchanged, encode_amount, told
 
@@ -96,6 +96,10 @@ class ReportStatements:
         """
         return label_page(labels_of_report(self))
 
+    def _repr_html_(self: Any) -> str:
+        """Return the same labels for a notebook."""
+        return label_fragment(labels_of_report(self))
+
 
 def labels_of_report(report: Any) -> list[Label]:
     """Return the labels of the whole and of every step that drew noise."""
@@ -111,6 +115,7 @@ def labels_of_report(report: Any) -> list[Label]:
         ),
         figure=figure_of(report.epsilon, report.delta) if statement else none,
         rows=[(f"{step.path} ({step.estimator})", f"{step.status}: {step.reason}") for step in report.steps],
+        scope="Of the whole fitted object. How each step counts is in the details.",
     )
     return [whole, *(_step_label(step, report.private) for step in report.steps if step.spent is not None)]
 

@@ -14,7 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from ._amounts import from_text, show, to_text
-from ._label_html import label_of_guarantee, label_of_spent, label_page
+from ._label_html import label_fragment, label_of_guarantee, label_of_spent, label_page
 from ._provenance import AuditRecord, PackageRecord
 from ._registry import RegistryEntry, registry_entry, registry_entry_of_guarantee
 
@@ -163,9 +163,14 @@ class SpentStatements:
         Returns
         -------
         page : str
-            All texts are escaped. Readable in light and dark, on paper, and by screen readers.
+            All texts are escaped. Readable in light and dark, on paper, and by screen readers. It speaks of
+            this step alone, and says so: of a pipeline, the label of its `privacy_report` does.
         """
         return label_page([label_of_spent(self)])
+
+    def _repr_html_(self: Any) -> str:
+        """Return the same label for a notebook."""
+        return label_fragment([label_of_spent(self)])
 
     def with_audit(
         self: Any, lower_bound: float | Fraction, confidence: float | Fraction, method: str

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ._fuzz import sensitivity_fuzz as sensitivity_fuzz
     from ._gradient_matching import GradientMatchingAdversary as GradientMatchingAdversary
     from ._neighbours import AuditCase as AuditCase
+    from ._pipeline_check import Hole as Hole
+    from ._pipeline_check import PipelineCheck as PipelineCheck
+    from ._pipeline_check import check_private_pipeline as check_private_pipeline
     from ._tape import record_releases as record_releases
 
 _HOMES = {
@@ -28,9 +31,12 @@ _HOMES = {
     "EpsilonAudit": "._epsilon",
     "GradientMatchingAdversary": "._gradient_matching",
     "ModelExtractionAttack": "._extraction",
+    "Hole": "._pipeline_check",
+    "PipelineCheck": "._pipeline_check",
     "SensitivityFuzz": "._fuzz",
     "audit_epsilon": "._epsilon",
     "check_private_estimator": "._battery",
+    "check_private_pipeline": "._pipeline_check",
     "epsilon_lower_bound": "._epsilon",
     "low_bits": "._epsilon",
     "parametrize_with_private_checks": "._battery",

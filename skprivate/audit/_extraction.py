@@ -152,13 +152,17 @@ class ModelExtractionAttack:
 
     Examples
     --------
+    >>> import warnings
     >>> from skprivate import CollaborativeRegressor
     >>> from skprivate.audit import ModelExtractionAttack
     >>> from skprivate.collaborative import BSTDAggregator, LocalAverageRegressor
     >>> from skprivate.datasets import make_parties
+    >>> from skprivate.exceptions import DisclosureWarning
     >>> X, y, sites = make_parties(2000, 10, random_state=0)
     >>> local, swap = LocalAverageRegressor(bounds=(0, 1)), BSTDAggregator(2, 7)
-    >>> platform = CollaborativeRegressor(local, aggregator=swap, random_state=0).fit(X, y, sites)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", DisclosureWarning)  # of the site that is attacked
+    ...     platform = CollaborativeRegressor(local, aggregator=swap, random_state=0).fit(X, y, sites)
     >>> queries, truth, _ = make_parties(200, 1, noise=0, random_state=1)
     >>> attack = ModelExtractionAttack(random_state=0)
     >>> print(attack.run(platform, queries, truth, bounds=(0, 1)))

@@ -15,9 +15,9 @@ import numpy as np
 _DEEPEST = 40
 # By which a number is known again in a text.
 _DIGITS = 6
-_PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None))
+_PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None), np.dtype)
 # Not state: code is the same whatever the rows were.
-_CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, np.dtype, np.ufunc)
+_CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, np.ufunc)
 
 
 def leaves(root: Any, name: str = "") -> dict[str, Any]:

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the aggregators of parties' responses share: checks, who is active, and the shares to add."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
+
+from ..exceptions import UtilityWarning
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -113,7 +116,7 @@ def shares(
         f_j, in the units of y; NaN is a party without an answer (rule "support").
     sizes : ndarray of shape (n_parties,)
         n_j, or a multiple of it.
-    rule : {"box", "receiver", "support", None}
+    rule : {"support", "box", "receiver", None}
         "box": active where abs(f_j) >= 1 / n, the same as abs(a_j) >= n_j / n^2 for a_j = n_j f_j / n;
         "support": active where there is an answer; None: always. "receiver" decides after the swap: every
         share is kept here.
@@ -139,3 +142,31 @@ def shares(
     else:
         return responses * sizes, np.ones(responses.shape, dtype=bool)
     return np.where(active, responses * sizes, 0.0), active
+
+
+def warn_few_active(active: BoolArray, stacklevel: int) -> None:
+    """Warn, once for all queries, where a prediction rests on few parties.
+
+    Of m parties few are at most m / 4, since the standard error of a mean of k equally good, independent
+    responses falls with the square root of k, and is then at least twice that of all m; and at most two,
+    where there are more than two, since one's response is the prediction, and of two each learns the other's
+    from it. How many parties are active is public to the platform: the swapped responses show it as zeros,
+    the sum of sizes in the open. The message names neither a number nor a query.
+
+    Parameters
+    ----------
+    active : ndarray of bool, of shape (n_queries, n_parties)
+    stacklevel : int
+        As in `warnings.warn`, from the caller of this function.
+    """
+    n_parties = active.shape[1]
+    if n_parties <= 2 or active.all():
+        return
+    if (active.sum(axis=1) <= max(2, n_parties // 4)).any():
+        warnings.warn(
+            "A prediction rests on few parties: on no more than a quarter of them, or than two; where nobody "
+            "is active it is zero, and no estimate. Take active_rule='support' for targets in small units, "
+            "local models whose kernel reaches further, or queries where the parties have rows.",
+            UtilityWarning,
+            stacklevel=stacklevel + 1,
+        )

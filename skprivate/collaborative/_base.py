@@ -257,14 +257,22 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             values = np.where(np.isnan(values), 0.0, values)
         return Answers(values, np.array(answered))
 
-    def _synthesise(self, answers: Answers) -> FloatArray:
-        """Return the synthesis of the answers, of shape (n_queries, n_outputs)."""
+    def _synthesise(self, answers: Answers, stacklevel: int | None = USER_FRAME + 1) -> FloatArray:
+        """Return the synthesis of the answers, of shape (n_queries, n_outputs).
+
+        `stacklevel` is that of a warning about few active sites, which comes once for all outputs.
+        """
         aggregator = self._aggregator_of(answers.answered)
-        combine = aggregator._combine if type(aggregator) in _UNCHECKED else aggregator.predict
-        columns = [
-            combine(np.ascontiguousarray(answers.values[:, :, k])) for k in range(answers.values.shape[2])
-        ]
-        return np.column_stack(columns)
+        columns = [np.ascontiguousarray(column) for column in np.moveaxis(answers.values, 2, 0)]
+        found, level = [], stacklevel
+        # A loop: a comprehension is a frame of its own in some versions of Python.
+        for column in columns:
+            if type(aggregator) not in _UNCHECKED:
+                found.append(aggregator.predict(column))
+                continue
+            found.append(aggregator._combine(column, level))
+            level = None
+        return np.column_stack(found)
 
     def _aggregator_of(self, answered: NDArray[np.intp]) -> Any:
         """Return the aggregator for the sites that answered."""

@@ -15,7 +15,6 @@ from .._html_repr import PrivacyHTMLMixin
 from ..base import without_private_text
 from ._local_average import LocalAverageRegressor
 from ._parts import PlatformOfParts
-from ._swapping import BSTDAggregator
 
 FloatArray = NDArray[np.float64]
 
@@ -60,8 +59,8 @@ class CollaborativeClassifier(ClassifierMixin, PlatformOfParts):
     query_perturber : transformer, default=None
         As in `CollaborativeRegressor`.
     aggregator : regressor, default=None
-        Takes the probabilities of one class, of shape (n_queries, n_sites). None: ``BSTDAggregator`` with
-        ``active_rule=None``: a probability of 0 is an answer, so every site counts.
+        Takes the probabilities of one class, of shape (n_queries, n_sites). None: ``BSTDAggregator()``; a
+        probability of 0 is an answer, so every site counts.
     n_jobs, on_site_error, random_state
         As in `CollaborativeRegressor`.
 
@@ -97,7 +96,8 @@ class CollaborativeClassifier(ClassifierMixin, PlatformOfParts):
     --------
     >>> from skprivate import CollaborativeClassifier
     >>> from skprivate.datasets import make_parties
-    >>> X, y, sites = make_parties(3000, 12, random_state=0)
+    >>> X, y, _ = make_parties(3000, 12, random_state=0)
+    >>> sites = [row % 12 for row in range(3000)]
     >>> platform = CollaborativeClassifier().fit(X, y > 0.3, sites=sites)
     >>> platform.predict_proba(X[:2]).sum(axis=1)
     array([1., 1.])
@@ -107,9 +107,6 @@ class CollaborativeClassifier(ClassifierMixin, PlatformOfParts):
 
     def _default_model(self) -> LocalAverageClassifier:
         return LocalAverageClassifier()
-
-    def _default_aggregator(self) -> BSTDAggregator:
-        return BSTDAggregator(active_rule=None)
 
     def _check_target(self, y: Any) -> NDArray[Any]:
         if y is None:

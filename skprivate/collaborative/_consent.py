@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import ConsentError
 from ._keys import SiteKey
+from ._messages import Query
 from ._primitives import KEY_BYTES, REFUSED, SEAL_BYTES, expand, framed, seal, unseal
-from ._roster import Roster, check_query_id
+from ._roster import Roster
 
 _PIECE_BYTES = KEY_BYTES + SEAL_BYTES
 _VALUE_BYTES = 8
@@ -66,7 +67,10 @@ class ConsentBox(Roster):
     AES-256-GCM, whoever else works together; the number of queries shows in a message's length. With
     all consents the opener sees every value. A site that seals wrong values, or members who tell what was
     opened, are not prevented. A message that is missing, altered, replayed, of another query, site or roster
-    is refused, and then nothing opens. Query ids must be fresh (`new_query_id`).
+    is refused, and then nothing opens. A query is its id, its rows and the names of its columns: every key,
+    seal and tag is derived from their digest, so that a member who was asked other rows under the same id
+    opens and consents to nothing of the rest, nor the rest to its column. Query ids must be fresh
+    (`new_query`). Binding does not stop who may ask again for rows moved by a billionth: limit queries.
 
     References
     ----------
@@ -77,7 +81,7 @@ class ConsentBox(Roster):
     --------
     >>> from skprivate.collaborative import ConsentBox
     >>> box, keys, opener = ConsentBox.simulate(["north", "south"])
-    >>> query = box.new_query_id()
+    >>> query = box.new_query([[38.5, 71.0], [40.0, 65.0]])
     >>> answers = {"north": [1.0, 2.0], "south": [3.0, 4.0]}
     >>> sealed = {name: box.seal(name, keys[name], query, answers[name]) for name in keys}
     >>> consents = {name: box.consent(name, keys[name], query, sealed) for name in keys}
@@ -90,12 +94,12 @@ class ConsentBox(Roster):
     skprivate.exceptions.ConsentError: Nothing was opened: exactly one message, ...
     """
 
-    _protocol = b"skprivate consent 1"
+    _protocol = b"skprivate consent 2"
 
     def __init__(self, members: Mapping[str, bytes], opener: bytes) -> None:
         super().__init__(members, opener)
 
-    def seal(self, name: str, key: SiteKey, query_id: bytes, values: ArrayLike) -> bytes:
+    def seal(self, name: str, key: SiteKey, query: bytes, values: ArrayLike) -> bytes:
         """Seal a member's answers to one query, or to one batch of queries.
 
         Parameters
@@ -104,42 +108,51 @@ class ConsentBox(Roster):
             The member.
         key : SiteKey
             The member's key.
-        query_id : bytes of length 16
+        query : bytes
+            The message that the member was asked with, from ``ask`` or `new_query`: everything is bound to
+            its id, rows and names of columns.
         values : array-like of shape (n_queries,)
             Any floats, in any unit; NaN is carried too.
 
         Returns
         -------
         sealed : bytes
-            8 bytes per query, 60 per member and 28 more; for everybody to read.
+            8 bytes per query, 60 per member and 79 more; for everybody to read.
 
         Raises
         ------
         ConsentError
-            Not a member's name and key, not a query id, or a member's public key that cannot be used.
+            Not a member's name and key, not a query, other rows under an id that was used, or a member's
+            public key that cannot be used.
         TypeError, ValueError
-            The values are not a one-dimensional array of real numbers.
+            The values are not a one-dimensional array of real numbers, one per row of the query.
         """
-        check_query_id(query_id)
+        asked, binding = self._bind(query)
         self._check_member(name, key)
-        content = _as_column(values).astype("<f8").tobytes()
+        column = _as_column(values)
+        if len(column) != len(asked.X):
+            raise ValueError("values must be as many as the query has rows.")
+        self._note_rows(key, asked)
+        return self._pack(binding, self._seal(name, key, binding, column.astype("<f8").tobytes()))
+
+    def _seal(self, name: str, key: SiteKey, binding: bytes, content: bytes) -> bytes:
         pieces = [os.urandom(KEY_BYTES) for _ in self._order]
         column = seal(
-            self._column_key(pieces, query_id, name), content, self._context(b"column", query_id, name)
+            self._column_key(pieces, binding, name), content, self._context(b"column", binding, name)
         )
         # A piece opens beside this very column only: a member that is shown another one sees it.
         digest = hashlib.sha256(column).digest()
         parts = [
             seal(
-                self._link(key, self._members[peer], b"piece", query_id),
+                self._link(key, self._members[peer], b"piece", binding),
                 piece,
-                self._context(b"piece", query_id, name, peer, about=digest),
+                self._context(b"piece", binding, name, peer, about=digest),
             )
             for peer, piece in zip(self._order, pieces, strict=True)
         ]
         return b"".join([*parts, column])
 
-    def consent(self, name: str, key: SiteKey, query_id: bytes, sealed: Mapping[str, bytes]) -> bytes:
+    def consent(self, name: str, key: SiteKey, query: bytes, sealed: Mapping[str, bytes]) -> bytes:
         """Consent, as one member, to the opening of these sealed columns under this query id.
 
         The same columns may be consented to again, for a message that was lost; others under the same id not.
@@ -152,7 +165,8 @@ class ConsentBox(Roster):
             The member that consents.
         key : SiteKey
             The member's key.
-        query_id : bytes of length 16
+        query : bytes
+            What was asked; each member passes what it was asked itself.
         sealed : mapping of str to bytes
             What every member's `seal` returned.
 
@@ -167,29 +181,31 @@ class ConsentBox(Roster):
             A column is missing, of another query or roster, of another length than the rest, or altered in
             its values or this member's piece; or other columns were consented to under this query id before.
         """
-        check_query_id(query_id)
+        asked, binding = self._bind(query)
         self._check_member(name, key)
-        columns, sealed_digest = self._check_sealed(sealed)
+        columns, sealed_digest = self._check_sealed(asked, binding, sealed)
         place, head = self._order.index(name) * _PIECE_BYTES, len(self._order) * _PIECE_BYTES
         pieces = [
             unseal(
-                self._link(key, self._members[sender], b"piece", query_id),
+                self._link(key, self._members[sender], b"piece", binding),
                 column[place : place + _PIECE_BYTES],
-                self._context(b"piece", query_id, sender, name, about=hashlib.sha256(column[head:]).digest()),
+                self._context(b"piece", binding, sender, name, about=hashlib.sha256(column[head:]).digest()),
             )
             for sender, column in zip(self._order, columns, strict=True)
         ]
         # Last: what this member can tell from the right columns uses up no query id.
-        if not key.remember(framed(b"consent", self._digest, query_id), sealed_digest):
+        self._note_rows(key, asked)
+        if not key.remember(framed(b"consent", self._digest, asked.query_id), sealed_digest):
             raise ConsentError("this member consented to other columns under the same query id.")
-        return seal(
-            self._link(key, self._receiver, b"consent", query_id),
+        sent = seal(
+            self._link(key, self._receiver, b"consent", binding),
             b"".join(pieces),
-            self._context(b"consent", query_id, name, about=sealed_digest),
+            self._context(b"consent", binding, name, about=sealed_digest),
         )
+        return self._pack(binding, sent)
 
     def open(
-        self, opener_key: SiteKey, query_id: bytes, sealed: Mapping[str, bytes], consents: Mapping[str, bytes]
+        self, opener_key: SiteKey, query: bytes, sealed: Mapping[str, bytes], consents: Mapping[str, bytes]
     ) -> NDArray[np.float64]:
         """Open the columns of one query with the consents of all members.
 
@@ -197,7 +213,8 @@ class ConsentBox(Roster):
         ----------
         opener_key : SiteKey
             The key that the roster names as the opener's.
-        query_id : bytes of length 16
+        query : bytes
+            What was asked; each member passes what it was asked itself.
         sealed : mapping of str to bytes
             What every member's `seal` returned.
         consents : mapping of str to bytes
@@ -213,48 +230,49 @@ class ConsentBox(Roster):
         ConsentError
             Anything is missing, altered, replayed or of another query, site or roster; nothing opens then.
         """
-        check_query_id(query_id)
+        asked, binding = self._bind(query)
         self._check_receiver(opener_key)
-        columns, sealed_digest = self._check_sealed(sealed)
+        columns, sealed_digest = self._check_sealed(asked, binding, sealed)
         given = [
-            self._pieces_of(member, opener_key, query_id, message, sealed_digest)
+            self._pieces_of(member, opener_key, binding, message, sealed_digest)
             for member, message in zip(self._order, self._complete(consents), strict=True)
         ]
         head = len(self._order) * _PIECE_BYTES
         opened = {}
         for place, (name, column) in enumerate(zip(self._order, columns, strict=True)):
-            column_key = self._column_key([pieces[place] for pieces in given], query_id, name)
-            content = unseal(column_key, column[head:], self._context(b"column", query_id, name))
+            column_key = self._column_key([pieces[place] for pieces in given], binding, name)
+            content = unseal(column_key, column[head:], self._context(b"column", binding, name))
             opened[name] = np.frombuffer(content, dtype="<f8")
         return np.column_stack([opened[name] for name in self._members]).astype(np.float64, copy=False)
 
     def _pieces_of(
-        self, member: str, opener_key: SiteKey, query_id: bytes, message: bytes, sealed_digest: bytes
+        self, member: str, opener_key: SiteKey, binding: bytes, message: bytes, sealed_digest: bytes
     ) -> list[bytes]:
         """Return the pieces that one member's consent holds, one per column."""
         content = unseal(
-            self._link(opener_key, self._members[member], b"consent", query_id),
-            message,
-            self._context(b"consent", query_id, member, about=sealed_digest),
+            self._link(opener_key, self._members[member], b"consent", binding),
+            self._unpack(binding, message),
+            self._context(b"consent", binding, member, about=sealed_digest),
         )
         if len(content) != len(self._order) * KEY_BYTES:
             raise ConsentError(REFUSED)
         return [content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)]
 
-    def _column_key(self, pieces: Iterable[bytes], query_id: bytes, name: str) -> bytes:
+    def _column_key(self, pieces: Iterable[bytes], binding: bytes, name: str) -> bytes:
         """Return the key of one column: without any one piece it is as good as any 32 bytes."""
         whole = 0
         for piece in pieces:
             whole ^= int.from_bytes(piece, "big")
-        return expand(whole.to_bytes(KEY_BYTES, "big"), self._digest + query_id + name.encode())
+        return expand(whole.to_bytes(KEY_BYTES, "big"), self._digest + binding + name.encode())
 
-    def _check_sealed(self, sealed: Mapping[str, bytes]) -> tuple[list[bytes], bytes]:
+    def _check_sealed(
+        self, asked: Query, binding: bytes, sealed: Mapping[str, bytes]
+    ) -> tuple[list[bytes], bytes]:
         """Return the columns sorted by name, and the digest of them all; refuse what cannot be opened."""
-        columns = self._complete(sealed)
-        lengths = {len(column) for column in columns}
-        rest = lengths.pop() - len(self._order) * _PIECE_BYTES - SEAL_BYTES
-        if lengths or rest < 0 or rest % _VALUE_BYTES:
-            raise ConsentError("Nothing was opened: the sealed columns are damaged or of unequal lengths.")
+        columns = [self._unpack(binding, message) for message in self._complete(sealed)]
+        length = len(self._order) * _PIECE_BYTES + SEAL_BYTES + len(asked.X) * _VALUE_BYTES
+        if any(len(column) != length for column in columns):
+            raise ConsentError("Nothing was opened: a sealed column is damaged, or of another length.")
         # Of digests: each column is hashed where it lies, not joined into one long copy.
         return columns, hashlib.sha256(b"".join(hashlib.sha256(c).digest() for c in columns)).digest()
 

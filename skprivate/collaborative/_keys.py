@@ -2,10 +2,27 @@
 """A site's key pair, and what the site remembers that it has done with it."""
 
 import os
+import threading
 from typing import Any, NoReturn, Self
+from weakref import WeakValueDictionary
 
 from ..exceptions import ConsentError
 from ._primitives import KEY_BYTES, extract, framed, library
+
+
+class _Memory:
+    """What was done with one key pair in this process, by whichever object holds it."""
+
+    __slots__ = ("__weakref__", "done")
+
+    def __init__(self) -> None:
+        self.done: dict[bytes, bytes] = {}
+
+
+#: By public key. A pair whose private half has left, or came, as bytes can be loaded again: kept for good.
+_MEMORIES: WeakValueDictionary[bytes, _Memory] = WeakValueDictionary()
+_KEPT: dict[bytes, _Memory] = {}
+_LOCK = threading.Lock()
 
 
 class SiteKey:
@@ -28,9 +45,10 @@ class SiteKey:
     Notes
     -----
     **Privacy.** The private half is in no repr and refuses to be pickled or copied; `to_bytes` is the only
-    way out. It writes the key but not the memory of used query ids: a process that restarts, and
-    every further process of a site, should `generate` a key of its own rather than load the old one;
-    in a forked process the old one refuses.
+    way out. It writes the key but not the memory of used query ids. Within one process that memory
+    belongs to the pair: a key that is loaded again remembers. A process that restarts, and every further
+    process of a site, should `generate` a key of its own rather than load the old one; in a forked process
+    the old one refuses.
     Agreed secrets are kept in memory as long as the object, so that a query costs symmetric work only. Who
     gets hold of a private half can read what was encrypted to it before: renew keys now and then.
 
@@ -46,7 +64,7 @@ class SiteKey:
     True
     """
 
-    __slots__ = ("_agreed", "_done", "_private", "_process", "public")
+    __slots__ = ("_agreed", "_memory", "_private", "_process", "public")
 
     public: bytes
 
@@ -55,7 +73,9 @@ class SiteKey:
         self.public = private.public_key().public_bytes_raw()
         self._private = private
         self._agreed: dict[tuple[bytes, bytes], bytes] = {}
-        self._done: dict[bytes, bytes] = {}
+        # Without it two threads that load one key at once would each get a memory of its own.
+        with _LOCK:
+            self._memory = _MEMORIES.setdefault(self.public, _Memory())
         self._process = os.getpid()
 
     @classmethod
@@ -75,7 +95,7 @@ class SiteKey:
 
     @classmethod
     def from_bytes(cls, private: bytes) -> Self:
-        """Load what `to_bytes` gave; the memory of used query ids starts empty.
+        """Load what `to_bytes` gave, with what this process did with it; in a new process that is nothing.
 
         Parameters
         ----------
@@ -92,7 +112,9 @@ class SiteKey:
         """
         if not isinstance(private, bytes) or len(private) != KEY_BYTES:
             raise ValueError(f"a private key is {KEY_BYTES} bytes.")
-        return cls(library().PrivateKey.from_private_bytes(private))
+        key = cls(library().PrivateKey.from_private_bytes(private))
+        _KEPT[key.public] = key._memory
+        return key
 
     def to_bytes(self) -> bytes:
         """Return the private half: whoever reads it is this site.
@@ -101,6 +123,7 @@ class SiteKey:
         -------
         private : bytes of length 32
         """
+        _KEPT[self.public] = self._memory
         private: bytes = self._private.private_bytes_raw()
         return private
 
@@ -164,7 +187,7 @@ class SiteKey:
         if self._process != os.getpid():
             raise ConsentError("this process is a fork of the one that made the key, and needs its own.")
         # setdefault is atomic: of two threads one comes first.
-        return self._done.setdefault(label, content) == content
+        return self._memory.done.setdefault(label, content) == content
 
     def __repr__(self) -> str:
         return f"SiteKey(public={self.public.hex()[:8]}...)"

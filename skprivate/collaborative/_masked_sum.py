@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import ConsentError, DisclosureWarning
 from ._fixed_point import LIMIT, WORDS, settle, to_floats, to_words
 from ._keys import SiteKey
+from ._messages import Query
 from ._primitives import framed, key_stream, seal, unseal
-from ._roster import Roster, check_query_id
+from ._roster import Roster
 
 # Two fixed-point numbers per query, one for the values and one for the sizes, of 32 bytes each.
 _ROW_WORDS = 2 * WORDS
@@ -68,15 +69,28 @@ class MaskedSum(Roster):
     learns the last one's answer as the difference. What the sums tell is not protected:
 
     - the sum of sizes shows how many sites, or which, are active, and if it is one, its answer;
-    - one query put to two rosters that differ in one site gives that site's answer as a difference: a
-      site should be on one roster only;
+    - one query put to two rosters that differ in one site gives that site's answer as a difference, and so do
+      two queries whose rows differ by a billionth: a site should be on one roster only, and answer few
+      queries;
     - membership in the data can be inferred from a sum as from any other prediction, against which noise on
       the released sum is the remedy;
     - a site that lies falsifies the sum, and nobody notices.
 
-    A site must never mask under the same query id twice: its `SiteKey` remembers the ids and refuses. The
-    memory is lost with the process, so a site that restarts makes a new key, and takes only
-    ids of 16 fresh random bytes (`new_query_id`).
+    Masks are made of what was asked: of the digest of id, rows and names of columns (with the types, signs of
+    zero and order of all values) and of the roster. A platform, or an asker, that shows one site other rows
+    than the rest under one id gets messages whose masks do not cancel, a sum that is noise; and `open`
+    compares a tag of the digest in every message, and refuses. *Proof.* A mask of two sites is the stream of
+    a key that HKDF derives from their secret and the digest, which is injective but for collisions of
+    SHA-256 (``_query_digest``). A site that was asked something else uses keys that no other honest site uses
+    in any message; as long as one other honest site is left, its message is masked by at least one stream
+    that appears nowhere else, and is uniform.
+
+    Binding does not stop differencing: every opened sum tells about rows near the query. Let a query be
+    opened once, limit the number of queries, and add noise to sums that many may see.
+
+    A site must never mask under the same query id twice: its `SiteKey` remembers the ids, and the rows
+    that they stood for, and refuses. The memory is lost with the process, so a site that restarts makes a
+    new key, and takes only queries under fresh ids (`new_query`).
 
     Values are added exactly, modulo 2^256, on a grid of 2^-128 (3e-39): the sum is right within half of
     that per site and two units in the last place of a float, in any unit of y between 1e-29 and 1e30.
@@ -90,7 +104,7 @@ class MaskedSum(Roster):
     --------
     >>> from skprivate.collaborative import MaskedSum
     >>> total, keys, platform = MaskedSum.simulate(["north", "south", "west"])
-    >>> query = total.new_query_id()
+    >>> query = total.new_query([[38.5, 71.0], [40.0, 65.0]])
     >>> messages = {name: total.mask(name, key, query, [0.25, -1.0], 10) for name, key in keys.items()}
     >>> total.open(platform, query, messages)
     (array([ 0.75, -3.  ]), array([30., 30.]))
@@ -100,15 +114,13 @@ class MaskedSum(Roster):
     skprivate.exceptions.ConsentError: Nothing was opened: exactly one message, ...
     """
 
-    _protocol = b"skprivate masked sum 1"
+    _protocol = b"skprivate masked sum 2"
 
     def __init__(self, members: Mapping[str, bytes], platform: bytes) -> None:
         super().__init__(members, platform)
         warn_few_parties(len(members), stacklevel=2)
 
-    def mask(
-        self, name: str, key: SiteKey, query_id: bytes, values: ArrayLike, sizes: ArrayLike = 1.0
-    ) -> bytes:
+    def mask(self, name: str, key: SiteKey, query: bytes, values: ArrayLike, sizes: ArrayLike = 1.0) -> bytes:
         """Mask a site's answers to one query, or to one batch of queries; once per query id.
 
         Parameters
@@ -117,7 +129,9 @@ class MaskedSum(Roster):
             The site.
         key : SiteKey
             The site's key.
-        query_id : bytes of length 16
+        query : bytes
+            The message that the site was asked with, from ``ask`` or `new_query`: its id, rows and names of
+            columns make the masks.
         values : array-like of shape (n_queries,)
             What is to be summed, its number of rows times its answer for a weighted mean; 0 where the site
             is not active. Below 2^100, about 1e30, in magnitude.
@@ -127,29 +141,34 @@ class MaskedSum(Roster):
         Returns
         -------
         message : bytes
-            64 bytes per query and 28 more, encrypted to the platform.
+            64 bytes per query and 82 more, encrypted to the platform.
 
         Raises
         ------
         ConsentError
-            Not a site's name and key; not a query id; the id was used before; or another site's public key
-            cannot be used.
+            Not a site's name and key; not a query; the id was used before, for these rows or for others; or
+            another site's public key cannot be used.
         TypeError, ValueError
-            Values or sizes are not such numbers; the message repeats none.
+            Values or sizes are not such numbers, or not as many as the query has rows; the message repeats
+            none.
         """
-        check_query_id(query_id)
+        return self._mask(name, key, *self._bind(query), _as_words(values, sizes))
+
+    def _mask(self, name: str, key: SiteKey, asked: Query, binding: bytes, words: NDArray[np.int64]) -> bytes:
         self._check_member(name, key)
-        words = _as_words(values, sizes)
+        if len(words) != len(asked.X):
+            raise ValueError("values must be as many as the query has rows.")
+        self._note_rows(key, asked)
         # Fresh content: no second use under this id is the same as the first.
-        if not key.remember(framed(b"mask", self._digest, query_id), os.urandom(16)):
+        if not key.remember(framed(b"mask", self._digest, asked.query_id), os.urandom(16)):
             raise ConsentError("this site masked an answer under the same query id before.")
-        self._add_masks(words, name, key, query_id)
+        self._add_masks(words, name, key, binding)
         content = settle(words.reshape(-1, WORDS), 0).astype("<u4").tobytes()
-        link = self._link(key, self._receiver, b"message", query_id)
-        return seal(link, content, self._context(b"message", query_id, name))
+        link = self._link(key, self._receiver, b"message", binding)
+        return self._pack(binding, seal(link, content, self._context(b"message", binding, name)))
 
     def open(
-        self, platform_key: SiteKey, query_id: bytes, messages: Mapping[str, bytes]
+        self, platform_key: SiteKey, query: bytes, messages: Mapping[str, bytes]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Add the messages of all sites.
 
@@ -157,7 +176,8 @@ class MaskedSum(Roster):
         ----------
         platform_key : SiteKey
             The key that the roster names as the platform's.
-        query_id : bytes of length 16
+        query : bytes
+            What the sites were asked.
         messages : mapping of str to bytes
             What every site's `mask` returned.
 
@@ -169,33 +189,39 @@ class MaskedSum(Roster):
         Raises
         ------
         ConsentError
-            A message is missing, altered, replayed, of another query, site or roster, or of another length
-            than the rest; no sum is returned then.
+            A message is missing, altered, replayed, or of another query, site or roster; a site was asked
+            other rows or columns under this id; or the masks do not cancel. No sum is returned then.
         """
-        check_query_id(query_id)
-        self._check_receiver(platform_key)
-        contents = [
-            unseal(
-                self._link(platform_key, self._members[name], b"message", query_id),
-                message,
-                self._context(b"message", query_id, name),
-            )
-            for name, message in zip(self._order, self._complete(messages), strict=True)
-        ]
-        lengths = {len(content) for content in contents}
-        length = lengths.pop()
-        if lengths or length % _ROW_BYTES:
-            raise ConsentError("Nothing was opened: the sites answered different numbers of queries.")
-        total = np.zeros((length // _ROW_BYTES, _ROW_WORDS), dtype=np.int64)
-        for content in contents:
-            total += np.frombuffer(content, dtype="<u4").reshape(total.shape)
-        return to_floats(total[:, :WORDS]), to_floats(total[:, WORDS:])
+        return self._open(platform_key, *self._bind(query), messages)
 
-    def _add_masks(self, words: NDArray[np.int64], name: str, key: SiteKey, query_id: bytes) -> None:
+    def _open(
+        self, platform_key: SiteKey, asked: Query, binding: bytes, messages: Mapping[str, bytes]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self._check_receiver(platform_key)
+        total = np.zeros((len(asked.X), _ROW_WORDS), dtype=np.int64)
+        for name, message in zip(self._order, self._complete(messages), strict=True):
+            content = unseal(
+                self._link(platform_key, self._members[name], b"message", binding),
+                self._unpack(binding, message),
+                self._context(b"message", binding, name),
+            )
+            if len(content) != len(asked.X) * _ROW_BYTES:
+                raise ConsentError("Nothing was opened: a site answered another number of queries.")
+            total += np.frombuffer(content, dtype="<u4").reshape(total.shape)
+        values, sizes = to_floats(total[:, :WORDS]), to_floats(total[:, WORDS:])
+        # Every honest addend is below 2^100, every size at least 0; a mask that is left is uniform.
+        most = len(self._order) * LIMIT
+        if (np.abs(values) > most).any() or (sizes < 0).any() or (sizes > most).any():
+            raise ConsentError(
+                "Nothing was opened: the masks do not cancel, or a site masked what is no answer."
+            )
+        return values, sizes
+
+    def _add_masks(self, words: NDArray[np.int64], name: str, key: SiteKey, binding: bytes) -> None:
         """Add the streams shared with later names, and subtract those shared with earlier ones, in place."""
         place = self._order.index(name)
         streams = [
-            key_stream(self._link(key, self._members[peer], b"mask", query_id))
+            key_stream(self._link(key, self._members[peer], b"mask", binding))
             for peer in self._order
             if peer != name
         ]

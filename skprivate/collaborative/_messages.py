@@ -2,8 +2,12 @@
 """Queries, answers and announcements as bytes that any transport can carry; checked when they come back."""
 
 import hashlib
+import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,17 +15,21 @@ from numpy.typing import NDArray
 
 from ..exceptions import ConsentError
 from ..utils._documents import canonical, check_envelope, parse_json
+from ._query_digest import query_digest
 
 FloatArray = NDArray[np.float64]
 
-_VERSION = 1
+_VERSION = 2
 _LENGTH_BYTES = 4
 QUERY_ID_BYTES = 16
+DIGEST_BYTES = 32
 _QUERY, _ANSWER, _CARD = "skprivate-query", "skprivate-answer", "skprivate-site"
 #: Cells of a table that is not numeric; anything else has no form in JSON.
 _CELLS = (str, bool, int, float, type(None))
-#: No site has as many rows, or features.
-_MOST = 2**53
+#: No site has as many rows: up to here a double counts without rounding.
+_MOST_ROWS = 2**53
+#: A platform makes room for a row before it has seen one: 8 MiB for as many features.
+_MOST_FEATURES = 2**20
 #: JSON has no NaN, and None is another missing value.
 _NAN = ["nan"]
 
@@ -33,31 +41,43 @@ def new_query_id() -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A perturbed query as it travels: rows of features under a fresh id."""
+    """A perturbed query as it travels: rows of features under a fresh id, for one roster of sites.
+
+    Numbers are finite. A missing value travels only as a cell of a table (None or NaN of an object array).
+    """
 
     query_id: bytes
     X: NDArray[Any]
     names: tuple[str, ...] | None = None
+    #: Digest of the sites that are asked; empty where a protocol binds its own roster.
+    roster: bytes = b""
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What is bound: rows, names, id and roster (`query_digest`)."""
+        rows = self.X if self.X.dtype == np.float64 else _cells(self.X)
+        return query_digest(self.query_id, rows, self.names, self.roster)
 
     def to_bytes(self) -> bytes:
-        """Return the message: floats as they are, any other table as JSON."""
+        """Return the message: floats as they are, other tables as JSON; ValueError for what is no query."""
+        numeric = self.X.dtype == np.float64
+        _check_query(self.X if numeric else np.array(_cells(self.X), dtype=object), self.names)
         head = {"id": self.query_id.hex(), "shape": list(self.X.shape), "names": self.names, "table": None}
-        if self.X.dtype == np.float64:
+        head["roster"] = self.roster.hex()
+        if numeric:
             return _pack(_QUERY, head, self.X)
-        return _pack(_QUERY, head | {"table": _cells(self.X)}, np.empty(0))
+        return _pack(_QUERY, head | {"table": [_sent(row) for row in _cells(self.X)]}, np.empty(0))
 
     @classmethod
     def from_bytes(cls, message: bytes) -> "Query":
         """Read a message; ConsentError if it is not exactly a query."""
-        head, payload = _unpack(message, _QUERY, ("id", "shape", "names", "table"))
-        try:
-            X = _table(head, payload)
+        head, payload = _unpack(message, _QUERY, ("id", "shape", "names", "table", "roster"))
+        with _damaged():
+            shape = _shape(head["shape"])
+            X = _table(head["table"], shape, payload)
             names = None if head["names"] is None else tuple(_list(head["names"], str))
-            if X.ndim != 2 or not X.size or (names is not None and len(names) != X.shape[1]):
-                raise ValueError
-            return cls(_query_id(head), X, names)
-        except (TypeError, ValueError):
-            raise ConsentError("The message is damaged: its rows do not fit its header.") from None
+            _check_query(X, names)
+            return cls(_bytes(head["id"], QUERY_ID_BYTES), X, names, _roster(head["roster"]))
 
     def rows(self, *, named: bool) -> Any:
         """Return the rows as a model wants them: a data frame if it knows names, or if there is text."""
@@ -68,6 +88,17 @@ class Query:
         return pd.DataFrame(self.X, columns=list(self.names)).infer_objects()
 
 
+def make_query(rows: Any, names: Any = None, roster: bytes = b"") -> Query:
+    """Return rows under a fresh id: numbers as float64, anything else as cells, a frame with its names."""
+    names = tuple(map(str, rows.columns if hasattr(rows, "columns") else () if names is None else names))
+    table = np.asarray(rows)
+    if table.dtype.kind in "iufb":
+        table = table.astype(np.float64)
+    if table.ndim != 2:
+        raise ValueError("a query must be two-dimensional: a row for each prediction.")
+    return Query(new_query_id(), table, names or None, roster)
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What one site answers to one query: one value per row, or one per row and class."""
@@ -76,23 +107,31 @@ class Answer:
     site: str
     n_samples: int
     values: FloatArray
+    #: `Query.digest` of what the site was asked.
+    asked: bytes
 
     def to_bytes(self) -> bytes:
         """Return the message."""
         head = {"id": self.query_id.hex(), "site": self.site, "n_samples": self.n_samples}
-        return _pack(_ANSWER, head | {"shape": list(self.values.shape)}, self.values)
+        return _pack(
+            _ANSWER, head | {"asked": self.asked.hex(), "shape": list(self.values.shape)}, self.values
+        )
 
     @classmethod
     def from_bytes(cls, message: bytes) -> "Answer":
         """Read a message; ConsentError if it is not exactly an answer."""
-        head, payload = _unpack(message, _ANSWER, ("id", "site", "n_samples", "shape"))
-        try:
-            values = payload.reshape(head["shape"])
-            if values.ndim != 2 or type(head["site"]) is not str or type(head["n_samples"]) is not int:
-                raise ValueError
-            return cls(_query_id(head), head["site"], head["n_samples"], values)
-        except (TypeError, ValueError):
-            raise ConsentError("The message is damaged: its values do not fit its header.") from None
+        head, payload = _unpack(message, _ANSWER, ("id", "site", "n_samples", "asked", "shape"))
+        with _damaged():
+            values = _filled(payload, _shape(head["shape"]))
+            if np.isinf(values).any():
+                raise ValueError("an answer is infinite")
+            return cls(
+                _bytes(head["id"], QUERY_ID_BYTES),
+                _name(head["site"]),
+                _count(head["n_samples"], _MOST_ROWS),
+                values,
+                _bytes(head["asked"], DIGEST_BYTES),
+            )
 
 
 @dataclass(frozen=True)
@@ -103,6 +142,8 @@ class SiteCard:
     n_samples: int
     n_features: int
     classes: tuple[Any, ...] | None = None
+    #: Rows of all sites for which the model smooths (`LocalAverageRegressor`); None: it has no such choice.
+    refined_to: int | None = None
 
     def to_bytes(self) -> bytes:
         """Return the message."""
@@ -111,15 +152,19 @@ class SiteCard:
     @classmethod
     def from_bytes(cls, message: bytes) -> "SiteCard":
         """Read a message; ConsentError if it is not exactly a card."""
-        head, _ = _unpack(message, _CARD, ("site", "n_samples", "n_features", "classes"))
-        counts, classes = (head["n_samples"], head["n_features"]), head["classes"]
-        try:
-            classes = None if classes is None else tuple(_list(classes, *_CELLS))
-            if type(head["site"]) is not str or not all(type(n) is int and 0 < n < _MOST for n in counts):
-                raise ValueError
-        except ValueError:
-            raise ConsentError("The message is damaged: a site has a name, rows and features.") from None
-        return cls(head["site"], *counts, classes)
+        fields = ("site", "n_samples", "n_features", "classes", "refined_to")
+        head, payload = _unpack(message, _CARD, fields)
+        with _damaged():
+            if payload.size:
+                raise ValueError("a card has no values")
+            refined_to = head["refined_to"]
+            return cls(
+                _name(head["site"]),
+                _count(head["n_samples"], _MOST_ROWS),
+                _count(head["n_features"], _MOST_FEATURES),
+                _classes(head["classes"]),
+                None if refined_to is None else _count(refined_to, _MOST_ROWS),
+            )
 
 
 def _pack(kind: str, head: dict[str, Any], payload: NDArray[Any]) -> bytes:
@@ -132,54 +177,151 @@ def _pack(kind: str, head: dict[str, Any], payload: NDArray[Any]) -> bytes:
 
 def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[str, Any], FloatArray]:
     try:
+        if not isinstance(message, bytes | bytearray | memoryview):
+            raise TypeError
         content = bytes(message)
         start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+        if start > len(content):
+            raise ValueError("it is cut short")
         head = parse_json(content[_LENGTH_BYTES:start].decode("ascii"))
         check_envelope(head, kind, _VERSION, (*fields, "sha256"))
+        # One content, one form: no field is there twice, and no number or text is spelt in another way.
+        if canonical(head) != content[_LENGTH_BYTES:start]:
+            raise ValueError("its header is not in the one form that is written")
         body = content[start:]
         if hashlib.sha256(body).hexdigest() != head["sha256"]:
             raise ValueError("its content is not the one that was sent")
+        if len(body) % 8:
+            raise ValueError("its content is no sequence of numbers")
         return head, np.frombuffer(body, dtype="<f8").astype(np.float64)
-    except (TypeError, ValueError) as error:
-        problem = "it is not text" if isinstance(error, UnicodeDecodeError | TypeError) else str(error)
+    except (TypeError, ValueError, RecursionError) as error:
+        named = type(error) is ValueError
+        problem = str(error) if named else "it is not text"
     raise ConsentError(f"The message is not a {kind} message: {problem}.")
 
 
-def _query_id(head: dict[str, Any]) -> bytes:
-    query_id = bytes.fromhex(head["id"])
-    if len(query_id) != QUERY_ID_BYTES:
-        raise ValueError("an id has 16 bytes")
-    return query_id
+@contextmanager
+def _damaged() -> Iterator[None]:
+    """Turn what is wrong with a field into a ConsentError that names it."""
+    try:
+        yield
+    except ValueError as error:
+        problem = str(error)
+    else:
+        return
+    raise ConsentError(f"The message is damaged: {problem}.")
 
 
-def _table(head: dict[str, Any], payload: FloatArray) -> NDArray[Any]:
-    if head["table"] is None:
-        return payload.reshape(head["shape"])
-    rows = [[np.nan if cell == _NAN else cell for cell in _list(row)] for row in _list(head["table"], list)]
+def _shape(found: Any) -> tuple[int, int]:
+    shape = _list(found, int)
+    if len(shape) != 2 or min(shape) < 1:
+        raise ValueError("a shape is two positive whole numbers, of rows and of columns")
+    return shape[0], shape[1]
+
+
+def _filled(payload: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    if payload.size != shape[0] * shape[1]:
+        raise ValueError("its values do not fill its shape")
+    return payload.reshape(shape)
+
+
+def _table(table: Any, shape: tuple[int, int], payload: FloatArray) -> NDArray[Any]:
+    if table is None:
+        return _filled(payload, shape)
+    if payload.size:
+        raise ValueError("a table of cells is followed by numbers")
+    rows = [[math.nan if cell == _NAN else cell for cell in _list(row)] for row in _list(table, list)]
     # Before room is made: a short message must not ask for a large table.
-    if [[len(rows), len(row)] for row in rows] != [head["shape"]] * len(rows) or not rows:
-        raise ValueError
-    X = np.empty(head["shape"], dtype=object)
+    if len(rows) != shape[0] or any(len(row) != shape[1] for row in rows):
+        raise ValueError("its cells do not fill its shape")
+    X = np.empty(shape, dtype=object)
     for i, row in enumerate(rows):
         X[i] = _list(row, *_CELLS)
     return X
 
 
+def _check_query(X: NDArray[Any], names: tuple[str, ...] | None) -> None:
+    """Refuse rows and names that no query may hold."""
+    if X.ndim != 2 or not X.size or X.shape[1] > _MOST_FEATURES:
+        raise ValueError("a query has at least one row, and from one to 2^20 columns")
+    if X.dtype == np.float64 and not np.isfinite(X).all():
+        raise ValueError(
+            "the numbers of a query must be finite: pass missing values as cells of an object array"
+        )
+    if X.dtype == object:
+        for cell in X.flat:
+            _check_cell(cell)
+    if names is not None:
+        if len(names) != X.shape[1] or len(set(names)) < len(names):
+            raise ValueError(
+                "the names of a query's columns must be as many as its columns, and all different"
+            )
+        for name in names:
+            check_text(name, "the name of a column")
+
+
+def _check_cell(cell: Any) -> None:
+    if isinstance(cell, str):
+        check_text(cell, "a cell")
+    elif isinstance(cell, float) and math.isinf(cell):
+        raise ValueError("a cell of a query must not be infinite")
+
+
+def check_text(text: str, what: str) -> None:
+    """Raise ValueError for text that UTF-8 cannot carry: it holds half of a surrogate pair."""
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError(f"{what} holds a surrogate, which is no character")
+
+
+def _name(found: Any) -> str:
+    if type(found) is not str or not found:
+        raise ValueError("a site has a name: text that is not empty")
+    check_text(found, "the name of a site")
+    return found
+
+
+def _count(found: Any, most: int) -> int:
+    if type(found) is not int or not 0 < found <= most:
+        raise ValueError("numbers of rows and of features are positive whole numbers, and not absurdly large")
+    return found
+
+
+def _classes(found: Any) -> tuple[Any, ...] | None:
+    if found is None:
+        return None
+    classes = tuple(_list(found, str, bool, int, float))
+    for label in classes:
+        _check_cell(label)
+    if not classes or len(set(classes)) < len(classes):
+        raise ValueError("classes must be at least one, and all different")
+    return classes
+
+
+def _bytes(found: Any, length: int) -> bytes:
+    content = bytes.fromhex(found) if type(found) is str else b""
+    if len(content) != length or content.hex() != found:
+        raise ValueError(f"an id or a digest is {length} bytes in lower-case hexadecimal digits")
+    return content
+
+
+def _roster(found: Any) -> bytes:
+    return b"" if found == "" else _bytes(found, DIGEST_BYTES)
+
+
 def _list(found: Any, *types: type) -> list[Any]:
     """Return what JSON held if it is a list, with items of these types if any are given."""
     if type(found) is not list or (types and not all(type(item) in types for item in found)):
-        raise ValueError
+        raise ValueError("a field holds something of another kind than it should")
     return found
 
 
 def _cells(X: NDArray[Any]) -> list[list[Any]]:
-    """Return a table as lists."""
-    rows = [[_cell(value) for value in row] for row in X.tolist()]
-    if not all(value is _NAN or isinstance(value, _CELLS) for row in rows for value in row):
+    """Return a table as lists of plain cells."""
+    rows = [[value.item() if isinstance(value, np.generic) else value for value in row] for row in X.tolist()]
+    if not all(type(value) in _CELLS for row in rows for value in row):
         raise TypeError("A query travels as numbers, strings and booleans; encode other columns first.")
     return rows
 
 
-def _cell(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return _NAN if isinstance(value, float) and np.isnan(value) else value
+def _sent(row: list[Any]) -> list[Any]:
+    return [_NAN if isinstance(value, float) and math.isnan(value) else value for value in row]

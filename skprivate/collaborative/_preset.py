@@ -35,9 +35,9 @@ class CollaborativeLARRegressor(RegressionPlatform):
         Columns that are perturbed. None: every column.
     order : {"fewest", "random", "top"}, default="fewest"
         Order of the swaps, as in `BSTDAggregator`.
-    active_rule : {"box", "receiver", "support"} or None, default="box"
-        Which answers count, as in `BSTDAggregator`. With "box" an answer below 1 / n counts for nothing, so
-        that a target in a unit in which it is small is predicted as 0: scale it, or take "support".
+    active_rule : {"support", "box", "receiver"} or None, default="support"
+        Which answers count, as in `BSTDAggregator`. The paper's rule is "box", by which an answer below 1 / n
+        counts for nothing, so that a target in a unit in which it is small is predicted as 0.
     n_jobs, on_site_error, random_state
         As in `CollaborativeRegressor`.
 
@@ -70,7 +70,8 @@ class CollaborativeLARRegressor(RegressionPlatform):
     --------
     >>> from skprivate import CollaborativeLARRegressor
     >>> from skprivate.datasets import make_parties
-    >>> X, y, sites = make_parties(3000, 12, random_state=0)
+    >>> X, y, _ = make_parties(3000, 12, random_state=0)
+    >>> sites = [row % 12 for row in range(3000)]
     >>> platform = CollaborativeLARRegressor(depth=4, bounds=(0, 1)).fit(X, y, sites=sites)
     >>> X_new, f, _ = make_parties(200, 1, noise=0, random_state=1)
     >>> platform.score(X_new, f) > 0.9
@@ -106,7 +107,7 @@ class CollaborativeLARRegressor(RegressionPlatform):
         bounds: Any = None,
         quasi_identifiers: Any = None,
         order: str = "fewest",
-        active_rule: str | None = "box",
+        active_rule: str | None = "support",
         n_jobs: int | None = None,
         on_site_error: str = "raise",
         random_state: Any = None,

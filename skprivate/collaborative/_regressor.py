@@ -130,7 +130,8 @@ class CollaborativeRegressor(RegressionPlatform, PlatformOfParts):
     >>> from sklearn.neighbors import KNeighborsRegressor
     >>> from skprivate import CollaborativeRegressor, TQMATransformer
     >>> from skprivate.datasets import make_parties
-    >>> X, y, sites = make_parties(3000, 12, random_state=0)
+    >>> X, y, _ = make_parties(3000, 12, random_state=0)
+    >>> sites = [row % 12 for row in range(3000)]
     >>> platform = CollaborativeRegressor(KNeighborsRegressor(10), TQMATransformer(bounds=(0, 1)))
     >>> platform.fit(X, y, sites=sites).predict(X[:2]).shape
     (2,)

@@ -3,11 +3,11 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from ..exceptions import ConsentError
 from ._keys import SiteKey
-from ._messages import QUERY_ID_BYTES, new_query_id
+from ._messages import DIGEST_BYTES, QUERY_ID_BYTES, Query, check_text, make_query
 from ._primitives import KEY_BYTES, expand, framed
 
 
@@ -66,14 +66,29 @@ class Roster:
         return roster, keys, receiver_key
 
     @staticmethod
-    def new_query_id() -> bytes:
-        """Return 16 fresh random bytes: one id for one query, or for one batch of queries.
+    def new_query(X: Any, columns: Any = None) -> bytes:
+        """Return rows to be asked as a message under 16 fresh random bytes, the same for every member.
+
+        The platforms' ``ask`` returns such a message too.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_queries, n_features)
+            At least one row. Numbers must be finite; text, None and missing values travel in an object array
+            or a data frame.
+        columns : sequence of str, default=None
+            Names of the columns, all different. None: those of a data frame, or no names.
 
         Returns
         -------
-        query_id : bytes of length 16
+        query : bytes
+
+        Raises
+        ------
+        TypeError, ValueError
+            X or columns are not as described.
         """
-        return new_query_id()
+        return make_query(X, columns).to_bytes()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(members={self.members}, fingerprint={self.fingerprint[:8]}...)"
@@ -97,20 +112,50 @@ class Roster:
             )
         return [messages[name] for name in self._order]
 
-    def _link(self, key: SiteKey, peer: bytes, use: bytes, query_id: bytes) -> bytes:
+    def _bind(self, query: bytes) -> tuple[Query, bytes]:
+        """Return the query, and what everything that is sent about it is bound to, the roster included."""
+        if not isinstance(query, bytes) or len(query) == QUERY_ID_BYTES:
+            # An id alone says nothing of what was asked.
+            raise ConsentError("a query must be the message, of type bytes, that ask or new_query returned.")
+        asked = Query.from_bytes(query)
+        return asked, hashlib.sha256(framed(self._protocol, self._digest, asked.digest)).digest()
+
+    def _note_rows(self, key: SiteKey, asked: Query) -> None:
+        """Remember for good which rows an id stands for; refuse it for any other."""
+        if not key.remember(framed(b"asked", asked.query_id), asked.digest):
+            raise ConsentError("this member was asked other rows, or other columns, under the same query id.")
+
+    def _pack(self, binding: bytes, content: bytes) -> bytes:
+        """Return a message: the protocol and its version, a tag of what was asked, and the content."""
+        return self._protocol + self._tag(binding) + content
+
+    def _unpack(self, binding: bytes, message: bytes) -> bytes:
+        """Return the content of a message about this very query; ConsentError for another."""
+        head = len(self._protocol)
+        if message[:head] != self._protocol:
+            raise ConsentError(
+                "Nothing was opened: a message is not of this version of the protocol; "
+                "all parties need the same version of skprivate."
+            )
+        if message[head : head + DIGEST_BYTES] != self._tag(binding):
+            raise ConsentError(
+                "Nothing was opened: a member was asked other rows or columns, or under another query id or "
+                "roster, or its message is altered."
+            )
+        return message[head + DIGEST_BYTES :]
+
+    def _tag(self, binding: bytes) -> bytes:
+        # Not the binding itself: keys are made of that. Who does not know the random id cannot try rows.
+        return hashlib.sha256(framed(b"skprivate asked", binding)).digest()
+
+    def _link(self, key: SiteKey, peer: bytes, use: bytes, binding: bytes) -> bytes:
         """Return the key of one query between two key pairs, for one use."""
-        # The digest tells the protocol, and all but the last are of fixed length.
-        return expand(key.agree(peer, self._protocol), self._digest + query_id + use)
+        # The binding tells roster and query, and all but the last are of fixed length.
+        return expand(key.agree(peer, self._protocol), self._digest + binding + use)
 
-    def _context(self, use: bytes, query_id: bytes, *names: str, about: bytes = b"") -> bytes:
+    def _context(self, use: bytes, binding: bytes, *names: str, about: bytes = b"") -> bytes:
         """Return what a message is bound to, besides its key."""
-        return framed(self._digest, query_id, use, about, *(name.encode() for name in names))
-
-
-def check_query_id(query_id: bytes) -> None:
-    """Raise ConsentError unless this can be a query id: 16 bytes."""
-    if not isinstance(query_id, bytes) or len(query_id) != QUERY_ID_BYTES:
-        raise ConsentError(f"a query id is {QUERY_ID_BYTES} bytes, as new_query_id returns them.")
+        return framed(self._digest, binding, use, about, *(name.encode() for name in names))
 
 
 def _check_members(members: Mapping[str, bytes], receiver: bytes) -> dict[str, bytes]:
@@ -118,6 +163,8 @@ def _check_members(members: Mapping[str, bytes], receiver: bytes) -> dict[str, b
         raise ValueError("members must be a mapping of at least one name to its public key.")
     if not all(isinstance(name, str) and name for name in members):
         raise TypeError("the names of members must be strings that are not empty.")
+    for name in members:
+        check_text(name, "the name of a member")
     publics = [*members.values(), receiver]
     if not all(isinstance(public, bytes) and len(public) == KEY_BYTES for public in publics):
         raise ValueError(f"a public key is {KEY_BYTES} bytes.")

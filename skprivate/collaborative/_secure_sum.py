@@ -20,6 +20,7 @@ from ._activity import (
     relative_sizes,
     shares,
     validate_responses,
+    warn_few_active,
 )
 from ._masked_sum import MaskedSum, warn_few_parties
 
@@ -47,9 +48,10 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     ----------
     party_sizes : array-like of shape (n_parties,), default=None
         Positive weights n_j, usually the numbers of rows; None means equal parties of one row.
-    active_rule : {"box", "support"} or None, default="box"
-        Whose responses count. "box": those of magnitude at least 1 / n, with n the sum of party sizes, which
-        depends on the unit of y. "support": those that are not NaN. None: all.
+    active_rule : {"support", "box"} or None, default="support"
+        Whose responses count. "support": those that are not NaN, in any unit of y. "box", the paper's rule:
+        those of magnitude at least 1 / n, with n the sum of party sizes, which depends on the unit of y.
+        None: all.
 
     Attributes
     ----------
@@ -97,7 +99,7 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     >>> responses = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, 6.0]])
     >>> aggregator = SecureSumAggregator(party_sizes=[100, 100, 200]).fit(responses)
     >>> aggregator.predict(responses)
-    array([2.75, 5.  ])
+    array([2.75, 3.75])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -105,7 +107,7 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         "active_rule": [StrOptions({"box", "support"}), None],
     }
 
-    def __init__(self, *, party_sizes: ArrayLike | None = None, active_rule: str | None = "box") -> None:
+    def __init__(self, *, party_sizes: ArrayLike | None = None, active_rule: str | None = "support") -> None:
         self.party_sizes = party_sizes
         self.active_rule = active_rule
 
@@ -156,14 +158,25 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         ------
         ValueError
             X is not as described, or a response times its party's size is not below 2^100.
+
+        Warns
+        -----
+        UtilityWarning
+            A prediction rests on at most a quarter of the parties, or on at most two of more. The sum of
+            sizes, which is opened, shows as much.
         """
         check_is_fitted(self)
-        return self._combine(validate_responses(self, X, reset=False))
+        return self._combine(validate_responses(self, X, reset=False), _USER_FRAME - 1)
 
-    def _combine(self, values: FloatArray) -> FloatArray:
-        """`predict` without validation: `values` is a float64 array of shape (n_queries, n_parties)."""
+    def _combine(self, values: FloatArray, stacklevel: int | None) -> FloatArray:
+        """`predict` without validation: `values` is a float64 array of shape (n_queries, n_parties).
+
+        `stacklevel` is that of a warning about few active parties; None: no warning.
+        """
         sizes, n_rows = relative_sizes(self.party_sizes_), float(self.party_sizes_.sum())
         weighted, active = shares(values, sizes, self.active_rule, total=n_rows)
+        if stacklevel is not None:
+            warn_few_active(active, stacklevel)
         total, size = self._open_session().add(weighted, active * sizes)
         return np.divide(total, size, out=np.zeros(len(total)), where=size > 0)
 
@@ -202,12 +215,13 @@ class _Session:
     def add(self, values: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Run the protocol once over columns of shape (n_queries, n_parties); return both sums."""
         self._used += 1
-        query_id = self._sum.new_query_id()
+        # An aggregator has seen answers and no rows: what its parties were asked are these rows' numbers.
+        query = self._sum.new_query(np.arange(len(values))[:, np.newaxis])
         messages = {
-            name: self._sum.mask(name, key, query_id, values[:, party], sizes[:, party])
+            name: self._sum.mask(name, key, query, values[:, party], sizes[:, party])
             for party, (name, key) in enumerate(self._keys.items())
         }
-        return self._sum.open(self._platform_key, query_id, messages)
+        return self._sum.open(self._platform_key, query, messages)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a session holds keys and cannot be pickled or copied")

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One site of a collaboration: a fitted model that stays where its rows are, and answers queries."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils import check_int
 from ._local_average import LocalAverageRegressor
-from ._messages import Answer, Query, SiteCard
+from ._messages import Answer, Query, SiteCard, check_text
 
 FloatArray = NDArray[np.float64]
 
@@ -54,9 +56,11 @@ class CollaborativeSite:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from skprivate.collaborative import CollaborativeRegressor, CollaborativeSite, LocalAverageRegressor
     >>> from skprivate.datasets import make_parties
-    >>> X, y, sites = make_parties(1200, 12, random_state=0)
+    >>> X, y, _ = make_parties(1200, 12, random_state=0)
+    >>> sites = np.arange(1200) % 12
     >>> models = [LocalAverageRegressor(refine_to=1200).fit(X[sites == j], y[sites == j]) for j in range(12)]
     >>> hospitals = [CollaborativeSite(f"h{j}", model, (sites == j).sum()) for j, model in enumerate(models)]
     >>> platform = CollaborativeRegressor.from_sites([site.announce() for site in hospitals])
@@ -70,6 +74,7 @@ class CollaborativeSite:
         self.name = str(name)
         if not self.name:
             raise ValueError("a site needs a name.")
+        check_text(self.name, "the name of a site")
         self.estimator = estimator
         self.n_samples = check_int(n_samples, "n_samples", least=1)
         self.classes = getattr(estimator, "classes_", None) if classes is None else np.asarray(classes)
@@ -78,17 +83,25 @@ class CollaborativeSite:
         return f"{type(self).__name__}({self.name!r}, {type(self.estimator).__name__}, {self.n_samples} rows)"
 
     def announce(self) -> bytes:
-        """Return what the platform needs to know of this site: name, number of rows and of features."""
+        """Return what the platform needs to know of this site, and no model.
+
+        Returns
+        -------
+        card : bytes
+            Name, numbers of rows and of features, classes, and the number of rows for which a local average
+            was refined (``refine_to``; without it the site's own), which a platform compares with the sum.
+        """
         classes = None if self.classes is None else tuple(self.classes.tolist())
-        return SiteCard(self.name, self.n_samples, int(self.estimator.n_features_in_), classes).to_bytes()
+        features, refined_to = int(self.estimator.n_features_in_), _refined_to(self.estimator, self.n_samples)
+        return SiteCard(self.name, self.n_samples, features, classes, refined_to).to_bytes()
 
     def respond(self, X: Any) -> FloatArray:
         """Return the model's answers.
 
         Parameters
         ----------
-        X : array-like of shape (n_queries, n_features)
-            As the model takes them.
+        X : array-like of shape (n_queries, n_features), or bytes
+            Rows as the model takes them, or a query message (``ask``, ``new_query``).
 
         Returns
         -------
@@ -99,8 +112,15 @@ class CollaborativeSite:
         ------
         ValueError
             The model answered with another shape, or with values that are not finite.
+        ConsentError
+            The message is not a query, or damaged.
         """
+        if isinstance(X, bytes):
+            X = self._rows(Query.from_bytes(X))
         return respond(self.estimator, X, self.classes)
+
+    def _rows(self, asked: Query) -> Any:
+        return asked.rows(named=hasattr(self.estimator, "feature_names_in_"))
 
     def answer(self, query: bytes) -> bytes:
         """Answer a query message.
@@ -113,7 +133,7 @@ class CollaborativeSite:
         Returns
         -------
         answer : bytes
-            For the platform's ``combine``.
+            For the platform's ``combine``; it carries the digest of the rows, names, id and roster asked.
 
         Raises
         ------
@@ -121,8 +141,25 @@ class CollaborativeSite:
             The message is not a query, or damaged.
         """
         asked = Query.from_bytes(query)
-        rows = asked.rows(named=hasattr(self.estimator, "feature_names_in_"))
-        return Answer(asked.query_id, self.name, self.n_samples, self.respond(rows)).to_bytes()
+        values = self.respond(self._rows(asked))
+        return Answer(asked.query_id, self.name, self.n_samples, values, asked.digest).to_bytes()
+
+
+def _refined_to(estimator: Any, n_samples: int) -> int | None:
+    """Return for how many rows the model smooths; its own if it was not refined, None if it cannot be."""
+    return min((int(total or n_samples) for total in _totals(estimator)), default=None)
+
+
+def _totals(estimator: Any) -> Iterator[int | None]:
+    """Yield every ``refine_to`` of a model and its parts; what is frozen shows no parameters by itself."""
+    if isinstance(estimator, FrozenEstimator):
+        yield from _totals(estimator.estimator)
+    elif hasattr(estimator, "get_params"):
+        for name, value in estimator.get_params(deep=True).items():
+            if name.rsplit("__", 1)[-1] == "refine_to":
+                yield value
+            elif isinstance(value, FrozenEstimator):
+                yield from _totals(value)
 
 
 def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked: bool = False) -> FloatArray:

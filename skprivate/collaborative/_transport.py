@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The platform as messages: a query leaves as bytes, answers come back as bytes, by any transport."""
 
+import hashlib
+import math
 import warnings
 from abc import abstractmethod
 from typing import Any, Self
@@ -11,9 +13,11 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import without_private_text
-from ..exceptions import ConsentError, DisclosureWarning
+from ..exceptions import ConsentError, DisclosureWarning, UtilityWarning
+from ._bandwidth import BANDWIDTHS
 from ._base import USER_FRAME, BaseCollaborative, Failure, report
-from ._messages import Answer, Query, SiteCard, new_query_id
+from ._messages import Answer, Query, SiteCard, make_query
+from ._primitives import framed
 from ._secure_sum import SecureSumAggregator
 from ._site import CollaborativeSite
 
@@ -52,11 +56,17 @@ class BasePlatform(BaseCollaborative):
         Warns
         -----
         DisclosureWarning
-            Sites elsewhere with a `SecureSumAggregator`: their messages are not masked.
+            Sites elsewhere with a `SecureSumAggregator`: their messages are not masked. Sizes that single a
+            site out (`BSTDAggregator`).
+        UtilityWarning
+            One site's announced weight is over one half, so that it outvotes all others; or sites smooth for
+            another number of rows than all sites announce together, ``refine_to`` was forgotten for instance.
         """
         platform = cls(**parameters)
         sites = [CollaborativeSite(*site) if isinstance(site, tuple) else site for site in sites]
-        platform._join([_card(site) for site in sites])
+        cards = [_card(site) for site in sites]
+        platform._join(cards)
+        _warn_of_cards(cards)
         platform.estimators_ = {
             site.name: site.estimator for site in sites if isinstance(site, CollaborativeSite)
         }
@@ -141,16 +151,24 @@ class BasePlatform(BaseCollaborative):
         Returns
         -------
         query : bytes
-            The same message for every site; it carries a fresh random id and no unperturbed value of a
-            quasi-identifier.
+            The same message for every site; it carries a fresh random id, a digest of all sites' names and
+            numbers of rows, and no unperturbed value of a quasi-identifier.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The perturbed rows cannot travel: an infinite number, or NaN among numbers (pass missing values
+            as cells of an object array); a date; two columns of one name.
         """
         rows = self._queries(X)
-        names = tuple(map(str, rows.columns)) if hasattr(rows, "columns") else None
-        names = names or tuple(map(str, getattr(self, "feature_names_in_", ()))) or None
-        table = np.asarray(rows)
-        if table.dtype.kind in "iufb":
-            table = table.astype(np.float64)
-        return Query(new_query_id(), table, names).to_bytes()
+        return make_query(rows, getattr(self, "feature_names_in_", None), self._roster()).to_bytes()
+
+    def _roster(self) -> bytes:
+        """Return the digest of who is asked: names and numbers of rows of all sites."""
+        sizes = map(str, self.site_sizes_.tolist())
+        listed = sorted(zip(map(str, self.sites_), sizes, strict=True))
+        parts = [part.encode() for site in listed for part in site]
+        return hashlib.sha256(framed(b"skprivate sites 1", *parts)).digest()
 
     def combine(self, *answers: bytes, query: bytes | None = None) -> NDArray[Any]:
         """Return the predictions from the sites' answers to one query.
@@ -164,7 +182,8 @@ class BasePlatform(BaseCollaborative):
             One answer of every site, in any order.
         query : bytes, default=None
             What was asked. Given, answers to another query are refused; without it the answers must only
-            agree with each other, so that old answers would pass.
+            agree with each other, so that old answers would pass. Either way all sites must have been
+            asked the same rows, by the same names of columns, under one id.
 
         Returns
         -------
@@ -187,7 +206,7 @@ class BasePlatform(BaseCollaborative):
         report(missing, len(self.sites_), self.on_site_error == "drop", "answer", USER_FRAME - 1)
         present = [j for j, name in enumerate(self.sites_) if str(name) in by_site]
         found = self._stack([by_site[str(self.sites_[j])].values for j in present], present)
-        return self._decide(self._synthesise(found))
+        return self._decide(self._synthesise(found, USER_FRAME))
 
     def _check_answers(self, answers: list[Answer], expected: Query | None) -> None:
         names = [answer.site for answer in answers]
@@ -201,8 +220,12 @@ class BasePlatform(BaseCollaborative):
         wanted = {answer.query_id for answer in answers} | ({expected.query_id} if expected else set())
         if len(wanted) > 1 or (expected and any(len(a.values) != len(expected.X) for a in answers)):
             raise ConsentError("an answer is not of this query.")
+        if len({answer.asked for answer in answers} | ({expected.digest} if expected else set())) > 1:
+            raise ConsentError("a site was asked other rows, columns or sites under the same query id.")
+        if expected and expected.roster != self._roster():
+            raise ConsentError("the query was made for other sites, or other numbers of rows.")
         outputs = len(self.classes_) if hasattr(self, "classes_") else 1
-        if any(answer.values.shape[1] != outputs or np.isinf(answer.values).any() for answer in answers):
+        if any(answer.values.shape[1] != outputs for answer in answers):
             raise ConsentError("an answer does not hold one finite value per query and output.")
 
     @abstractmethod
@@ -218,3 +241,39 @@ def _card(site: Any) -> SiteCard:
     raise TypeError(
         f"a site must be a CollaborativeSite or an announcement in bytes, not {type(site).__name__}."
     )
+
+
+def _warn_of_cards(cards: list[SiteCard]) -> None:
+    """Warn of what sites announced: one that outvotes all others, and smoothing for other numbers of rows."""
+    total = sum(card.n_samples for card in cards)
+    # The prediction w f + (1 - w) g is nearer to f than to g, whatever g is, exactly where w > 1/2.
+    heavy = [card.site for card in cards if 2 * card.n_samples > total]
+    if heavy and len(cards) > 1:
+        warnings.warn(
+            f"site {heavy[0]!r} announces more rows than all others together: every prediction is nearer "
+            "to its answer than to the others' mean. Confirm its number of rows before it joins.",
+            UtilityWarning,
+            stacklevel=3,
+        )
+    unrefined = [repr(card.site) for card in cards if not _is_refined(card, total)]
+    if unrefined:
+        warnings.warn(
+            f"site {', '.join(unrefined)}: the local average is not refined to the number of rows of all "
+            "sites, so that their mean smooths twice; fit it with refine_to=, the sum of all sites' numbers "
+            "of rows.",
+            UtilityWarning,
+            stacklevel=3,
+        )
+
+
+def _is_refined(card: SiteCard, total: int) -> bool:
+    """Whether the site smooths as for all rows, as far as the grid of bandwidths tells one from the next.
+
+    h^e with e = ln n / ln n_j: another n' moves ln h^e by ln h (ln n' - ln n) / ln n_j, which is the largest
+    for the smallest h of the grid, and does not count below half a step of it.
+    """
+    if card.refined_to is None or card.n_samples == 1:
+        return True
+    half_step = math.log(BANDWIDTHS[0] / BANDWIDTHS[1]) / 2
+    moved = math.log(BANDWIDTHS[0] / BANDWIDTHS[-1]) * abs(math.log(card.refined_to / total))
+    return moved <= half_step * math.log(card.n_samples)

@@ -324,6 +324,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
                     raise ValueError(f"{name} differs from that of the rounds that were run.")
             model = continued(self.model_, model)
         self._warn_about_use(game, noise_scales)
+        self._announce_leaks([])
         spent = self._spend(model, entropy, game)
         # With noise a gradient that is no finite number must not end the run: it is no move.
         clip = np.inf if self.clip_norm is None and grid is not None else self.clip_norm

@@ -41,6 +41,7 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     _check_agreement(estimator, plan, moments.feature_names)
     estimator.set_params(**_declared(estimator, plan))
     grid, task = plan.grid, _settle(estimator, moments)
+    estimator._announce_leaks([])
     entropy = check_entropy(estimator.random_state)
     release_plan = _plan_release(plan, task.neighbours, task.budget)
     spent = estimator._describe_moments(task, release_plan.unit, entropy.source)
@@ -114,10 +115,10 @@ def _check_bounds(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] 
 def _declared(estimator: Any, plan: AccumulatorPlan) -> dict[str, Any]:
     """Parameters that the estimator left to the accumulator: a fitted estimator tells what it was told."""
     declared: dict[str, Any] = {"x_norm": plan.grid.x_norm}
-    if estimator.bounds_X is None:
-        declared["bounds_X"] = (plan.grid.lower, plan.grid.upper)
-    if estimator.bounds_y is None:
-        declared["bounds_y"] = plan.bounds_y
+    for name, bounds in plan.declared_bounds.items():
+        # What was paid for the accumulator's bounds was paid for those of the estimator, which are the same.
+        if getattr(estimator, name) is None or name in plan.estimates:
+            declared[name] = bounds
     if plan.max_rows_per_group is not None:
         declared["max_rows_per_group"] = plan.max_rows_per_group
     return declared

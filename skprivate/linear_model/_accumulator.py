@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._config import get_config
 from ..utils._documents import check_envelope, digest, pack_integers, parse_json, unpack_integers
 from ..utils._fit import without_private_text
+from ..utils._replacements import numbers_of
 from ._accumulate import exact_gram
 from ._accumulated_fit import fit_accumulated
 from ._accumulator_plan import AccumulatorPlan, refuse_censored
@@ -189,14 +191,16 @@ class MomentAccumulator:
             The moments were released.
         TypeError, ValueError
             The batch id was added before; the rows would be more than `n_max`; columns are missing; values
-            are not finite, no numbers, or times not above 0; weights without ``max_sample_weight``.
+            are not finite, no numbers, or times not above 0; weights without ``max_sample_weight``. In strict
+            mode no value of a row is an error: infinities and times not above 0 go to the bounds, what is
+            missing to their middle, and a missing weight is 0.
         """
         self._open()
         batch = self._check_id(batch_id)
         if sample_weight is not None and self.plan.weights is None:
             raise ValueError("sample_weight needs a public cap, max_sample_weight.")
         refuse_censored(y)
-        sample_weight = None if sample_weight is None else np.atleast_1d(sample_weight)
+        sample_weight = None if sample_weight is None else self._check_weights(sample_weight)
         names, pieces = iter_batches(X, y, features=self.feature_names, target=self.target)
         plan = self.plan if names is None else self.plan.for_columns(len(names))
         names = self._check_names_of(names, plan)
@@ -206,6 +210,10 @@ class MomentAccumulator:
         self._batches |= {batch}
         self._own_id = batch if batch_id is None else self._own_id
         return self
+
+    def _check_weights(self, sample_weight: Any) -> NDArray[Any]:
+        strict = get_config()["strict"]
+        return np.atleast_1d(numbers_of(sample_weight, "sample_weight") if strict else sample_weight)
 
     def _sum(
         self, pieces: Any, sample_weight: NDArray[Any] | None, plan: AccumulatorPlan
@@ -219,7 +227,8 @@ class MomentAccumulator:
             n_rows = self._check_count(n_rows + len(piece))
             weights = None if sample_weight is None else sample_weight[here]
             steps = plan.read_weights(weights, len(piece))
-            added = added + exact_gram(plan.grid, piece, plan.read_target(target), steps, plan.largest_weight)
+            rows = plan.read_features(piece)
+            added = added + exact_gram(plan.grid, rows, plan.read_target(target), steps, plan.largest_weight)
         if sample_weight is not None and len(sample_weight) != n_rows - self._n_rows:
             raise ValueError("sample_weight must hold one number per row.")
         return plan, added, n_rows

@@ -2,7 +2,7 @@
 """The public side of an accumulator: what rows become, how many there may be, how they are weighted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor
 from numbers import Real
@@ -11,13 +11,21 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._config import get_config
+from ..accounting._estimated_bounds import (
+    EstimatedBounds,
+    decode_estimate,
+    encode_estimate,
+    estimate_behind,
+)
 from ..utils import check_bounds, check_int, check_positive, is_structured
+from ..utils._replacements import numbers_of, within_bounds
 from ._accumulate import check_room
 from ._families import family_of
 from ._grid import SCALE_BITS, MomentGrid, choose_exponent
 from ._noise_plan import Budget
 from ._release import Neighbours, largest_scale
-from ._targets import check_target_bounds, on_model_scale, read_target
+from ._targets import check_target_bounds, on_model_scale, read_target, replace_target
 from ._weights import moment_weights, order_of_norm
 
 FloatArray = NDArray[np.float64]
@@ -59,11 +67,14 @@ class RowWeights:
         return floor(Fraction(self.cap) * 2**self.bits)
 
     def steps(self, weights: Any, n_rows: int) -> FloatArray:
-        """Clip weights to [0, cap] and round them toward zero, to whole steps."""
-        array = np.asarray(weights)
+        """Clip weights to [0, cap], and round them toward zero to whole steps; NaN is 0 in strict mode."""
+        strict = get_config()["strict"]
+        array = np.asarray(numbers_of(weights, "sample_weight") if strict else weights)
         if array.shape != (n_rows,) or array.dtype.kind not in "biuf":
             raise ValueError("sample_weight must hold one number per row.")
         values = array.astype(np.float64)
+        if strict:
+            values = np.nan_to_num(values, nan=0.0, posinf=self.cap, neginf=0.0)
         if not np.isfinite(values).all():
             raise ValueError("sample_weight must be finite: NaN and inf are refused.")
         return np.floor(np.clip(values, 0.0, self.cap) * 2.0**self.bits)
@@ -84,6 +95,8 @@ class AccumulatorPlan:
     max_rows_per_group : int or None
     columns_known : bool
         False: bounds are one pair for all columns, and the grid is that of one column until `for_columns`.
+    estimates : mapping from str to EstimatedBounds
+        What was paid for ``bounds_X`` and ``bounds_y``, where they were estimated.
     """
 
     grid: MomentGrid
@@ -94,6 +107,7 @@ class AccumulatorPlan:
     weights: RowWeights | None
     max_rows_per_group: int | None
     columns_known: bool = True
+    estimates: Mapping[str, EstimatedBounds] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -116,6 +130,8 @@ class AccumulatorPlan:
         if max_rows_per_group is not None:
             max_rows_per_group = check_int(max_rows_per_group, "max_rows_per_group", least=1)
         log_target = family_of(distribution)[1]
+        given = {"bounds_X": bounds_X, "bounds_y": bounds_y}
+        found = {name: estimate_behind(value, name) for name, value in given.items()}
         bounds_y = check_target_bounds(bounds_y, log_target)
         norm = None if x_norm is None else float(check_positive(x_norm, "x_norm"))
         lower, upper, columns_known = _check_features(bounds_X, norm, features)
@@ -139,6 +155,7 @@ class AccumulatorPlan:
             weights=weights,
             max_rows_per_group=max_rows_per_group,
             columns_known=columns_known,
+            estimates={name: bounds for name, bounds in found.items() if bounds is not None},
         )
 
     def for_columns(self, n_features: int) -> Self:
@@ -146,7 +163,7 @@ class AccumulatorPlan:
         if self.columns_known:
             return self
         sides = (np.full(n_features, side[0]) for side in (self.grid.lower, self.grid.upper))
-        return type(self).of(
+        plan = type(self).of(
             tuple(sides),
             self.bounds_y,
             self.n_max,
@@ -157,6 +174,16 @@ class AccumulatorPlan:
             max_rows_per_group=self.max_rows_per_group,
             features=None,
         )
+        return replace(plan, estimates=self.estimates)
+
+    @property
+    def declared_bounds(self) -> dict[str, Any]:
+        """The bounds as an estimator takes them, with what was paid for them."""
+        pairs: dict[str, Any] = {"bounds_X": (self.grid.lower, self.grid.upper), "bounds_y": self.bounds_y}
+        for name, bounds in self.estimates.items():
+            lower, upper = pairs[name]
+            pairs[name] = EstimatedBounds(lower, upper, bounds.spent, bounds.release_id)
+        return pairs
 
     @property
     def log_target(self) -> bool:
@@ -181,7 +208,14 @@ class AccumulatorPlan:
     def read_target(self, y: NDArray[Any]) -> FloatArray:
         """Return the target on the scale of the model."""
         # A fresh, contiguous array: the logarithm of a value must not depend on where it stands.
-        return read_target(np.array(y, dtype=np.float64), self.log_target).time_on_model_scale
+        fresh = np.array(y, dtype=np.float64)
+        if get_config()["strict"]:
+            return replace_target(fresh, self.bounds_y, self.log_target).time_on_model_scale
+        return read_target(fresh, self.log_target).time_on_model_scale
+
+    def read_features(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return the features; in strict mode what is not finite goes within the bounds."""
+        return within_bounds(X, self.grid.lower, self.grid.upper) if get_config()["strict"] else X
 
     def read_weights(self, sample_weight: Any, n_rows: int) -> FloatArray | None:
         """Return whole weights of rows; None where rows have none."""
@@ -191,7 +225,9 @@ class AccumulatorPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
+        estimates = {name: encode_estimate(bounds) for name, bounds in sorted(self.estimates.items())}
         return {
+            **({"estimates": estimates} if estimates else {}),
             "grid": self.grid.to_dict(),
             "bounds_y": list(self.bounds_y),
             "distribution": self.distribution,
@@ -220,7 +256,12 @@ class AccumulatorPlan:
         )
         # Another version may choose another step.
         check_room(plan.n_max, grid.exponent, plan.largest_weight)
-        plan = replace(plan, grid=replace(plan.grid, exponent=grid.exponent))
+        paid = values.get("estimates", {})
+        if not set(paid) <= {"bounds_X", "bounds_y"}:
+            raise ValueError("it tells of payments for what is no bound")
+        pairs = plan.declared_bounds
+        estimates = {name: decode_estimate(pairs[name], content) for name, content in paid.items()}
+        plan = replace(plan, grid=replace(plan.grid, exponent=grid.exponent), estimates=estimates)
         if plan.to_dict() != values:
             raise ValueError("its grid is not the one that its parameters make")
         return plan
@@ -252,7 +293,7 @@ def _count_columns(bounds: Any) -> int | None:
     """Number of columns that the bounds tell; None for one pair for all columns."""
     if isinstance(bounds, Mapping):
         return len(bounds)
-    sides = bounds if isinstance(bounds, tuple | list | np.ndarray) else ()
+    sides = bounds if isinstance(bounds, tuple | list | np.ndarray | EstimatedBounds) else ()
     counts = {len(side) for side in sides if not isinstance(side, Real) and np.ndim(side) == 1}
     if len(counts) > 1:
         raise ValueError("bounds_X: both sides must be arrays of one length.")

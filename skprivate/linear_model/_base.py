@@ -15,26 +15,28 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..accounting import PrivacySpent
+from ..accounting._estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
 from ..base import SHARED_CONSTRAINTS, fit_context, reasons_against
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, is_structured, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
-from ..utils._fit import warn_after_release
+from ..utils._fit import public_errors, warn_after_release
 from ..utils._progress import progress
+from ..utils._replacements import within_bounds
 from ._accumulate import exact_gram
-from ._censored import fit_censored, plan_censored
+from ._censored import fit_censored
 from ._censored_release import CensoredRelease, bootstrap_censored, censored_warning
 from ._families import Family, family_of
 from ._grid import MANY_ROWS, MomentGrid
 from ._histogram import kaplan_meier
 from ._intervals import bootstrap_moments, pivotal
 from ._noise_plan import Budget, root_above
-from ._planning import PlannedMoments
+from ._planning import PUBLIC_INPUTS, PlannedMoments
 from ._predictions import LogLocationScalePredictions
 from ._release import MomentRelease, Neighbours, make_grid, plan_moments
 from ._solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
-from ._targets import check_target_bounds, on_model_scale, read_target, refuse_other_forms
+from ._targets import check_target_bounds, on_model_scale, read_target, refuse_other_forms, replace_target
 from ._utility import constant_wins
 from ._weights import moment_weights, order_of_norm
 
@@ -54,7 +56,8 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "n_newton": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
     "weight_clip": [StrOptions({"auto"}), Interval(Real, 0.1, 100.0, closed="both")],
 }
-# Of the half-width of the target: where nothing is declared, scale_ ends between these.
+# Of the half-width of the target: where nothing is declared, scale_ ends between these. No law whose scale is
+# beyond 2 keeps to the bounds; a scale of 1e-3 is 500 times finer than a histogram of them shows.
 _SCALE_RANGE = (1e-3, 2.0)
 _LEVEL = 0.9
 # What a fit of censored targets sets besides; that of a previous fit must not outlive it.
@@ -148,11 +151,11 @@ class BaseLogLocationScale(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers.
+            Finite numbers; in strict mode what is no finite number is put within the bounds.
         y : array-like of shape (n_samples,)
             Numbers: times > 0 for "weibull", "loglogistic" and "lognormal". Or a structured array of two
             fields, (event, time), as in scikit-survival: event is True where the time was observed, False
-            where it is censored; always times > 0.
+            where it is censored; always times > 0. In strict mode others are put within the bounds.
         groups : array-like of shape (n_samples,), default=None
             Person (or machine) of every row; of each ``max_rows_per_group`` rows count, drawn at random.
             None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
@@ -165,9 +168,10 @@ class BaseLogLocationScale(
         Raises
         ------
         TypeError, ValueError
-            Unusable rows, targets, groups or parameters; nothing is charged then.
+            Unusable rows, targets, groups or parameters; nothing is charged then, and the ledger counts a
+            failure. In strict mode the reason is public: it lies in no single row.
         PrivacyLeakError
-            In strict mode, where bounds would be read from private rows.
+            In strict mode, where bounds would be read from private rows, or the noise be seeded.
         BudgetExceededError, LedgerError
             The ledger refused; nothing is charged, and a previous fit is as it was.
 
@@ -180,8 +184,13 @@ class BaseLogLocationScale(
         """
         budget = Budget.of(self.epsilon, self.delta, self.mechanism)
         leaks = self._find_leaks()
+        if self._is_strict():
+            # An error, before a row is looked at; from here on all bounds are declared.
+            self._announce_leaks(list(leaks.values()))
         rows, log_target = self._read(X, y, groups)
         self._announce_leaks(list(leaks.values()))
+        with public_errors():
+            self._check_public(self._shape_of(rows.X, rows.groups, rows.event is not None))
         task = self._settle(rows, log_target, budget, leaks)
         entropy = check_entropy(self.random_state)
         if rows.groups is not None:
@@ -204,6 +213,8 @@ class BaseLogLocationScale(
         """Validate the rows; the target goes to the scale of the model."""
         structured = is_structured(y)
         log_target = structured or family_of(self.distribution)[1]
+        if self._is_strict():
+            return self._read_strictly(X, y, groups, log_target), log_target
         # The kernel finds what is not finite while it reads; here, where not every row reaches it.
         finite = structured or groups is not None or (self.bounds_X is None and self.x_norm is None)
         if structured:
@@ -218,10 +229,19 @@ class BaseLogLocationScale(
         codes = number_groups(groups, np.ones(len(X), dtype=bool))
         return Rows(X, target.time_on_model_scale, target.event, codes), log_target
 
+    def _read_strictly(self, X: Any, y: Any, groups: Any, log_target: bool) -> Rows:
+        """Validate the rows in strict mode: what cannot be used goes within the declared bounds."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None.")
+        X = self._read_numbers(X)
+        X = within_bounds(X, *self._bounds_of_X(X))
+        target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target)
+        check_consistent_length(X, target.time_on_model_scale)
+        codes = number_groups(groups, np.ones(len(X), dtype=bool), strict=True)
+        return Rows(X, target.time_on_model_scale, target.event, codes)
+
     def _settle(self, rows: Rows, log_target: bool, budget: Budget, leaks: dict[str, str]) -> Task:
         """Resolve everything public."""
-        if rows.event is not None and self.method == "taylor":
-            raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
         grouped = rows.groups is not None
         neighbours = self._neighbours(rows.X.shape[1], grouped)
         n_units = None
@@ -281,17 +301,8 @@ class BaseLogLocationScale(
         """Release a histogram and the rounds around it, for targets that may be censored."""
         event = np.ones(len(rows.y), dtype=bool) if rows.event is None else rows.event
         grid = self._grid(task)
-        plan = plan_censored(
-            grid,
-            task.family,
-            task.budget,
-            task.neighbours,
-            n_newton=self.n_newton,
-            weight_clip=self.weight_clip,
-            regularization=self.regularization,
-            scale_bounds=task.scale_limits(grid),
-            n_rows=task.n_rows,
-        )
+        limits = task.scale_limits(grid)
+        plan = self._plan_rounds(grid, task.budget, task.neighbours, limits, task.n_rows)
         what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, entropy.source, what, None, None)
         self._charge(spent)
@@ -365,8 +376,7 @@ class BaseLogLocationScale(
     ) -> PrivacySpent:
         """Return the statement on one fit that released something with noise."""
         grouped = task.neighbours.grouped
-        reasons = reasons_against(task.leaks.values(), source)
-        declared = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
+        reasons = (*reasons_against(task.leaks.values(), source), *reasons_of_inputs(self, PUBLIC_INPUTS))
         return PrivacySpent(
             mechanism=f"discrete {task.budget.mechanism.capitalize()} noise on {released}",
             epsilon=task.budget.epsilon,
@@ -379,7 +389,7 @@ class BaseLogLocationScale(
             noise_scale=scale,
             noise_source=source,
             deployment="curator",
-            public_inputs=tuple(name for name in declared if getattr(self, name) is not None),
+            public_inputs=name_inputs(self, PUBLIC_INPUTS),
             unprotected=self._unprotected(task),
             claim="not-private" if reasons else "dp",
             reasons=reasons,
@@ -390,7 +400,8 @@ class BaseLogLocationScale(
         if task.n_units is not None:
             facts["groups" if task.neighbours.grouped else "rows"] = task.n_units
         for name in ("bounds_X", "bounds_y"):
-            facts[name] = "READ FROM PRIVATE ROWS" if name in task.leaks else "declared"
+            leak = name in task.leaks
+            facts[name] = "READ FROM PRIVATE ROWS" if leak else source_of_input(getattr(self, name))
         return facts
 
     def __sklearn_tags__(self) -> Tags:

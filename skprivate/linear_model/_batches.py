@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from .._config import get_config
+from ..utils._replacements import numbers_of
+
 # Rows that are copied out of columns at a time.
 PIECE_ROWS = 2**15
 
@@ -38,7 +41,7 @@ def iter_batches(
         The columns taken; None for arrays.
     pieces : iterator of (X, y)
         One piece for arrays, else of at most 2^15 rows each. Values are numbers; NaN and infinity are still
-        among them.
+        among them. In strict mode NaN stands for every cell that is no number; otherwise it is an error.
 
     Raises
     ------
@@ -68,6 +71,8 @@ def iter_batches(
         return names, _pieces(_arrow_columns(record, (*names, str(target))) for record in records)
     if y is None:
         raise ValueError("y is missing: only batches with named columns hold the target themselves.")
+    if get_config()["strict"]:
+        batch, y = numbers_of(batch), numbers_of(y, "y")
     X = check_array(
         batch, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0, input_name="X"
     )
@@ -135,6 +140,9 @@ def _pieces(tables: Iterable[list[NDArray[Any]]]) -> Iterator[Piece]:
 
 def _numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
     """Return real numbers; the error repeats no value."""
+    if get_config()["strict"]:
+        numbers: NDArray[Any] = numbers_of(values, name)
+        return numbers
     if values.dtype.kind in "biuf":
         return values
     if values.dtype.kind == "O":

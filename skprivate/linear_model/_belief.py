@@ -14,17 +14,22 @@ from ._solve import ScaledFit
 
 FloatArray = NDArray[np.float64]
 
-# Limits of a step: the factor of theta_1, in the first round and later; the change of the error, as a
-# standard deviation over the rows at risk.
+# Limits of a step, so that noise cannot throw a round: the factor of theta_1, in the first round and later,
+# and the change of the error, as a standard deviation over the rows at risk. The first step leads from a fit
+# without features, whose scale is too large by sqrt(1 + their variance in scales^2): 3 covers features that
+# explain 8 parts in 9. What is cut off is left to later rounds, and in `bootstrap_censored`.
 _FACTORS = (3.0, 1.7)
 _LONGEST_STEP = 2.0
-# In half-widths of the target: a location beyond means that the noise has taken over.
+# In half-widths of the target, whose bounds are at 1: a location beyond means that noise has taken over.
 _FARTHEST_LOCATION = 3.0
-# The targets' variance given the features is believed between so many times that of uncensored rows.
+# The targets' variance given the features is believed between so many times that of uncensored rows. Of three
+# laws, with and without features that explain four fifths, it is .37 to 1.5 times that up to 50 % censored,
+# and less beyond, where the events' own information about the scale, 1 each, is several times larger.
 _TIGHT, _LOOSE = 0.3, 2.0
-# The weights' mean moves by so many standard deviations at most.
+# The weights' mean moves by so many standard deviations at most: the expansion that predicts it ends there.
 _FARTHEST = 1.0
-# Part of a change in the number of events within the cuts that a secant may be wrong by.
+# Part of a change in the number of events within the cuts that a secant may be wrong by: a guard against
+# trusting rows that the cuts have taken away.
 _ROUGH = 0.05
 
 

@@ -25,19 +25,24 @@ from ._sensitivity import of_units
 FloatArray = NDArray[np.float64]
 
 # Shares of the budget: the histogram, and of what is left, the first round and (of a given number) the last.
+# Chosen by `python -m benchmarks censored`: three laws, normal columns, 30 to 99 % censored.
 HISTOGRAM_SHARE = Fraction(1, 5)
 _FIRST_SHARE = Fraction(3, 8)
 _LAST_SHARE = Fraction(3, 8)
-# Rounds when their number is chosen by released values; a middle one takes so much of what is left.
+# Rounds when their number is chosen by released values; a middle one takes so much of what is left. With
+# three, the curvature can be released once near the end; the eighth has 3 % of the rounds' budget.
 _FEWEST_ROUNDS = 3
 _MOST_ROUNDS = 8
 _MIDDLE_SHARE = Fraction(2, 5)
-# The round after a step so short is the last; steps are in standard deviations of the error.
+# The round after a step so short is the last, in square roots of the step that noise alone will make in it:
+# as steps shrink with their square, the next is about as long as the noise's. Or so many times the noise's
+# step, where that is large. At half and at twice these numbers errors of B10 were 6 and 2 % larger (three
+# laws, five kinds of columns, 30 and 80 % censored); intervals follow from what was released.
 _SHORT_STEP = 1.5
-# Also after one shorter than so many times the step that noise alone will make in the last round.
 _NOISY = 4.0
 # Cumulative hazard at which a row counts as censored: what may be asked for, and what is chosen by the noisy
-# share of events. Where there are few, all but a few of them come early, and a smaller clip means less noise.
+# share of events. Where there are few, all but a few of them come early, and a smaller clip means less noise:
+# with a share s of events most cumulative hazards are below -log(1 - s). No clip biases estimates.
 _CLIP_RANGE = (0.1, 100.0)
 _CLIPS = (0.5, 1.0)
 _FEW_EVENTS = 0.1

@@ -13,6 +13,7 @@ _LARGEST_VARIANCE = 1.0
 # Of the mean variance of the features, and of the largest eigenvalue: only keeps a constant column regular.
 # The variance of a rare level of a category is some thousandths of the others'.
 _LEAST_SHARE = 1e-4
+# Of a concave maximisation, which takes 3 to 10 and 0 to 5; the ridge is relative, near the rounding.
 _ITERATIONS = 40
 _HALVINGS = 30
 _RIDGE = 1e-12
@@ -174,6 +175,7 @@ def _steady_features(covariance: FloatArray, noise: float) -> FloatArray:
     squares = np.diagonal(covariance, axis1=-2, axis2=-1)
     mean = squares.mean(axis=-1, keepdims=True)
     squares = mean + (squares - mean) * _kept(squares - mean, (d - 1) * 4 * noise**2)[..., None]
+    # Less than the noise's own size (twice the 0.4: squares) would make steps along it as long as noise can.
     squares = np.clip(squares, np.maximum(_LEAST_SHARE * mean, 0.4 * noise), _LARGEST_VARIANCE)
     eye = np.eye(d)
     products = covariance * (1 - eye)
@@ -181,6 +183,7 @@ def _steady_features(covariance: FloatArray, noise: float) -> FloatArray:
         products * _kept(products.reshape(*products.shape[:-2], -1), d * (d - 1) * noise**2)[..., None, None]
     )
     values, vectors = np.linalg.eigh(products + squares[..., None] * eye)
+    # A symmetric matrix of noise has a norm of about 2 sqrt(d) times it; half of that shrinkage took.
     floor = np.maximum(0.5 * noise * np.sqrt(2 * d), _LEAST_SHARE * np.maximum(values[..., -1:], 1e-6))
     # No eigenvalue of a covariance is above its trace.
     values = np.clip(values, floor, np.maximum(floor, squares.sum(axis=-1, keepdims=True)))

@@ -57,7 +57,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         is then protected too, and released with noise.
     n_newton : int or "auto", default="auto"
         With censored targets: rounds after the histogram; a smaller scale needs more, fewer have less noise.
-        "auto": 3 to 8, by released values; 5 for normal errors.
+        "auto": 3 to 8, by released values.
     weight_clip : float or "auto", default="auto"
         With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
         round; less means less noise, and less use of late rows. "auto": 1, and .5 where the released share

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 
 from ..utils import check_bounds, is_frame, is_structured
+from ..utils._replacements import numbers_of, within_bounds
 
 FloatArray = NDArray[np.float64]
 
@@ -105,6 +107,83 @@ def read_target(y: Any, log_target: bool) -> Target:
     event, times = _fields(y)
     event = _check_event(event)
     return Target(_log_times(_check_times(times)), event)
+
+
+def replace_target(y: Any, bounds: tuple[float, float], log_target: bool) -> Target:
+    """Read a target in strict mode: no value of it makes this fail.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        As for `read_target`, not validated.
+    bounds : tuple of two floats
+        Declared, in the units of `y`; above 0 with `log_target`.
+    log_target : bool
+        Whether the model is about log time.
+
+    Returns
+    -------
+    target : Target
+        Infinities, and times that are not above 0, are at the bounds. What is missing or no number is in the
+        middle of the bounds, on the scale of the model; a time of a structured target is then censored at the
+        lower bound, which tells nothing of it, and so is an event that is neither True nor False.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The form or the type of the whole target is none of those of `read_target`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.linear_model._targets import replace_target
+    >>> replace_target(["text", -1.0, np.inf], (1.0, np.exp(2.0)), log_target=True).time_on_model_scale
+    array([1., 0., 2.])
+    """
+    low, high = bounds
+    event = None
+    if is_structured(y):
+        found, times = _fields(y)
+        values = _strict_times(times)
+        event = _strict_event(found) & ~np.isnan(values)
+        values = np.where(np.isnan(values), low, values)
+    else:
+        values = _one_column(numbers_of(y, "y"))
+    if log_target:
+        return Target(within_bounds(np.log(np.clip(values, low, high)), np.log(low), np.log(high)), event)
+    return Target(within_bounds(values, low, high), event)
+
+
+def _strict_event(event: NDArray[Any]) -> NDArray[np.bool_]:
+    if event.dtype != object:
+        return _check_event(event)
+    return np.array([isinstance(cell, bool | np.bool_) and bool(cell) for cell in event], dtype=bool)
+
+
+def _strict_times(times: NDArray[Any]) -> FloatArray:
+    if times.dtype.kind not in "iufO":
+        raise TypeError(f"{_FORM}; the time is of type {times.dtype}, not a number.")
+    values: FloatArray = numbers_of(times, "y")
+    return values
+
+
+def _one_column(values: Any) -> FloatArray:
+    if isinstance(values, list | tuple):
+        raise ValueError("y should be a 1d array; its rows are of different lengths.")
+    if values.ndim == 2 and values.shape[1] > 1:
+        refuse_other_forms(values)
+    column: FloatArray = values if values.ndim == 1 else column_or_1d(values, warn=True)
+    return column
+
+
+def check_form(no_targets: Any, log_target: bool, *, strict: bool) -> None:
+    """Refuse the form or the type of a target, of which no row is passed."""
+    if strict:
+        replace_target(no_targets, (1.0, 2.0), log_target)
+    elif is_structured(no_targets):
+        read_target(no_targets, log_target)
+    else:
+        refuse_other_forms(no_targets)
 
 
 def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:

@@ -13,7 +13,7 @@ FloatArray = NDArray[np.float64]
 # most of them nearly even with it, this finds 95 % (and .75 finds 91 %); of 690 that kept four fifths of what
 # can be explained it suspects 5 %.
 _CLEARLY = 1.0
-# Slopes in scaled units beyond it have no meaning; keeps their squares finite.
+# Slopes in scaled units beyond it have no meaning; keeps their squares finite (of a double's 2^1023).
 _LARGEST = 2.0**64
 
 

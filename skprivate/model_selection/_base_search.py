@@ -11,18 +11,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
+from .._stateless import holds_any_row
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._spent import Unit
 from ..base import (
     SHARED_CONSTRAINTS,
     PrivateEstimatorMixin,
-    StatelessMixin,
+    PublicShape,
     assign_roles,
     fit_context,
     reasons_against,
@@ -30,18 +29,24 @@ from ..base import (
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import (
-    as_labels,
     check_epsilon,
-    check_row_mask,
     common_type,
     is_structured,
-    number_groups,
     select_rows,
 )
 from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
-from ._candidates import Candidate, Parameters, find_ledger, make_candidates, private_steps, route_metadata
+from ._candidates import (
+    Candidate,
+    Parameters,
+    check_candidates,
+    find_ledger,
+    make_candidates,
+    private_steps,
+    route_metadata,
+)
 from ._delegation import Delegating
 from ._number_of_runs import NumberOfRuns, draw_below
+from ._rows import Masks, check_masks, check_rows, check_rows_strictly
 from ._runs import Run, Task, best_run
 from ._scores import SCORINGS, ScoringRows, hold_out, resolve_scorer
 
@@ -81,25 +86,6 @@ class Parts(NamedTuple):
     n_scored: int
 
 
-class Masks(NamedTuple):
-    """What is known about the rows: who may see them, and whose they are."""
-
-    public: NDArray[np.bool_]
-    validation: NDArray[np.bool_]
-    codes: NDArray[np.intp] | None  # of the private rows
-
-    @property
-    def private(self) -> NDArray[np.bool_]:
-        """The rows to be protected."""
-        private: NDArray[np.bool_] = ~self.public & ~self.validation
-        return private
-
-    @property
-    def n_units(self) -> int:
-        """Private rows, or groups of them."""
-        return int(self.private.sum()) if self.codes is None else int(self.codes.max()) + 1
-
-
 class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator):
     """Base of the private searches; a subclass says what the candidates are.
 
@@ -118,6 +104,9 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     _remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
 
     _releases_all_draws = False
+
+    #: The parameter that holds the grid or the distributions.
+    _space: str
 
     # Asked for by default: the masks and the groups are what the guarantee is about.
     __metadata_request__fit = {"is_public": True, "groups": True, "is_public_validation": True}
@@ -165,10 +154,10 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         Raises
         ------
         TypeError, ValueError
-            Unusable rows or parameters, no private step with a known cost, several ledgers; nothing is
-            charged then.
+            Unusable rows or parameters, no private step with a known cost, several ledgers, or a candidate
+            whose fit would fail whatever the rows hold, with its parameters; nothing is charged then.
         PrivacyLeakError
-            In strict mode, where a candidate would read something without paying.
+            In strict mode, where a candidate would read something without paying, or noise be seeded.
         BudgetExceededError, LedgerError
             The ledger refused; nothing is charged or fitted, and a previous fit is as it was.
         PrivateSearchError
@@ -176,13 +165,17 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         """
         if not 0 <= self.eta <= _LARGEST_ETA:  # a Fraction
             raise ValueError(f"eta must be between 0 and {_LARGEST_ETA}.")
-        X, y = self._check_rows(X, y)
-        masks = _check_masks(len(y), is_public, groups, is_public_validation)
+        strict = self._is_strict()
+        X, y = check_rows_strictly(self, X, y) if strict else check_rows(self, X, y)
+        masks = check_masks(len(y), is_public, groups, is_public_validation, strict=strict)
         entropy = check_entropy(self.random_state)
-        candidates = self._plan(y, masks, entropy)
-        self._announce_leaks(list(dict.fromkeys(leak for one in candidates for leak in one.plan.cost.leaks)))
+        candidates = self._plan(y, masks, entropy, any_row_fits=holds_any_row(X))
+        costs = [one.plan.cost for one in candidates]
+        leaks = list(dict.fromkeys(leak for cost in costs for leak in cost.leaks))
+        self._announce_leaks(leaks, seeded=any(cost.seeded for cost in costs))
         self._check_classes(y, candidates)
         parts = self._part(masks, candidates, entropy)
+        check_candidates(candidates, X, self._shape_of(y, masks, parts))
         known = {"is_public": is_public, "groups": groups}
         jobs = [(one, _training_metadata(one, known, fit_params, parts.train, len(y))) for one in candidates]
         task = self._task(X, y, masks, parts, candidates, seeded=not entropy.private)
@@ -192,35 +185,26 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         self._adopt(*self._search(task, jobs, law, entropy), spent)
         return self
 
-    def _check_rows(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Refuse here what every candidate would refuse after it was paid for."""
-        tags = get_tags(self.estimator)
-        y, structured = as_labels(y), is_structured(y)
-        if hasattr(X, "columns") or not tags.input_tags.two_d_array:
-            validate_data(self, X, y, skip_check_array=True)
-        else:
-            dtype = "numeric" if _takes_numbers(self.estimator) else None
-            options = {
-                "dtype": dtype,
-                "ensure_all_finite": "allow-nan" if tags.input_tags.allow_nan else True,
-                "accept_sparse": tags.input_tags.sparse,
-                "ensure_min_samples": 2,
-            }
-            if structured or y is None:
-                X = validate_data(self, X, **options) if structured else validate_data(self, X, y, **options)
-            else:
-                numeric = not is_classifier(self.estimator)
-                X, y = validate_data(self, X, y, y_numeric=numeric, **options)
-        check_consistent_length(X, y)
-        if y is None:
-            raise ValueError("a private search requires y to be passed: candidates are scored on it.")
-        if not structured:
-            check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        if hasattr(X, "columns") and tags.input_tags.two_d_array and _takes_numbers(self.estimator):
-            check_array(X, ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True)
-        return X, y
+    def _find_ledgers(self) -> list[PrivacyLedger]:
+        given = [*self.get_params(deep=True).values(), *_values_of(getattr(self, self._space))]
+        return list({value for value in given if isinstance(value, PrivacyLedger)})
 
-    def _plan(self, y: Any, masks: Masks, entropy: Entropy) -> list[Candidate]:
+    def _shape_of(self, y: Any, masks: Masks, parts: Parts) -> PublicShape:
+        """Return what is public of the training rows."""
+        names = getattr(self, "feature_names_in_", None)
+        public = np.flatnonzero(masks.public)
+        grouped = masks.codes is not None
+        return PublicShape(
+            n_features=getattr(self, "n_features_in_", None),
+            feature_names=None if names is None else tuple(names),
+            n_rows=masks.n_units - parts.n_scored if grouped else len(parts.train),
+            grouped=grouped,
+            structured=is_structured(y),
+            public_labels=np.asarray(safe_indexing(y, public)) if len(public) else None,
+            no_targets=safe_indexing(y, public[:0]),
+        )
+
+    def _plan(self, y: Any, masks: Masks, entropy: Entropy, *, any_row_fits: bool) -> list[Candidate]:
         entries = self._entries(entropy)
         if not entries:
             raise ValueError("there are no candidates: the list of grids is empty.")
@@ -231,6 +215,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             free_choice=bool(masks.validation.any()),
             any_public=bool(masks.public.any()),
             grouped=masks.codes is not None,
+            any_row_fits=any_row_fits,
         )
 
     def _check_classes(self, y: Any, candidates: Sequence[Candidate]) -> None:
@@ -271,6 +256,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             ),
             grouped=masks.codes is not None,
             seeded=seeded,
+            strict=self._is_strict(),
         )
 
     def _part(self, masks: Masks, candidates: Sequence[Candidate], entropy: Entropy) -> Parts:
@@ -392,21 +378,11 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         return tags
 
 
-def _takes_numbers(estimator: Any) -> bool:
-    """Whether an estimator is known to take nothing but numbers: ours do."""
-    if isinstance(estimator, Pipeline):
-        return _takes_numbers(estimator.steps[0][1])
-    return isinstance(estimator, PrivateEstimatorMixin | StatelessMixin)
-
-
-def _check_masks(n_rows: int, is_public: Any, groups: Any, is_public_validation: Any) -> Masks:
-    public = check_row_mask(is_public, n_rows)
-    validation = check_row_mask(is_public_validation, n_rows, name="is_public_validation")
-    if (public & validation).any():
-        raise ValueError("is_public and is_public_validation mark the same rows: train on them or score.")
-    if (public | validation).all():
-        raise ValueError("every row is public, so there is nothing to protect; use a plain search.")
-    return Masks(public, validation, number_groups(groups, ~public & ~validation))
+def _values_of(space: Any) -> list[Any]:
+    """All values of the lists of a grid, or of several."""
+    tables = space if isinstance(space, list) else [space]
+    lists = [values for table in tables if isinstance(table, Mapping) for values in table.values()]
+    return [value for values in lists if isinstance(values, list | tuple) for value in values]
 
 
 def _training_metadata(

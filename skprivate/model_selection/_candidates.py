@@ -3,12 +3,14 @@
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import sklearn
-from sklearn.base import clone
+from sklearn.base import OneToOneFeatureMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 
@@ -17,12 +19,16 @@ from ..base import (
     CONTAINERS,
     PlannedCost,
     PrivateEstimatorMixin,
+    PublicShape,
+    estimates_of,
     last_step,
     parameter_roles,
     privacy_report,
     reads_rows,
     steps_of,
 )
+from ..utils._compat import InvalidParameterError, safe_indexing
+from ..utils._fit import public_errors
 
 Parameters = dict[str, Any]
 
@@ -39,15 +45,18 @@ class Plan:
         Steps that will read rows without paying, by path, and a sentence about each.
     max_rows_per_group : int
         The largest of its private steps.
+    seeded : bool
+        Whether bounds that it is given were estimated without privacy.
     """
 
     costs: tuple[PlannedCost, ...]
     unpaid: Mapping[str, str]
     max_rows_per_group: int
+    seeded: bool = False
 
     @classmethod
-    def of(cls, estimator: Any, *, any_public: bool, grouped: bool) -> "Plan":
-        """Walk an unfitted estimator.
+    def of(cls, estimator: Any, *, any_public: bool, grouped: bool, any_row_fits: bool = True) -> "Plan":
+        """Walk an unfitted estimator; `any_row_fits` as in `reads_rows`.
 
         Raises
         ------
@@ -61,14 +70,15 @@ class Plan:
             if isinstance(step, PrivateEstimatorMixin):
                 costs.append(_cost(step, any_public, grouped))
                 most = max(most, getattr(step, "max_rows_per_group", 1))
-            elif (reason := reads_rows(step)) is not None:
+            elif (reason := reads_rows(step, any_row_fits=any_row_fits)) is not None:
                 unpaid[path] = f"{path or 'the estimator'} ({type(step).__name__}) {reason}"
         if not costs:
             raise TypeError(
                 f"{type(estimator).__name__} holds no private estimator that states its cost, so there is "
                 "nothing to search privately; a plain search does as much."
             )
-        return cls(tuple(costs), unpaid, most)
+        seeded = any(not bounds.spent.private for _, bounds in estimates_of(estimator))
+        return cls(tuple(costs), unpaid, most, seeded)
 
     @property
     def cost(self) -> PlannedCost:
@@ -81,12 +91,13 @@ class Plan:
             delta=sum((part.delta for part in parts), Fraction(0)),
             relation="label" if label else "replace-one",
             leaks=(*(leak for part in parts for leak in part.leaks), *self.unpaid.values()),
-            seeded=any(part.seeded for part in parts),
+            seeded=self.seeded or any(part.seeded for part in parts),
         )
 
     def check_kept(self, fitted: Any, *, grouped: bool, seeded: bool) -> None:
         """Refuse a fitted candidate that spent more, or claims less, than was planned."""
-        steps = [step for step in privacy_report(fitted).steps if not self._announced(step.path)]
+        found = privacy_report(fitted).steps
+        steps = [step for step in found if step.status != "paid before" and not self._announced(step.path)]
         spent = [step.spent for step in steps if step.spent is not None]
         kept = (
             not any(step.status == "unpaid" for step in steps)
@@ -150,7 +161,14 @@ class Candidate:
 
 
 def make_candidates(
-    estimator: Any, grid: Sequence[Parameters], y: Any, *, free_choice: bool, any_public: bool, grouped: bool
+    estimator: Any,
+    grid: Sequence[Parameters],
+    y: Any,
+    *,
+    free_choice: bool,
+    any_public: bool,
+    grouped: bool,
+    any_row_fits: bool = True,
 ) -> list[Candidate]:
     """Return the candidates of a grid.
 
@@ -164,12 +182,16 @@ def make_candidates(
         Whether entries that differ in post-processing only become one candidate: scores cost nothing.
     any_public, grouped : bool
         Whether public rows, and groups, are passed to the fits.
+    any_row_fits : bool, default=True
+        Whether any row fits into the table that is passed, see `reads_rows`.
     """
+    known = {"any_public": any_public, "grouped": grouped, "any_row_fits": any_row_fits}
     entries: dict[Any, list[tuple[Parameters, Parameters]]] = {}
     for parameters in grid:
-        changed = clone(estimator).set_params(**parameters)
-        # Every option is checked before anything is paid for.
-        Plan.of(changed, any_public=any_public, grouped=grouped)
+        with named(parameters):
+            changed = clone(estimator).set_params(**parameters)
+            # Every option is checked before anything is paid for.
+            Plan.of(changed, **known)
         roles = parameter_roles(changed, y) if free_choice else {}
         # All of them: what an entry does not name is the estimator's own, not that of the entry fitted.
         values = changed.get_params()
@@ -181,34 +203,102 @@ def make_candidates(
         # private score is paid for once.
         if free_choice or not options:
             options.append((free, parameters))
-    return [_candidate(estimator, options, any_public, grouped) for options in entries.values()]
+    return [_candidate(estimator, options, known) for options in entries.values()]
 
 
 def _candidate(
-    estimator: Any, options: list[tuple[Parameters, Parameters]], any_public: bool, grouped: bool
+    estimator: Any, options: list[tuple[Parameters, Parameters]], known: Mapping[str, bool]
 ) -> Candidate:
     # The parameters themselves stay as they are in the grid: clones share nothing with other runs.
     changed = clone(clone(estimator).set_params(**options[0][1]))
     removed = _silence(changed)
-    plan = Plan.of(changed, any_public=any_public, grouped=grouped)
+    plan = Plan.of(changed, **known)
     return Candidate(changed, plan, tuple(options), removed)
 
 
 def _silence(estimator: Any) -> Parameters:
-    """Take away what would charge, print or tell the time of a single run; return it."""
+    """Take away what would charge, print or tell the time of a single run, or change its rows; return it."""
     parameters = estimator.get_params(deep=True)
-    removed = {
-        name: value
-        for name, value in parameters.items()
-        if isinstance(value, PrivacyLedger) or (name.split("__")[-1] == "verbose" and value)
-    }
-    estimator.set_params(
-        **{name: None if isinstance(value, PrivacyLedger) else False for name, value in removed.items()}
-    )
+    instead: Parameters = {}
+    for name, value in parameters.items():
+        if isinstance(value, PrivacyLedger):
+            instead[name] = None
+        elif name.split("__")[-1] == "verbose" and value:
+            instead[name] = False
+        elif name.split("__")[-1] == "copy" and value is False:
+            # The next run gets the same rows.
+            instead[name] = True
+    removed = {name: parameters[name] for name in instead}
+    estimator.set_params(**instead)
     for part in (estimator, *parameters.values()):
         if hasattr(part, "set_callbacks"):
             part.set_callbacks()
     return removed
+
+
+@contextmanager
+def named(parameters: Parameters) -> Iterator[None]:
+    """Say which candidate it is that has a public defect."""
+    with public_errors():
+        try:
+            yield
+        except Exception as error:
+            kinds = (InvalidParameterError, TypeError)
+            kind = next((kind for kind in kinds if isinstance(error, kind)), ValueError)
+            raise kind(f"The candidate {parameters!r} cannot be fitted: {error}") from error
+
+
+def check_candidates(candidates: Iterable[Candidate], X: Any, shape: PublicShape) -> None:
+    """Refuse candidates whose fits would fail whatever the rows hold, before anything is paid for.
+
+    Parameters
+    ----------
+    candidates : iterable of Candidate
+    X : array-like or data frame
+        Only its columns are looked at.
+    shape : PublicShape
+        Of the training rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        With the parameters of the first such candidate, and the reason.
+    """
+    for one in candidates:
+        for free, parameters in one.options:
+            with named(parameters):
+                _check_step(clone(one.estimator).set_params(**free), X, shape)
+
+
+def _check_step(step: Any, X: Any, shape: PublicShape) -> PublicShape:
+    """Check an estimator and what stands in it; return the shape of what it hands on."""
+    children = steps_of(step) if type(step) in CONTAINERS else []
+    if type(step) is Pipeline:
+        for _, child in children:
+            after = _check_step(child, X, shape)
+            X, shape = (X, shape) if after is shape else (None, after)
+        return shape
+    columns = {entry[0]: entry[2] for entry in step.transformers} if type(step) is ColumnTransformer else {}
+    for name, child in children:
+        _check_step(child, None, _shape_of_columns(columns[name], X, shape) if name in columns else shape)
+    if not children:
+        if hasattr(step, "_parameter_constraints"):
+            step._validate_params()
+        if hasattr(step, "_check_public"):
+            step._check_public(shape)
+    keeps = isinstance(step, OneToOneFeatureMixin | PrivateEstimatorMixin)
+    return replace(
+        shape, n_features=shape.n_features if keeps else None, feature_names=None, names_known=False
+    )
+
+
+def _shape_of_columns(choice: Any, X: Any, shape: PublicShape) -> PublicShape:
+    """Shape of what one part of a ColumnTransformer takes; columns that are not there are refused."""
+    if X is None or callable(choice):
+        return replace(shape, n_features=None, feature_names=None, names_known=False)
+    chosen = safe_indexing(X, [choice] if isinstance(choice, str) else choice, axis=1)
+    width = 1 if len(chosen.shape) == 1 else int(chosen.shape[1])
+    return replace(shape, n_features=width, feature_names=None, names_known=False)
 
 
 def with_post_processing(fitted: Any, parameters: Parameters) -> Any:

@@ -104,7 +104,9 @@ class PrivateGridSearchCV(BasePrivateSearch):
     "post-processing" only are one candidate: it is fitted once, and the best of them is taken on the public
     rows. With a hold-out every entry is a candidate of its own.
 
-    A failed run is told (by an exception that does not say what failed): that is not covered, as for any fit.
+    A failed run is told, with the type of its error and with the message where it is one of ours: that is not
+    covered, as for any fit. In strict mode no value of a row makes a step of ours fail, and a row on which a
+    scorer fails counts as 0. Scorers get copies of the model and of the rows.
     A seeded search or candidate, a candidate that reads bounds or classes from private rows, and a step that
     learns from rows without paying make the claim "not-private". Choose the values of a grid from public
     knowledge. A grid over epsilon costs (2 + eta) times the largest: it is for planning on public or
@@ -136,6 +138,7 @@ class PrivateGridSearchCV(BasePrivateSearch):
     ['max_depth', 'prune']
     """
 
+    _space = "param_grid"
     _parameter_constraints: dict[str, list[Any]] = {**SEARCH_CONSTRAINTS, "param_grid": [dict, list]}
 
     _parameter_roles: Mapping[str, str] = {
@@ -226,6 +229,7 @@ class PrivateRandomizedSearchCV(BasePrivateSearch):
     (Fraction(3, 1), True)
     """
 
+    _space = "param_distributions"
     _parameter_constraints: dict[str, list[Any]] = {
         **SEARCH_CONSTRAINTS,
         "param_distributions": [dict, list],

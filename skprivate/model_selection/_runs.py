@@ -2,6 +2,7 @@
 """The runs of a private search: each fits one candidate and scores it; only the best one is kept."""
 
 import os
+import traceback
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,15 +14,18 @@ import sklearn
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._config import config_context
+from ..base import without_private_text
 from ..exceptions import PrivateSearchError
 from ..noise import check_entropy
 from ._candidates import Candidate, Parameters, with_post_processing
 from ._scores import WRONG_SHAPE, RowScorer, ScoreShapeError, ScoringRows
 
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _FAILED = (
-    "A run of the search failed, or spent more than it had announced. Nothing is released, the charge stays, "
-    "and what failed is not told: it may depend on private rows. Fit the candidates one by one on public or "
-    "simulated rows to see it; with n_jobs, estimators and scoring must survive pickling."
+    "A run of the search failed, or spent more than it had announced: {cause}. Nothing is released, and the "
+    "charge stays. Fit the candidates one by one on public or simulated rows to see more; with n_jobs, "
+    "estimators and scoring must survive pickling."
 )
 
 
@@ -35,7 +39,7 @@ class Task:
         Training rows.
     scoring_rows : ScoringRows
     scorer : callable
-    grouped, seeded : bool
+    grouped, seeded, strict : bool
     """
 
     X: Any
@@ -44,6 +48,7 @@ class Task:
     scorer: RowScorer
     grouped: bool
     seeded: bool
+    strict: bool = False
 
 
 class Run(NamedTuple):
@@ -55,9 +60,10 @@ class Run(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A run that failed: of its error nothing is kept but whether the scores had a wrong shape."""
+    """A run that failed: of its error no more is kept than `_public_cause` tells."""
 
     of_shape: bool
+    cause: str
 
 
 def best_run(
@@ -75,22 +81,24 @@ def best_run(
     calls = zip(drawn, seeds, strict=True)
     jobs = (delayed(_perform)(task, *candidate, seed, os.getpid()) for candidate, seed in calls)
     runs = _in_silence(jobs, n_jobs)
-    if any(isinstance(run, Failure) and run.of_shape for run in runs):
+    failures = [run for run in runs if isinstance(run, Failure)]
+    if any(failure.of_shape for failure in failures):
         raise ScoreShapeError(WRONG_SHAPE)
-    if not runs or any(isinstance(run, Failure) for run in runs):
-        raise PrivateSearchError(_FAILED)
+    if failures or not runs:
+        cause = failures[0].cause if failures else "a worker died"
+        raise PrivateSearchError(_FAILED.format(cause=cause))
     winner = max(range(len(runs)), key=lambda run: runs[run].score)
     return runs[winner], drawn[winner][0]
 
 
 def _in_silence(jobs: Iterable[Any], n_jobs: int | None) -> list[Any]:
-    """Run in parallel without a word: warnings and progress would count the runs; empty on a failure."""
+    """Run in parallel without a word: warnings and progress would count the runs."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return list(Parallel(n_jobs=n_jobs, verbose=0)(jobs))
-    except Exception:  # a worker that died, something that cannot be pickled
-        return []
+    except Exception as error:  # a worker that died, something that cannot be pickled
+        return [Failure(False, type(error).__name__)]
 
 
 def _perform(
@@ -98,14 +106,24 @@ def _perform(
 ) -> Run | Failure:
     """Fit and score one candidate; errors and warnings stay here."""
     try:
-        if os.getpid() == parent:
-            return _fit_and_score(task, candidate, metadata, seed)
-        # Another process has its own filters; in threads they are shared, and set already.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return _fit_and_score(task, candidate, metadata, seed)
+        # Another thread or process has another configuration; that there are seeds was announced.
+        with config_context(strict=task.strict, allow_seeds=True):
+            if os.getpid() == parent:
+                return _fit_and_score(task, candidate, metadata, seed)
+            # Another process has its own filters; in threads they are shared, and set already.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return _fit_and_score(task, candidate, metadata, seed)
     except Exception as error:
-        return Failure(isinstance(error, ScoreShapeError))
+        return Failure(isinstance(error, ScoreShapeError), _public_cause(error))
+
+
+def _public_cause(error: Exception) -> str:
+    """Type of an error; its message too where we wrote it, for a fit: those hold no private value."""
+    kind = type(error).__name__
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    ours = without_private_text.__code__.co_filename in files and files[-1].startswith(_PACKAGE)
+    return f"{kind}: {str(error).rstrip('.')}" if ours else kind
 
 
 def _fit_and_score(task: Task, candidate: Candidate, metadata: Parameters, seed: int | None) -> Run:

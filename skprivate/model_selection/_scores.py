@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scores of a private search: bounded per row, summed exactly on a grid, and released with noise."""
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
+from .._config import get_config
 from ..noise import DiscreteLaplaceMechanism
 from ..utils import check_int, is_structured
+from ..utils._compat import BaseScorer, num_samples, safe_indexing
 
 FloatArray = NDArray[np.float64]
 RowScorer = Callable[[Any, Any, Any], Any]
@@ -24,7 +27,14 @@ WRONG_SHAPE = "scoring must return one score per row, an array of shape (n_rows,
 
 
 class ScoreShapeError(ValueError):
-    """A scoring function returned something else than one score per row."""
+    """A scoring function returned something else than one score per row, perhaps a single number."""
+
+    def __init__(self, message: str, single: bool = False) -> None:
+        super().__init__(message, single)
+        self.single = single
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +81,62 @@ class ScoringRows:
 
 
 def row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.int64]:
-    """Return the rows' scores as whole numbers between 0 and ``SCORE_STEPS``; NaN counts as 0."""
-    scores = np.asarray(scorer(estimator, X, y))
-    if scores.shape != (len(y),):
-        raise ScoreShapeError(WRONG_SHAPE)
+    """Return the rows' scores as whole numbers between 0 and ``SCORE_STEPS``; NaN counts as 0.
+
+    In strict mode a row on which the scorer fails counts as 0, too. A scorer that returns a single number is
+    none, whatever the rows.
+
+    Notes
+    -----
+    **Privacy.** A row that fails is scored as a copy of another, and its score is set to 0. So the other rows
+    stand in a table of the same size at the same place, and have the same scores, to the last bit, as if it
+    had not failed.
+    """
+    n_rows = num_samples(y)
+    try:
+        return _steps_of(np.asarray(scorer(estimator, X, y)), n_rows)
+    except Exception as error:
+        single = isinstance(error, ScoreShapeError) and error.single
+        if single or not get_config()["strict"]:
+            raise
+    works = _works(scorer, estimator, X, y)
+    if not works.any():
+        return np.zeros(n_rows, dtype=np.int64)
+    rows = np.where(works, np.arange(n_rows), np.argmax(works))
+    steps = _steps_of(np.asarray(scorer(estimator, safe_indexing(X, rows), safe_indexing(y, rows))), n_rows)
+    return np.where(works, steps, 0)
+
+
+def _works(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:
+    """Tell on which rows a scorer does not fail; halves are tried until those that fail are alone."""
+    n_rows = num_samples(y)
+    try:
+        _steps_of(np.asarray(scorer(estimator, X, y)), n_rows)
+        return np.ones(n_rows, dtype=bool)
+    except Exception:
+        if n_rows == 1:
+            return np.zeros(1, dtype=bool)
+    halves = np.array_split(np.arange(n_rows), 2)
+    return np.concatenate(
+        [_works(scorer, estimator, safe_indexing(X, half), safe_indexing(y, half)) for half in halves]
+    )
+
+
+def _steps_of(scores: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
+    if scores.shape != (n_rows,):
+        raise ScoreShapeError(WRONG_SHAPE, single=scores.ndim == 0)
     clipped = np.clip(np.nan_to_num(scores.astype(np.float64), nan=0.0), 0.0, 1.0)
     return np.floor(clipped * SCORE_STEPS).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class OnCopies:
+    """A scorer of the user's, on copies: whatever it writes on the model or the rows stays with it."""
+
+    scorer: RowScorer
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> Any:
+        return self.scorer(*copy.deepcopy((estimator, X, y)))
 
 
 def accuracy(estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:
@@ -121,9 +181,10 @@ def resolve_scorer(
     announced : bool, default=False
         Whether every candidate has said that it reads something from rows.
     """
+    if isinstance(scoring, BaseScorer):
+        raise ScoreShapeError(f"{WRONG_SHAPE} A scorer of scikit-learn returns one number for all.")
     if callable(scoring):
-        scorer: RowScorer = scoring
-        return scorer
+        return OnCopies(scoring)
     name = scoring or _default(estimator)
     if name == "accuracy":
         return accuracy

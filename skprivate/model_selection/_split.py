@@ -6,14 +6,26 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils import indexable
 
-from ..utils import check_row_mask
+from ..exceptions import DisclosureWarning
+from ..utils import check_row_mask, splits_by_group
 from ..utils._compat import num_samples
 
 IndexArray = NDArray[np.intp]
+
+
+ROWS_NOT_GROUPS = (
+    "The splitter keeps groups together, but without metadata routing no groups reach the estimators: what "
+    "they protect is a row, not a group. Turn on sklearn.set_config(enable_metadata_routing=True)."
+)
+
+
+def _is_routed() -> bool:
+    return bool(sklearn.get_config()["enable_metadata_routing"])
 
 
 class PublicPrivateSplit(BaseCrossValidator):
@@ -85,6 +97,10 @@ class PublicPrivateSplit(BaseCrossValidator):
                 stacklevel=2,
             )
         inner, mask, arguments = self._private_part(X, y, groups, is_public)
+        # Without routing a search cannot pass a mask: whoever passes one splits by hand.
+        by_hand = is_public is not None or _is_routed()
+        if groups is not None and splits_by_group(inner) and not by_hand:
+            warnings.warn(ROWS_NOT_GROUPS, DisclosureWarning, stacklevel=2)
         public, private = np.flatnonzero(mask), np.flatnonzero(~mask)
         with warnings.catch_warnings():
             # It tells the exact size of the smallest class among the private rows.
@@ -123,13 +139,8 @@ class PublicPrivateSplit(BaseCrossValidator):
             raise ValueError("is_public marks every row: there is no private row to test.")
         y, groups = (None if part is None else np.asarray(part)[~mask] for part in (y, groups))
         inner = check_cv(self.cv, y, classifier=y is not None)
+        # scikit-learn's others warn when they are given some.
+        uses_groups = splits_by_group(inner) or not hasattr(inner, "get_metadata_routing")
         # Splitters look at y and groups only; the rows themselves need not be copied.
         stand_in = np.zeros((np.count_nonzero(~mask), 1))
-        return inner, mask, (stand_in, y, groups if _uses_groups(inner) else None)
-
-
-def _uses_groups(splitter: Any) -> bool:
-    """Whether a splitter asks for groups; scikit-learn's others warn when they are given some."""
-    if not hasattr(splitter, "get_metadata_routing"):
-        return True
-    return splitter.get_metadata_routing().split.requests.get("groups") is True
+        return inner, mask, (stand_in, y, groups if uses_groups else None)

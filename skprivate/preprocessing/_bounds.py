@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, validate_data
 
-from ..base import StatelessMixin, without_private_text
-from ..utils import check_bounds
+from .._config import get_config
+from ..base import PublicShape, StatelessMixin, without_private_text
+from ..utils import check_bounds, is_frame
+from ..utils._replacements import numbers_of, within_bounds
 
 
 class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -39,7 +41,8 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
     Notes
     -----
     **Privacy.** Nothing is learnt and nothing is released by ``fit``, so nothing is spent. Values outside the
-    bounds are clipped silently: a count or a message would leak.
+    bounds are clipped silently: a count or a message would leak. In strict mode infinities go to the bounds,
+    and what is missing or no number to their middle; otherwise they are errors.
 
     Examples
     --------
@@ -48,6 +51,9 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
     array([[0.25, 0.5 ],
            [1.  , 0.  ]])
     """
+
+    # It takes no sparse matrix, and returns none.
+    _refuses_sparse = True
 
     def __init__(self, bounds: Any = (0.0, 1.0)) -> None:
         self.bounds = bounds
@@ -68,11 +74,23 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
         Raises
         ------
         TypeError, ValueError
-            X is not a finite numeric table, or the bounds do not fit it.
+            X is no numeric table (outside strict mode: no finite one), or the bounds do not fit it.
         """
-        X = validate_data(self, X, dtype=np.float64)
+        X = self._read(X, reset=True)
         check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
         return self
+
+    def _check_public(self, shape: PublicShape) -> None:
+        """Raise what a fit to rows of such a shape would raise whatever they hold."""
+        shape.check_bounds(self.bounds, "bounds")
+
+    def _read(self, X: Any, *, reset: bool) -> NDArray[np.float64]:
+        """Validate X; in strict mode no cell of it makes it fail."""
+        if not get_config()["strict"]:
+            return validate_data(self, X, dtype=np.float64, reset=reset)
+        numbers = numbers_of(X)
+        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, reset=reset)
+        return check_array(numbers, dtype=np.float64, ensure_all_finite=False)
 
     @without_private_text
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -87,8 +105,9 @@ class BoundsScaler(StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseE
         X_scaled : ndarray of shape (n_samples, n_features)
         """
         # Stateless: transform works without fit, and then remembers nothing of X.
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._read(X, reset=False)
         lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
+        X = within_bounds(X, lower, upper) if get_config()["strict"] else X
         # Halves where the width overflows, near the largest float; elsewhere not: the least float has none.
         unit = np.where(np.isfinite(upper - lower), 1.0, 0.5)
         scaled = (np.clip(X, lower, upper) * unit - lower * unit) / (upper * unit - lower * unit)

@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from ..accounting import PrivacyLedger, PrivacySpent
-from ..base import SHARED_CONSTRAINTS, reasons_against, without_private_text
+from .._config import get_config
+from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent
+from ..base import SHARED_CONSTRAINTS, reasons_against, refuse_seed, without_private_text
 from ..exceptions import UtilityWarning
 from ..noise import DiscreteLaplaceMechanism, check_entropy
 from ..noise._quantise import grid_exponent
 from ..utils import check_epsilon, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
-from ..utils._fit import warn_after_release
+from ..utils._fit import failures_counted, warn_after_release
+from ..utils._replacements import numbers_of, within_bounds
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -66,7 +68,8 @@ def estimate_bounds(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features) or (n_samples,)
-        Finite numbers; one dimension for a target.
+        Finite numbers; one dimension for a target. In strict mode what is missing or no number counts as 0,
+        and an infinity as the largest number; otherwise they are errors, which the ledger counts.
     epsilon : float or Fraction
         Greatest privacy loss, > 0 and finite, for all columns together: each gets an equal part.
     ledger : PrivacyLedger, default=None
@@ -87,11 +90,12 @@ def estimate_bounds(
 
     Returns
     -------
-    bounds : tuple (lower, upper)
-        Two ndarrays of shape (n_features,), or two floats for a one-dimensional X; ``lower < upper``. To be
-        passed on as ``bounds``, ``bounds_X`` or ``bounds_y``.
+    bounds : EstimatedBounds
+        A pair (lower, upper) of two ndarrays of shape (n_features,), or of two floats for a one-dimensional
+        X; ``lower < upper``. To be passed on as ``bounds``, ``bounds_X`` or ``bounds_y``, whole: it carries
+        ``spent``, and an estimator that is given it states the cost.
     spent : PrivacySpent
-        With ``return_spent=True``.
+        The same once more, with ``return_spent=True``.
 
     Warns
     -----
@@ -109,6 +113,7 @@ def estimate_bounds(
     See Also
     --------
     BoundsScaler : Scales by bounds, learning nothing.
+    EstimatedBounds : What is returned, and how it travels.
 
     Notes
     -----
@@ -118,8 +123,8 @@ def estimate_bounds(
     removing it changes d counts by 1. When all rows of a person are replaced, at most ``max_rows_per_group``
     go and as many come, so both figures are multiplied by that. Exact discrete Laplace noise of scale
     sensitivity / epsilon is added to every count. The grid is a constant, and the number of rows plays no
-    part. Whoever calls this sees the rows and is trusted. A seeded call claims "not-private"; the pair that
-    it returns carries no claim, so an estimator that is given it cannot know: seed it for studies alone.
+    part. Whoever calls this sees the rows and is trusted. A seeded call claims "not-private", and so does an
+    estimator that is given its bounds.
 
     A bin stands out when its noisy count is at least t log(401 d / 1e-6), t being the scale of the noise in
     rows: since noise reaches m with probability below exp(-m / t), the probability that any of the 401 d bins
@@ -128,7 +133,7 @@ def estimate_bounds(
 
     A column of which only zeros stand out gets the bounds 0 and 1, those of a rare flag. Powers of two are
     wide for numbers far from zero, such as years: subtract a public number first. An estimator that is given
-    the bounds states its own cost only; the ledger adds both up.
+    the bounds charges its own cost only, and names theirs; the ledger and `privacy_report` add both up.
 
     Examples
     --------
@@ -147,9 +152,11 @@ def estimate_bounds(
     parameters |= {"max_rows_per_group": max_rows_per_group, "random_state": random_state}
     parameters["return_spent"] = return_spent
     validate_parameter_constraints(_CONSTRAINTS, parameters, "estimate_bounds")
-    array = check_array(X, dtype=np.float64, ensure_2d=False, ensure_min_features=1, input_name="X")
-    table = array.reshape(len(array), -1)
-    codes = number_groups(groups, np.ones(len(table), dtype=bool))
+    refuse_seed(random_state, "estimate_bounds")
+    with failures_counted([] if ledger is None else [ledger], "estimate_bounds"):
+        table, codes = _read(X, groups)
+    one_dimensional = table.ndim == 1
+    table = table.reshape(len(table), -1)
     entropy = check_entropy(random_state)
     if codes is not None:
         table = table[select_rows(codes, max_rows_per_group, entropy.random_bytes)]
@@ -160,9 +167,25 @@ def estimate_bounds(
     if ledger is not None:
         ledger.charge(spent, estimator="estimate_bounds")
     noisy = mechanism.randomize(counts << exponent, entropy)
+    lower: Any
+    upper: Any
     lower, upper = read_bounds(noisy, noisy >= threshold(mechanism.scale, len(noisy)), coverage)
-    bounds = (lower, upper) if array.ndim > 1 else (float(lower[0]), float(upper[0]))
+    if one_dimensional:
+        lower, upper = float(lower[0]), float(upper[0])
+    bounds = EstimatedBounds(lower, upper, spent)
     return (bounds, spent) if return_spent else bounds
+
+
+def _read(X: Any, groups: Any) -> tuple[FloatArray, NDArray[np.intp] | None]:
+    """Validate X and the groups; in strict mode NaN counts as 0, infinities as the largest floats."""
+    strict = get_config()["strict"]
+    options = {"dtype": np.float64, "ensure_2d": False, "ensure_min_features": 1, "input_name": "X"}
+    table = check_array(numbers_of(X) if strict else X, ensure_all_finite=not strict, **options)
+    codes = number_groups(groups, np.ones(len(table), dtype=bool), strict=strict)
+    if strict:
+        largest = np.finfo(np.float64).max
+        table = within_bounds(table, -largest, largest)
+    return table, codes
 
 
 def count_bins(table: FloatArray) -> IntArray:

@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.compose import make_column_selector
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from .._stateless import chosen_by_rows
 from ..accounting import DisclosureRisk
 from ..base import PrivateEstimatorMixin, assign_roles, fit_context, without_private_text
 from ..utils import check_bounds, check_int
@@ -128,6 +128,9 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     >>> dict(tqma.disclosure_risk_.bound)
     {'x0': 3.2}
     """
+
+    # It takes no sparse matrix, and returns none.
+    _refuses_sparse = True
 
     _parameter_roles = assign_roles(release="depth bounds quasi_identifiers perturb_fit")
 
@@ -262,8 +265,8 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         leaks = []
         if self.bounds is None and columns:
             leaks.append("bounds of X were read from the rows")
-        if callable(self.quasi_identifiers) and not isinstance(self.quasi_identifiers, make_column_selector):
-            leaks.append("a function of the rows chose the quasi-identifiers")
+        if (chosen := chosen_by_rows(self.quasi_identifiers)) is not None:
+            leaks.append(f"quasi-identifiers: {chosen}")
         return leaks
 
     def _resolve_depths(self, columns: list[int], names: Any) -> NDArray[np.intp]:

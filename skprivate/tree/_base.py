@@ -14,11 +14,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..accounting import PrivacySpent
+from ..accounting._estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
 from ..accounting._spent import Relation
 from ..base import (
     SHARED_CONSTRAINTS,
     PlannedCost,
     PrivateEstimatorMixin,
+    PublicShape,
     assign_roles,
     fit_context,
     reasons_against,
@@ -33,6 +35,8 @@ from ..utils import (
     select_rows,
 )
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+from ..utils._fit import public_errors
+from ..utils._replacements import within_bounds
 from ._decision import check_pruning, decide, variance_per_row
 from ._design import Design, ReleaseMechanism, dimensions
 from ._estimation import DEEPEST, choose_depth
@@ -45,6 +49,9 @@ FloatArray = NDArray[np.float64]
 
 # Without public rows no cell stops early.
 _DEEPEST_COMPLETE = 16
+
+# Parameters that say what is known of the rows.
+_PUBLIC_INPUTS = ("bounds", "classes")
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
@@ -131,7 +138,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers.
+            Finite numbers; in strict mode what is no finite number is put within the bounds.
         y : array-like of shape (n_samples,)
             Labels. A list may mix types; an array or a column that was made from mixed labels has already
             given them one type.
@@ -149,21 +156,24 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            Unusable rows, labels, mask, groups or parameters; nothing is charged then.
+            Unusable rows, labels, mask, groups or parameters; nothing is charged then, and the ledger counts
+            a failure. In strict mode the reason is public: it lies in no single row.
         PrivacyLeakError
-            In strict mode, where bounds or classes would be read from private rows.
+            In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
         BudgetExceededError, LedgerError
             The ledger refused; nothing is charged, and a previous fit is as it was.
         """
         self._check_parameters()
-        X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
-        public = check_row_mask(is_public, len(X))
+        X, y = self._read_rows(X, y)
+        public = check_row_mask(is_public, len(X), strict=self._is_strict())
         if public.all():
             raise ValueError(
                 "is_public marks every row, so there is nothing to protect; use a plain classifier."
             )
         leaks = self._find_leaks(bool(public.any()))
         self._announce_leaks(leaks)
+        with public_errors():
+            self._check_public(self._shape_of(X, y[public], groups))
         rows = self._part_rows(X, y, public, groups)
         n_used = rows.n_used
         design = self._design(rows, n_used)
@@ -179,8 +189,41 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._adopt(design, counts, n_used, spent)
         return self
 
+    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
+        """Validate X and y; in strict mode no cell of them makes it fail."""
+        if not self._is_strict():
+            return validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
+        X = self._read_numbers(X)
+        return X, self._read_labels(y, len(X))
+
     def _check_parameters(self) -> None:
         check_epsilon(self.epsilon)
+
+    def _shape_of(self, X: FloatArray, public_labels: NDArray[Any], groups: Any) -> PublicShape:
+        names = getattr(self, "feature_names_in_", None)
+        return PublicShape(
+            n_features=X.shape[1],
+            feature_names=None if names is None else tuple(names),
+            n_rows=len(X),
+            grouped=groups is not None,
+            public_labels=public_labels if len(public_labels) else None,
+        )
+
+    def _check_public(self, shape: PublicShape) -> None:
+        self._check_parameters()
+        shape.check_bounds(self.bounds, "bounds")
+        n_labels = 2
+        if self.classes is not None:
+            n_labels = len(declared_classes(self.classes))
+        elif shape.public_labels is not None:
+            n_labels = len(classes_of(shape.public_labels))
+        check_pruning(self.prune, n_labels)
+        depth = self._check_depth(shape.n_public)
+        # Without public rows a tree of a given depth is complete, and otherwise of any number of cells.
+        complete = not shape.n_public and self.max_depth != "auto"
+        self._make_randomizer(
+            2**depth if complete else 2, n_labels, self.max_rows_per_group if shape.grouped else 1
+        )
 
     def _find_leaks(self, any_public: bool) -> list[str]:
         """What would have to be read from private rows; found before any of them is looked at."""
@@ -194,8 +237,10 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _part_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> Rows:
         """Resolve bounds and classes, and part the rows by owner."""
-        codes = number_groups(groups, ~public)
+        codes = number_groups(groups, ~public, strict=self._is_strict())
         bounds = self._resolve_bounds(self.bounds, X, X[public])
+        # Only strict mode lets what is not finite come so far.
+        X = within_bounds(X, *bounds) if self._is_strict() else X
         if self.classes is None:
             classes = classes_of(y[public] if public.any() else y)
         else:
@@ -265,8 +310,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     ) -> PrivacySpent:
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
-        reasons = reasons_against(leaks, source)
-        declared = [name for name in ("bounds", "classes") if getattr(self, name) is not None]
+        reasons = (*reasons_against(leaks, source), *reasons_of_inputs(self, _PUBLIC_INPUTS))
         public = ["public rows with their labels"] if design.n_public else []
         return PrivacySpent(
             mechanism=randomizer.describe(),
@@ -278,7 +322,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             noise_scale=randomizer.noise_scale,
             noise_source=source,
             deployment=deployment,
-            public_inputs=(*public, *declared),
+            public_inputs=(*public, *name_inputs(self, _PUBLIC_INPUTS)),
             unprotected=self._unprotected(design, n_used, grouped),
             claim="not-private" if reasons else "dp",
             reasons=reasons,
@@ -287,9 +331,9 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _unprotected(self, design: Design, n_used: int, grouped: bool) -> dict[str, Any]:
         protected = self._inputs_to_declare()
         sources = {}
-        for name in ("bounds", "classes"):
+        for name in _PUBLIC_INPUTS:
             if getattr(self, name) is not None:
-                sources[name] = "declared"
+                sources[name] = source_of_input(getattr(self, name))
             elif design.n_public:
                 sources[name] = "those of the public rows"
             else:

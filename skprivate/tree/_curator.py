@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
-from ..accounting import PrivacySpent
 from ..exceptions import PrivacyLeakError
 from ..utils import as_labels, check_int
 from ..utils._files import write_atomically
@@ -20,7 +19,7 @@ from ..utils._fit import without_private_text
 from ._classifier import LocallyPrivateTreeClassifier
 from ._client import TreeClient
 from ._curator_state import CuratorState, checked_plan
-from ._declared import DeclaredCounts
+from ._declared import DeclaredCounts, DeclaredNoise, spent_elsewhere
 from ._design import Design
 from ._report_files import ReportReader
 
@@ -288,7 +287,15 @@ class TreeCurator:
         return curator
 
     def from_counts(
-        self, counts: ArrayLike, *, privacy: PrivacySpent, noise_variance: float
+        self,
+        counts: ArrayLike,
+        *,
+        mechanism: str,
+        epsilon: Any = None,
+        noise_variance: Any = None,
+        delta: Any = 0,
+        relation: str = "replace-one",
+        max_rows_per_unit: int | None = None,
     ) -> "TreeCurator":
         """Return a curator that holds counts from elsewhere, those of a secure aggregation service, say.
 
@@ -299,11 +306,20 @@ class TreeCurator:
         ----------
         counts : array-like of shape (n_leaves, n_labels)
             Finite numbers, with the noise that was added; column m is the label ``classes[m]``.
-        privacy : PrivacySpent
-            What the service declares; it becomes the tree's ``privacy_spent_`` as it is.
-        noise_variance : float
-            Variance of the noise in one count, at least 0, and above 0 where ``privacy`` claims "dp";
-            independent between counts.
+        mechanism : {"laplace", "discrete-laplace", "gaussian"}
+            The noise that the service added to every count, independently; "gaussian" is on the reals or on
+            the integers.
+        epsilon : float or Fraction, default=None
+            Privacy loss of one unit by all counts together. None: what follows from `noise_variance`.
+        noise_variance : float, default=None
+            Variance of the noise in one count, above 0. None: what follows from `epsilon`, for Laplace noise.
+        delta : float, default=0
+            With "gaussian", above 0.
+        relation : {"replace-one", "add-remove"}, default="replace-one"
+            Which data sets the service calls neighbours.
+        max_rows_per_unit : int, default=None
+            Rows of one person that the service counts at most, where it protects persons. None: it protects
+            rows.
 
         Returns
         -------
@@ -313,12 +329,20 @@ class TreeCurator:
         Raises
         ------
         TypeError, ValueError
-            Counts of another shape, not finite, or without a positive sum; a parameter out of range.
+            Counts of another shape, not finite, or without a positive sum; a parameter out of range;
+            `epsilon` and `noise_variance` that belong to different noise.
+
+        Notes
+        -----
+        **Privacy.** Epsilon and the variance of the noise are derived from one another, for counts in each of
+        which a row is 0 or 1: neither can be claimed without the other. That the noise was added so is the
+        service's word.
         """
-        mechanism = DeclaredCounts(self._state.randomizer, privacy, noise_variance)
+        noise = DeclaredNoise.of(mechanism, epsilon, noise_variance, delta, relation, max_rows_per_unit)
+        source = DeclaredCounts(self._state.randomizer, noise)
         curator = type(self).__new__(type(self))
         curator._start(self._state.emptied())
-        curator._declared = (mechanism, *mechanism.check(counts))
+        curator._declared = (source, *source.check(counts))
         return curator
 
     def release(self) -> LocallyPrivateTreeClassifier:
@@ -339,8 +363,9 @@ class TreeCurator:
         """
         state, tree = self._state, clone(self._state.tree)
         if self._declared is not None:
-            mechanism, counts, n_rows = self._declared
-            tree._adopt(replace(state.design, randomizer=mechanism), counts.copy(), n_rows, mechanism.privacy)
+            source, counts, n_rows = self._declared
+            design = replace(state.design, randomizer=source)
+            tree._adopt(design, counts.copy(), n_rows, spent_elsewhere(tree, design, source.noise, n_rows))
             return tree
         if not state.n_reports:
             raise ValueError("there are no reports yet: nothing can be released.")

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from ..accounting import EstimatedBounds
 from ..accounting._amounts import from_text, to_text
+from ..accounting._estimated_bounds import decode_estimate, encode_estimate
 from ..randomizers import LocalRandomizer
 from ..utils import check_epsilon
 from ..utils._compat import validate_parameter_constraints
@@ -181,6 +183,8 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, Fraction):
         return {"fraction": to_text(value)}
+    if isinstance(value, EstimatedBounds):
+        return {"estimate": encode_estimate(value), "sides": [_plain(side) for side in value]}
     if isinstance(value, Mapping):
         return {"pairs": [[_plain(key), _plain(item)] for key, item in value.items()]}
     if isinstance(value, list | tuple):
@@ -193,6 +197,8 @@ def _plain(value: Any) -> Any:
 def _value(plain: Any) -> Any:
     if isinstance(plain, dict) and set(plain) == {"fraction"}:
         return from_text(plain["fraction"])
+    if isinstance(plain, dict) and set(plain) == {"estimate", "sides"}:
+        return decode_estimate([_value(side) for side in plain["sides"]], plain["estimate"])
     if isinstance(plain, dict):
         return {_value(key): _value(item) for key, item in plain["pairs"]}
     return [_value(item) for item in plain] if isinstance(plain, list) else plain

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Helpers shared by every room; importing this package needs neither scikit-learn nor SciPy."""
 
-from ._groups import number_groups, select_rows
+from ._groups import number_groups, select_rows, splits_by_group
 from ._lazy import lazy_exports
 from ._validation import (
+    as_cells,
     as_labels,
     check_bounds,
     check_epsilon,
@@ -17,6 +18,7 @@ from ._validation import (
 )
 
 __all__ = [
+    "as_cells",
     "as_labels",
     "check_bounds",
     "check_epsilon",
@@ -30,4 +32,5 @@ __all__ = [
     "lazy_exports",
     "number_groups",
     "select_rows",
+    "splits_by_group",
 ]

@@ -5,13 +5,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.metrics._scorer import _BaseScorer as BaseScorer
 from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
+    "BaseScorer",
     "HasMethods",
     "Interval",
+    "InvalidParameterError",
     "StrOptions",
     "fit_context",
     "has_callbacks",

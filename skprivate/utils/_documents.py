@@ -20,6 +20,10 @@ def check_envelope(state: Any, format_name: str, version: int, fields: Sequence[
         raise ValueError(
             f"it is of version {found}, and this version of skprivate knows {version}: update skprivate"
         )
+    if type(found) is int and 0 < found < version:
+        raise ValueError(
+            f"it is of version {found}, and this version of skprivate reads {version} only: make it anew"
+        )
     if type(found) is not int or found != version:
         raise ValueError(f"its version is not {version}")
     if set(state) != {"format", "version", *fields}:

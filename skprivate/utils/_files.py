@@ -2,9 +2,10 @@
 """Files that appear complete or not at all, and locks between processes."""
 
 import contextlib
-import fcntl
+import math
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -64,8 +65,13 @@ def create_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def locked(path: str | os.PathLike[str], *, wait: bool = True) -> Iterator[None]:
+def locked(
+    path: str | os.PathLike[str], *, wait: bool = True, timeout: float = math.inf, mode: int = OWNER_ONLY
+) -> Iterator[Callable[[], bool]]:
     """Hold the lock of a file, an empty file beside it that stays, against other threads and processes.
+
+    The operating system frees the lock of a process that ends, however it ends. Reading or copying the lock
+    file does no harm. Whoever deletes it lets another process in, so the holder can ask whether it is there.
 
     Parameters
     ----------
@@ -73,11 +79,66 @@ def locked(path: str | os.PathLike[str], *, wait: bool = True) -> Iterator[None]
         The file that is protected; it need not exist. A symbolic link shares the lock of its file.
     wait : bool, default=True
         Whether to wait for the lock. False: BlockingIOError if it is held.
+    timeout : float, default=math.inf
+        Seconds to wait at most; TimeoutError after them.
+    mode : int, default=OWNER_ONLY
+        Rights of a new lock file, before the process's umask; who may read it may hold it.
+
+    Yields
+    ------
+    holds : callable
+        Returns whether the file that is locked still has its name.
     """
-    handle = os.open(f"{os.path.realpath(os.fspath(path))}.lock", os.O_CREAT | os.O_RDWR, OWNER_ONLY)
+    name = f"{os.path.realpath(os.fspath(path))}.lock"
+    handle = _acquire(name, wait, time.monotonic() + timeout, mode)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        yield
+        yield lambda: _is_named(handle, name)
+    finally:
+        _release(handle)
+
+
+def _acquire(name: str, wait: bool, deadline: float, mode: int) -> int:
+    pause = 0.0005  # seconds; doubled up to 2 ms: a holder writes to a disk for about as long
+    while True:
+        handle = _try_to_lock(name, mode)
+        if handle is not None:
+            return handle
+        if not wait:
+            raise BlockingIOError("The file is locked by another thread or process.")
+        if time.monotonic() > deadline:
+            raise TimeoutError("The file stayed locked by another thread or process.")
+        time.sleep(pause)
+        pause = min(2 * pause, 0.002)
+
+
+def _try_to_lock(name: str, mode: int) -> int | None:
+    from filelock import lock_descriptor  # takes long to import, and most processes lock nothing
+
+    handle = os.open(name, os.O_RDONLY | os.O_CREAT, mode)
+    try:
+        # A file that was deleted after it was opened protects nothing: the next process makes another.
+        if lock_descriptor(handle, blocking=False) and _is_named(handle, name):
+            return handle
+    except BaseException:
+        os.close(handle)
+        raise
+    os.close(handle)
+    return None
+
+
+def _is_named(handle: int, name: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(name))
+    except FileNotFoundError:
+        return False
+
+
+def _release(handle: int) -> None:
+    from filelock import unlock_descriptor
+
+    try:
+        # Closing alone would leave the lock to a child process that inherited the descriptor.
+        unlock_descriptor(handle)
     finally:
         os.close(handle)
 

@@ -3,11 +3,14 @@
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, PrivacyLeakWarning
+from ._compat import InvalidParameterError
 from ._compat import fit_context as _validated_fit
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -57,7 +60,8 @@ def without_private_text(method: Fit) -> Fit:
                 return method(*args, **kwargs)
         except (TypeError, ValueError) as error:
             instead = [text for phrase, text in _REVEALING.items() if phrase in str(error)]
-            if not instead:
+            # An inner fit has rewritten it, and may have counted it.
+            if not instead or str(error) == instead[0]:
                 raise
             kind = TypeError if isinstance(error, TypeError) else ValueError
         # Raised outside the handler, so that the original is not kept as __context__.
@@ -85,11 +89,69 @@ def warn_after_release(message: str, category: type[Warning], stacklevel: int) -
             warnings.warn(message, category, stacklevel=stacklevel + 1)
 
 
+@contextmanager
+def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
+    """Count in every ledger an error of what reads private rows: it is an answer that nobody paid for.
+
+    Parameters
+    ----------
+    ledgers : sequence of PrivacyLedger
+        A ledger whose limit of failures is passed refuses before any row is looked at.
+    name : str
+        Class of the estimator, or the function's name.
+
+    Notes
+    -----
+    What a ledger refuses and a parameter of a wrong type or range tell nothing about rows, and are not
+    counted; nor is an error that an inner fit has counted already. A ledger that cannot count does not hide
+    the error.
+    """
+    for ledger in ledgers:
+        ledger.check_failures()
+    try:
+        yield
+    except Exception as error:
+        if ledgers and not isinstance(error, _PUBLIC) and not hasattr(error, _COUNTED):
+            for ledger in ledgers:
+                with suppress(Exception):
+                    ledger.count_failure(name)
+            _mark(error)
+        raise
+
+
+@contextmanager
+def public_errors() -> Iterator[None]:
+    """Say of what looks at nothing but public facts that its errors are no failures to be counted."""
+    try:
+        yield
+    except Exception as error:
+        _mark(error)
+        raise
+
+
+def _mark(error: Exception) -> None:
+    with suppress(AttributeError):  # it may have no attributes
+        setattr(error, _COUNTED, True)
+
+
+# Errors that no row can cause.
+_PUBLIC = (
+    BudgetExceededError,
+    InvalidParameterError,
+    LedgerError,
+    PrivacyLeakError,
+    PrivacyLeakWarning,  # raised where a filter turns warnings into errors
+)
+# Set on errors that are counted, or public; it travels with them from joblib's workers.
+_COUNTED = "_skprivate_counted"
+
+
 def fit_context(fit: Fit) -> Fit:
     """Decorate ``fit``: parameters are validated first, and a failed fit leaves the object as it was.
 
     A fit that raises, for a bad input, an exhausted ledger or an interrupt, restores every attribute: a
-    previous fit stays usable, and nothing half-fitted is left.
+    previous fit stays usable, and nothing half-fitted is left. Its ledger counts a failure, unless parameters
+    of a wrong type or range, which are found before a row is looked at, or the ledger itself was the reason.
 
     Parameters
     ----------
@@ -127,8 +189,10 @@ def fit_context(fit: Fit) -> Fit:
     @functools.wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
+        find_ledgers = getattr(self, "_find_ledgers", tuple)
         try:
-            return validated(self, *args, **kwargs)
+            with failures_counted(find_ledgers(), type(self).__name__):
+                return validated(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)

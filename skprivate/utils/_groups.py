@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._validation import as_labels
+from ._validation import as_cells, as_labels
 
 
-def number_groups(groups: Any, is_private: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+def number_groups(
+    groups: Any, is_private: NDArray[np.bool_], *, strict: bool = False
+) -> NDArray[np.intp] | None:
     """Number the groups of the private rows 0, 1, ...; None where the unit is the row.
 
     Parameters
@@ -17,6 +19,9 @@ def number_groups(groups: Any, is_private: NDArray[np.bool_]) -> NDArray[np.intp
     groups : array-like of shape (n_rows,), or None
         Anything that can be compared; public rows may lack a group.
     is_private : ndarray of bool of shape (n_rows,)
+    strict : bool, default=False
+        Private rows without a group that can be used are all one person's, and no error: together they have
+        no more influence than any other.
 
     Returns
     -------
@@ -25,13 +30,14 @@ def number_groups(groups: Any, is_private: NDArray[np.bool_]) -> NDArray[np.intp
     Raises
     ------
     TypeError
-        A group is not hashable.
+        A group is not hashable, outside strict mode.
     ValueError
-        Wrong shape, or a private row without a group.
+        Wrong shape, or, outside strict mode, a private row without a group.
     """
     if groups is None:
         return None
-    array = np.asarray(as_labels(groups))
+    cells = as_cells(groups) if strict and isinstance(groups, list | tuple) else as_labels(groups)
+    array = np.asarray(cells)
     if array.shape != is_private.shape:
         raise ValueError(
             f"groups must have shape {is_private.shape}, one value per row of X, not {array.shape}."
@@ -39,7 +45,21 @@ def number_groups(groups: Any, is_private: NDArray[np.bool_]) -> NDArray[np.intp
     array = array[is_private]
     if array.dtype.kind in "iubUS":
         return np.unique(array, return_inverse=True)[1].astype(np.intp, copy=False)
-    return _number_objects(array.tolist())
+    values = array.tolist()
+    return _number_objects(
+        [value if _is_usable(value) else _NOBODY for value in values] if strict else values
+    )
+
+
+# The group of private rows that have none.
+_NOBODY = object()
+
+
+def _is_usable(value: Any) -> bool:
+    try:
+        return not _is_missing(value) and hash(value) is not None
+    except Exception:  # unhashable, or a type of the user's own
+        return False
 
 
 def _number_objects(values: list[Any]) -> NDArray[np.intp]:
@@ -83,3 +103,20 @@ def select_rows(codes: NDArray[np.intp], max_rows: int, random_bytes: Any) -> ND
     order = np.lexsort((keys, codes))
     starts = np.searchsorted(codes[order], codes[order], side="left")
     return np.sort(order[np.arange(len(codes)) - starts < max_rows])
+
+
+def splits_by_group(splitter: Any) -> bool:
+    """Tell whether a cross-validation splitter keeps groups together; by what it asks for, whoever made it.
+
+    Parameters
+    ----------
+    splitter : object
+        Anything that a search takes as ``cv``.
+
+    Returns
+    -------
+    by_group : bool
+    """
+    routing = getattr(splitter, "get_metadata_routing", None)
+    requests = getattr(getattr(routing(), "split", None), "requests", {}) if callable(routing) else {}
+    return requests.get("groups") is True

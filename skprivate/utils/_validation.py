@@ -2,7 +2,7 @@
 """Checks of parameters that every estimator shares; no message repeats a value of the data."""
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set, Sized
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any
@@ -209,6 +209,27 @@ def as_labels(values: Any) -> Any:
     return array
 
 
+def as_cells(values: list[Any] | tuple[Any, ...]) -> Any:
+    """Return a list of rows, or of cells, as an array of objects in which no cell changes another's type."""
+    if values and all(_is_row(row) for row in values):
+        width = len(values[0])
+        if any(len(row) != width for row in values):
+            return values
+        table = np.empty((len(values), width), dtype=object)
+        for i, row in enumerate(values):
+            for j, cell in enumerate(row):
+                table[i, j] = cell
+        return table
+    column = np.empty(len(values), dtype=object)
+    for i, cell in enumerate(values):
+        column[i] = cell
+    return column
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, Sized) and hasattr(value, "__getitem__") and not isinstance(value, str | bytes)
+
+
 def is_frame(values: Any) -> bool:
     """Tell whether something is a data frame: two-dimensional, with named columns."""
     return hasattr(values, "columns") and hasattr(values, "shape") and len(values.shape) == 2
@@ -226,7 +247,9 @@ def common_type(labels: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(labels.tolist()) if labels.dtype.kind in "USO" else labels
 
 
-def check_row_mask(mask: Any, n_rows: int, *, name: str = "is_public") -> NDArray[np.bool_]:
+def check_row_mask(
+    mask: Any, n_rows: int, *, name: str = "is_public", strict: bool = False
+) -> NDArray[np.bool_]:
     """Return a mask over rows as a boolean array; None means that no row is marked.
 
     Parameters
@@ -235,6 +258,8 @@ def check_row_mask(mask: Any, n_rows: int, *, name: str = "is_public") -> NDArra
     n_rows : int
     name : str, default="is_public"
         The parameter's name, for messages.
+    strict : bool, default=False
+        Of objects, as in a list, only True marks a row: whatever else a row has there makes it private.
 
     Returns
     -------
@@ -255,9 +280,12 @@ def check_row_mask(mask: Any, n_rows: int, *, name: str = "is_public") -> NDArra
         return np.zeros(n_rows, dtype=bool)
     if isinstance(mask, np.ma.MaskedArray):
         raise TypeError(f"{name} must not be a masked array: a hidden value is neither public nor private.")
-    array = np.asarray(mask)
+    cells = as_cells(mask) if strict and isinstance(mask, list | tuple) else mask
+    array = np.asarray(cells)
     if array.shape != (n_rows,):
         raise ValueError(f"{name} must have shape ({n_rows},), one value per row of X, not {array.shape}.")
+    if strict and array.dtype == object:
+        array = np.array([isinstance(cell, bool | np.bool_) and bool(cell) for cell in array], dtype=bool)
     if array.dtype == object and all(isinstance(value, bool | np.bool_) for value in array):
         array = array.astype(bool)
     if array.dtype != bool:

@@ -7,14 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skprivate.accounting._amounts import exact_sum, from_hex, from_text, to_hex, to_text
+from skprivate.accounting._amounts import from_hex, from_text, to_hex, to_text
 
 amounts = st.fractions(min_value=0)
-
-
-@given(st.lists(amounts))
-def test_sum_is_exact(values):
-    assert exact_sum(values) == sum(values, Fraction(0))
 
 
 @given(amounts)
@@ -24,7 +19,7 @@ def test_text_round_trip(value):
 
 
 def test_sums_longer_than_pythons_limit_on_decimal_digits():
-    total = exact_sum(Fraction(1, 2**30 + 2 * i + 1) for i in range(1000))
+    total = Fraction(7**9000, 3**9000)
     assert from_hex(to_hex(total)) == total
 
 

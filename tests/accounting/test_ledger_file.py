@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from skprivate.accounting import PrivacyLedger, PrivacySpent, _store
+from skprivate.accounting import PrivacyLedger, PrivacySpent, _sqlite_records, _sqlite_store
+from skprivate.accounting._mark import mark_path
 from skprivate.exceptions import LedgerError
 
 SPENT = PrivacySpent(
@@ -67,7 +68,8 @@ def test_deleted_is_not_created_again(ledger):
 
 
 def test_deleted_between_check_and_use_is_not_created_again(ledger, monkeypatch):
-    monkeypatch.setattr(_store, "_check_file", lambda path: path.unlink(missing_ok=True))
+    check = lambda store: ledger.path.unlink(missing_ok=True)  # noqa: E731
+    monkeypatch.setattr(_sqlite_store.SQLiteStore, "_check_file", check)
     with pytest.raises(LedgerError, match="could not be used"):
         ledger.spent()
     assert not ledger.path.exists()
@@ -100,11 +102,17 @@ def test_hard_link_is_a_copy(ledger):
 
 def test_replaced_by_another_ledger(ledger):
     backup = ledger.path.rename(ledger.path.with_name("backup"))
+    with pytest.raises(LedgerError, match="There was a ledger"):
+        PrivacyLedger(ledger.path, epsilon=1)
+    mark_path(ledger.path).unlink()
     PrivacyLedger(ledger.path, epsilon=1)
     for known in (ledger, pickle.loads(pickle.dumps(ledger))):
         with pytest.raises(LedgerError, match="another ledger"):
             known.charge(SPENT, "Tree")
     backup.replace(ledger.path)
+    with pytest.raises(LedgerError, match=r"another ledger than the one that was here, by the mark"):
+        PrivacyLedger(ledger.path, epsilon=1)
+    mark_path(ledger.path).unlink()
     assert ledger.spent() == ONE
 
 
@@ -121,37 +129,75 @@ def test_ceiling_raised_in_the_file(ledger):
         ledger.charge(SPENT, "Tree")
 
 
-def test_rolled_back(ledger):
-    backup = ledger.path.with_name("backup")
-    shutil.copy(ledger.path, backup)
+@pytest.fixture
+def rolled_back(ledger):
+    """A ledger of three entries whose file was put back to one."""
+    older = ledger.path.read_bytes()
     ledger.charge(SPENT, "Tree")
-    latest = ledger.path.read_bytes()
-    shutil.copy(backup, ledger.path)
-    for operation in (ledger.spent, lambda: ledger.charge(SPENT, "Tree")):
-        with pytest.raises(LedgerError, match="holds 1 entries, but 2 were seen"):
-            operation()
-    ledger.path.write_bytes(latest)
-    assert ledger.spent() == (Fraction(2, 10), 0)
+    ledger.charge(SPENT, "Tree")
+    ledger.path.write_bytes(older)
+    return ledger
 
 
-def test_rolled_back_after_opening(ledger):
-    backup = ledger.path.read_bytes()
+def test_rolled_back(rolled_back):
+    assert_refused(rolled_back, "holds 1 entries, and 2 newer entries would be forgotten")
+
+
+def test_rolled_back_and_charged_by_a_program_that_knows_no_mark(rolled_back):
+    mark = mark_path(rolled_back.path)
+    acknowledged = mark.read_bytes()
+    mark.unlink()
+    other = PrivacyLedger(rolled_back.path, epsilon=1)
+    for _ in range(3):
+        other.charge(SPENT, "Tree")
+    mark.write_bytes(acknowledged)
+    assert_refused(rolled_back, "damaged")
+    with pytest.raises(LedgerError, match="do not lead to those that were acknowledged"):
+        rolled_back.entries()
+
+
+def test_an_object_notices_what_its_mark_does_not(rolled_back):
+    mark_path(rolled_back.path).unlink()
+    with pytest.raises(LedgerError, match="2 newer entries"):
+        rolled_back.spent()
+    # A restore of both is not noticed by anything that has not seen more.
+    assert PrivacyLedger(rolled_back.path, epsilon=1).spent() == ONE
+
+
+def test_a_lost_failure_is_noticed(ledger):
+    older = ledger.path.read_bytes()
+    ledger.count_failure("Tree")
+    ledger.path.write_bytes(older)
+    assert_refused(ledger, "1 newer failed fits")
+
+
+def test_a_mark_behind_its_ledger_is_caught_up(ledger):
+    mark = mark_path(ledger.path)
+    behind = mark.read_bytes()
     ledger.charge(SPENT, "Tree")
-    opened = PrivacyLedger(ledger.path, epsilon=1)
-    ledger.path.write_bytes(backup)
-    with pytest.raises(LedgerError, match="seen"):
-        opened.spent()
+    latest = mark.read_bytes()
+    for known in (ledger, pickle.loads(pickle.dumps(ledger))):
+        mark.write_bytes(behind)
+        assert known.spent() == (Fraction(2, 10), 0)
+        assert mark.read_bytes() == latest
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff", b"7", b'{"checksum": 1}'])
+def test_a_damaged_mark(ledger, content):
+    mark = mark_path(ledger.path)
+    good = mark.read_bytes()
+    for bad in (content, good.replace(b'"count": 1', b'"count": 0')):
+        mark.write_bytes(bad)
+        assert_refused(ledger, "mark .* cannot be read.*nothing was charged")
+    mark.unlink()
+    assert ledger.spent() == ONE
+    assert mark.read_bytes() == good
 
 
 @pytest.mark.parametrize(
     "statement",
     [
         "DELETE FROM entries",
-        "UPDATE entries SET epsilon = '1/20'",
-        "UPDATE entries SET epsilon = '1/0'",
-        "UPDATE entries SET epsilon = 0.1",
-        "UPDATE entries SET epsilon = x'00ff'",
-        "UPDATE entries SET delta = '-1/10'",
         "UPDATE meta SET value = '0' WHERE key = 'count'",
         "UPDATE meta SET value = x'00' WHERE key = 'uuid'",
         "UPDATE meta SET value = '?' WHERE key = 'delta'",
@@ -168,12 +214,47 @@ def test_changed_content(ledger, statement):
     assert_refused(ledger, "damaged")
 
 
-@pytest.mark.parametrize("statement", ["UPDATE entries SET time = '?'", "UPDATE entries SET time = 7"])
-def test_unreadable_entry(ledger, statement):
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET epsilon = '1/20'",
+        "UPDATE entries SET epsilon = '1/0'",
+        "UPDATE entries SET epsilon = 0.1",
+        "UPDATE entries SET epsilon = x'00ff'",
+        "UPDATE entries SET delta = '-1/10'",
+        "UPDATE entries SET time = '?'",
+        "UPDATE entries SET time = 7",
+        "UPDATE entries SET estimator = 'Forest'",
+        "INSERT INTO failures VALUES ('Tree', 1)",
+    ],
+)
+def test_an_altered_entry_shows_at_the_next_full_check(ledger, statement):
     execute(ledger.path, statement)
-    for operation in (ledger.entries, ledger.report):
+    target = ledger.path.with_name("backup")
+    for operation in (
+        *(ledger.entries, ledger.report, ledger.to_json, ledger.composition),
+        lambda: ledger.backup(target),
+        lambda: PrivacyLedger(ledger.path, epsilon=1),
+    ):
         with pytest.raises(LedgerError, match="damaged"):
             operation()
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("in_worker", [False, True])
+def test_a_charge_reads_no_entry_that_was_verified(ledger, in_worker):
+    known = pickle.loads(pickle.dumps(ledger)) if in_worker else ledger
+    execute(ledger.path, "UPDATE entries SET epsilon = '1/20' WHERE id = 1")
+    known.charge(SPENT, "Tree")
+    assert known.spent() == (Fraction(2, 10), 0)
+
+
+def test_entries_of_others_are_verified_before_a_charge(ledger):
+    other = PrivacyLedger(ledger.path, epsilon=1)
+    ledger.charge(SPENT, "Tree")
+    execute(ledger.path, "UPDATE entries SET epsilon = '1/20' WHERE id = 2")
+    with pytest.raises(LedgerError, match="damaged"):
+        other.charge(SPENT, "Tree")
 
 
 @pytest.mark.parametrize("junk", [b"\x00", b"\xff", b"7"])
@@ -253,12 +334,12 @@ def test_loop_of_links(tmp_path):
 
 
 def test_newer_schema(ledger):
-    execute(ledger.path, f"UPDATE meta SET value = '{_store.SCHEMA + 1}' WHERE key = 'schema'")
+    execute(ledger.path, f"UPDATE meta SET value = '{_sqlite_records.SCHEMA + 1}' WHERE key = 'schema'")
     assert_refused(ledger, "newer skprivate.*Upgrade")
 
 
 def test_network_file_system(ledger, monkeypatch):
-    monkeypatch.setattr(_store, "read_mount_table", lambda: "server:/ / nfs4 rw 0 0\n")
+    monkeypatch.setattr(_sqlite_store, "read_mount_table", lambda: "server:/ / nfs4 rw 0 0\n")
     assert_refused(ledger, r"network file system \(nfs4\)")
     with pytest.raises(LedgerError, match="on a network file system"):
         PrivacyLedger(ledger.path.with_name("new"))
@@ -266,7 +347,7 @@ def test_network_file_system(ledger, monkeypatch):
 
 
 def test_busy(ledger, monkeypatch):
-    monkeypatch.setattr(_store, "TIMEOUT", 0.05)
+    monkeypatch.setattr(_sqlite_store, "TIMEOUT", 0.05)
     with contextlib.closing(sqlite3.connect(ledger.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match="held by other processes"):
@@ -276,82 +357,26 @@ def test_busy(ledger, monkeypatch):
     ledger.charge(SPENT, "Tree")
 
 
-def test_full_disk_charges_nothing(ledger, monkeypatch):
-    insert = _store.insert
-
-    def insert_on_a_full_disk(connection, row, totals):
-        connection.execute("PRAGMA max_page_count = 1")
-        insert(connection, (row[0], "x" * 100_000, *row[2:]), totals)
-
-    monkeypatch.setattr(_store, "insert", insert_on_a_full_disk)
-    with pytest.raises(LedgerError, match=r"full.*nothing was charged"):
-        ledger.charge(SPENT, "Tree")
-    assert ledger.spent() == ONE
-    assert list(ledger.path.parent.iterdir()) == [ledger.path]
-
-
 def test_an_error_inside_a_charge_writes_nothing(ledger, monkeypatch):
-    def stop(connection, totals):
+    def stop(connection, values):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_store, "_write_totals", stop)
+        patch.setattr(_sqlite_records, "write_meta", stop)
         with pytest.raises(KeyboardInterrupt):
             ledger.charge(SPENT, "Tree")
     assert ledger.spent() == ONE
     assert len(ledger.entries()) == 1
 
 
-def no_link(source, target):
-    raise OSError("links are not supported")
-
-
-def test_creation_without_links(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "link", no_link)
-    path = tmp_path / "study.ledger"
-    PrivacyLedger(path).charge(SPENT, "Tree")
-    assert PrivacyLedger(path).spent() == ONE
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_creation_without_links_refuses_a_second_creator(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "link", no_link)
-    lock = tmp_path / "study.ledger.creating"
-    lock.touch()
-    with pytest.raises(LedgerError, match="Another process is creating"):
-        PrivacyLedger(tmp_path / "study.ledger")
-    assert list(tmp_path.iterdir()) == [lock]
-
-
-@pytest.mark.parametrize("links", [True, False])
-def test_the_first_creator_wins(tmp_path, monkeypatch, links):
-    path = tmp_path / "study.ledger"
-    fill = _store._fill
-    first = []
-
-    def overtaken(unfinished, target, identity):
-        fill(unfinished, target, identity)
-        monkeypatch.setattr(_store, "_fill", fill)
-        first.append(PrivacyLedger(path, epsilon=1))
-        first[0].charge(SPENT, "Tree")
-
-    monkeypatch.setattr(_store, "_fill", overtaken)
-    if not links:
-        monkeypatch.setattr(os, "link", no_link)
-    second = PrivacyLedger(path, epsilon=1)
-    assert second == first[0]
-    assert second.spent() == ONE
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_failed_creation_leaves_nothing(tmp_path, monkeypatch):
     def fail(*arguments):
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(_store, "_fill", fail)
+    monkeypatch.setattr(_sqlite_store, "fill", fail)
     with pytest.raises(LedgerError, match="could not be created"):
         PrivacyLedger(tmp_path / "study.ledger")
-    assert list(tmp_path.iterdir()) == []
+    assert [one.name for one in tmp_path.iterdir()] == ["study.ledger.lock"]
 
 
 def test_permission_to_open_is_missing(ledger, monkeypatch):
@@ -359,6 +384,6 @@ def test_permission_to_open_is_missing(ledger, monkeypatch):
         raise PermissionError("no")
 
     monkeypatch.setattr(Path, "stat", refuse)
-    monkeypatch.setattr(_store, "check_folder", lambda path: None)
+    monkeypatch.setattr(_sqlite_store, "check_folder", lambda path: None)
     with pytest.raises(LedgerError, match="out of reach"):
         ledger.spent()

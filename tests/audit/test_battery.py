@@ -236,6 +236,7 @@ def test_every_private_estimator_is_there():
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.DisclosureWarning")
+@pytest.mark.filterwarnings("ignore:A prediction rests on few")
 def test_every_check_passes(name):
     estimator, data, n_trials, skipped = CASES[name]
     expected = EXPECTED_FAILURES.get(name, {})

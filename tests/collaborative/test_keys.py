@@ -2,6 +2,7 @@
 """SiteKey: agreement, points that give nothing, secrets that stay, ids that are used once."""
 
 import copy
+import gc
 import hmac
 import pickle
 import struct
@@ -62,12 +63,27 @@ def test_what_is_no_public_key_is_refused(public):
         SiteKey.generate().agree(public, b"purpose")
 
 
-def test_bytes_carry_the_key_but_not_its_memory():
+def test_a_key_that_is_loaded_again_remembers_what_the_process_did():
     key = SiteKey.generate()
     assert key.remember(b"id", b"one")
-    again = SiteKey.from_bytes(key.to_bytes())
-    assert again.public == key.public
-    assert again.remember(b"id", b"other")
+    private = key.to_bytes()
+    assert len(private) == 32
+    del key
+    gc.collect()
+    again, twice = SiteKey.from_bytes(private), SiteKey.from_bytes(private)
+    assert not again.remember(b"id", b"other")
+    assert again.remember(b"id", b"one")
+    assert twice.remember(b"later", b"one")
+    assert not again.remember(b"later", b"other")
+
+
+def test_the_memory_of_a_key_that_cannot_come_back_goes_with_it():
+    key = SiteKey.generate()
+    public = key.public
+    assert public in _keys._MEMORIES
+    del key
+    gc.collect()
+    assert public not in _keys._MEMORIES
 
 
 @pytest.mark.parametrize("private", [b"", bytes(31), "x" * 32, None])

@@ -9,39 +9,64 @@ import warnings
 import numpy as np
 import pytest
 
-from skprivate.collaborative import MaskedSum, SiteKey
+from skprivate.collaborative import MaskedSum
 from skprivate.collaborative._fixed_point import WORDS, to_floats, to_words
+from skprivate.collaborative._messages import Query, new_query_id
 from skprivate.collaborative._primitives import unseal
 from skprivate.exceptions import ConsentError, DisclosureWarning
 
 NAMES = ("north", "south", "west", "east", "middle")
 VALUES = np.random.default_rng(0).normal(size=(7, len(NAMES)))
 QUERY = bytes(range(16))
+# Before the masked content of a message: the protocol, and the tag of what was asked.
+HEAD = len(MaskedSum._protocol) + 32
+
+
+def rows(n_rows, query_id=QUERY, shift=0.0):
+    return Query(query_id, np.arange(n_rows)[:, np.newaxis] + shift, ("x",)).to_bytes()
 
 
 class Platform:
-    """One roster with all its keys."""
+    """One roster with all its keys; queries are rows 0, 1, ... under an id, or messages."""
 
     def __init__(self, keys, platform_key):
         self.keys, self.platform_key = keys, platform_key
         self.sum = MaskedSum({name: key.public for name, key in keys.items()}, platform_key.public)
 
-    def mask(self, query_id, values, sizes=1.0):
+    def mask(self, query, values, sizes=1.0):
         columns = np.asarray(values).T
         weights = np.broadcast_to(sizes, columns.shape)
+        query = rows(columns.shape[1], query) if len(query) == 16 else query
         return {
-            name: self.sum.mask(name, key, query_id, column, weight)
+            name: self.sum.mask(name, key, query, column, weight)
             for (name, key), column, weight in zip(self.keys.items(), columns, weights, strict=True)
         }
 
-    def open(self, query_id, messages):
-        return self.sum.open(self.platform_key, query_id, messages)
+    def open(self, query, messages, n_rows=7):
+        query = rows(n_rows, query) if len(query) == 16 else query
+        return self.sum.open(self.platform_key, query, messages)
 
-    def words(self, name, query_id, message):
+    def binding(self, query_id, n_rows=7, shift=0.0):
+        return self.sum._bind(rows(n_rows, query_id, shift))[1]
+
+    def words(self, name, query_id, message, shift=0.0):
         """What the platform reads in one message: masked words of values and sizes."""
-        link = self.sum._link(self.platform_key, self.keys[name].public, b"message", query_id)
-        content = unseal(link, message, self.sum._context(b"message", query_id, name))
+        binding = self.binding(query_id, (len(message) - HEAD - 28) // 64, shift)
+        link = self.sum._link(self.platform_key, self.keys[name].public, b"message", binding)
+        content = unseal(link, message[HEAD:], self.sum._context(b"message", binding, name))
         return np.frombuffer(content, dtype="<u4").astype(np.int64).reshape(-1, 2 * WORDS)
+
+
+@pytest.fixture
+def again(platform):
+    """The same keys in a process that was started anew: it has forgotten what was done with them."""
+
+    def make():
+        for key in platform.keys.values():
+            key._memory.done.clear()
+        return platform
+
+    return make
 
 
 @pytest.fixture
@@ -82,10 +107,10 @@ def test_a_message_is_the_value_plus_the_streams_of_later_names_minus_earlier(pl
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     name, key = "north", platform.keys["north"]
-    words = platform.words(name, QUERY, platform.sum.mask(name, key, QUERY, VALUES[:, 0], 3))
+    words = platform.words(name, QUERY, platform.sum.mask(name, key, rows(7), VALUES[:, 0], 3))
     expected = [round(value * 2**128) for pair in zip(VALUES[:, 0], [3] * 7, strict=True) for value in pair]
     for peer in set(NAMES) - {name}:
-        link = platform.sum._link(platform.keys[peer], key.public, b"mask", QUERY)
+        link = platform.sum._link(platform.keys[peer], key.public, b"mask", platform.binding(QUERY))
         cipher = Cipher(algorithms.AES(link), modes.CTR(bytes(16))).encryptor()
         sign = 1 if name < peer else -1
         for place in range(14):
@@ -97,15 +122,11 @@ def test_a_message_is_the_value_plus_the_streams_of_later_names_minus_earlier(pl
     assert got == [number % 2**256 for number in expected]
 
 
-def test_blocks_of_queries_continue_the_same_streams(platform, monkeypatch):
+def test_blocks_of_queries_continue_the_same_streams(platform, again, monkeypatch):
     values = np.random.default_rng(2).normal(size=(50, 5))
-    other = Platform(
-        {name: SiteKey.from_bytes(key.to_bytes()) for name, key in platform.keys.items()},
-        platform.platform_key,
-    )
     whole = platform.mask(QUERY, values)
     monkeypatch.setattr("skprivate.collaborative._masked_sum._BLOCK_ROWS", 8)
-    blocks = other.mask(QUERY, values)
+    blocks = again().mask(QUERY, values)
     for name in NAMES:
         first, second = (platform.words(name, QUERY, sent[name]) for sent in (whole, blocks))
         np.testing.assert_array_equal(first, second)
@@ -113,22 +134,19 @@ def test_blocks_of_queries_continue_the_same_streams(platform, monkeypatch):
 
 def test_extreme_values_and_units(platform):
     column = np.array([1e-300, -1e-300, 1e18, -1e18, -0.0, 0.0, 5e-324, 1e29, 1e-20])
-    total, size = platform.open(QUERY, platform.mask(QUERY, np.column_stack([column] * 5)))
+    total, size = platform.open(QUERY, platform.mask(QUERY, np.column_stack([column] * 5)), 9)
     np.testing.assert_allclose(total, 5 * np.where(np.abs(column) < 1e-38, 0.0, column), rtol=1e-15)
     np.testing.assert_array_equal(size, 5.0)
     # What cancels leaves exactly 0, and what remains is not lost beside it.
-    query_id = platform.sum.new_query_id()
+    query_id = new_query_id()
     values = np.array([[1e29, -1e29, 1e-9, 0.0, 0.0], [1e29, -1e29, 0.0, 0.0, -0.0]])
-    total, _ = platform.open(query_id, platform.mask(query_id, values))
+    total, _ = platform.open(query_id, platform.mask(query_id, values), 2)
     assert total.tolist() == [pytest.approx(1e-9, rel=1e-12), 0.0]
 
 
-def test_whole_numbers_and_no_query(platform):
-    total, size = platform.open(QUERY, platform.mask(QUERY, np.ones((3, 5), dtype=np.int8), 7))
+def test_whole_numbers(platform):
+    total, size = platform.open(QUERY, platform.mask(QUERY, np.ones((3, 5), dtype=np.int8), 7), 3)
     assert (total.tolist(), size.tolist()) == ([5.0] * 3, [35.0] * 3)
-    query_id = platform.sum.new_query_id()
-    total, size = platform.open(query_id, platform.mask(query_id, np.zeros((0, 5))))
-    assert total.shape == size.shape == (0,)
 
 
 def test_messages_of_zeros_are_uniform_and_all_different(platform, assert_fits):
@@ -187,7 +205,9 @@ def test_m_minus_2_colluding_sites_still_cannot_read_one_of_the_others(platform)
         words = platform.words(name, QUERY, messages[name])[:, :WORDS].copy()
         for crook in crooks:
             # The crooks know the streams that they share with this site, and take them away.
-            link = platform.sum._link(platform.keys[crook], platform.keys[name].public, b"mask", QUERY)
+            link = platform.sum._link(
+                platform.keys[crook], platform.keys[name].public, b"mask", platform.binding(QUERY)
+            )
             words -= (1 if name < crook else -1) * _stream(link, len(VALUES))[:, :WORDS]
         left = to_floats(words)
         assert (np.abs(left - VALUES[:, NAMES.index(name)]) > 1e20).all()
@@ -203,16 +223,18 @@ def _stream(link, n_rows):
 def test_a_site_masks_once_per_query_id(platform):
     platform.mask(QUERY, VALUES)
     for name, key in platform.keys.items():
-        for values in (VALUES[:, 0], VALUES[:, 1] + 1, [0.0]):
-            refuses(lambda n=name, k=key, v=values: platform.sum.mask(n, k, QUERY, v), match="same query id")
+        for query, values in ((rows(7), VALUES[:, 0]), (rows(7), VALUES[:, 1] + 1), (rows(1), [0.0])):
+            refuses(
+                lambda n=name, k=key, q=query, v=values: platform.sum.mask(n, k, q, v), match="same query id"
+            )
     # The memory is the key's: another object over the same roster, pickled or new, changes nothing.
     again = pickle.loads(pickle.dumps(platform.sum))
-    refuses(lambda: again.mask("north", platform.keys["north"], QUERY, [0.0]), match="same query id")
+    refuses(lambda: again.mask("north", platform.keys["north"], rows(1), [0.0]), match="same query id")
 
 
 def test_a_refused_answer_does_not_use_up_the_id(platform):
     with pytest.raises(ValueError, match="finite"):
-        platform.sum.mask("north", platform.keys["north"], QUERY, [np.nan])
+        platform.sum.mask("north", platform.keys["north"], rows(1), [np.nan])
     assert platform.mask(QUERY, VALUES)
 
 
@@ -234,7 +256,7 @@ def test_a_missing_foreign_or_double_message_is_refused(platform):
 
 
 def test_a_replayed_message_is_refused(platform, fixed_keys):
-    other = platform.sum.new_query_id()
+    other = new_query_id()
     first, second = platform.mask(QUERY, VALUES), platform.mask(other, VALUES)
     for name in NAMES:
         refuses(lambda n=name: platform.open(QUERY, {**first, n: second[n]}))
@@ -244,22 +266,20 @@ def test_a_replayed_message_is_refused(platform, fixed_keys):
     third = elsewhere.mask(QUERY, VALUES)
     refuses(lambda: platform.open(QUERY, third))
     refuses(lambda: elsewhere.open(QUERY, first))
-    refuses(lambda: platform.sum.open(elsewhere.platform_key, QUERY, first), match="receiver")
+    refuses(lambda: platform.sum.open(elsewhere.platform_key, rows(7), first), match="receiver")
 
 
-def test_unequal_numbers_of_queries_are_refused(platform):
+def test_unequal_numbers_of_queries_are_refused(platform, again):
     messages = platform.mask(QUERY, VALUES)
-    fresh = Platform(
-        {name: SiteKey.from_bytes(key.to_bytes()) for name, key in platform.keys.items()},
-        platform.platform_key,
-    )
-    messages["west"] = fresh.mask(QUERY, VALUES[:3])["west"]
-    refuses(lambda: platform.open(QUERY, messages), match="different numbers")
+    messages["west"] = again().mask(QUERY, VALUES[:3])["west"]
+    refuses(lambda: platform.open(QUERY, messages), match="other rows")
+    with pytest.raises(ValueError, match="as many as the query has rows"):
+        platform.sum.mask("north", platform.keys["north"], rows(7), VALUES[:3, 0])
 
 
-def test_2000_damaged_messages_are_all_refused(platform, corruptions):
+def test_600_damaged_messages_are_all_refused(platform, corruptions):
     messages = platform.mask(QUERY, VALUES)
-    for damaged in corruptions(messages, 2000):
+    for damaged in corruptions(messages, 600):
         refuses(lambda d=damaged: platform.open(QUERY, d))
     np.testing.assert_allclose(platform.open(QUERY, messages)[0], VALUES.sum(axis=1), rtol=1e-12)
 
@@ -283,7 +303,7 @@ def test_2000_damaged_messages_are_all_refused(platform, corruptions):
 )
 def test_bad_numbers_are_refused_without_being_repeated(platform, values, sizes, error, message):
     with pytest.raises(error, match=message) as caught:
-        platform.sum.mask("north", platform.keys["north"], QUERY, values, sizes)
+        platform.sum.mask("north", platform.keys["north"], rows(1), values, sizes)
     assert "secret" not in str(caught.value)
     assert "123456" not in str(caught.value)
 
@@ -294,8 +314,8 @@ def test_few_members_are_warned_about(platform, count, message):
     with pytest.warns(DisclosureWarning, match=message) as caught:
         few = MaskedSum(publics, platform.platform_key.public)
     assert caught[0].filename == __file__
-    sent = {name: few.mask(name, platform.keys[name], QUERY, [1.5]) for name in NAMES[:count]}
-    assert few.open(platform.platform_key, QUERY, sent)[0].tolist() == [1.5 * count]
+    sent = {name: few.mask(name, platform.keys[name], rows(1), [1.5]) for name in NAMES[:count]}
+    assert few.open(platform.platform_key, rows(1), sent)[0].tolist() == [1.5 * count]
 
 
 def test_three_members_are_not_warned_about(platform):

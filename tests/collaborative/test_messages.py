@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Messages: what is written is what is read, and a message that says anything else is refused."""
 
+import hashlib
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,17 +14,39 @@ from skprivate.exceptions import ConsentError
 ID = bytes(range(16))
 
 
-def forged(message, **fields):
-    """The message with other fields in its header; its payload and checksum are as they were."""
+def forged(message, *, body=None, **fields):
+    """The message with other fields in its header, and another payload of the right checksum."""
     end = 4 + int.from_bytes(message[:4], "little")
+    if body is not None:
+        fields["sha256"] = hashlib.sha256(body).hexdigest()
     head = json.dumps(json.loads(message[4:end]) | fields, sort_keys=True, separators=(",", ":")).encode()
-    return len(head).to_bytes(4, "little") + head + message[end:]
+    return len(head).to_bytes(4, "little") + head + (message[end:] if body is None else body)
 
 
-QUERY = Query(ID, np.array([[1.0, np.nan], [-0.0, np.inf]]), ("a", "b")).to_bytes()
+def headed(head, body=b""):
+    """A message with this very text as its header."""
+    return len(head).to_bytes(4, "little") + head + body
+
+
+def header(message):
+    return message[4 : 4 + int.from_bytes(message[:4], "little")]
+
+
+def numbers(*values):
+    return np.array(values, dtype="<f8").tobytes()
+
+
+ASKED = bytes(range(32))
+QUERY = Query(ID, np.array([[1.0, 5e-324], [-0.0, 1e308]]), ("a", "b"), ASKED).to_bytes()
 TABLE = Query(ID, np.array([["x", None], [np.nan, True]], dtype=object)).to_bytes()
-ANSWER = Answer(ID, "north", 7, np.array([[0.5], [np.nan]])).to_bytes()
-CARD = SiteCard("north", 7, 2, ("high", "low")).to_bytes()
+ANSWER = Answer(ID, "north", 7, np.array([[0.5], [np.nan]]), ASKED).to_bytes()
+CARD = SiteCard("north", 7, 2, ("high", "low"), 70).to_bytes()
+READERS = {
+    QUERY: Query.from_bytes,
+    TABLE: Query.from_bytes,
+    ANSWER: Answer.from_bytes,
+    CARD: SiteCard.from_bytes,
+}
 
 
 def test_ids_are_fresh():
@@ -33,11 +57,13 @@ def test_ids_are_fresh():
 def test_what_is_written_is_read():
     query = Query.from_bytes(QUERY)
     assert (query.query_id, query.names) == (ID, ("a", "b"))
-    assert query.X.tobytes() == np.array([[1.0, np.nan], [-0.0, np.inf]]).tobytes()
+    assert query.X.tobytes() == np.array([[1.0, 5e-324], [-0.0, 1e308]]).tobytes()
+    assert query.roster == ASKED
     answer = Answer.from_bytes(ANSWER)
     assert (answer.query_id, answer.site, answer.n_samples) == (ID, "north", 7)
     np.testing.assert_array_equal(answer.values, [[0.5], [np.nan]])
-    assert SiteCard.from_bytes(CARD) == SiteCard("north", 7, 2, ("high", "low"))
+    assert answer.asked == ASKED
+    assert SiteCard.from_bytes(CARD) == SiteCard("north", 7, 2, ("high", "low"), 70)
 
 
 def test_a_table_keeps_its_cells():
@@ -80,10 +106,56 @@ def test_numbers_travel_in_one_byte_order():
         (Query.from_bytes, forged(TABLE, table=[["x", None]])),
         (Query.from_bytes, forged(TABLE, table=[["x"], ["y"]])),
         (Query.from_bytes, forged(TABLE, shape=[2**40, 2**40])),
-        (Query.from_bytes, Query(ID, np.empty((0, 2))).to_bytes()),
+        (Query.from_bytes, forged(QUERY, shape=[0, 2], body=b"")),
+        (Query.from_bytes, forged(QUERY, shape=[-1, 2])),
+        (Query.from_bytes, forged(QUERY, shape=[-2, -2])),
+        (Query.from_bytes, forged(QUERY, shape=[2, True])),
+        (Query.from_bytes, forged(QUERY, shape=[1, 2**62], body=b"")),
+        (Query.from_bytes, forged(QUERY, names=["a", "a"])),
+        (Query.from_bytes, forged(QUERY, names=["a", "b\ud800"])),
+        (Query.from_bytes, forged(QUERY, roster="00")),
+        (Query.from_bytes, forged(QUERY, id="0A" * 16)),
+        (Query.from_bytes, forged(QUERY, id=" " + "00" * 16)),
+        (Query.from_bytes, forged(QUERY, body=numbers(1, np.nan, 2, 3))),
+        (Query.from_bytes, forged(QUERY, body=numbers(1, -np.inf, 2, 3))),
+        (Query.from_bytes, forged(QUERY, body=numbers(1, 2, 3, 4) + b"\0")),
+        (Query.from_bytes, forged(TABLE, body=numbers(1))),
+        (Query.from_bytes, forged(TABLE, table=[["\udfff", None], ["y", True]])),
+        (Query.from_bytes, headed(header(TABLE).replace(b"true", b"1e999"))),
+        (Query.from_bytes, headed(header(TABLE).replace(b"true", b"1.50"))),
+        (Query.from_bytes, headed(header(TABLE).replace(b"true", b"9" * 5000))),
+        (Query.from_bytes, headed(header(TABLE).replace(b'{"format"', b'{"names":["a","b"],"format"'))),
+        (Query.from_bytes, headed(header(TABLE) + b" ")),
+        (Query.from_bytes, headed(b"[" * 100_000)),
+        (Query.from_bytes, headed(header(TABLE).replace(b"true", b"[" * 900 + b"]" * 900))),
+        (Answer.from_bytes, forged(ANSWER, shape=[-1, 1])),
+        (Answer.from_bytes, forged(ANSWER, n_samples=-7)),
+        (Answer.from_bytes, forged(ANSWER, n_samples=0)),
+        (Answer.from_bytes, forged(ANSWER, n_samples=2**60)),
+        (Answer.from_bytes, forged(ANSWER, site="\ud800")),
+        (Answer.from_bytes, forged(ANSWER, site="")),
+        (Answer.from_bytes, forged(ANSWER, asked="00")),
+        (Answer.from_bytes, forged(ANSWER, asked=None)),
+        (Answer.from_bytes, forged(ANSWER, body=numbers(1, np.inf))),
+        (SiteCard.from_bytes, forged(CARD, n_samples=-1)),
+        (SiteCard.from_bytes, forged(CARD, n_features=2**50)),
+        (SiteCard.from_bytes, forged(CARD, site="a\udc00")),
+        (SiteCard.from_bytes, forged(CARD, site="")),
+        (SiteCard.from_bytes, forged(CARD, classes=["high", "high"])),
+        (SiteCard.from_bytes, forged(CARD, classes=[1, True])),
+        (SiteCard.from_bytes, forged(CARD, classes=[])),
+        (SiteCard.from_bytes, forged(CARD, classes=["\ud800"])),
+        (SiteCard.from_bytes, forged(CARD, refined_to=-1)),
+        (SiteCard.from_bytes, forged(CARD, refined_to=2.5)),
+        (SiteCard.from_bytes, forged(CARD, body=numbers(1))),
+        *((READERS[message], message[:-1]) for message in (QUERY, TABLE, ANSWER, CARD)),
+        *((READERS[message], message + b"\0") for message in (QUERY, TABLE, ANSWER, CARD)),
+        # An allocation of so many bytes, if it were taken for a number of them.
+        (Query.from_bytes, 2**50),
+        (Query.from_bytes, None),
         (Query.from_bytes, ANSWER),
         (Query.from_bytes, forged(QUERY, more=1)),
-        (Query.from_bytes, forged(QUERY, version=2)),
+        (Query.from_bytes, forged(QUERY, version=3)),
         (Query.from_bytes, b"\x02\0\0\0\xff\xff"),
         (Answer.from_bytes, forged(ANSWER, shape=[2])),
         (Answer.from_bytes, forged(ANSWER, shape=[1, 1, 2])),
@@ -106,7 +178,114 @@ def test_anything_else_is_refused(read, message):
         read(message)
 
 
-@pytest.mark.parametrize("message", [QUERY, TABLE])
+@pytest.mark.parametrize("message", READERS)
+def test_version_1_is_refused_by_name(message):
+    with pytest.raises(ConsentError, match="it is of version 1, and this version of skprivate reads 2"):
+        READERS[message](forged(message, version=1))
+
+
+@pytest.mark.parametrize(
+    ("X", "names", "named"),
+    [
+        (np.array([[np.nan]]), None, "finite"),
+        (np.array([[np.inf]]), None, "finite"),
+        (np.array([[float("inf")]], dtype=object), None, "infinite"),
+        (np.array([["\ud800"]], dtype=object), None, "surrogate"),
+        (np.array([["\ud800"]]), None, "surrogate"),
+        (np.ones((1, 2)), ("a", "a"), "all different"),
+        (np.ones((1, 2)), ("a",), "as many as"),
+        (np.ones((1, 1)), ("\udc00",), "surrogate"),
+        (np.ones((0, 2)), None, "at least one row"),
+        (np.ones((1, 0)), None, "at least one row"),
+    ],
+)
+def test_what_is_no_query_is_not_sent(X, names, named):
+    with pytest.raises(ValueError, match=named):
+        Query(ID, X, names).to_bytes()
+
+
+def test_a_missing_value_travels_as_a_cell():
+    cells = np.array([[1.5, np.nan], [None, 2.0]], dtype=object)
+    found = Query.from_bytes(Query(ID, cells).to_bytes()).X
+    assert found[0, 0] == 1.5
+    assert np.isnan(found[0, 1])
+    assert found[1, 0] is None
+
+
+def mutated(message, rng):
+    """The message with a few bytes changed, lost, repeated or exchanged for what means something in JSON."""
+    broken = bytearray(message)
+    for _ in range(rng.integers(1, 4)):
+        place, length = int(rng.integers(len(broken))), int(rng.integers(1, 9))
+        kind = rng.integers(6)
+        if kind == 0:
+            broken[place] ^= 1 << int(rng.integers(8))
+        elif kind == 1:
+            del broken[place : place + length]
+        elif kind == 2:
+            broken[place:place] = broken[place : place + length]
+        elif kind == 3:
+            broken[place:place] = rng.bytes(length)
+        elif kind == 4:
+            broken[place : place + 1] = rng.choice(
+                [b"-", b"9" * 20, b"[", b"]", b"{", b"null", b'"', b"1e999", b"NaN"]
+            )
+        else:
+            broken = broken[:place] or broken
+    # Half of them with a length that fits, so that more than the length is tried.
+    end = broken.find(b"}", 4) + 1
+    if end and rng.integers(2):
+        broken[:4] = (end - 4).to_bytes(4, "little")
+    return bytes(broken)
+
+
+def read_or_refused(message, mutant):
+    """A ConsentError, or what is read is exactly what would be written: one content has one form."""
+    try:
+        found = READERS[message](mutant)
+    except ConsentError:
+        return
+    assert found.to_bytes() == mutant
+
+
+@pytest.mark.parametrize("message", READERS, ids=["query", "table", "answer", "card"])
+def test_2000_mutants_are_read_as_they_are_or_refused(message):
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        read_or_refused(message, mutated(message, rng))
+
+
+def test_no_mutant_takes_much_memory():
+    rng = np.random.default_rng(2)
+    for message in READERS:
+        read_or_refused(message, message)
+        mutants = [mutated(message, rng) for _ in range(100)]
+        tracemalloc.start()
+        for mutant in mutants:
+            read_or_refused(message, mutant)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        # Of a message of some hundred bytes.
+        assert peak < 2**18
+
+
+@pytest.mark.parametrize("message", READERS, ids=["query", "table", "answer", "card"])
+def test_mutants_of_one_field_are_read_as_they_are_or_refused(message):
+    rng = np.random.default_rng(1)
+    values = [None, True, -1, 0, 2**53, 2**64, 10**400, 0.5, -0.0, "", "00" * 16, "00" * 32, "\ud800",
+              [], [-1, -1], [[]], [1, 1], [2, 1], ["a", "b"], [["nan"], ["nan"]], {}, {"a": [1]}]  # fmt: skip
+    fields = [field for field in json.loads(header(message)) if field not in ("sha256",)]
+    for _ in range(500):
+        changed = {str(field): values[rng.integers(len(values))] for field in rng.choice(fields, size=2)}
+        body = (
+            numbers(*rng.choice([0.0, np.nan, np.inf, 1.0], size=rng.integers(6)))
+            if rng.integers(2)
+            else None
+        )
+        read_or_refused(message, forged(message, body=body, **changed))
+
+
+@pytest.mark.parametrize("message", READERS)
 def test_the_forger_of_these_tests_writes_what_is_read(message):
     assert forged(message) == message
 

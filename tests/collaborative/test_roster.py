@@ -22,11 +22,11 @@ def publics(fixed_keys):
 @both
 def test_what_a_message_is_bound_to_differs_in_every_part(kind, publics):
     box = kind({name: publics[name] for name in NAMES}, publics["platform"])
-    ids = [bytes(16), bytes(15) + b"\1"]
+    bindings = [bytes(32), bytes(31) + b"\1"]
     names = [(), ("a",), ("b",), ("a", "b"), ("b", "a"), ("ab",)]
     contexts = [
-        box._context(use, query_id, *who, about=about)
-        for use, query_id, who, about in itertools.product((b"x", b"y"), ids, names, (b"", b"digest"))
+        box._context(use, binding, *who, about=about)
+        for use, binding, who, about in itertools.product((b"x", b"y"), bindings, names, (b"", b"digest"))
     ]
     assert len(set(contexts)) == len(contexts) == 48
     assert all(box._digest in context for context in contexts)
@@ -38,15 +38,15 @@ def test_the_key_of_a_query_differs_by_pair_use_query_and_roster(kind, publics, 
     one = kind({name: publics[name] for name in NAMES}, publics["platform"])
     two = kind({name: publics[name] for name in NAMES}, publics["other"])
     links = [
-        box._link(keys["north"], publics[peer], use, query_id)
+        box._link(keys["north"], publics[peer], use, binding)
         for box in (one, two)
         for peer in ("south", "west", "platform")
         for use in (b"x", b"y")
-        for query_id in (bytes(16), bytes(15) + b"\1")
+        for binding in (bytes(32), bytes(31) + b"\1")
     ]
     assert len(set(links)) == len(links)
-    mirrored = one._link(keys["south"], publics["north"], b"x", bytes(16))
-    assert one._link(keys["north"], publics["south"], b"x", bytes(16)) == mirrored
+    mirrored = one._link(keys["south"], publics["north"], b"x", bytes(32))
+    assert one._link(keys["north"], publics["south"], b"x", bytes(32)) == mirrored
 
 
 def test_rosters_differ_by_protocol_names_keys_and_receiver_but_not_by_order(publics):
@@ -88,6 +88,7 @@ def test_a_roster_holds_no_secret_and_can_be_pickled(kind):
         ({"north": "x" * 32}, ValueError, "32 bytes"),
         ({"": bytes(32)}, TypeError, "not empty"),
         ({3: bytes(32)}, TypeError, "strings"),
+        ({"nor\ud800th": bytes(32)}, ValueError, "surrogate"),
     ],
 )
 def test_bad_members_are_refused(kind, publics, change, error, message):
@@ -110,20 +111,20 @@ def test_one_key_stands_for_one_party(kind, publics):
 @both
 def test_only_a_members_own_key_and_a_real_query_id_are_taken(kind):
     roster, keys, receiver = kind.simulate(NAMES)
-    query_id = roster.new_query_id()
+    query = roster.new_query([[1.0]])
     send = roster.seal if kind is ConsentBox else roster.mask
-    messages = {name: send(name, keys[name], query_id, [1.0]) for name in NAMES}
+    messages = {name: send(name, keys[name], query, [1.0]) for name in NAMES}
     extra = (messages,) if kind is ConsentBox else ()
     for name, key in (("north", keys["south"]), ("north", receiver), ("east", keys["north"])):
         with pytest.raises(ConsentError, match=r"roster"):
-            send(name, key, query_id, [1.0])
+            send(name, key, query, [1.0])
     for bad in (b"", bytes(15), bytes(17), "x" * 16, None):
-        with pytest.raises(ConsentError, match="a query id is 16 bytes"):
+        with pytest.raises(ConsentError, match=r"query must be the message|not a skprivate-query"):
             send("north", keys["north"], bad, [1.0])
-        with pytest.raises(ConsentError, match="a query id is 16 bytes"):
+        with pytest.raises(ConsentError, match=r"query must be the message|not a skprivate-query"):
             roster.open(receiver, bad, messages, *extra)
     with pytest.raises(ConsentError, match="receiver"):
-        roster.open(keys["north"], query_id, messages, *extra)
+        roster.open(keys["north"], query, messages, *extra)
 
 
 @both
@@ -132,23 +133,18 @@ def test_a_point_with_a_known_secret_on_the_roster_stops_the_others(kind, public
     box = kind(members, publics["platform"])
     send = box.seal if kind is ConsentBox else box.mask
     with pytest.raises(ConsentError, match="not usable"):
-        send("north", fixed_keys(NAMES)["north"], bytes(16), [1.0])
-
-
-def test_query_ids_are_fresh():
-    assert len({ConsentBox.new_query_id() for _ in range(100)}) == 100
-    assert len(MaskedSum.new_query_id()) == 16
+        send("north", fixed_keys(NAMES)["north"], box.new_query([[1.0]]), [1.0])
 
 
 def test_keys_made_by_hand_and_from_bytes_work_together():
     keys = {name: SiteKey.generate() for name in NAMES}
     platform = SiteKey.generate()
     publics = {name: key.public for name, key in keys.items()}
-    messages, query_id = {}, MaskedSum.new_query_id()
+    messages, query = {}, MaskedSum.new_query([[1.0]])
     for name in NAMES:
         # Every site builds its own roster and loads its own key.
         site = MaskedSum(dict(reversed(publics.items())), platform.public)
         own = SiteKey.from_bytes(keys[name].to_bytes())
-        messages[name] = site.mask(name, own, query_id, [2.0], 3)
-    total, size = MaskedSum(publics, platform.public).open(platform, query_id, messages)
+        messages[name] = site.mask(name, own, query, [2.0], 3)
+    total, size = MaskedSum(publics, platform.public).open(platform, query, messages)
     assert (total.tolist(), size.tolist()) == ([6.0], [9.0])

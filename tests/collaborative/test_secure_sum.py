@@ -87,10 +87,13 @@ def test_predictions_are_the_rules_own(rule, sizes, unit):
 
 def test_the_unit_decides_who_is_active_under_the_box_rule_only():
     X = np.array([[0.4, 1.0, 1.6]])
-    assert SecureSumAggregator().fit(X).predict(X) == pytest.approx([1.0])
-    assert SecureSumAggregator().fit(X).predict(X / 2) == pytest.approx([0.65])
-    assert SecureSumAggregator().fit(X).predict(X / 1e4).tolist() == [0.0]
-    assert SecureSumAggregator(active_rule=None).fit(X).predict(X / 1e4) == pytest.approx([1e-4])
+    box = SecureSumAggregator(active_rule="box").fit(X)
+    assert box.predict(X) == pytest.approx([1.0])
+    assert box.predict(X / 2) == pytest.approx([0.65])
+    assert box.predict(X / 1e4).tolist() == [0.0]
+    for rule in (None, "support"):
+        assert SecureSumAggregator(active_rule=rule).fit(X).predict(X / 1e4) == pytest.approx([1e-4])
+    assert SecureSumAggregator().active_rule == "support"
 
 
 def test_batch_and_rows_agree_bit_for_bit():
@@ -98,7 +101,7 @@ def test_batch_and_rows_agree_bit_for_bit():
     aggregator = SecureSumAggregator(party_sizes=range(1, 8)).fit(X)
     rows = np.concatenate([aggregator.predict(row[np.newaxis]) for row in X])
     np.testing.assert_array_equal(aggregator.predict(X), rows)
-    np.testing.assert_array_equal(aggregator._combine(X), rows)
+    np.testing.assert_array_equal(aggregator._combine(X, None), rows)
     np.testing.assert_array_equal(aggregator.predict(X[:, ::-1][:, ::-1]), rows)
 
 
@@ -153,7 +156,7 @@ def test_keys_are_made_anew_before_their_memory_grows(monkeypatch):
     for _ in range(7):
         aggregator.predict(X)
         sessions.append(aggregator._session)
-        assert all(len(key._done) <= 3 for key in aggregator._session._keys.values())
+        assert all(len(key._memory.done) <= 6 for key in aggregator._session._keys.values())
     assert [sessions.index(session) for session in sessions] == [0, 0, 0, 3, 3, 3, 6]
 
 
@@ -245,7 +248,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="party_sizes"):
         SecureSumAggregator(party_sizes=[1, 2, 0]).fit(X)
     with pytest.raises(ValueError, match="NaN"):
-        SecureSumAggregator().fit([[1.0, np.nan, 1.0]])
+        SecureSumAggregator(active_rule="box").fit([[1.0, np.nan, 1.0]])
     with pytest.raises(ValueError, match="infinity"):
         SecureSumAggregator(active_rule="support").fit([[1.0, np.inf, 1.0]])
     with pytest.raises(ValueError, match=r"below 2\^100") as caught:

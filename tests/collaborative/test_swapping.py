@@ -18,7 +18,8 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from skprivate.base import privacy_report
 from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
-from skprivate.exceptions import DisclosureWarning
+from skprivate.collaborative._swapping import rank_advantage
+from skprivate.exceptions import DisclosureWarning, UtilityWarning
 from skprivate.metrics import record_linkage_score
 
 ORDERS = ("fewest", "random", "top")
@@ -46,7 +47,8 @@ def synthesis(responses, sizes, active):
 @pytest.mark.parametrize("random_state", [0, None])
 def test_box_rule_equals_the_unswapped_synthesis(order, random_state):
     X, sizes = toy()
-    aggregator = BSTDAggregator(3, 8, party_sizes=sizes, order=order, random_state=random_state).fit(X)
+    parameters = {"party_sizes": sizes, "order": order, "active_rule": "box", "random_state": random_state}
+    aggregator = BSTDAggregator(3, 8, **parameters).fit(X)
     expected = synthesis(X, sizes, np.abs(X) >= 1 / sizes.sum())
     np.testing.assert_allclose(aggregator.predict(X), expected, rtol=1e-12, atol=1e-12 * np.abs(X).max())
 
@@ -67,7 +69,7 @@ def test_the_swap_changes_no_bit_of_a_prediction(rule):
 def test_rows_alone_equal_the_batch_bit_for_bit(rule, order):
     X, sizes = toy(60)
     aggregator = BSTDAggregator(party_sizes=sizes, active_rule=rule, order=order, random_state=4).fit(X)
-    for method in (aggregator.transform, aggregator.predict, aggregator._combine):
+    for method in (aggregator.transform, aggregator.predict, lambda rows: aggregator._combine(rows, None)):
         alone = np.concatenate([method(X[i : i + 1]) for i in range(60)])
         np.testing.assert_array_equal(method(X), alone)
 
@@ -81,14 +83,14 @@ def test_equal_parties_show_the_responses_themselves():
 
 def test_unequal_parties_show_their_shares_and_zeros():
     X, sizes = toy()
-    shown = BSTDAggregator(party_sizes=sizes).fit(X).transform(X)
+    shown = BSTDAggregator(party_sizes=sizes, active_rule="box").fit(X).transform(X)
     shares = np.where(np.abs(X) >= 1 / sizes.sum(), X * sizes / sizes.mean(), 0.0)
     np.testing.assert_allclose(np.sort(shown), np.sort(shares), rtol=1e-15)
 
 
 def test_nobody_active_predicts_zero():
     X = np.array([[1e-9] * 10, [0.0] * 10, [1.0] * 10])
-    assert BSTDAggregator().fit(X).predict(X).tolist() == [0.0, 0.0, 1.0]
+    assert BSTDAggregator(active_rule="box").fit(X).predict(X).tolist() == [0.0, 0.0, 1.0]
     assert BSTDAggregator(active_rule="receiver").fit(X).predict(X).tolist() == [0.0, 0.0, 1.0]
     X = np.full((2, 10), np.nan)
     assert BSTDAggregator(active_rule="support").fit(X).predict(X).tolist() == [0.0, 0.0]
@@ -96,10 +98,10 @@ def test_nobody_active_predicts_zero():
 
 def test_the_box_rule_depends_on_the_unit_of_y_and_support_does_not():
     X = np.random.default_rng(0).uniform(0.5, 1.0, size=(50, 20))
-    box = BSTDAggregator().fit(X)
+    box = BSTDAggregator(active_rule="box").fit(X)
     assert (box.predict(X) > 0.5).all()
     assert (box.predict(1e-4 * X) == 0).all()
-    support = BSTDAggregator(active_rule="support").fit(X)
+    support = BSTDAggregator().fit(X)
     np.testing.assert_allclose(support.predict(1e-4 * X), 1e-4 * support.predict(X), rtol=1e-14)
 
 
@@ -380,3 +382,64 @@ def test_frames_pipelines_pickles_and_workers():
         np.testing.assert_array_equal(copy, shown)
     pipeline = make_pipeline(BSTDAggregator(active_rule=None), BSTDAggregator(active_rule=None)).fit(X)
     np.testing.assert_array_equal(pipeline.predict(X), BSTDAggregator(active_rule=None).fit(X).predict(X))
+
+
+class TestUnequalParties:
+    """What sizes give away, and when `fit` says so."""
+
+    def test_the_advantage_of_one_among_equals_is_one_less_its_inverse_ratio(self):
+        for ratio in (1.0, 1.25, 2.0, 3.0, 50.0):
+            for n_others in (1, 4, 30):
+                sizes = np.append(np.ones(n_others), ratio)
+                # The integral's nodes: a 2048th, halved, and scaled by at most m / (m - 1).
+                assert rank_advantage(sizes) == pytest.approx(1 - 1 / ratio, abs=5e-4)
+                assert rank_advantage(1000 * sizes) == pytest.approx(rank_advantage(sizes), abs=1e-12)
+
+    def test_the_advantage_is_that_of_independent_uniform_responses(self):
+        sizes, n = np.array([5.0, 3.0, 2.0, 2.0, 1.0]), 200_000
+        shares = sizes * np.random.default_rng(0).uniform(size=(n, 5))
+        right = (np.mean(shares.argmax(axis=1) == 0) - 0.2) / 0.8
+        # Six standard deviations: a false alarm once in 5e8.
+        assert rank_advantage(sizes) == pytest.approx(right, abs=6 * 0.5 / 0.8 / np.sqrt(n) + 5e-4)
+
+    def test_a_large_party_is_read_from_every_query_and_announced(self):
+        sizes = np.append([1913.0], np.arange(19) % 7 + 88)
+        X = np.random.default_rng(0).uniform(0.2, 1.0, size=(300, 20))
+        with pytest.warns(
+            DisclosureWarning, match="known by its rank.*SecureSumAggregator predicts the same"
+        ):
+            aggregator = BSTDAggregator(3, 8, party_sizes=sizes).fit(X)
+        read = aggregator.transform(X).max(axis=1) * sizes.mean() / sizes[0]
+        np.testing.assert_allclose(read, X[:, 0], rtol=1e-14)
+        summed = SecureSumAggregator(party_sizes=sizes).fit(X).predict(X)
+        np.testing.assert_allclose(summed, aggregator.predict(X), rtol=1e-14)
+
+    @pytest.mark.parametrize(("odd", "announced"), [(1.0, 0), (1.9, 0), (0.55, 0), (2.1, 1), (0.4, 1)])
+    def test_it_is_said_once_and_only_where_rank_tells_more_than_it_hides(self, odd, announced):
+        sizes = np.append(np.full(11, 100.0), 100 * odd)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            BSTDAggregator(party_sizes=sizes).fit(np.ones((2, 12)))
+        assert [warning.category for warning in caught] == announced * [DisclosureWarning]
+
+
+class TestFewActive:
+    """A prediction that rests on few parties is announced, once."""
+
+    @pytest.mark.parametrize(
+        ("n_parties", "n_active", "few"),
+        [(20, 0, True), (20, 1, True), (20, 5, True), (20, 6, False), (8, 2, True), (8, 3, False),
+         (3, 2, True), (3, 3, False), (2, 1, False), (2, 0, False)],
+    )  # fmt: skip
+    @pytest.mark.parametrize("kind", [BSTDAggregator, SecureSumAggregator])
+    def test_a_quarter_or_two(self, kind, n_parties, n_active, few):
+        X = np.ones((4, n_parties))
+        X[::2, n_active:] = np.nan
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            aggregator = kind().fit(X)
+            del caught[:]
+            aggregator.predict(X)
+        assert [warning.category for warning in caught] == few * [UtilityWarning]
+        assert all(warning.filename == __file__ for warning in caught)
+        assert not any(character.isdigit() for warning in caught for character in str(warning.message))

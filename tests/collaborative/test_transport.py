@@ -141,7 +141,7 @@ class TestRefusals:
     def test_values_that_are_no_answers(self, platform, query):
         good = Answer.from_bytes(platform.site(0).answer(query))
         for values in (np.full((5, 1), np.inf), np.zeros((5, 2)), np.zeros((4, 1))):
-            forged = Answer(good.query_id, good.site, good.n_samples, values).to_bytes()
+            forged = Answer(good.query_id, good.site, good.n_samples, values, good.asked).to_bytes()
             with pytest.raises(ConsentError):
                 platform.combine(forged, query=query)
 
@@ -160,7 +160,7 @@ class TestRefusals:
         ],
     )
     def test_a_query_that_is_not_what_it_says(self, changed):
-        head = {"id": "00" * 16, "shape": [1, 3], "names": None, "table": None}
+        head = {"id": "00" * 16, "shape": [1, 3], "names": None, "table": None, "roster": ""}
         body = np.zeros(0 if "shape" in changed else 3)
         with pytest.raises(ConsentError, match="damaged"):
             Query.from_bytes(_pack("skprivate-query", head | changed, body))
@@ -169,18 +169,18 @@ class TestRefusals:
         "changed", [{"n_samples": 10**30}, {"n_features": 0}, {"classes": 5}, {"classes": [[1]]}, {"site": 1}]
     )
     def test_an_announcement_that_is_none(self, changed):
-        head = {"site": "a", "n_samples": 3, "n_features": 2, "classes": None}
+        head = {"site": "a", "n_samples": 3, "n_features": 2, "classes": None, "refined_to": None}
         with pytest.raises(ConsentError, match="damaged"):
             SiteCard.from_bytes(_pack("skprivate-site", head | changed, np.zeros(0)))
 
     def test_an_answer_of_no_shape(self):
-        head = {"id": "00" * 16, "site": "a", "n_samples": 3, "shape": [10**30, 0]}
+        head = {"id": "00" * 16, "site": "a", "n_samples": 3, "asked": "00" * 32, "shape": [10**30, 0]}
         with pytest.raises(ConsentError, match="damaged"):
             Answer.from_bytes(_pack("skprivate-answer", head, np.zeros(0)))
 
     def test_answers_of_two_shapes(self, platform, query, answers):
         good = Answer.from_bytes(answers[0])
-        short = Answer(good.query_id, good.site, good.n_samples, good.values[1:]).to_bytes()
+        short = Answer(good.query_id, good.site, good.n_samples, good.values[1:], good.asked).to_bytes()
         with pytest.raises(ConsentError, match="not of one shape"):
             platform.combine(short, *answers[1:], query=query)
 

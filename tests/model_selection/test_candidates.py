@@ -4,16 +4,29 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
+from sklearn.metrics import get_scorer
 from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import Binarizer, FunctionTransformer
 
-from skprivate import DPTreeClassifier, PrivacySpent, privacy_report
+from skprivate import (
+    BoundsScaler,
+    DPSEVRegressor,
+    DPTreeClassifier,
+    LocallyPrivateTreeClassifier,
+    PrivacyLedger,
+    PrivacySpent,
+    config_context,
+    privacy_report,
+)
 from skprivate.audit import record_releases
 from skprivate.base import PlannedCost, PrivateEstimatorMixin, fit_context
+from skprivate.exceptions import PrivacyLeakWarning
 from skprivate.model_selection import PrivateGridSearchCV
-from skprivate.model_selection._candidates import Plan
+from skprivate.model_selection._candidates import Plan, make_candidates
 from skprivate.model_selection._scores import SCORE_STEPS
 
 X = np.random.default_rng(0).uniform(size=(300, 2))
@@ -59,8 +72,8 @@ def tree(epsilon=1.0):
     [
         make_pipeline(Paid()),
         FeatureUnion([("all", Paid())]),
-        ColumnTransformer([("first", Paid(), [0])], remainder="passthrough"),
-        ColumnTransformer([("first", "passthrough", [0])], remainder=Paid()),
+        ColumnTransformer([("first", Paid(), [0])], remainder="passthrough", sparse_threshold=0),
+        ColumnTransformer([("first", "passthrough", [0])], remainder=Paid(), sparse_threshold=0),
     ],
 )
 def test_a_private_step_in_a_container_is_paid_and_states_the_search(front):
@@ -95,3 +108,141 @@ def test_scores_are_noisy_at_the_dearest_candidates_epsilon():
         PrivateGridSearchCV(tree(), {"epsilon": [0.5, 2.0]}).fit(X, Y)
     of_scores = {release.scale for release in tape.releases if release.scale > 1000}
     assert of_scores == {Fraction(SCORE_STEPS, 2)}
+
+
+# Everything public is checked before the charge.
+
+TREE, LIFE = DPTreeClassifier(bounds=(0, 1), classes=[0, 1]), DPSEVRegressor(bounds_X=(0, 1), bounds_y=(0, 1))
+SEVERAL = LocallyPrivateTreeClassifier(bounds=(0, 1), classes=[0, 1, 2])
+COLUMNS = ColumnTransformer([("a", BoundsScaler(), [0])], sparse_threshold=0)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "entry", "reason"),
+    [
+        (TREE, {"bounds": (1, 0)}, "lower must be below upper"),
+        (TREE, {"bounds": {"a": (0, 1)}}, "there is no column 'a'"),
+        (TREE, {"bounds": ([0, 0, 0], 1)}, "one value per column"),
+        (TREE, {"classes": [1]}, "two labels"),
+        (TREE, {"max_depth": 17}, "at most 16 without public rows"),
+        (TREE, {"epsilon": 1e-17}, "epsilon is too small"),
+        (TREE, {"no_parameter": 1}, "Invalid parameter"),
+        (SEVERAL, {"prune": "paper"}, "Only binary"),
+        (SEVERAL, {"mechanism": "signed-laplace"}, "Only binary"),
+        (LIFE, {"bounds_X": (0, [1, 1, 1])}, "one value per column"),
+        (LIFE, {"bounds_y": (1, 0)}, "bounds_y: lower must be below upper"),
+        (LIFE, {"scale_bounds": (-1, 1)}, "scale_bounds must be above 0"),
+        (LIFE, {"epsilon": 1e-30}, "epsilon is too small"),
+        (make_pipeline(BoundsScaler(), TREE), {"boundsscaler__bounds": (1, 0)}, "lower must be below upper"),
+        (make_pipeline(BoundsScaler(), TREE), {"dptreeclassifier__bounds": (0, [1])}, "one value per column"),
+        (make_pipeline(COLUMNS, TREE), {"columntransformer__a__bounds": ([0, 0], 1)}, "one value per column"),
+        (
+            make_pipeline(COLUMNS, TREE),
+            {"columntransformer__transformers": [("a", BoundsScaler(), [9])]},
+            "9",
+        ),
+    ],
+)
+def test_a_public_defect_is_named_before_the_charge(estimator, entry, reason, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "public.ledger")
+    search = PrivateGridSearchCV(
+        estimator, [{}, {name: [value] for name, value in entry.items()}], ledger=ledger
+    )
+    with pytest.raises(ValueError, match=reason) as caught:
+        search.fit(X, X[:, 0] if estimator is LIFE else Y)
+    assert f"The candidate {entry!r} cannot be fitted" in str(caught.value)
+    assert (ledger.entries(), ledger.n_failures) == ([], 0)
+
+
+def test_the_public_classes_are_checked_before_the_charge(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "public.ledger")
+    search = PrivateGridSearchCV(DPTreeClassifier(bounds=(0, 1)), {"max_depth": [1]}, ledger=ledger)
+    with pytest.raises(ValueError, match="one class only"):
+        search.fit(X, Y, is_public=Y == 1)
+    assert ledger.entries() == []
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "target", "reason"),
+    [
+        (X, pd.DataFrame({"event": Y, "time": Y + 1.0}), "not boolean"),
+        (X, np.column_stack([Y, Y]), "1d array"),
+        (X, np.full(300, "2020-01-01", dtype="M8[D]"), "dates"),
+        (X[:, 0], X[:, 0], "Expected 2D"),
+        (np.ma.MaskedArray(X), X[:, 0], "masked"),
+        (X * 1j, X[:, 0], "omplex"),
+    ],
+    ids=["events", "columns", "dates", "one dimension", "masked", "complex"],
+)
+def test_forms_and_types_are_checked_before_the_charge(rows, target, reason, strict, tmp_path):
+    if reason == "masked" and not strict:
+        pytest.skip("scikit-learn takes masked arrays for arrays")
+    ledger = PrivacyLedger(tmp_path / "public.ledger")
+    life = clone(LIFE).set_params(bounds_y=(1, 2))
+    search = PrivateGridSearchCV(life, {"epsilon": [1]}, scoring=lambda *given: 1 / 0, ledger=ledger)
+    with config_context(strict=strict), pytest.raises((TypeError, ValueError), match=reason):
+        search.fit(rows, target)
+    assert ledger.entries() == []
+
+
+def test_every_option_on_public_rows_is_checked(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "public.ledger")
+    search = PrivateGridSearchCV(SEVERAL, {"prune": [False, "paper"]}, ledger=ledger)
+    with pytest.raises(ValueError, match="Only binary"):
+        search.fit(X, Y, is_public_validation=np.arange(300) < 50)
+    assert ledger.entries() == []
+
+
+def test_a_scorer_of_scikit_learn_is_refused_before_the_charge(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "public.ledger")
+    with pytest.raises(ValueError, match="one number for all"):
+        PrivateGridSearchCV(TREE, {"max_depth": [1]}, scoring=get_scorer("accuracy"), ledger=ledger).fit(X, Y)
+    assert ledger.entries() == []
+
+
+def test_what_steps_in_front_decide_is_not_checked():
+    names = pd.DataFrame(X, columns=["a", "b"])
+    tree = DPTreeClassifier(bounds={"x": (0, 1)}, classes=[0, 1])
+    front = make_pipeline(FunctionTransformer(lambda rows: rows[["a"]].set_axis(["x"], axis=1)), tree)
+    with pytest.warns(PrivacyLeakWarning):
+        PrivateGridSearchCV(front, DEPTHS).fit(names, Y)
+
+
+# What scorers and candidates do to what they are given stays with them.
+
+
+class Tampering:
+    """Writes whatever it can reach."""
+
+    def __call__(self, model, rows, y):
+        model.holdout_, model.leaf_proba_[:] = rows, 0.5
+        rows[:], y[:] = 7.0, 1
+        return np.ones(len(rows))
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_a_scorer_leaves_nothing_on_the_winner_or_on_the_rows(public):
+    rows, labels = X.copy(), Y.copy()
+    marked = {"is_public_validation": np.arange(300) < 50} if public else {}
+    grid = {"max_depth": [1, 2], "prune": [False, True]}
+    seen = []
+
+    def scorer(model, rows, y):
+        seen.append((float(rows.max()), float(y.mean())))
+        return Tampering()(model, rows, y)
+
+    search = PrivateGridSearchCV(TREE, grid, scoring=scorer).fit(rows, labels, **marked)
+    assert not hasattr(search.best_estimator_, "holdout_")
+    assert not (search.best_estimator_.leaf_proba_ == 0.5).all()
+    np.testing.assert_array_equal(rows, X)
+    np.testing.assert_array_equal(labels, Y)
+    assert len(set(seen)) == 1, "every run gets the same rows"
+
+
+def test_candidates_do_not_change_the_rows_of_the_next_run():
+    front = make_pipeline(Binarizer(copy=False), TREE)
+    (one,) = make_candidates(front, [{}], Y, free_choice=False, any_public=False, grouped=False)
+    assert one.estimator["binarizer"].copy is True
+    best = PrivateGridSearchCV(front, {"binarizer__threshold": [0.5, 5.0]}).fit(X, Y).best_estimator_
+    assert best["binarizer"].copy is False

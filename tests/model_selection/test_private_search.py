@@ -506,6 +506,7 @@ def test_a_failed_run_releases_nothing_and_tells_nothing(n_jobs, ledger, fits):
         with pytest.raises(PrivateSearchError) as caught:
             search.fit(X, Y)
     assert "secret" not in str(caught.value)
+    assert "announced: ValueError. Nothing" in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert len(ledger.entries()) == 2

@@ -24,8 +24,8 @@ def test_the_first_of_the_best_runs_is_kept(monkeypatch):
 
 
 def test_one_failure_among_many_runs_releases_nothing(monkeypatch):
-    with pytest.raises(PrivateSearchError, match="Nothing is released"):
-        finish(monkeypatch, GOOD, Failure(False), GOOD)
+    with pytest.raises(PrivateSearchError, match=r"announced: KeyError\. Nothing is released"):
+        finish(monkeypatch, GOOD, Failure(False, "KeyError"), GOOD)
 
 
 def test_a_worker_that_died_releases_nothing(monkeypatch):
@@ -35,4 +35,4 @@ def test_a_worker_that_died_releases_nothing(monkeypatch):
 
 def test_a_wrong_shape_is_told(monkeypatch):
     with pytest.raises(ScoreShapeError, match="one score per row"):
-        finish(monkeypatch, GOOD, Failure(True), Failure(False))
+        finish(monkeypatch, GOOD, Failure(True, "ScoreShapeError"), Failure(False, "KeyError"))

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, ShuffleSplit, cross_val_score
 
 from skprivate import PublicPrivateSplit
+from skprivate.exceptions import DisclosureWarning
 
 
 @given(
@@ -122,3 +123,14 @@ def test_bad_masks():
         next(PublicPrivateSplit(2).split(np.zeros((4, 1)), is_public=[0, 1, 0, 1]))
     with pytest.raises(ValueError, match="is_public must have shape"):
         next(PublicPrivateSplit(2).split(np.zeros((4, 1)), is_public=[True]))
+
+
+@pytest.mark.filterwarnings("ignore:No is_public reached:UserWarning")
+def test_groups_that_reach_no_estimator_are_a_caution():
+    groups, split = np.arange(12) // 2, PublicPrivateSplit(GroupKFold(2))
+    with pytest.warns(DisclosureWarning, match="a row, not a group"):
+        list(split.split(np.zeros((12, 1)), None, groups))
+    with sklearn.config_context(enable_metadata_routing=True):
+        list(split.split(np.zeros((12, 1)), None, groups))
+    list(split.split(np.zeros((12, 1)), None, groups, np.arange(12) < 2))
+    list(PublicPrivateSplit(ShuffleSplit(2)).split(np.zeros((12, 1)), None, groups))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Paid bounds: what the grid says, sensitivity, an audit, the ledger, bad input."""
 
+import copy
 import itertools
 import pickle
 from fractions import Fraction
@@ -9,12 +10,27 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import skops.io
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import make_pipeline
 
 import skprivate
-from skprivate import BoundsScaler, PrivacyLedger
+from skprivate import (
+    BoundsScaler,
+    DPLogLocationScaleRegressor,
+    DPTreeClassifier,
+    LocallyPrivateTreeClassifier,
+    MomentAccumulator,
+    PrivacyLedger,
+    TQMATransformer,
+    privacy_report,
+)
+from skprivate.base import trusted_types
 from skprivate.exceptions import BudgetExceededError
+from skprivate.model_selection import PrivateGridSearchCV
 from skprivate.noise import DiscreteLaplaceMechanism
-from skprivate.preprocessing import estimate_bounds
+from skprivate.preprocessing import EstimatedBounds, estimate_bounds
 from skprivate.preprocessing._estimate_bounds import (
     _BINS,
     _FALSE_ALARM,
@@ -311,3 +327,117 @@ def test_a_scalar_is_refused_without_its_value():
 def test_other_shapes_are_refused(shape):
     with pytest.raises(ValueError, match="Found array"):
         estimate_bounds(np.zeros(shape), 1.0)
+
+
+# Bounds that carry what was spent on them
+
+PAIRS = np.random.default_rng(3).uniform(size=(3000, 2))
+LABELS = (PAIRS[:, 0] > 0.5).astype(int)
+TIMES = np.exp(PAIRS[:, 1] - 0.5)
+PAID_FOR = "(estimated for epsilon = 1, paid for separately)"
+
+
+@pytest.fixture(scope="module")
+def estimates():
+    return {seed: estimate_bounds(PAIRS, 1.0, random_state=seed) for seed in (None, 0)}
+
+
+def test_an_estimate_is_a_pair_that_copies_carry_on(estimates):
+    bounds = estimates[None]
+    lower, upper = bounds
+    assert lower is bounds.lower
+    assert upper is bounds[1] is bounds.upper
+    assert len(bounds) == 2
+    assert bounds == (lower, upper) == tuple(bounds)
+    file = skops.io.dumps(BoundsScaler(bounds))
+    assert set(skops.io.get_untrusted_types(data=file)) <= set(trusted_types("BoundsScaler"))
+    copies = [skops.io.loads(file, trusted=trusted_types("BoundsScaler")).bounds]
+    copies += [pickle.loads(pickle.dumps(bounds)), copy.copy(bounds), copy.deepcopy(bounds)]
+    copies += [
+        clone(bounds, safe=False),
+        clone(BoundsScaler(bounds)).bounds,
+        next(iter(ParameterGrid({"b": [bounds]})))["b"],
+    ]
+    for one in copies:
+        assert type(one) is EstimatedBounds
+        assert (one.spent, one.release_id) == (bounds.spent, bounds.release_id)
+        np.testing.assert_array_equal(one, bounds)
+    assert estimate_bounds(PAIRS, 1.0).release_id != bounds.release_id
+    # What is taken out of the pair is as if it were public.
+    assert type(bounds[:]) is tuple
+    assert repr(EstimatedBounds(0.0, 1.0, bounds.spent)) == "EstimatedBounds(0.0, 1.0, epsilon=1)"
+    assert repr(EstimatedBounds(0, 1, estimates[0].spent)) == "EstimatedBounds(0, 1, epsilon=1, not private)"
+    with pytest.raises(TypeError, match="spent must be"):
+        EstimatedBounds(0.0, 1.0, 1.0)
+
+
+def fits(bounds):
+    """Fitted takers of bounds, and the parameter that each takes them by."""
+    yield "bounds", DPTreeClassifier(bounds=bounds, classes=[0, 1]).fit(PAIRS, LABELS)
+    yield "bounds", LocallyPrivateTreeClassifier(bounds=bounds, classes=[0, 1]).fit(PAIRS, LABELS)
+    life = DPLogLocationScaleRegressor(bounds_y=(0.1, 9.0))
+    yield "bounds_X", clone(life).set_params(bounds_X=bounds).fit(PAIRS, TIMES)
+    columns = {0: EstimatedBounds(bounds[0][0], bounds[1][0], bounds.spent, bounds.release_id), 1: (0, 1)}
+    yield "bounds_X", clone(life).set_params(bounds_X=columns).fit(PAIRS, TIMES)
+    moments = MomentAccumulator(bounds, (0.1, 9.0), n_max=5000).update(PAIRS, TIMES)
+    yield "bounds_X", MomentAccumulator.from_bytes(moments.to_bytes()).release(clone(life))
+    pair = MomentAccumulator((0, 1), EstimatedBounds(0.1, 9.0, bounds.spent), n_max=5000).update(PAIRS, TIMES)
+    yield "bounds_y", pickle.loads(pickle.dumps(pair)).release(clone(life))
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+@pytest.mark.parametrize("seed", [None, 0])
+def test_what_takes_an_estimate_inherits_its_cost_and_its_seed(estimates, seed):
+    for name, model in fits(estimates[seed]):
+        spent, report = model.privacy_spent_, privacy_report(model)
+        assert f"{name} {PAID_FOR}" in spent.public_inputs
+        assert spent.unprotected[name] == "estimated, and paid for separately"
+        assert report.epsilon == spent.epsilon + 1
+        assert (spent.epsilon, spent.private, report.private) == (1, seed is None, seed is None)
+        if seed is not None:
+            assert any(f"{name} were estimated without privacy" in reason for reason in spent.reasons)
+
+
+def test_an_estimate_counts_once_however_many_steps_take_it(estimates):
+    bounds = estimates[None]
+    pipe = make_pipeline(BoundsScaler(bounds), DPTreeClassifier(bounds=(0, 1), classes=[0, 1]))
+    pipe = make_pipeline(TQMATransformer(bounds=bounds), *(step for _, step in pipe.steps)).fit(PAIRS, LABELS)
+    report = privacy_report(pickle.loads(pickle.dumps(pipe)))
+    assert [step.status for step in report.steps] == ["paid before", "stateless", "stateless", "paid"]
+    assert (report.epsilon, report.effective_epsilon, report.private) == (2, 2.0, True)
+    assert "tqmatransformer > bounds (estimate_bounds): paid before: paid for separately" in str(report)
+    assert skprivate.accounting.PrivacyReport.from_dict(report.to_dict()) == report
+
+
+def test_a_seeded_estimate_in_a_stateless_step_is_named(estimates):
+    report = privacy_report(BoundsScaler(estimates[0]))
+    assert not report.private
+    assert "seeded" in report.reasons[0]
+
+
+def test_estimates_do_not_charge_a_ledger_twice(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "ledger")
+    bounds = estimate_bounds(PAIRS, 0.5, ledger)
+    model = DPTreeClassifier(bounds=bounds, classes=[0, 1], ledger=ledger).fit(PAIRS, LABELS)
+    assert ledger.spent()[0] == privacy_report(model).epsilon == Fraction(3, 2)
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+def test_searches_inherit_too(estimates, seed):
+    bounds = estimates[seed]
+    tree = DPTreeClassifier(classes=[0, 1], bounds=(0, 1))
+    for search in (
+        PrivateGridSearchCV(clone(tree).set_params(bounds=bounds), {"prune": [True]}),
+        PrivateGridSearchCV(tree, {"bounds": [bounds]}),
+        PrivateGridSearchCV(make_pipeline(BoundsScaler(bounds), tree), {"dptreeclassifier__prune": [True]}),
+    ):
+        fitted = search.fit(PAIRS, LABELS)
+        report = privacy_report(fitted)
+        assert (fitted.privacy_spent_.private, report.private) == (seed is None, seed is None)
+        assert report.epsilon == fitted.privacy_spent_.epsilon + 1
+
+
+def test_an_accumulator_takes_one_estimate():
+    several = {0: estimate_bounds(PAIRS[:, 0], 1.0), 1: estimate_bounds(PAIRS[:, 1], 1.0)}
+    with pytest.raises(ValueError, match="one call of estimate_bounds"):
+        MomentAccumulator(several, (0.1, 9.0), n_max=10)

@@ -2,14 +2,11 @@
 """A curator counts every report once, and releases the tree that `fit` would make of the same reports."""
 
 import copy
-import dataclasses
 import json
-import math
 import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,8 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger, PrivacySpent
+from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger
 from skprivate.exceptions import PrivacyLeakError
+from skprivate.noise import DiscreteLaplaceMechanism, zcdp_to_epsilon
+from skprivate.preprocessing import estimate_bounds
 from skprivate.tree import ReportWriter, TreeCurator, _curator, _report_files
 from skprivate.utils._documents import digest, pack_integers, unpack_integers
 
@@ -674,15 +673,7 @@ def test_damaged_states_are_refused(curator, reports, name):
 
 # Counts from elsewhere
 
-SERVICE = PrivacySpent(
-    mechanism="discrete Laplace in a secure sum",
-    epsilon=1,
-    relation="add-remove",
-    noise_scale=1,
-    noise_source="os-entropy",
-    deployment="collected",
-    claim="dp",
-)
+SERVICE = {"mechanism": "discrete-laplace", "epsilon": 1, "relation": "add-remove"}
 
 
 def exact_counts(curator, rows, n_labels):
@@ -698,9 +689,13 @@ def exact_counts(curator, rows, n_labels):
 def test_counts_of_a_service(rows, n_labels, kind):
     curator = make_curator(rows, plan("krr", public_weight=0.0), n_labels)
     table = exact_counts(curator, rows, n_labels).astype(kind)
-    finished = curator.from_counts(table, privacy=SERVICE, noise_variance=2.0)
+    finished = curator.from_counts(table, mechanism="laplace", noise_variance=2.0, relation="add-remove")
     tree = finished.release()
-    assert tree.privacy_spent_ is SERVICE
+    spent = tree.privacy_spent_
+    assert (spent.relation, spent.deployment, spent.claim) == ("add-remove", "collected", "dp")
+    assert 1 < spent.epsilon < 1 + 1e-9
+    assert spent.public_inputs == ("public rows with their labels",)
+    assert N_PRIVATE not in spent.unprotected.values()
     assert finished.n_reports == tree.n_reports_ == N_PRIVATE
     filled = table.sum(axis=1) > 0
     np.testing.assert_array_equal(
@@ -713,26 +708,21 @@ def test_counts_of_a_service(rows, n_labels, kind):
     assert tree.repruned(public_weight=1.0).predict([[0.5, 0.5]]).shape == (1,)
 
 
-def test_a_service_without_any_epsilon_is_refused(rows):
-    curator = make_curator(rows)
-    endless = dataclasses.replace(SERVICE, epsilon=math.inf, claim="not-private", reasons=("no noise",))
-    with pytest.raises(ValueError, match="finite epsilon"):
-        curator.from_counts(exact_counts(curator, rows, 2), privacy=endless, noise_variance=1.0)
-
-
 def test_counts_of_a_service_may_be_fractions(rows):
     curator = make_curator(rows)
     table = exact_counts(curator, rows, 2) + 0.25
-    tree = curator.from_counts(table, privacy=SERVICE, noise_variance=1.0).release()
+    tree = curator.from_counts(table, mechanism="laplace", epsilon=2).release()
     np.testing.assert_array_equal(tree.report_counts_, table)
+    with pytest.raises(ValueError, match="whole numbers"):
+        curator.from_counts(table, mechanism="discrete-laplace", epsilon=2)
 
 
 @pytest.mark.parametrize("prune", [False, True, "paper"])
-def test_exact_counts_of_a_service(rows, prune):
+def test_almost_exact_counts_of_a_service(rows, prune):
     curator = make_curator(rows, plan("krr", public_weight=0.0, prune=prune))
     table = exact_counts(curator, rows, 2)
-    nothing = replace(SERVICE, claim="not-private", reasons=("nothing was added",))
-    tree = curator.from_counts(table, privacy=nothing, noise_variance=0).release()
+    # As good as none.
+    tree = curator.from_counts(table, mechanism="laplace", epsilon=1e6).release()
     assert tree.leaf_proba_.min() >= 0
     if prune is not True:
         return
@@ -745,7 +735,7 @@ def test_exact_counts_of_a_service(rows, prune):
 def test_a_finished_sum_takes_no_reports(rows, curator, reports, tmp_path):
     path = write(tmp_path / "reports.bin", curator, reports)
     curator.update(reports[:10])
-    finished = curator.from_counts(exact_counts(curator, rows, 2), privacy=SERVICE, noise_variance=2)
+    finished = curator.from_counts(exact_counts(curator, rows, 2), **SERVICE)
     for operation in (
         lambda: finished.update(reports),
         lambda: finished.update_file(path),
@@ -766,15 +756,69 @@ def test_a_finished_sum_takes_no_reports(rows, curator, reports, tmp_path):
 )
 def test_bad_counts(curator, bad):
     with pytest.raises(ValueError, match="counts must be"):
-        curator.from_counts(bad, privacy=SERVICE, noise_variance=1.0)
+        curator.from_counts(bad, **SERVICE)
 
 
-def test_bad_declarations(curator):
+@pytest.mark.parametrize(
+    ("parameters", "error", "match"),
+    [
+        # As it was before: a statement of epsilon 1/1000 over noise of variance 2.
+        ({"mechanism": "laplace", "epsilon": 0.001, "noise_variance": 2.0}, ValueError, "contradict"),
+        ({"mechanism": "discrete-laplace", "epsilon": 1, "noise_variance": 2.0}, ValueError, "contradict"),
+        (
+            {"mechanism": "gaussian", "epsilon": 1, "noise_variance": 4, "delta": 1e-6},
+            ValueError,
+            "contradict",
+        ),
+        ({"mechanism": "gaussian", "epsilon": 1, "delta": 1e-6}, TypeError, "noise_variance and delta"),
+        ({"mechanism": "gaussian", "noise_variance": 4}, TypeError, "noise_variance and delta"),
+        ({"mechanism": "laplace"}, TypeError, "epsilon or noise_variance"),
+        ({"mechanism": "laplace", "epsilon": 1, "delta": 1e-6}, ValueError, "delta must be 0"),
+        ({"mechanism": "laplace", "epsilon": 1e200}, ValueError, "beyond what counts"),
+        ({"mechanism": "laplace", "epsilon": 1, "relation": "local"}, ValueError, "relation must be one of"),
+        ({"mechanism": "geometric", "epsilon": 1}, ValueError, "mechanism must be one of"),
+        ({"mechanism": "laplace", "epsilon": 1, "max_rows_per_unit": 0}, ValueError, "max_rows_per_unit"),
+        *(
+            ({"mechanism": "laplace", "noise_variance": variance}, ValueError, "noise_variance")
+            for variance in (-1, 0, float("inf"), float("nan"))
+        ),
+    ],
+)
+def test_bad_declarations(curator, parameters, error, match):
     table = np.ones((curator.specification.partition.n_leaves, 2))
-    with pytest.raises(TypeError, match="privacy must be a PrivacySpent"):
-        curator.from_counts(table, privacy=1.0, noise_variance=1.0)
-    exact = dataclasses.replace(SERVICE, claim="not-private", reasons=("no noise",))
-    assert not curator.from_counts(table, privacy=exact, noise_variance=0).release().privacy_spent_.private
-    for variance in (-1, 0, float("inf"), float("nan")):
-        with pytest.raises(ValueError, match="noise_variance"):
-            curator.from_counts(table, privacy=SERVICE, noise_variance=variance)
+    with pytest.raises(error, match=match):
+        curator.from_counts(table, **parameters)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("rows_per_unit", [None, 3])
+@pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace", "gaussian"])
+def test_epsilon_and_variance_of_a_service_follow_from_one_another(
+    curator, relation, rows_per_unit, mechanism
+):
+    table = np.full((curator.specification.partition.n_leaves, 2), 5)
+    units = {"relation": relation, "max_rows_per_unit": rows_per_unit}
+    l1 = (2 if relation == "replace-one" else 1) * (rows_per_unit or 1)
+    if mechanism == "gaussian":
+        squared = (2 if relation == "replace-one" else 1) * (rows_per_unit or 1) ** 2
+        given, delta = {"noise_variance": 18.0, "delta": 1e-6}, Fraction(1e-6)
+        epsilon = zcdp_to_epsilon(Fraction(squared, 36), 1e-6)
+    else:
+        own = DiscreteLaplaceMechanism(Fraction(1, 2), sensitivity=l1)
+        variance = own.variance if mechanism == "discrete-laplace" else 2.0 * (2 * l1) ** 2
+        given, delta, epsilon = {"noise_variance": variance}, 0, Fraction(1, 2)
+    for both in (given, {**given, "epsilon": epsilon}):
+        spent = curator.from_counts(table, mechanism=mechanism, **both, **units).release().privacy_spent_
+        assert epsilon <= spent.epsilon < epsilon * (1 + Fraction(1, 10**9))
+        assert (spent.delta, spent.relation) == (delta, relation)
+        assert (spent.unit, spent.max_rows_per_unit) == (("group", 3) if rows_per_unit else ("row", 1))
+
+
+def test_estimated_bounds_of_a_plan_survive_a_saved_state(rows):
+    bounds = estimate_bounds(rows[0], 0.5, random_state=0)
+    curator = make_curator(rows, plan(bounds=bounds))
+    curator.update(draw(curator, rows))
+    for one in (curator, TreeCurator.from_bytes(curator.to_bytes())):
+        spent = one.release().privacy_spent_
+        assert spent.claim == "not-private"
+        assert "bounds (estimated for epsilon = 0.5, paid for separately)" in spent.public_inputs

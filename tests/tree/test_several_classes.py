@@ -57,7 +57,7 @@ class TestSeveralClasses:
         labels[-1] = 9
         plain = BANDS.copy()
         plain[-1] = 0
-        with config_context(strict=True):
+        with config_context(strict=True, allow_seeds=True):
             trees = [
                 DPTreeClassifier(1.0, bounds=(0, 1), random_state=0).fit(X, y, is_public=IS_PUBLIC)
                 for y in (labels, plain)

@@ -4,6 +4,7 @@
 import os
 import stat
 
+import filelock
 import pytest
 
 from skprivate.utils._files import OWNER_ONLY, create_atomically, locked, write_atomically
@@ -93,3 +94,42 @@ def test_a_lock_has_one_holder(tmp_path):
     with locked(path, wait=False):
         pass
     assert not path.exists()
+
+
+def test_a_lock_waits_no_longer_than_told(tmp_path):
+    with locked(tmp_path / "state"), pytest.raises(TimeoutError), locked(tmp_path / "state", timeout=0.01):
+        pass
+    with locked(tmp_path / "state", wait=False):
+        pass
+
+
+def test_reading_the_lock_file_does_not_drop_the_lock(tmp_path):
+    with locked(tmp_path / "state") as holds:
+        (tmp_path / "state.lock").read_bytes()
+        with pytest.raises(BlockingIOError), locked(tmp_path / "state", wait=False):
+            pass
+        assert holds()
+
+
+def test_a_holder_knows_that_its_lock_file_was_deleted(tmp_path):
+    with locked(tmp_path / "state") as holds:
+        (tmp_path / "state.lock").unlink()
+        assert not holds()
+        with locked(tmp_path / "state", wait=False) as other_holds:
+            assert other_holds()
+            assert not holds()
+
+
+def test_a_lock_file_deleted_while_it_was_opened_is_not_taken(tmp_path, monkeypatch):
+    take = filelock.lock_descriptor
+
+    def overtaken(handle, **options):
+        monkeypatch.setattr(filelock, "lock_descriptor", take)
+        (tmp_path / "state.lock").unlink()
+        return take(handle, **options)
+
+    monkeypatch.setattr(filelock, "lock_descriptor", overtaken)
+    with locked(tmp_path / "state") as holds:
+        assert holds()
+        with pytest.raises(BlockingIOError), locked(tmp_path / "state", wait=False):
+            pass

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which of scikit-learn's steps learn nothing from rows, with which parameters: read in its source.
+
+A step counts as stateless if no row has a say in what it leaves: attributes, names, types, warnings. Whatever
+is not known to be so counts as having read rows. `skprivate.audit.check_private_pipeline` tests this list.
+
+**Types.** A fitted encoder or imputer keeps the type of the table that it saw. Any row fits into a table of
+64-bit floats or of objects, so among such tables the type is the same for all neighbours. One value of .5, or
+one that is missing, turns a column of integers into floats, so another type tells of a row.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.compose import make_column_selector
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.preprocessing import Binarizer, FunctionTransformer, Normalizer, OneHotEncoder, OrdinalEncoder
+
+from ._public_steps import PublicEstimator, SilentUfunc, is_numpy_ufunc, never_warns
+
+_LEARNS = "read private rows without paying"
+_KEEPS_TYPE = (
+    "keeps the type of the table, which one value can change; pass a table of 64-bit floats, or of text"
+)
+#: Types into which any row fits: of NumPy, and, by their names, of columns of pandas and polars.
+_ANY_ROW = (np.dtype(np.float64), np.dtype(object))
+_ANY_ROW_OF_FRAMES = {"float64", "Float64", "object", "str", "string", "String"}
+
+
+def holds_any_row(X: Any) -> bool:
+    """Whether every row fits into a table of this type, so that its type tells of none."""
+    if hasattr(X, "dtypes"):
+        return {str(dtype) for dtype in X.dtypes} <= _ANY_ROW_OF_FRAMES
+    dtype = getattr(X, "dtype", None)
+    # Encoders read text of any width as objects.
+    return dtype is None or dtype in _ANY_ROW or dtype.kind == "U"
+
+
+def learns_from_rows(step: Any, *, any_row_fits: bool = True) -> str | None:
+    """Why a step that is no container may have read private rows; None if it is known not to.
+
+    Parameters
+    ----------
+    step : estimator
+        By its very class: a subclass may do anything.
+    any_row_fits : bool, default=True
+        Of an unfitted step: whether any row fits into the table that it will see. A fitted step tells.
+    """
+    judge = _JUDGES.get(type(step))
+    if judge is None:
+        return _LEARNS
+    if has_own_methods(step):
+        return "has methods of its own, which may do anything"
+    reason = judge(step)
+    if reason is None and isinstance(step, OneHotEncoder | OrdinalEncoder | SimpleImputer):
+        return _keeps_type(step, any_row_fits)
+    return reason
+
+
+def has_own_methods(step: Any) -> bool:
+    """Whether an instance hides a method of its class behind another function."""
+    return any(callable(value) and hasattr(type(step), name) for name, value in vars(step).items())
+
+
+def chosen_by_rows(columns: Any) -> str | None:
+    """Why a choice of columns may depend on rows; None for names, positions, and patterns of names."""
+    if not callable(columns):
+        return None
+    if type(columns) is not make_column_selector:
+        return "a function of the rows chose its columns"
+    if columns.dtype_include is not None or columns.dtype_exclude is not None:
+        return (
+            "the types of the columns chose them, and one value can change a type; list names, or a pattern"
+        )
+    return None
+
+
+def _nothing(step: Any) -> None:
+    return None
+
+
+def _normalizer(step: Normalizer) -> str | None:
+    return "its sums warn where they overflow" if step.norm == "l1" else None
+
+
+def _vectorizer(step: HashingVectorizer) -> str | None:
+    own = (step.strip_accents, step.preprocessor, step.tokenizer, step.analyzer)
+    if any(callable(part) for part in own):
+        return "runs code of its user on every row"
+    return None if step.input == "content" else "reads files that rows name"
+
+
+def _function(step: FunctionTransformer) -> str | None:
+    func = step.func
+    if callable(step.feature_names_out):
+        return "a function of its user names its columns"
+    if step.check_inverse and func is not None and step.inverse_func is not None:
+        return "warns where its functions are not inverse to each other on the rows; pass check_inverse=False"
+    if func is None or (type(func) is SilentUfunc and not step.kw_args):
+        return None
+    if not is_numpy_ufunc(func) or step.kw_args:
+        return "its function may look at all rows at once"
+    if not never_warns(func):
+        return f"np.{func.__name__} warns of what rows hold; pass SilentUfunc(np.{func.__name__})"
+    return None
+
+
+def _encoder(step: OneHotEncoder | OrdinalEncoder) -> str | None:
+    if isinstance(step.categories, str):
+        return "its categories were read from private rows; pass them"
+    if step.min_frequency is not None or step.max_categories is not None:
+        return "counts the rows of every category"
+    if step.handle_unknown == "error":
+        return "fails on a row of another category; pass another handle_unknown"
+    if isinstance(step, OrdinalEncoder):
+        return None
+    if step.handle_unknown == "warn" or step.drop is not None:
+        return 'warns of a row of another category; pass handle_unknown="ignore" and drop=None'
+    if callable(step.feature_name_combiner):
+        return "a function of its user names its columns"
+    return None
+
+
+def _imputer(step: SimpleImputer) -> str | None:
+    if step.strategy != "constant":
+        return _LEARNS
+    if step.fill_value is None:
+        return "its constant depends on the type of the table; pass fill_value"
+    if not step.keep_empty_features:
+        return "drops columns in which every value is missing; pass keep_empty_features=True"
+    return "keeps which columns had missing values; pass add_indicator=False" if step.add_indicator else None
+
+
+def _indicator(step: MissingIndicator) -> str | None:
+    return None if step.features == "all" else 'keeps which columns had missing values; pass features="all"'
+
+
+def _frozen(step: FrozenEstimator) -> str:
+    inside = type(step.estimator).__name__
+    return (
+        f"holds a {inside} that was fitted before, on rows that nobody declared public; see PublicEstimator"
+    )
+
+
+_JUDGES: dict[type, Callable[[Any], str | None]] = {
+    Binarizer: _nothing,
+    FeatureHasher: _nothing,
+    FrozenEstimator: _frozen,
+    FunctionTransformer: _function,
+    HashingVectorizer: _vectorizer,
+    MissingIndicator: _indicator,
+    Normalizer: _normalizer,
+    OneHotEncoder: _encoder,
+    OrdinalEncoder: _encoder,
+    PublicEstimator: _nothing,
+    SimpleImputer: _imputer,
+}
+
+
+def _keeps_type(step: Any, any_row_fits: bool) -> str | None:
+    """Why the type that a fitted step keeps tells of a row."""
+    kept = [array.dtype for array in vars(step).get("categories_", ())]
+    kept += [vars(step)["_fit_dtype"]] if "_fit_dtype" in vars(step) else []
+    if not kept and not isinstance(step, SimpleImputer) and _are_words(step.categories):
+        return None
+    fits = all(dtype in _ANY_ROW for dtype in kept) if kept else any_row_fits
+    return None if fits else _KEEPS_TYPE
+
+
+def _are_words(categories: Any) -> bool:
+    """Whether categories are texts that no column of numbers takes: whatever rows hold, they stay objects."""
+    return all(all(isinstance(one, str) for one in column) and not _numeric(column) for column in categories)
+
+
+def _numeric(column: Any) -> bool:
+    try:
+        np.array(list(column), dtype=np.float64)
+    except ValueError:
+        return False
+    return True
+
+
+def may_be_sparse(step: Any, *, from_sparse: bool) -> bool:
+    """Whether a step that is no container may return a sparse matrix, if it is given one or not."""
+    if type(step) is OneHotEncoder:
+        return bool(step.sparse_output)
+    if type(step) is MissingIndicator and step.sparse is False:
+        return False
+    if type(step) is FunctionTransformer and learns_from_rows(step) is None:
+        return from_sparse
+    return not refuses_sparse(step)
+
+
+def refuses_sparse(step: Any) -> bool:
+    """Whether a step is known to fail on a sparse matrix."""
+    return type(step) in (OneHotEncoder, OrdinalEncoder) or bool(
+        getattr(type(step), "_refuses_sparse", False)
+    )
