@@ -172,7 +172,8 @@ def fit_censored(
     theta_1, with r its residual and d its event. A round releases the sum of r z, the number of events, and
     at times the curvature, around parameters that earlier rounds chose. A row whose cumulative hazard passes
     the clip counts as censored there: unlike clipped weights, this leaves the residual's mean at 0 under the
-    model, for every clip, so that rounds lead to consistent estimates.
+    model, for every clip, so that rounds lead to consistent estimates. For the same reason a row whose event
+    comes after the upper bound of the target counts as censored at the bound.
 
     Parameters
     ----------
@@ -225,12 +226,10 @@ def fit_censored(
     (array([0.4]), 0.1)
     """
     source = check_entropy(entropy)
-    rows = Rows(
-        plan.grid,
-        np.asarray(X),
-        np.ascontiguousarray(time, dtype=np.float64),
-        np.ascontiguousarray(event, dtype=np.bool_).view(np.uint8),
-    )
+    times = np.ascontiguousarray(time, dtype=np.float64)
+    # A row by itself decides: neighbours stay neighbours.
+    seen = np.asarray(event, dtype=np.bool_) & (times <= plan.grid.target[1])
+    rows = Rows(plan.grid, np.asarray(X), times, np.ascontiguousarray(seen).view(np.uint8))
     histogram = release_histogram(plan, rows, source)
     done()
     return _Fit(plan, rows, histogram).run(source, done)

@@ -98,8 +98,9 @@ def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: 
     push = _noise(rng, mechanism, last.gradient_std, n_replicates)
     events = _noise(rng, mechanism, np.array([last.events_std]), n_replicates)[:, 0]
     push[:, 1] += events / release.theta[1]
-    spread = errors.information * (1.0 + errors.unfinished)
-    push += rng.multivariate_normal(np.zeros(len(spread)), spread, n_replicates, method="eigh")
+    widths = np.sqrt(np.diagonal(errors.information) * (1.0 + errors.unfinished))
+    related = _correlation(errors.information)
+    push += widths * rng.multivariate_normal(np.zeros(len(related)), related, n_replicates, method="eigh")
     moved = push @ errors.inverse
     for replicate in moved:
         replicate -= errors.inverse @ (_symmetric(rng, errors.curvature_std) @ (errors.step + replicate))
@@ -136,15 +137,33 @@ def errors_of(release: CensoredRelease) -> StepErrors:
     rule, belief, last = release.rule, release.belief, release.rounds[-1]
     design, step = rule.design(belief, float(release.theta[1])), release.theta - last.theta
     whole = np.concatenate([[1.0], design.mean])
-    information = np.outer(whole, whole)
-    information[1:, 1:] += design.covariance
-    information *= design.total
-    information[1, 1] += max(last.events, 1.0) / release.theta[1] ** 2
+    centred = design.total * design.covariance
+    centred[0, 0] += max(last.events, 1.0) / release.theta[1] ** 2
+    information = design.total * np.outer(whole, whole)
+    information[1:, 1:] += centred
+    inverse = _inverse(design.total, design.mean, centred)
     std = belief.total * belief.std
     if rule.exact_total:
         std[0, 0] = 0.0
     left = rule.change_since(belief, release.theta) * float(length_of(design, step))
-    return StepErrors(step, information, np.linalg.inv(information), std, left**2 * design.total)
+    return StepErrors(step, information, inverse, std, left**2 * design.total)
+
+
+def _inverse(total: float, mean: FloatArray, centred: FloatArray) -> FloatArray:
+    """Invert total (1, mean) (1, mean)' + centred, the latter without the constant.
+
+    By blocks: where the targets hardly vary, a mean that is not 0 would leave the sum singular in float64.
+    """
+    widths = np.sqrt(np.diagonal(centred))
+    rest = np.linalg.inv(_correlation(centred)) / np.outer(widths, widths)
+    cross = -rest @ mean
+    return np.block([[np.array([[1.0 / total - mean @ cross]]), cross], [cross[:, None], rest]])
+
+
+def _correlation(covariance: FloatArray) -> FloatArray:
+    """Scale a covariance to a diagonal of 1: theta_1 may be of another order than the rest by far."""
+    widths = np.sqrt(np.diagonal(covariance))
+    return covariance / np.outer(widths, widths)
 
 
 def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int) -> FloatArray:

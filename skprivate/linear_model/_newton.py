@@ -158,7 +158,7 @@ def steady(
     cross = _shrink_cross(raw, noise, direction)
     whole, given = spread
     explained = _explained(cross, features)
-    factor = np.minimum(1.0, 0.9 * whole / np.maximum(explained, 1e-300))
+    factor = np.minimum(1.0, 0.9 * whole / np.maximum(explained, 1e-100))
     # Without the shrinkage, which would leave too much unexplained; the noise explains its own part.
     own = noise**2 * np.trace(np.linalg.inv(features), axis1=-2, axis2=-1)
     left = covariance[..., 0, 0] - _explained(raw, features) + own
