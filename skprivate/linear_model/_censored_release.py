@@ -25,6 +25,9 @@ _HALF_WIDTH = 1.645  # of that interval, in standard deviations
 # law of how they grow is too rough. Coverage of 90 % intervals (`python -m benchmarks censored_intervals`,
 # three kinds of columns): .85 to 1 at shares of .7 and 1, .25 to 1 at shares from .2 to .5.
 _MOSTLY_EVENTS = 0.6
+# Share of the events, beyond that of the next bin, which the lower bound of the target may have moved into
+# the first: a tenth of those below the 10 % quantile. It must stand out of the noise as well.
+_CLIPPED = 0.01
 # Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
 _FEW_EVENTS = 3.0
 
@@ -180,6 +183,11 @@ def censored_warning(release: CensoredRelease, family: Family) -> str | None:
     n_cells = histogram.counts.shape[1]
     if histogram.counts[1].sum() < _FEW_EVENTS * histogram.noise_std * np.sqrt(n_cells):
         return "by the released counts there may be no events at all; the estimates mean nothing."
+    if _clipped_early(release):
+        return (
+            "by the released counts, many events lie below the lower bound of y, where they are clipped; the "
+            "estimates and their intervals do not know it. Declare a lower bound below all times."
+        )
     if _slopes_drown(release):
         return (
             "by the released values, the noise hides what the features tell; use more rows, a larger "
@@ -202,6 +210,13 @@ def _symmetric(rng: np.random.Generator, std: FloatArray) -> FloatArray:
     """Draw a symmetric matrix of normal noise."""
     upper = np.triu(rng.standard_normal(std.shape) * std)
     return upper + np.triu(upper, 1).T
+
+
+def _clipped_early(release: CensoredRelease) -> bool:
+    """Whether the first bin holds events of below the bound: in a tail it is about as full as the next."""
+    first, second = release.histogram.counts[1, :2]
+    noise = _FEW_EVENTS * float(np.sqrt(2.0 * release.histogram.noise_std**2 + max(first + second, 0.0)))
+    return bool(first - second > max(noise, _CLIPPED * release.histogram.n_events))
 
 
 def _slopes_drown(release: CensoredRelease) -> bool:

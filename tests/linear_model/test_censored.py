@@ -111,6 +111,18 @@ def test_gaussian_noise(family):
     assert slopes <= 0.06
 
 
+@pytest.mark.parametrize(("level", "warned"), [(0.05, True), (1e-4, False)])
+def test_events_below_the_lower_bound_are_told(level, warned):
+    """They are clipped, and the interval of the scale held in no table."""
+    X, time, event, _ = fleet(100_000, 0.3)
+    lower = float(np.quantile(time, level))
+    grid = MomentGrid(lower=np.full(5, -4.0), upper=np.full(5, 4.0), target=(lower, 5.0), exponent=20)
+    neighbours = Neighbours(weights=MomentWeights(2, 1, 5))
+    plan = plan_censored(grid, SEV, Budget.of(1, 0, "laplace"), neighbours, n_rows=len(X))
+    reason = censored_warning(fit_censored(plan, X, time, event, 1), SEV)
+    assert (reason is not None and "lower bound" in reason) is warned
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_useless_fits_are_told_by_released_values(seed):
     assert censored_warning(fitted(100_000, 0.3, seed, epsilon=2.0)[2], SEV) is None
