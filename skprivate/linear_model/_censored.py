@@ -40,6 +40,9 @@ _MIDDLE_SHARE = Fraction(2, 5)
 # laws, five kinds of columns, 30 and 80 % censored); intervals follow from what was released.
 _SHORT_STEP = 1.5
 _NOISY = 4.0
+# A curvature with a greater relative error than this does not halve the way that is left in a step, and is not
+# worth the noise that it adds to its round's gradient.
+_USABLE = 0.5
 # Cumulative hazard at which a row counts as censored: what may be asked for, and what is chosen by the noisy
 # share of events. Where there are few, all but a few of them come early, and a smaller clip means less noise:
 # with a share s of events most cumulative hazards are below -log(1 - s). No clip biases estimates.
@@ -330,4 +333,5 @@ class _Fit:
         noise /= 2.0 ** (2 * rounds.coarse + rounds.curvature_bits) * belief.total
         here = replace(belief, theta=self.theta)
         fresh = self.rule.relative_error(here, self.theta, self._step, noise)
-        return fresh < self.rule.relative_error(belief, self.theta, self._step, belief.noise)
+        believed = self.rule.relative_error(belief, self.theta, self._step, belief.noise)
+        return fresh < min(believed, _USABLE)
