@@ -40,8 +40,8 @@ _MIDDLE_SHARE = Fraction(2, 5)
 # laws, five kinds of columns, 30 and 80 % censored); intervals follow from what was released.
 _SHORT_STEP = 1.5
 _NOISY = 4.0
-# A curvature with a greater relative error than this does not halve the way that is left in a step, and is not
-# worth the noise that it adds to its round's gradient.
+# A curvature with a greater relative error than this does not halve the way that is left in a step, and is
+# not worth the noise that it adds to its round's gradient.
 _USABLE = 0.5
 # Cumulative hazard at which a row counts as censored: what may be asked for, and what is chosen by the noisy
 # share of events. Where there are few, all but a few of them come early, and a smaller clip means less noise:
