@@ -137,10 +137,12 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
 
         That is what was read from private rows, and a seed which a meta-estimator set on its clone of an
         estimator without one. Whoever seeds an object of his own knows; in strict mode that is an error, too.
+        Seeds that are declared (``allow_seeds``) are neither.
         """
         strict, reasons, remedies = self._is_strict(), list(leaks), [self._remedy] if leaks else []
         own_seed = getattr(self, "random_state", None) is not None
-        if own_seed and not strict and self in _UNSEEDED_CLONES:
+        declared = _config.get_config()["allow_seeds"]
+        if own_seed and not strict and not declared and self in _UNSEEDED_CLONES:
             reasons.append("its noise is seeded, by what cloned it without a seed and set random_state")
             remedies.append("Fit it outside such a meta-estimator, or seed it yourself in a simulation.")
         elif (own_seed or seeded) and strict and not self._may_be_seeded():

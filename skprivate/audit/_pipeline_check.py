@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from .._config import config_context
 from ..accounting import PrivacyLedger
 from ..base import privacy_report
 from ._neighbours import Arguments, extreme_targets, fit_with, make_rows, private_rows
@@ -279,6 +280,8 @@ class _Search:
             record_releases(script) as tape,
             listening() as heard,
             warnings.catch_warnings(record=True) as told,
+            # The seeds are this check's, and no fit is kept.
+            config_context(allow_seeds=True),
         ):
             warnings.simplefilter("always")
             try:

@@ -188,12 +188,13 @@ def censored_warning(release: CensoredRelease, family: Family) -> str | None:
             "by the released counts, many events lie below the lower bound of y, where they are clipped; the "
             "estimates and their intervals do not know it. Declare a lower bound below all times."
         )
-    if _slopes_drown(release):
+    replicates = bootstrap_censored(release, _FEW_REPLICATES)
+    if _slopes_drown(release, replicates):
         return (
             "by the released values, the noise hides what the features tell; use more rows, a larger "
             "epsilon, or fewer features."
         )
-    if _quantile_drowns(release, family):
+    if _quantile_drowns(release, replicates, family):
         return (
             "by the released values, the noise hides the lower quantiles; use more rows or a larger epsilon."
         )
@@ -219,22 +220,21 @@ def _clipped_early(release: CensoredRelease) -> bool:
     return bool(first - second > max(noise, _CLIPPED * release.histogram.n_events))
 
 
-def _slopes_drown(release: CensoredRelease) -> bool:
+def _slopes_drown(release: CensoredRelease, replicates: ScaledFit) -> bool:
     """Whether the errors of the slopes move predictions nearly as much as the slopes do."""
     features = release.rule.design(release.belief, float(release.theta[1])).covariance[1:, 1:]
-    replicates, coef = bootstrap_censored(release, _FEW_REPLICATES).coef, release.fit.coef
-    misses = replicates - coef
+    coef = release.fit.coef
+    misses = replicates.coef - coef
     error = np.einsum("ri,ij,rj->r", misses, features, misses).mean()
     return bool(error > _LOOSE_SLOPES**2 * (coef @ features @ coef))
 
 
-def _quantile_drowns(release: CensoredRelease, family: Family) -> bool:
+def _quantile_drowns(release: CensoredRelease, replicates: ScaledFit, family: Family) -> bool:
     """Whether the interval of the 10 % quantile, where the rows at risk are, holds the 20 % quantile."""
-    replicates, fit = bootstrap_censored(release, _FEW_REPLICATES), release.fit
     low, next_level = (float(family.quantile(level)) for level in (0.1, _NEXT_LEVEL))
     center = release.belief.mean[1:]
     quantiles = replicates.intercept + replicates.coef @ center + low * replicates.scale
-    return bool(_HALF_WIDTH * np.std(quantiles) > (next_level - low) * fit.scale)
+    return bool(_HALF_WIDTH * np.std(quantiles) > (next_level - low) * release.fit.scale)
 
 
 def _stopped_short(release: CensoredRelease, family: Family) -> bool:

@@ -29,7 +29,8 @@ class DPSEVRegressor(BaseLogLocationScale):
         rows, which is a leak, unless ``x_norm`` is given.
     bounds_y : pair of floats, default=None
         ``(lower, upper)`` of the target in the units passed to ``fit``, for times above 0. Values outside are
-        clipped silently. None: read from the rows, which is a leak.
+        clipped silently; where targets may be censored, an event after the upper bound counts as censored
+        there. None: read from the rows, which is a leak.
     x_norm : float, default=None
         Public bound on the norm of a row of X minus the centre of ``bounds_X`` (minus 0 without them): the
         sum of absolute values with Laplace noise, the Euclidean norm with Gaussian noise. Longer rows are
@@ -172,7 +173,8 @@ class DPLogisticLLSRegressor(BaseLogLocationScale):
         rows, which is a leak, unless ``x_norm`` is given.
     bounds_y : pair of floats, default=None
         ``(lower, upper)`` of the target in the units passed to ``fit``, for times above 0. Values outside are
-        clipped silently. None: read from the rows, which is a leak.
+        clipped silently; where targets may be censored, an event after the upper bound counts as censored
+        there. None: read from the rows, which is a leak.
     x_norm : float, default=None
         Public bound on the norm of a row of X minus the centre of ``bounds_X`` (minus 0 without them): the
         sum of absolute values with Laplace noise, the Euclidean norm with Gaussian noise. Longer rows are
@@ -315,7 +317,8 @@ class DPNormalLLSRegressor(BaseLogLocationScale):
         rows, which is a leak, unless ``x_norm`` is given.
     bounds_y : pair of floats, default=None
         ``(lower, upper)`` of the target in the units passed to ``fit``, for times above 0. Values outside are
-        clipped silently. None: read from the rows, which is a leak.
+        clipped silently; where targets may be censored, an event after the upper bound counts as censored
+        there. None: read from the rows, which is a leak.
     x_norm : float, default=None
         Public bound on the norm of a row of X minus the centre of ``bounds_X`` (minus 0 without them): the
         sum of absolute values with Laplace noise, the Euclidean norm with Gaussian noise. Longer rows are

@@ -101,8 +101,8 @@ def labels_of(labels: NDArray[Any]) -> NDArray[Any]:
     --------
     >>> import numpy as np
     >>> from skprivate.utils._replacements import labels_of
-    >>> labels_of(np.array(["yes", 1, float("nan"), [1, 2]], dtype=object))
-    array(['yes', 1, None, None], dtype=object)
+    >>> labels_of(np.array(["yes", 1, float("nan"), [1, 2]], dtype=object)).tolist()
+    ['yes', 1, None, None]
     """
     if labels.dtype.kind != "O":
         return labels
