@@ -79,9 +79,10 @@ def set_config(*, strict: bool | None = None, allow_seeds: bool | None = None) -
         and values that cannot be used are errors. None leaves the setting as it is. The environment variable
         ``SKPRIVATE_STRICT=1`` sets it when the process starts.
     allow_seeds : bool, default=None
-        True: seeds are declared, for tests and simulations. ``random_state`` may be set in strict mode, too, and
-        a seed that a meta-estimator sets is not announced; what is fitted then still claims "not-private".
-        False, as at the start: an error in strict mode, a warning there. None leaves the setting as it is.
+        True: seeds are declared, for tests and simulations. ``random_state`` may be set in strict mode, too,
+        and a seed that a meta-estimator sets is not announced; what is fitted then still claims
+        "not-private". False, as at the start: an error in strict mode, a warning there. None leaves the
+        setting as it is.
 
     Notes
     -----
