@@ -58,7 +58,7 @@ def patched(step):
     "step",
     [
         *(Binarizer(), Normalizer(), Normalizer("max"), FeatureHasher(), HashingVectorizer()),
-        *(FunctionTransformer(), FunctionTransformer(np.rint), FunctionTransformer(SilentUfunc(np.log))),
+        *(FunctionTransformer(), FunctionTransformer(np.isnan), FunctionTransformer(SilentUfunc(np.log))),
         FunctionTransformer(np.sign, np.square, check_inverse=False, feature_names_out="one-to-one"),
         *(OneHotEncoder(**WORDS), OneHotEncoder(sparse_output=False, **WORDS)),
         OneHotEncoder(categories=[["x"]], handle_unknown="infrequent_if_exist"),
@@ -72,7 +72,7 @@ def patched(step):
         # No step takes and returns a sparse matrix, so nothing can be sparse.
         columns(SCALED, ("same", "passthrough", [1])),
         columns(SCALED, remainder="passthrough"),
-        columns(("both", make_pipeline(BoundsScaler((0, 1)), FunctionTransformer(np.rint)), [0, 1])),
+        columns(("both", make_pipeline(BoundsScaler((0, 1)), FunctionTransformer(np.fabs)), [0, 1])),
         columns(("words", OneHotEncoder(sparse_output=False, **WORDS), ["word"]), remainder="passthrough"),
         columns(("coarse", TQMATransformer(bounds=(0, 1)), [0]), ("inner", chosen(["a"]), ["a"])),
         columns(
@@ -102,6 +102,7 @@ def test_known_to_learn_nothing(step):
         (FunctionTransformer(np.rint, kw_args={"where": True}), "all rows at once"),
         (FunctionTransformer(SilentUfunc(np.log), kw_args={"where": True}), "all rows at once"),
         (FunctionTransformer(np.log), r"pass SilentUfunc\(np.log\)"),
+        (FunctionTransformer(np.rint), r"pass SilentUfunc\(np.rint\)"),
         (FunctionTransformer(np.rint, feature_names_out=lambda self, names: names), "names its columns"),
         (FunctionTransformer(np.rint, np.rint), "inverse"),
         (OneHotEncoder(handle_unknown="ignore"), "categories were read"),
@@ -212,7 +213,8 @@ class TestTypes:
             (pd.DataFrame({"a": [0.5], "b": ["x"]}), True),
             (pd.DataFrame({"a": [0.5], "b": [1]}), False),
             (pd.DataFrame({"a": pd.Categorical(["x"])}), False),
-            ([[1, 2]], True),
+            ([[1, 2]], False),
+            ([[0.5, 1.5]], False),
         ],
     )
     def test_tables_that_hold_any_row(self, table, fits):
