@@ -28,6 +28,8 @@ CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
 class StatelessMixin:
     """Mixin of transformers whose ``fit`` learns nothing from rows: a promise that `privacy_report` believes.
 
+    A subclass that may do more does not inherit the promise: it makes it by the mixin among its own bases.
+
     Examples
     --------
     >>> from sklearn.base import BaseEstimator, TransformerMixin
@@ -90,11 +92,13 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
     - ``SimpleImputer(strategy="constant")`` with ``fill_value`` given, ``keep_empty_features=True`` and no
       indicator; ``MissingIndicator(features="all")``;
     - a ``ColumnTransformer`` whose columns are given by name, position or a pattern of names, with
-      ``sparse_threshold=0`` or steps none of which can return a sparse matrix.
+      ``sparse_threshold=0`` or steps none of which can return a sparse matrix; containers without ``memory``,
+      ``transformer_weights``, or callbacks other than ``ProgressBar``.
 
     Encoders and imputers keep the type of the table: 64-bit floats and text hold any row, so that they tell
-    of none, and other types count as read. Names and number of columns are public. A bound that
-    `estimate_bounds` paid for counts once, however many steps use it. Failures and the time of a fit are not
+    of none, and other types count as read. A list gets its type from its rows: pass an array or a frame. Names
+    and number of columns are public. A bound that `estimate_bounds` paid for counts once, however many steps
+    use it, inside a `PublicEstimator` too. Failures and the time of a fit are not
     covered.
 
     Examples
@@ -201,6 +205,8 @@ def reads_rows(estimator: Any, *, any_row_fits: bool = True) -> str | None:
     if type(estimator) in CONTAINERS:
         return _container_reads_rows(estimator)
     if isinstance(estimator, StatelessMixin):
+        if StatelessMixin not in type(estimator).__bases__:
+            return "is a subclass, which may do anything; StatelessMixin among its own bases promises anew"
         return _OWN_METHODS if has_own_methods(estimator) else None
     return learns_from_rows(estimator, any_row_fits=any_row_fits)
 

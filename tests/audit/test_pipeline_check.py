@@ -244,3 +244,8 @@ def test_bad_arguments():
         check_private_pipeline(tree(), X, Y, on_fail="warn")
     with pytest.raises(ValueError, match=r"could not convert|text"):
         check_private_pipeline(tree(), FRAME, Y)
+
+
+def test_a_warning_of_every_fit_is_no_hole():
+    steps = make_pipeline(FeatureUnion([("same", "passthrough")]), tree())
+    assert check_private_pipeline(steps, X[:20], Y[:20]).passed
