@@ -106,8 +106,8 @@ _UFUNCS = tuple(
     for value in vars(np).values()
     if isinstance(value, np.ufunc) and (value.nin, value.nout, value.signature) == (1, 1, None)
 )
-# Whatever they meet, these raise no floating-point flag. Rounding is none of them: a signaling NaN raises one.
-# Nor are "absolute" and "negative": an integer of NumPy that a column of objects holds may overflow.
+# Whatever they meet, these raise no floating-point flag. A signaling NaN raises one where it is rounded; in a
+# column of objects, an integer of NumPy may overflow in "absolute" and "negative".
 _NEVER_WARN = ("fabs", "positive", "sign", "signbit", "conjugate", "isnan", "isinf", "isfinite")
 
 

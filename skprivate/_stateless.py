@@ -6,8 +6,8 @@ is not known to be so counts as having read rows. `skprivate.audit.check_private
 
 **Types.** A fitted encoder or imputer keeps the type of the table that it saw. Any row fits into a table of
 64-bit floats or of objects, so among such tables the type is the same for all neighbours. One value of .5, or
-one that is missing, turns a column of integers into floats, so another type tells of a row. A list has no type
-of its own: its rows give it one.
+one that is missing, turns a column of integers into floats, so another type tells of a row. A list has no
+type of its own: its rows give it one.
 """
 
 from collections.abc import Callable

@@ -121,10 +121,10 @@ def _laplace(
         try:
             # The form that keeps its digits where the variance is large.
             half = math.sqrt(1 / (2 * float(variance)))
-            rate = Fraction(2 * (math.asinh(half) if discrete else half))
+            exact = Fraction(2 * (math.asinh(half) if discrete else half))
         except (OverflowError, ZeroDivisionError):
             raise ValueError("noise_variance is too small to be noise in doubles.") from None
-        return l1 * rate * _ROUND_UP, None, 1 / rate, float(variance)
+        return l1 * exact * _ROUND_UP, None, 1 / exact, float(variance)
     rate = float(epsilon / l1)
     try:
         # The form that keeps its digits where the rate is small.
