@@ -96,10 +96,10 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
       ``transformer_weights``, or callbacks other than ``ProgressBar``.
 
     Encoders and imputers keep the type of the table: 64-bit floats and text hold any row, so that they tell
-    of none, and other types count as read. A list gets its type from its rows: pass an array or a frame. Names
-    and number of columns are public. A bound that `estimate_bounds` paid for counts once, however many steps
-    use it, inside a `PublicEstimator` too. Not covered are failures, the time of a fit,
-    and the warning of scikit-learn's check for finite numbers where their sum overflows.
+    of none, and other types count as read. A list gets its type from its rows: pass an array or a frame.
+    Names and number of columns are public. A bound that `estimate_bounds` paid for counts once, however many
+    steps use it, inside a `PublicEstimator` too. Not covered are failures, the time of a fit, and the warning
+    of scikit-learn's check for finite numbers where their sum overflows.
 
     Examples
     --------
