@@ -125,8 +125,8 @@ def _walk(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
     if type(estimator) not in CONTAINERS:
         yield from _paid_bounds(estimator, path, counted)
     spent = vars(estimator).get("privacy_spent_") if _may_claim(estimator) else None
-    if spent is not None and (has_own_methods(estimator) or _keeps_callbacks(estimator)):
-        yield step(status="unpaid", reason=_OWN_METHODS if has_own_methods(estimator) else _CALLBACKS)
+    if spent is not None and has_own_methods(estimator):
+        yield step(status="unpaid", reason=_OWN_METHODS)
     if isinstance(spent, PrivacySpent) and estimator.releases_state:
         paid = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
         yield step(status="paid", reason=paid, spent=spent)
@@ -144,7 +144,7 @@ def _walk(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
 
 
 _OWN_METHODS = "has methods of its own, which may do anything"
-_CALLBACKS = "its callbacks may keep what they are shown, private rows included; call set_callbacks()"
+_CALLBACKS = "shows private rows to its callbacks, which may keep them; call set_callbacks()"
 
 
 def _keeps_callbacks(estimator: Any) -> bool:
