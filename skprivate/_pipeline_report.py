@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.callback import ProgressBar
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -26,6 +27,8 @@ CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
 
 class StatelessMixin:
     """Mixin of transformers whose ``fit`` learns nothing from rows: a promise that `privacy_report` believes.
+
+    A subclass that may do more does not inherit the promise: it makes it by the mixin among its own bases.
 
     Examples
     --------
@@ -89,12 +92,14 @@ def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
     - ``SimpleImputer(strategy="constant")`` with ``fill_value`` given, ``keep_empty_features=True`` and no
       indicator; ``MissingIndicator(features="all")``;
     - a ``ColumnTransformer`` whose columns are given by name, position or a pattern of names, with
-      ``sparse_threshold=0`` or steps none of which can return a sparse matrix.
+      ``sparse_threshold=0`` or steps none of which can return a sparse matrix; containers without ``memory``,
+      ``transformer_weights``, or callbacks other than ``ProgressBar``.
 
     Encoders and imputers keep the type of the table: 64-bit floats and text hold any row, so that they tell
-    of none, and other types count as read. Names and number of columns are public. A bound that
-    `estimate_bounds` paid for counts once, however many steps use it. Failures and the time of a fit are not
-    covered.
+    of none, and other types count as read. A list gets its type from its rows: pass an array or a frame.
+    Names and number of columns are public. A bound that `estimate_bounds` paid for counts once, however many
+    steps use it, inside a `PublicEstimator` too. Not covered are failures, the time of a fit, and the warning
+    of scikit-learn's check for finite numbers where their sum overflows.
 
     Examples
     --------
@@ -120,6 +125,8 @@ def _walk(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
     if type(estimator) not in CONTAINERS:
         yield from _paid_bounds(estimator, path, counted)
     spent = vars(estimator).get("privacy_spent_") if _may_claim(estimator) else None
+    if spent is not None and has_own_methods(estimator):
+        yield step(status="unpaid", reason=_OWN_METHODS)
     if isinstance(spent, PrivacySpent) and estimator.releases_state:
         paid = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
         yield step(status="paid", reason=paid, spent=spent)
@@ -134,6 +141,15 @@ def _walk(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
         yield step(status="stateless", reason="learns nothing from rows")
     for name, child in _children(estimator):
         yield from _walk(child, f"{path} > {name}" if path else name, counted)
+
+
+_OWN_METHODS = "has methods of its own, which may do anything"
+_CALLBACKS = "shows private rows to its callbacks, which may keep them; call set_callbacks()"
+
+
+def _keeps_callbacks(estimator: Any) -> bool:
+    """Whether callbacks stand on an estimator that may keep more than progress."""
+    return any(type(one) is not ProgressBar for one in vars(estimator).get("_skl_callbacks", ()))
 
 
 def _may_claim(estimator: Any) -> bool:
@@ -160,6 +176,11 @@ def estimates_of(estimator: Any) -> Iterator[tuple[str, EstimatedBounds]]:
         return
     for name, value in sorted(estimator.get_params(deep=True).items()):
         yield from ((name, bounds) for bounds in estimates_in(value))
+    # What is frozen hides its parameters.
+    for name, part in (("", estimator), *sorted(estimator.get_params(deep=True).items())):
+        if type(part) is PublicEstimator:
+            inner = f"{name}__estimator" if name else "estimator"
+            yield from ((f"{inner}__{below}", bounds) for below, bounds in estimates_of(part.estimator))
 
 
 def reads_rows(estimator: Any, *, any_row_fits: bool = True) -> str | None:
@@ -184,7 +205,9 @@ def reads_rows(estimator: Any, *, any_row_fits: bool = True) -> str | None:
     if type(estimator) in CONTAINERS:
         return _container_reads_rows(estimator)
     if isinstance(estimator, StatelessMixin):
-        return "has methods of its own, which may do anything" if has_own_methods(estimator) else None
+        if StatelessMixin not in type(estimator).__bases__:
+            return "is a subclass, which may do anything; StatelessMixin among its own bases promises anew"
+        return _OWN_METHODS if has_own_methods(estimator) else None
     return learns_from_rows(estimator, any_row_fits=any_row_fits)
 
 
@@ -206,9 +229,13 @@ def _own(estimator: Any, name: str, otherwise: Any) -> Any:
 
 def _container_reads_rows(container: Any) -> str | None:
     if has_own_methods(container):
-        return "has methods of its own, which may do anything"
+        return _OWN_METHODS
     if getattr(container, "memory", None) is not None:
         return "its memory keeps what the steps were given, private rows included"
+    if _keeps_callbacks(container):
+        return _CALLBACKS
+    if getattr(container, "transformer_weights", None):
+        return "its weights warn where rows overflow them; scale by BoundsScaler, or not at all"
     if callable(getattr(container, "verbose_feature_names_out", None)):
         return "a function of its user names its columns"
     if type(container) is not ColumnTransformer:

@@ -106,11 +106,9 @@ _UFUNCS = tuple(
     for value in vars(np).values()
     if isinstance(value, np.ufunc) and (value.nin, value.nout, value.signature) == (1, 1, None)
 )
-# Whatever they meet, these raise no floating-point flag: they compare, round, or change a sign.
-_NEVER_WARN = (
-    *("absolute", "fabs", "negative", "positive", "sign", "signbit", "conjugate"),
-    *("isnan", "isinf", "isfinite", "rint", "floor", "ceil", "trunc", "logical_not"),
-)
+# Whatever they meet, these raise no floating-point flag. A signaling NaN raises one where it is rounded; in a
+# column of objects, an integer of NumPy may overflow in "absolute" and "negative".
+_NEVER_WARN = ("fabs", "positive", "sign", "signbit", "conjugate", "isnan", "isinf", "isfinite")
 
 
 def is_numpy_ufunc(func: Any) -> bool:

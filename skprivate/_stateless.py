@@ -6,7 +6,8 @@ is not known to be so counts as having read rows. `skprivate.audit.check_private
 
 **Types.** A fitted encoder or imputer keeps the type of the table that it saw. Any row fits into a table of
 64-bit floats or of objects, so among such tables the type is the same for all neighbours. One value of .5, or
-one that is missing, turns a column of integers into floats, so another type tells of a row.
+one that is missing, turns a column of integers into floats, so another type tells of a row. A list has no
+type of its own: its rows give it one.
 """
 
 from collections.abc import Callable
@@ -36,8 +37,8 @@ def holds_any_row(X: Any) -> bool:
     if hasattr(X, "dtypes"):
         return {str(dtype) for dtype in X.dtypes} <= _ANY_ROW_OF_FRAMES
     dtype = getattr(X, "dtype", None)
-    # Encoders read text of any width as objects.
-    return dtype is None or dtype in _ANY_ROW or dtype.kind == "U"
+    # Rows give a list its type. Encoders read text of any width as objects.
+    return dtype is not None and (dtype in _ANY_ROW or dtype.kind == "U")
 
 
 def learns_from_rows(step: Any, *, any_row_fits: bool = True) -> str | None:
@@ -62,8 +63,18 @@ def learns_from_rows(step: Any, *, any_row_fits: bool = True) -> str | None:
 
 
 def has_own_methods(step: Any) -> bool:
-    """Whether an instance hides a method of its class behind another function."""
-    return any(callable(value) and hasattr(type(step), name) for name, value in vars(step).items())
+    """Whether an instance has functions, besides its parameters, that a pipeline may call for its class's."""
+    parameters = type(step)._get_param_names() if hasattr(type(step), "_get_param_names") else ()
+    return any(
+        callable(value) and name not in parameters and _may_be_called(step, name)
+        for name, value in vars(step).items()
+    )
+
+
+def _may_be_called(step: Any, name: str) -> bool:
+    # A class need not have it: a pipeline takes a fit_transform where it finds one.
+    public = not name.startswith("_") and not name.endswith("_")
+    return public or name.startswith("__") or hasattr(type(step), name)
 
 
 def chosen_by_rows(columns: Any) -> str | None:
@@ -100,7 +111,9 @@ def _function(step: FunctionTransformer) -> str | None:
         return "a function of its user names its columns"
     if step.check_inverse and func is not None and step.inverse_func is not None:
         return "warns where its functions are not inverse to each other on the rows; pass check_inverse=False"
-    if func is None or (type(func) is SilentUfunc and not step.kw_args):
+    if func is None:
+        return None
+    if type(func) is SilentUfunc and is_numpy_ufunc(func.ufunc) and not step.kw_args:
         return None
     if not is_numpy_ufunc(func) or step.kw_args:
         return "its function may look at all rows at once"
@@ -114,6 +127,8 @@ def _encoder(step: OneHotEncoder | OrdinalEncoder) -> str | None:
         return "its categories were read from private rows; pass them"
     if step.min_frequency is not None or step.max_categories is not None:
         return "counts the rows of every category"
+    if _learnt(vars(step).get("categories_"), step.categories):
+        return "its categories are not those that it was given: it was fitted before they were set"
     if step.handle_unknown == "error":
         return "fails on a row of another category; pass another handle_unknown"
     if isinstance(step, OrdinalEncoder):
@@ -130,9 +145,27 @@ def _imputer(step: SimpleImputer) -> str | None:
         return _LEARNS
     if step.fill_value is None:
         return "its constant depends on the type of the table; pass fill_value"
+    statistics = vars(step).get("statistics_")
+    if statistics is not None and _learnt([statistics], [[step.fill_value] * len(statistics)]):
+        return "its constants are not the fill_value: it was fitted before that was set"
     if not step.keep_empty_features:
         return "drops columns in which every value is missing; pass keep_empty_features=True"
     return "keeps which columns had missing values; pass add_indicator=False" if step.add_indicator else None
+
+
+def _learnt(fitted: Any, given: Any) -> bool:
+    """Whether a fitted step holds other values than those it was given, in its type; a NaN equals a NaN."""
+    if fitted is None:
+        return False
+    try:
+        cast = [np.array(theirs, dtype=mine.dtype) for mine, theirs in zip(fitted, given, strict=True)]
+    except (TypeError, ValueError):
+        return True
+    return any(_values(mine) != _values(theirs) for mine, theirs in zip(fitted, cast, strict=True))
+
+
+def _values(array: np.ndarray[Any, Any]) -> list[Any]:
+    return [None if isinstance(one, float) and one != one else one for one in array.tolist()]
 
 
 def _indicator(step: MissingIndicator) -> str | None:

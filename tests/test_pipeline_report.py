@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -28,7 +29,7 @@ from skprivate._stateless import holds_any_row
 from skprivate.base import PrivacyReport, PublicEstimator, StatelessMixin, privacy_report, reads_rows
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
 from skprivate.model_selection import PrivateGridSearchCV
-from skprivate.preprocessing import SilentUfunc
+from skprivate.preprocessing import SilentUfunc, estimate_bounds
 
 X = np.random.default_rng(0).uniform(size=(200, 2))
 Y = np.arange(200) % 2
@@ -54,11 +55,22 @@ def patched(step):
     return step
 
 
+def with_fit_transform(step):
+    """A pipeline takes it, though the class has none."""
+    step.fit_transform = lambda rows, y=None: rows - rows.mean(axis=0)
+    return step
+
+
+def rebound(function):
+    function.ufunc = np.frompyfunc(float, 1, 1)
+    return function
+
+
 @pytest.mark.parametrize(
     "step",
     [
         *(Binarizer(), Normalizer(), Normalizer("max"), FeatureHasher(), HashingVectorizer()),
-        *(FunctionTransformer(), FunctionTransformer(np.rint), FunctionTransformer(SilentUfunc(np.log))),
+        *(FunctionTransformer(), FunctionTransformer(np.isnan), FunctionTransformer(SilentUfunc(np.log))),
         FunctionTransformer(np.sign, np.square, check_inverse=False, feature_names_out="one-to-one"),
         *(OneHotEncoder(**WORDS), OneHotEncoder(sparse_output=False, **WORDS)),
         OneHotEncoder(categories=[["x"]], handle_unknown="infrequent_if_exist"),
@@ -66,13 +78,14 @@ def patched(step):
         *(SimpleImputer(**CONSTANT), SimpleImputer(**{**CONSTANT, "fill_value": "none"})),
         *(MissingIndicator(features="all"), MissingIndicator(features="all", sparse=True)),
         PublicEstimator(StandardScaler().fit(X)),
+        make_pipeline(BoundsScaler((0, 1))).set_callbacks(ProgressBar()),
         chosen(["a"]),
         chosen(make_column_selector(pattern="^a")),
         chosen(make_column_selector()),
         # No step takes and returns a sparse matrix, so nothing can be sparse.
         columns(SCALED, ("same", "passthrough", [1])),
         columns(SCALED, remainder="passthrough"),
-        columns(("both", make_pipeline(BoundsScaler((0, 1)), FunctionTransformer(np.rint)), [0, 1])),
+        columns(("both", make_pipeline(BoundsScaler((0, 1)), FunctionTransformer(np.fabs)), [0, 1])),
         columns(("words", OneHotEncoder(sparse_output=False, **WORDS), ["word"]), remainder="passthrough"),
         columns(("coarse", TQMATransformer(bounds=(0, 1)), [0]), ("inner", chosen(["a"]), ["a"])),
         columns(
@@ -102,6 +115,7 @@ def test_known_to_learn_nothing(step):
         (FunctionTransformer(np.rint, kw_args={"where": True}), "all rows at once"),
         (FunctionTransformer(SilentUfunc(np.log), kw_args={"where": True}), "all rows at once"),
         (FunctionTransformer(np.log), r"pass SilentUfunc\(np.log\)"),
+        (FunctionTransformer(np.rint), r"pass SilentUfunc\(np.rint\)"),
         (FunctionTransformer(np.rint, feature_names_out=lambda self, names: names), "names its columns"),
         (FunctionTransformer(np.rint, np.rint), "inverse"),
         (OneHotEncoder(handle_unknown="ignore"), "categories were read"),
@@ -120,6 +134,11 @@ def test_known_to_learn_nothing(step):
         (FrozenEstimator(StandardScaler().fit(X)), "see PublicEstimator"),
         (chosen(make_column_selector(dtype_include="int")), "types of the columns"),
         (chosen(make_column_selector("a", dtype_exclude="int")), "types of the columns"),
+        (with_fit_transform(PublicEstimator(StandardScaler().fit(X))), "methods of its own"),
+        (FunctionTransformer(rebound(SilentUfunc(np.log))), "all rows at once"),
+        (columns(SCALED, transformer_weights={"scaled": 2.0}), "weights warn"),
+        (FeatureUnion([("one", "passthrough")], transformer_weights={"one": 2.0}), "weights warn"),
+        (make_pipeline(BoundsScaler((0, 1))).set_callbacks(ScoringMonitor(scoring="accuracy")), "callbacks"),
         (chosen(lambda rows: [0]), "a function of the rows"),
         (columns(SCALED, verbose_feature_names_out=lambda step, name: name), "names its columns"),
         (columns(("same", "passthrough", [0])), "sparse_threshold=0"),
@@ -159,9 +178,11 @@ def test_a_subclass_may_do_anything(kind):
 
 def test_functions_that_never_warn_do_not():
     values = np.array([0.0, -0.0, 1, -1.5, 5e-324, -1e-310, 1.7e308, -1.7e308, np.nan, np.inf, -np.inf] * 3)
+    signaling = np.full(9, 0x7FF0000000000001, dtype=np.uint64).view(np.float64)
     with np.errstate(all="raise"):
         for ufunc in _UFUNCS:
             if ufunc.__name__ in _NEVER_WARN:
+                ufunc(signaling)
                 for start in range(9):  # whatever the alignment of a loop
                     ufunc(values[start:])
                     ufunc(np.arange(-9, 9 + start))
@@ -212,7 +233,8 @@ class TestTypes:
             (pd.DataFrame({"a": [0.5], "b": ["x"]}), True),
             (pd.DataFrame({"a": [0.5], "b": [1]}), False),
             (pd.DataFrame({"a": pd.Categorical(["x"])}), False),
-            ([[1, 2]], True),
+            ([[1, 2]], False),
+            ([[0.5, 1.5]], False),
         ],
     )
     def test_tables_that_hold_any_row(self, table, fits):
@@ -295,3 +317,49 @@ def test_a_promise_is_believed_with_its_own_methods():
             return self
 
     assert reads_rows(Steady()) is None
+
+    class Further(Steady):
+        pass
+
+    assert "subclass" in reads_rows(Further())
+    assert "subclass" in reads_rows(type("Scaler", (BoundsScaler,), {})((0, 1)))
+    assert reads_rows(type("Promised", (BoundsScaler, StatelessMixin), {})((0, 1))) is None
+
+
+@pytest.mark.parametrize(
+    ("learns", "later", "reason"),
+    [
+        (OneHotEncoder(), OneHotEncoder(categories=[[0.0, 1.0]] * 2, handle_unknown="ignore"), "categories"),
+        (OneHotEncoder(categories=[[0.0], [0.0]], handle_unknown="ignore"), OneHotEncoder(), "categories"),
+        (SimpleImputer(), SimpleImputer(**CONSTANT), "constants"),
+    ],
+)
+def test_parameters_that_are_set_after_the_fit_do_not_hide_it(learns, later, reason):
+    step = clone(learns).fit(np.round(X, 1)).set_params(**later.get_params())
+    assert reason in reads_rows(step)
+
+
+def test_values_are_compared_in_the_type_of_the_table():
+    known = {"handle_unknown": "use_encoded_value", "unknown_value": -1}
+    for given in ([None, 1.0], [1, np.nan], ["0", "1"]):
+        encoder = OrdinalEncoder(categories=[sorted(given, key=str)], **known)
+        table = np.array([[1.0]], dtype=object if None in given else float)
+        assert reads_rows(encoder.fit(table)) is None
+    constant = SimpleImputer(**{**CONSTANT, "fill_value": np.nan}, missing_values=-1.0)
+    assert reads_rows(constant.fit(X)) is None
+
+
+def test_a_private_step_with_methods_of_its_own_is_no_claim():
+    own = tree().fit(X, Y)
+    assert privacy_report(own).private
+    own.predict = lambda rows: Y[: len(rows)]
+    assert "methods of its own" in privacy_report(own).unpaid[0].reason
+
+
+def test_a_declaration_does_not_hide_estimated_bounds():
+    scaler = PublicEstimator(BoundsScaler(estimate_bounds(X, 1.0, random_state=0)).fit(X))
+    report = privacy_report(make_pipeline(scaler, tree()).fit(X, Y))
+    assert not report.private
+    assert [str(step.spent.epsilon) for step in report.steps if step.status == "paid before"] == ["1"]
+    search = PrivateGridSearchCV(make_pipeline(scaler, tree()), {"dptreeclassifier__prune": [True]})
+    assert not search.fit(X, Y).privacy_spent_.private

@@ -199,7 +199,9 @@ class _Search:
         self.owners: dict[Any, str] = {}
         self.started = False
         # A first fit may import, fill a cache or warn once.
-        self._fit(rows, None)
+        model, _ = self._fit(rows, None)
+        # Before the fit that is compared: its warnings are put down to the same steps as those of the others.
+        self.owners = owners_of_files(model)
         model, tape = self._fit(rows, None)
         self.started = True
         report = privacy_report(model)
@@ -207,7 +209,6 @@ class _Search:
         self.closed = set() if every_step else {step.path for step in report.unpaid}
         self.replayed = bool(tape.releases) and not tape.missed
         self.loose = set() if self.replayed else {step.path for step in report.steps if step.status == "paid"}
-        self.owners = owners_of_files(model)
         self.base = _Fit(self._look(model, tape), tape.outputs)
 
     def run(self) -> PipelineCheck:

@@ -118,13 +118,18 @@ def _laplace(
     if epsilon is None:
         if variance is None:
             raise TypeError("epsilon or noise_variance must be given: each follows from the other.")
-        rate = math.acosh(1 + 1 / float(variance)) if discrete else math.sqrt(2 / float(variance))
-        return l1 * Fraction(rate) * _ROUND_UP, None, 1 / Fraction(rate), float(variance)
+        try:
+            # The form that keeps its digits where the variance is large.
+            half = math.sqrt(1 / (2 * float(variance)))
+            exact = Fraction(2 * (math.asinh(half) if discrete else half))
+        except (OverflowError, ZeroDivisionError):
+            raise ValueError("noise_variance is too small to be noise in doubles.") from None
+        return l1 * exact * _ROUND_UP, None, 1 / exact, float(variance)
     rate = float(epsilon / l1)
     try:
         # The form that keeps its digits where the rate is small.
         derived = 1 / (2 * math.sinh(rate / 2) ** 2) if discrete else 2 / rate**2
-    except OverflowError:
+    except (OverflowError, ZeroDivisionError):
         derived = 0.0
     if not 0 < derived < math.inf:
         raise ValueError("epsilon is beyond what counts can bear: the noise has no variance in doubles.")

@@ -80,7 +80,7 @@ def test_everything_that_counts_as_stateless_passes():
         ("union", FeatureUnion([("one", FunctionTransformer(np.sign)), ("two", "passthrough")]), number),
         ("frozen", PublicEstimator(StandardScaler().fit(FRAME[number])), number),
     )
-    pipeline = make_pipeline(steps, FunctionTransformer(np.rint), tree())
+    pipeline = make_pipeline(steps, FunctionTransformer(np.fabs), tree())
     # A frame whose types hold any row: "whole" stands aside.
     check = check_private_pipeline(pipeline, FRAME, Y)
     assert check.passed
@@ -244,3 +244,8 @@ def test_bad_arguments():
         check_private_pipeline(tree(), X, Y, on_fail="warn")
     with pytest.raises(ValueError, match=r"could not convert|text"):
         check_private_pipeline(tree(), FRAME, Y)
+
+
+def test_a_warning_of_every_fit_is_no_hole():
+    steps = make_pipeline(FeatureUnion([("same", "passthrough")]), tree())
+    assert check_private_pipeline(steps, X[:20], Y[:20]).passed

@@ -3,6 +3,7 @@
 
 import copy
 import json
+import math
 import os
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from skprivate.exceptions import PrivacyLeakError
 from skprivate.noise import DiscreteLaplaceMechanism, zcdp_to_epsilon
 from skprivate.preprocessing import estimate_bounds
 from skprivate.tree import ReportWriter, TreeCurator, _curator, _report_files
+from skprivate.tree._declared import DeclaredNoise
 from skprivate.utils._documents import digest, pack_integers, unpack_integers
 
 N_PUBLIC, N_PRIVATE = 60, 400
@@ -706,6 +708,24 @@ def test_counts_of_a_service(rows, n_labels, kind):
     assert tree.mechanism_ == "declared"
     assert curator.n_reports == 0
     assert tree.repruned(public_weight=1.0).predict([[0.5, 0.5]]).shape == (1,)
+
+
+@pytest.mark.parametrize("variance", [0.01, 1e9, 1e15, 4e15, 1e20, 1e299])
+def test_epsilon_of_a_service_with_large_noise_is_not_rounded_down(variance):
+    noise = DeclaredNoise.of("discrete-laplace", None, variance)
+    # The variance is 1 / (2 sinh(r / 2)^2) where epsilon is 2 r; the series is exact in fractions.
+    half = noise.epsilon / 4
+    sinh = sum(half ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(20))
+    assert 1 <= 2 * sinh**2 * Fraction(variance) < 1 + 1e-10
+
+
+@pytest.mark.parametrize(
+    "known", [{"epsilon": 1e-170}, {"noise_variance": Fraction(1, 10**400)}, {"noise_variance": 5e-324}]
+)
+@pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace"])
+def test_noise_of_a_service_that_doubles_cannot_hold(mechanism, known):
+    with pytest.raises(ValueError, match="in doubles"):
+        DeclaredNoise.of(mechanism, **known)
 
 
 def test_counts_of_a_service_may_be_fractions(rows):
