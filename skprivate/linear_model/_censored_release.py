@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
 from ._belief import Belief, StepRule, length_of, to_fit
 from ._families import NORMAL, Family
@@ -14,6 +15,8 @@ from ._solve import ScaledFit
 
 FloatArray = NDArray[np.float64]
 
+# Entries of noise matrices that are drawn at once: 8 MB.
+_AT_ONCE = 2**20
 # Replicates that the warnings look at.
 _FEW_REPLICATES = 100
 # Slopes within two standard errors of none tell nothing: the errors of the predictions are that part of them.
@@ -105,8 +108,9 @@ def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: 
     related = _correlation(errors.information)
     push += widths * rng.multivariate_normal(np.zeros(len(related)), related, n_replicates, method="eigh")
     moved = push @ errors.inverse
-    for replicate in moved:
-        replicate -= errors.inverse @ (_symmetric(rng, errors.curvature_std) @ (errors.step + replicate))
+    for part in gen_batches(n_replicates, max(1, _AT_ONCE // errors.information.size)):
+        noise = _symmetric(rng, errors.curvature_std, part.stop - part.start)
+        moved[part] -= np.einsum("rij,rj->ri", noise, errors.step + moved[part]) @ errors.inverse
     moved += release.theta
     moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
     return to_fit(moved)
@@ -207,10 +211,10 @@ def censored_warning(release: CensoredRelease, family: Family) -> str | None:
     return None
 
 
-def _symmetric(rng: np.random.Generator, std: FloatArray) -> FloatArray:
-    """Draw a symmetric matrix of normal noise."""
-    upper = np.triu(rng.standard_normal(std.shape) * std)
-    return upper + np.triu(upper, 1).T
+def _symmetric(rng: np.random.Generator, std: FloatArray, size: int) -> FloatArray:
+    """Draw symmetric matrices of normal noise."""
+    upper = np.triu(rng.standard_normal((size, *std.shape)) * std)
+    return upper + np.swapaxes(np.triu(upper, 1), 1, 2)
 
 
 def _clipped_early(release: CensoredRelease) -> bool:
