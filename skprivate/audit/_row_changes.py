@@ -15,6 +15,7 @@ from scipy import sparse
 
 Cells = list[list[Any]]  # column by column
 
+# Beyond every bound, and so far from a double's 1.8e308 that sums of some rows of it stay finite.
 _FAR = 1e300
 #: What a number becomes, and what a text does; the row's position tells the sign, and which column is left.
 _CHANGES: dict[str, tuple[Callable[[Any, int], Any], Callable[[Any, int], Any]]] = {

@@ -11,7 +11,8 @@ from ._solve import SOLVERS, ScaledFit, noise_level, solve_moments
 FloatArray = NDArray[np.float64]
 
 # Entries of all replicated matrices together (32 MB): beyond 100 features there are fewer replicates, but as
-# many as 5 % quantiles need for a standard error of a fifth.
+# many as 5 % quantiles need for an error of a fifth of a
+# standard deviation.
 _MOST_ENTRIES = 2**22
 _FEWEST = 100
 
