@@ -11,13 +11,13 @@ from unittest import SkipTest
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import StatelessMixin
-from ._epsilon import low_bits
-from ._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
-from ._neighbours import AuditCase, is_column, private_rows, unit_of
-from ._tape import Tape
-from ._trace import first_difference, trace_lines
-from ._walk import Leaves, differences, leaves_of, same_leaf
+from ...base import StatelessMixin
+from .._epsilon import low_bits
+from .._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
+from .._neighbours import AuditCase, is_column, private_rows, unit_of
+from .._tape import Tape
+from .._trace import first_difference, trace_lines
+from .._walk import Leaves, differences, leaves_of, same_leaf
 
 # A right estimator fails a check that repeats random fits with a probability below this.
 FALSE_ALARM = 1e-9

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from unittest import SkipTest
 
-from . import _conduct_checks as conduct
-from . import _message_checks as message
-from . import _noise_checks as noise
-from . import _release_checks as release
-from ._neighbours import AuditCase
+from .._neighbours import AuditCase
+from . import conduct_checks as conduct
+from . import message_checks as message
+from . import noise_checks as noise
+from . import release_checks as release
 
 Check = Callable[[AuditCase], None]
 

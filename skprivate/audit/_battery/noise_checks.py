@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
-from ..noise import DiscreteGaussianMechanism
-from ._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound, low_bits
-from ._fuzz import SensitivityFuzz, claims_rho, one_number, worst_pair
-from ._neighbours import Arguments, AuditCase, domain_of_X, domain_of_y, is_column
-from ._release_checks import (
+from ...noise import DiscreteGaussianMechanism
+from .._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound, low_bits
+from .._fuzz import SensitivityFuzz, claims_rho, one_number, worst_pair
+from .._neighbours import Arguments, AuditCase, domain_of_X, domain_of_y, is_column
+from .._tape import Release, Tape
+from .._walk import leaves
+from .release_checks import (
     FALSE_ALARM,
     Claim,
     claim_of,
@@ -26,8 +28,6 @@ from ._release_checks import (
     require,
     spent_of,
 )
-from ._tape import Release, Tape
-from ._walk import leaves
 
 # A release, and the integer before noise in either fit.
 Place = tuple[Release, int, int]

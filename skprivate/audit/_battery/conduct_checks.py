@@ -22,14 +22,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from ..accounting import PrivacyLedger
-from ..base import PrivateEstimatorMixin, privacy_report
-from ..exceptions import BudgetExceededError
-from ._fuzz import NothingRecordedError, sensitivity_fuzz
-from ._neighbours import AuditCase, fit_with, with_unit
-from ._release_checks import claim_of, published, require, some, spent_of
-from ._tape import record_releases
-from ._walk import Leaves, differences, leaves, leaves_of
+from ...accounting import PrivacyLedger
+from ...base import PrivateEstimatorMixin, privacy_report
+from ...exceptions import BudgetExceededError
+from .._fuzz import NothingRecordedError, sensitivity_fuzz
+from .._neighbours import AuditCase, fit_with, with_unit
+from .._tape import record_releases
+from .._walk import Leaves, differences, leaves, leaves_of
+from .release_checks import claim_of, published, require, some, spent_of
 
 # Fits that may be equal by chance before it is no chance any more.
 _MOST_EQUAL_FITS = 40
