@@ -11,6 +11,7 @@ from .._neighbours import AuditCase
 from . import conduct_checks as conduct
 from . import message_checks as message
 from . import noise_checks as noise
+from . import object_checks
 from . import release_checks as release
 
 Check = Callable[[AuditCase], None]
@@ -20,6 +21,7 @@ CHECKS: tuple[Check, ...] = (
     release.check_privacy_spent,
     release.check_sensitivity_fuzz,
     release.check_replay,
+    release.check_no_redraws,
     release.check_same_branches,
     release.check_only_released_values_differ,
     release.check_released_values_on_grid,
@@ -32,6 +34,7 @@ CHECKS: tuple[Check, ...] = (
     noise.check_large_epsilon,
     *conduct.CHECKS,
     *message.CHECKS,
+    *object_checks.CHECKS,
 )
 
 
