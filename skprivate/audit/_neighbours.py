@@ -106,7 +106,9 @@ class AuditCase:
         TypeError
             That is no estimator, or `data` are no arguments of ``fit`` by name.
         """
-        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        if isinstance(estimator, type) or not (
+            hasattr(estimator, "fit") and hasattr(estimator, "get_params")
+        ):
             raise TypeError(f"estimator must be an unfitted estimator, not {_kind(estimator)}.")
         if data is not None and not (isinstance(data, Mapping) and "X" in data):
             raise TypeError('data must be a mapping of arguments of fit, such as {"X": X, "y": y}.')
@@ -132,7 +134,7 @@ class AuditCase:
     @property
     def can_be_recorded(self) -> bool:
         """Whether what a fit draws tells what it releases: not if it keeps the best of several draws."""
-        return bool(getattr(last_step(self.estimator), "_releases_all_draws", True))
+        return bool(getattr(last_step(self.estimator), "releases_all_draws", True))
 
     def make(self, **parameters: Any) -> Any:
         """Return an unfitted copy without a ledger, with other parameters where the estimator has them."""

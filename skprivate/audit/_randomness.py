@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.random import bit_generator
 
+from ._patches import replacements
+
 # Words of the Mersenne Twister's state, and how many of them are made extreme; as many bytes of the system.
 _STATE_WORDS = 624
 _EXTREME_WORDS = 32
@@ -55,7 +57,7 @@ def frozen_randomness(seed: int = 0, extreme: str | None = None) -> Iterator[Non
     read = _system_bytes(seed, extreme)
     state = _twister_state(seed, extreme)
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
-    with contextlib.ExitStack() as undo:
+    with replacements() as undo:
         undo.callback(random.setstate, before[0])
         undo.callback(np.random.set_state, before[1])
         random.setstate((3, (*state, 0), None))

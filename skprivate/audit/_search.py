@@ -2,7 +2,9 @@
 """Searches for the neighbours that differ most: walks through the domain, unlikely noise, and a climb."""
 
 import math
+import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,6 +26,9 @@ _CLIMB_SECONDS = {False: 0.5, True: 10.0}
 _CLIMBS = {False: 100, True: 3000}
 # Data sets of the case that are fitted however long it takes.
 _AT_LEAST = 8
+_WORD = re.compile(r"[^\s,;:()\[\]{}]+")
+# Fits that tell what is another each time.
+_AGAIN = 3
 # Scales; noise lies farther out with a probability below 1e-17.
 _FAR_NOISE = 40
 
@@ -62,6 +67,9 @@ class Found:
     missed : bool
         Whether noise was drawn in other threads, where it is not recorded.
     n_pairs, n_fits : int
+    unsteady : set of str
+        Paths that are another in every fit, whatever the rows: times, and what else no source that can be
+        repeated has made. They are not compared here.
     samples : list of data sets
         Some of those that were tried, far apart.
     """
@@ -76,6 +84,7 @@ class Found:
     missed: bool = False
     n_pairs: int = 0
     n_fits: int = 0
+    unsteady: set[str] = field(default_factory=set)
     samples: list[Any] = field(default_factory=list)
 
     @property
@@ -98,6 +107,8 @@ class _Search:
         self.case, self.found = case, Found()
         self.first = self._fit(case.data_sets[0])
         self.claim: Any = None
+        # Of a time, in each of two logs.
+        self.changing_words = 0
         self.deadline = math.inf
 
     def run(self) -> Found:
@@ -118,6 +129,11 @@ class _Search:
     def _given(self, first: Fit) -> None:
         """Compare the data sets of the case."""
         outputs = first.tape.outputs
+        first = self._again(first) or first
+        for _ in range(_AGAIN):
+            again = self._again(first) or first
+            self.found.unsteady |= set(differences(first.left, again.left))
+            self.changing_words = max(self.changing_words, len(other_words(first.tape, again.tape)))
         self.deadline = time.process_time() + _SECONDS[self.case.thorough]
         fits: list[Fit | None] = [first]
         for data in (*self.case.data_sets[1:], *self.case.strangers):
@@ -148,11 +164,11 @@ class _Search:
         for data in walk:
             fit = self._fit(data, start.tape.outputs if start else None)
             seen.append(data)
-            if fit is not None:
-                start = start or fit
-                if fit is not start:
-                    self._compare_losses(before, fit, design)
-                    self._compare_objects(start, fit, design)
+            if start is None:
+                start = fit = self._again(fit)
+            else:
+                self._compare_losses(before, fit, design)
+                self._compare_objects(start, fit, design)
             before = fit
             if time.process_time() > self.deadline:
                 break
@@ -171,7 +187,7 @@ class _Search:
         for script in unlikely_outputs(usual.tape) if usual else ():
             if time.process_time() > self.deadline:
                 return
-            first = self._fit(data_sets[0], script)
+            first = self._again(self._fit(data_sets[0], script))
             others = [self._fit(data, first.tape.outputs) if first else None for data in data_sets[1:]]
             for other in others:
                 self._compare_objects(first, other, f"{design}, with unlikely noise")
@@ -201,7 +217,7 @@ class _Search:
                 best = (loss, base, row)
 
     def _climbed(self, data: Arguments, other: Arguments) -> Any:
-        one = self._fit(data)
+        one = self._again(self._fit(data))
         two = self._fit(other, one.tape.outputs) if one else None
         self._compare_objects(one, two, "a random design")
         return self._compare_losses(one, two, "a random design")
@@ -214,6 +230,10 @@ class _Search:
         except Exception:
             return None
         return Fit(data, tape, visible(self.case, model))
+
+    def _again(self, fit: Fit | None) -> Fit | None:
+        """Return the same fit, handed its own outputs: it draws as little as those that it is compared with."""
+        return None if fit is None else self._fit(fit.data, fit.tape.outputs)
 
     def _compare_losses(self, one: Fit | None, other: Fit | None, design: str) -> Any:
         if one is None or other is None:
@@ -238,12 +258,18 @@ class _Search:
         if other.tape.diverged or len(one.tape.releases) != len(other.tape.releases):
             self.found.other_forms = self.found.other_forms or design
             return
-        for path in differences(one.left, other.left):
+        for path in set(differences(one.left, other.left)) - self.found.unsteady:
             self.found.differing.setdefault(path, design)
         if one.tape.generators != other.tape.generators:
             self.found.differing.setdefault("where the generators of Python and NumPy stand", design)
-        if one.tape.said != other.tape.said:
+        if len(other_words(one.tape, other.tape)) > self.changing_words:
             self.found.talks = self.found.talks or design
+
+
+def other_words(one: Tape, other: Tape) -> Counter[str]:
+    """Return the words, numbers included, that are said in one of two fits more often than in the other."""
+    mine, theirs = (Counter(_WORD.findall(" ".join(tape.said))) for tape in (one, other))
+    return (mine - theirs) + (theirs - mine)
 
 
 def visible(case: AuditCase, model: Any) -> Leaves:

@@ -17,6 +17,7 @@ from ..noise import DiscreteLaplaceMechanism
 from ..noise._mechanisms import _IntegerMechanism
 from ..randomizers._base import LocalRandomizer
 from ..randomizers._laplace import _NoisyVectorRandomizer
+from ._patches import replacements
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +152,14 @@ class Tape:
 _LOCK = threading.RLock()
 
 
+def _release() -> None:
+    global _LOCK
+    try:
+        _LOCK.release()
+    except RuntimeError:  # held by a thread that hangs, and that is left behind
+        _LOCK = threading.RLock()
+
+
 @contextlib.contextmanager
 def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Tape]:
     """Record every call of skprivate's mechanisms and local randomizers made by this thread.
@@ -200,7 +209,9 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Ta
 
         return recorded
 
-    with _LOCK, contextlib.ExitStack() as undo:
+    with replacements() as undo:
+        _LOCK.acquire()
+        undo.callback(_release)
         for cls, name in _places():
             method = vars(cls)[name]
             undo.callback(setattr, cls, name, method)

@@ -47,6 +47,7 @@ _SIGMAS = 7.0
 _HUGE = (1e6, 1e4, 1e3, 100.0)
 _TIMES = 100
 _FITS_AT_THE_END = 5
+_SMALLER_CLASS = 0.4
 
 
 def check_epsilon_audit(case: AuditCase) -> None:
@@ -325,7 +326,8 @@ def clear_rows(case: AuditCase) -> Arguments:
     clear: Arguments = {"X": lower + share[:, None] * (upper - lower)}
     low, *_, high = domain_of_y(case.estimator) if "y" in rows else (0.0, 1.0)
     if is_classifier(case.estimator):
-        clear["y"] = np.where(share > 0.5, high, low)
+        # No tie: a majority must be clear, too.
+        clear["y"] = np.where(share > _SMALLER_CLASS, high, low)
     elif "y" in rows:
         clear["y"] = low + (0.1 + 0.8 * share) * (high - low)
     return clear

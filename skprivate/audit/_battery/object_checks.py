@@ -170,13 +170,14 @@ def _planted(case: AuditCase) -> tuple[Any, list[float]]:
     if not (isinstance(rows, dict) and "X" in rows) or np.asarray(rows["X"]).dtype.kind != "f":
         return (case.strangers or case.data_sets)[-1], []
     lower, upper = domain_of_X(case.estimator, np.shape(rows["X"])[1])
-    X = lower + _SHARE * (upper - lower)
+    # The constant itself stands in this module.
+    X = lower + _SHARE * _SHARE * (upper - lower)
     if case.relation == "label":
         return case.data_sets[-1], []
     if rows.get("y") is None or is_classifier(case.estimator) or np.asarray(rows["y"]).dtype.kind != "f":
         return filled(rows, Row(X)), [float(value) for value in X]
     low, *_, high = domain_of_y(case.estimator)
-    target = low + _SHARE_OF_TARGETS * (high - low)
+    target = low + _SHARE_OF_TARGETS * _SHARE * (high - low)
     return filled(rows, Row(X, target)), [*(float(value) for value in X), target]
 
 
