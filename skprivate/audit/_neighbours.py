@@ -191,10 +191,10 @@ def _kind(value: Any) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
-def fit_with(model: Any, arguments: Mapping[str, Any]) -> Any:
-    """Call ``fit``: X and y, where there are any, by position."""
+def fit_with(model: Any, arguments: Mapping[str, Any], method: str = "fit") -> Any:
+    """Call ``fit``, or another method: X and y, where there are any, by position."""
     rest = {name: value for name, value in arguments.items() if name not in ("X", "y")}
-    return model.fit(*(arguments[name] for name in ("X", "y") if name in arguments), **rest)
+    return getattr(model, method)(*(arguments[name] for name in ("X", "y") if name in arguments), **rest)
 
 
 def declared(estimator: Any, name: str) -> Any:

@@ -161,8 +161,12 @@ class _Search:
         start: Fit | None = None
         before: Fit | None = None
         seen: list[Arguments] = []
+        # A walk may come back to a data set, which `seen` keeps alive.
+        known: dict[int, Fit | None] = {}
         for data in walk:
-            fit = self._fit(data, start.tape.outputs if start else None)
+            if id(data) not in known:
+                known[id(data)] = self._fit(data, start.tape.outputs if start else None)
+            fit = known[id(data)]
             seen.append(data)
             if start is None:
                 start = fit = self._again(fit)

@@ -25,6 +25,7 @@ CHECKS: tuple[Check, ...] = (
     release.check_privacy_spent,
     release.check_sensitivity_fuzz,
     release.check_replay,
+    release.check_noise_meets_values,
     release.check_no_redraws,
     release.check_same_branches,
     release.check_only_released_values_differ,

@@ -3,6 +3,7 @@
 
 import contextlib
 import gc
+import random
 import re
 import tempfile
 import time
@@ -25,8 +26,9 @@ from .message_checks import keeps, tells
 from .release_checks import exact_differences, require, some, spent_of
 from .replay import Replayed, replayed
 
-# Shares of the range of a column, and of the target, that no honest constant hits.
-_SHARE, _SHARE_OF_TARGETS = 0.618033988749, 0.414213562373
+# Share of the range of a column at which a value is planted that nothing else has.
+_SHARES = 0.3, 0.7
+_SYSTEM = random.SystemRandom()
 # Processor seconds for other rows, after the first ones.
 _SECONDS = {False: 1.0, True: 10.0}
 # Fits on either data set after which what is always in one text and never in the other is no chance.
@@ -170,14 +172,15 @@ def _planted(case: AuditCase) -> tuple[Any, list[float]]:
     if not (isinstance(rows, dict) and "X" in rows) or np.asarray(rows["X"]).dtype.kind != "f":
         return (case.strangers or case.data_sets)[-1], []
     lower, upper = domain_of_X(case.estimator, np.shape(rows["X"])[1])
-    # The constant itself stands in this module.
-    X = lower + _SHARE * _SHARE * (upper - lower)
+    # Other values in every run: one that an earlier run found left behind is not this one's.
+    share = _SYSTEM.uniform(*_SHARES)
+    X = lower + share * (upper - lower)
     if case.relation == "label":
         return case.data_sets[-1], []
     if rows.get("y") is None or is_classifier(case.estimator) or np.asarray(rows["y"]).dtype.kind != "f":
         return filled(rows, Row(X)), [float(value) for value in X]
     low, *_, high = domain_of_y(case.estimator)
-    target = low + _SHARE_OF_TARGETS * _SHARE * (high - low)
+    target = low + share**2 * (high - low)
     return filled(rows, Row(X, target)), [*(float(value) for value in X), target]
 
 
