@@ -144,6 +144,6 @@ def test_wrong_arguments_are_refused(scripted_entropy) -> None:
         fill_below(np.empty(2, dtype=np.int64), np.ones(3, dtype=np.int64), stream)
     with pytest.raises(ValueError, match="same length"):
         fill_bernoulli(np.empty(2, dtype=np.uint8), np.ones(3, dtype=np.uint64), stream)
-    for t, s in ((0, 1), (1, 0), (2**52 + 1, 1)):
+    for t, s in ((0, 1), (1, 0), (2**52 + 1, 1), (1, 2**52 + 1)):
         with pytest.raises(ValueError, match="2\\^52"):
             fill_discrete_laplace(np.empty(1, dtype=np.int64), t, s, stream)
