@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The samplers bit by bit: what they draw from given words is what a plain reference draws from them.
 
-Statistics see neither what is rare (the fifth trial of an exponential, a gap of three sigma) nor a bit that is
-used twice; here every draw must agree, and the next one starts at the same bit.
+Statistics see neither what is rare (the fifth trial of an exponential, a gap of three sigma) nor a bit that
+is used twice; here every draw must agree, and the next one starts at the same bit.
 """
 
 from fractions import Fraction
@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from skprivate.noise._bounds import geometric_bit_probabilities
 from skprivate.noise._sampling_kernels import (
     fill_discrete_gaussian,
     fill_discrete_laplace,
@@ -85,8 +86,38 @@ def test_a_draw_is_that_of_the_reference(
     assert out.tolist() == [draw(bits, numerator, denominator) for _ in out]
 
 
+def count_ones(bits, n):
+    return sum(bits.word().bit_count() for _ in range(n // 64)) + bits(n % 64).bit_count()
+
+
+def binomial(bits, n, digits):
+    """Numbers below the binary fraction: under a digit 1 those that draw 0, under a 0 none of them."""
+    successes = 0
+    for digit in digits:
+        if n == 0:
+            break
+        ones = count_ones(bits, n)
+        successes += (n - ones) * digit
+        n = ones if digit else n - ones
+    return successes
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 200, 1000])
+def test_a_sum_is_that_of_the_reference(scripted_entropy, bit_reader, n) -> None:
+    probabilities = geometric_bit_probabilities(n, Fraction(7, 2))
+    digits = [[int(d) for d in "".join(f"{word:064b}" for word in row)] for row in probabilities.tolist()]
+    out = np.empty(4, dtype=np.int64)
+    fill_laplace_sum(out, n, probabilities, WordStream(scripted_entropy(SCRIPT), len(SCRIPT) // 8))
+    bits = bit_reader(SCRIPT)
+
+    def geometric_sum():
+        return sum(binomial(bits, n, row) << i for i, row in enumerate(digits))
+
+    assert out.tolist() == [geometric_sum() - geometric_sum() for _ in out]
+
+
 def test_a_sum_beyond_the_range_raises(scripted_entropy, bit_script) -> None:
-    # Three terms: bits 0 to 60 have probability 0, and fail at once on ones; bit 61 succeeds at once on zeros.
+    # Bits 0 to 60 have probability 0, and fail at once on ones; bit 61 succeeds at once on zeros.
     probabilities = np.zeros((62, 4), dtype=np.uint64)
     probabilities[61] = 2**64 - 1
     for n in (2, 3):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernels bit by bit: their reports from given words are those of plain references from the same words."""
+"""The kernels bit by bit: their reports are those of plain references that read the same words."""
 
 import numpy as np
 import pytest
@@ -18,14 +18,16 @@ def categories(n_categories):
     return np.random.default_rng(1).integers(n_categories, size=N)
 
 
-def reports(kernel, scripted_entropy, n_categories, *parameters, dtype=np.uint32, width=None):
-    out = np.empty(N if width is None else (N, width), dtype=dtype)
+def reports(kernel, scripted_entropy, n_categories, *parameters, sets=False):
+    """Reports as whole numbers; sets of categories as those with a bit for each."""
     stream = WordStream(scripted_entropy(SCRIPT), len(SCRIPT) // 8)
-    if width is None:
+    if not sets:
+        out = np.empty(N, dtype=np.uint32)
         kernel(categories(n_categories), *parameters, stream, out)
         return out.tolist()
-    kernel(categories(n_categories), n_categories, *parameters, stream, out)
-    return [int.from_bytes(row, "little") for row in out]
+    packed = np.empty((N, -(-n_categories // 8)), dtype=np.uint8)
+    kernel(categories(n_categories), n_categories, *parameters, stream, packed)
+    return [int.from_bytes(row, "little") for row in packed]
 
 
 def lie(bits, truth, n_answers, threshold):
@@ -82,17 +84,7 @@ def test_subsets(scripted_entropy, bit_reader, n_categories, size, threshold) ->
             chosen.add(j if drawn in chosen else drawn)
         members = [(category + 1 + other) % n_categories for other in chosen] + [category] * own
         expected.append(sum(1 << member for member in members))
-    width_of_report = -(-n_categories // 8)
-    sent = reports(
-        randomize_subset,
-        scripted_entropy,
-        n_categories,
-        size,
-        threshold,
-        dtype=np.uint8,
-        width=width_of_report,
-    )
-    assert sent == expected
+    assert reports(randomize_subset, scripted_entropy, n_categories, size, threshold, sets=True) == expected
 
 
 def rare_bits(bits, threshold):
@@ -119,12 +111,4 @@ def test_unary_reports(scripted_entropy, bit_reader, monkeypatch, n_categories, 
         own = 1 << category
         coin = bits(1) * own
         expected.append((report & (1 << n_categories) - 1) & ~own | coin)
-    sent = reports(
-        randomize_unary,
-        scripted_entropy,
-        n_categories,
-        threshold,
-        dtype=np.uint8,
-        width=-(-n_categories // 8),
-    )
-    assert sent == expected
+    assert reports(randomize_unary, scripted_entropy, n_categories, threshold, sets=True) == expected
