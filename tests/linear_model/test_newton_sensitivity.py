@@ -106,7 +106,7 @@ def test_residuals_of_rows_stay_in_the_polygon(family, clip):
         assert (pairs @ direction).max() <= (corners @ direction).max() + 1e-9
     # The constant's square is the first entry of the curvature.
     curvature = found[:, 5] / 2.0 ** (2 * plan.coarse + plan.curvature_bits)
-    assert 0 <= curvature.min()
+    assert curvature.min() >= 0
     assert curvature.max() <= float(residuals.curvature)
 
 
