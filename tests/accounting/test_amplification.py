@@ -73,6 +73,12 @@ def test_check_values(epsilon0, closed, clones, own):
     assert result.condition in str(result)
 
 
+def test_the_closed_form_is_silent_beyond_its_theorem():
+    # It asks for epsilon0 <= log(n / (16 log(2 / delta))), here 1.461.
+    inside, beyond = (shuffle_amplification(epsilon0, 1000, 1e-6) for epsilon0 in (1.46, 1.462))
+    assert inside.bounds[CLOSED] < math.inf == beyond.bounds[CLOSED]
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.5, 0.8])
