@@ -100,6 +100,15 @@ def test_used_and_left_over_bytes_are_wiped(scripted_entropy) -> None:
     assert entropy.chunks[1] == bytes(32)
 
 
+def test_bytes_of_a_callers_own_generator_stay(scripted_entropy) -> None:
+    entropy = scripted_entropy(b"\xff" * 64)
+    entropy.private = False
+    stream = WordStream(entropy, 4)
+    bits(stream, 5, 64)
+    stream.close()
+    assert entropy.chunks == [b"\xff" * 32] * 2
+
+
 def test_a_dropped_stream_and_a_left_block_wipe(scripted_entropy) -> None:
     entropy = scripted_entropy(b"\xff" * 64)
     stream = WordStream(entropy, 4)
