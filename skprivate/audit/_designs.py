@@ -77,6 +77,8 @@ def walks(estimator: Any, rows: Arguments, relation: str) -> Iterator[Design]:
     for target in targets_of_the_domain(estimator, rows)[1:]:
         yield "from one target to another", _walk(first, filled(first, Row(None, target)), relation)
         yield "one target more and more often", _walk(rows, filled(rows, Row(None, target)), relation)
+    if rows.get("groups") is not None:
+        yield "a person with fewer rows", _shorter(rows)
     yield "one row through the whole domain", _sweep(estimator, rows, relation)
     if relation != "label":
         ties = filled(rows, Row(domain[4].X, domain[0].y))
@@ -177,6 +179,15 @@ def _fewer(rows: Arguments) -> Iterator[Arguments]:
     while len(units := units_of(rows)) > 1:
         rows = without_unit(rows, units[0])
         yield rows
+
+
+def _shorter(rows: Arguments) -> Iterator[Arguments]:
+    """Yield the data set, and those in which one person has fewer rows, one at least."""
+    yield rows
+    for row in units_of(rows)[-1][:-1]:
+        keep = np.ones(len(rows["X"]), dtype=bool)
+        keep[row] = False
+        yield take_rows(rows, keep)
 
 
 def _first_units(rows: Arguments, count: int) -> Arguments:
