@@ -98,7 +98,7 @@ def walks(estimator: Any, rows: Arguments, relation: str) -> Iterator[Design]:
 
 
 def _sweep(estimator: Any, rows: Arguments, relation: str) -> Iterator[Arguments]:
-    """Yield data sets whose last unit takes values all over the domain, and those at its ends between them."""
+    """Yield data sets whose last unit takes values all over the domain, in turns with those at its ends."""
     unit, domain = units_of(rows)[-1], rows_of_the_domain(estimator, rows, relation)
     ends = [with_row(rows, unit, row) for row in domain[:2]]
     if relation == "add-remove":

@@ -53,7 +53,8 @@ class AuditCase:
         manager that yields a `Tape`.
     n_trials : int, default=1000
         Fits of either neighbour in the audit of whole fits. Near epsilon 1.5, noise of half the scale takes
-        1,000, and noise 1.25 times too small 20,000. Noise of skprivate is judged without any.
+        1,000, and noise 1.25 times too small 20,000; fewer if they take too long. Noise of skprivate is
+        judged without any.
     relation : {"replace-one", "add-remove", "label", "local"}, default="replace-one"
         Which data sets the estimator calls neighbours: it is by this that further ones are searched for,
         within the declared domain, where ``fit`` takes rows ``X``.

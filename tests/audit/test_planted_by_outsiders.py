@@ -224,7 +224,7 @@ MISSED_BEFORE = {
     "exact when the noise is far out": (ExactWhenFarOut(), "check_replay"),
     "no noise once in 1000, Python": (missing_once_in_a_thousand(random.random), "check_rare_draws"),
     "no noise once in 1000, NumPy": (
-        missing_once_in_a_thousand(np.random.random_sample),  # noqa: NPY002
+        missing_once_in_a_thousand(np.random.random_sample),
         "check_rare_draws",
     ),
     "no noise once in 1000, a generator": (
@@ -236,7 +236,7 @@ MISSED_BEFORE = {
         "check_rare_draws",
     ),
     "no noise once in 37": (
-        missing_once_in_a_thousand(lambda turns=itertools.cycle([*[1] * 36, 0]): next(turns)),
+        missing_once_in_a_thousand(itertools.cycle([*[1] * 36, 0]).__next__),
         "check_many_fits",
     ),
     "exact on a rare value": (ExactOnARareValue(), "check_replay"),

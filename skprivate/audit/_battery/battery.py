@@ -9,13 +9,12 @@ from typing import Any
 from unittest import SkipTest
 
 from .._neighbours import AuditCase
-from .limits import run_within
 from . import conduct_checks as conduct
-from . import fit_checks
+from . import fit_checks, object_checks, rare_checks
 from . import message_checks as message
 from . import noise_checks as noise
-from . import object_checks, rare_checks
 from . import release_checks as release
+from .limits import run_within
 
 Check = Callable[[AuditCase], None]
 

@@ -6,7 +6,6 @@ import gc
 import random
 import re
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ...accounting import PrivacyLedger
+from .._budget import Budget
 from .._designs import Row, filled
 from .._neighbours import AuditCase, domain_of_X, domain_of_y
 from .._process import State, process_state, survivors, watching_files, what_a_fit_changed
@@ -57,9 +57,9 @@ def check_views(case: AuditCase) -> None:
         return
     first = replay.views(case.data_sets[0])
     again = replay.views(case.data_sets[0])
-    deadline = time.process_time() + _SECONDS[case.thorough]
+    budget = Budget(_SECONDS[case.thorough])
     for data in replay.others():
-        if time.process_time() > deadline:
+        if budget.is_spent:
             return
         other = replay.views(data)
         if other is None or first is None or again is None:
@@ -197,9 +197,8 @@ def check_nothing_survives(case: AuditCase) -> None:
     with contextlib.suppress(Exception):
         case.fit(planted)
     del planted, values
-    for minus in hidden:
-        left = survivors(minus)
-        require(not left, f"a private value is left in the process: {some(sorted(set(left)))}")
+    left = survivors(hidden)
+    require(not left, f"a private value is left in the process: {some(sorted(set(left)))}")
 
 
 def check_ledger_entries(case: AuditCase) -> None:

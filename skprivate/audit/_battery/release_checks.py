@@ -3,7 +3,6 @@
 
 import functools
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import StatelessMixin
+from .._budget import Budget
 from .._epsilon import low_bits
 from .._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
 from .._neighbours import AuditCase, is_column, private_rows, unit_of
@@ -170,8 +170,8 @@ def check_noise_meets_values(case: AuditCase) -> None:
     found = search_neighbours(case)
     require(
         not found.noise_is_apart,
-        "the mechanisms are handed nothing that depends on rows, and what is released does: hand them the exact "
-        "values, so that what meets the noise can be checked",
+        "the mechanisms are handed nothing that depends on rows, and what is released does: hand them the "
+        "exact values, so that what meets the noise can be checked",
     )
 
 
@@ -195,9 +195,9 @@ def check_same_branches(case: AuditCase) -> None:
     length = _length_of(case.data_sets[0])
     # Strangers first: they differ in every row.
     others = [*case.strangers, *found.samples[:_MOST_TRACED], *case.data_sets[1:]]
-    deadline = time.process_time() + _TRACE_SECONDS[case.thorough]
+    budget = Budget(_TRACE_SECONDS[case.thorough])
     for data in (one for one in others if _length_of(one) == length):
-        if time.process_time() > deadline:
+        if budget.is_spent:
             return
         other = trace_lines(case.estimator, functools.partial(case.record, data, tape.outputs))
         if other != path:
