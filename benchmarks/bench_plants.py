@@ -21,8 +21,6 @@ from skprivate.audit import AuditCase, check_private_estimator
 from .planted import CONTROLS, PLANTS
 from .planted.records import Record
 
-MISSED = "MISSED"
-
 
 def chosen() -> list[Record]:
     """Return the records to run, in the order of the modules."""
@@ -74,7 +72,13 @@ def measured(record: Record) -> tuple[dict[str, str], float]:
 
 def line(*cells: Any) -> str:
     kind, name, found, seconds = cells
-    return f"{kind:<13}| {name:<32}| {found:<40}| {seconds:>6}"
+    return f"{kind:<13}| {name:<32}| {found:<45}| {seconds:>6}"
+
+
+def summary(found: dict[str, str], is_control: bool) -> str:
+    if not found:
+        return "nothing" if is_control else "MISSED"
+    return next(iter(found)) + (f" and {len(found) - 1} more" if len(found) > 1 else "")
 
 
 def report(counts: Counter[str], totals: Counter[str], notes: list[str]) -> None:
@@ -92,8 +96,7 @@ def run() -> None:
     for record in chosen():
         found, seconds = measured(record)
         is_control = record.kind == "control"
-        shown = ", ".join(found) or ("nothing" if is_control else MISSED)
-        print(line(record.kind, record.name, shown, f"{seconds:.1f}"), flush=True)
+        print(line(record.kind, record.name, summary(found, is_control), f"{seconds:.1f}"), flush=True)
         totals[record.kind] += 1
         counts[record.kind] += bool(found)
         if is_control:

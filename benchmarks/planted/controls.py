@@ -168,6 +168,8 @@ class SlowMean(DPMeanRegressor):
 
 @control("a fitted private estimator inside, with its own, half, epsilon; both stated by the outer one")
 class NestedMean(DPMeanRegressor):
+    releases_all_draws = False  # the median inside keeps its noisy scores to itself
+
     def _mechanism(self, d):
         return DiscreteLaplaceMechanism(Fraction(self.epsilon) / 2, self._sensitivity(d))
 

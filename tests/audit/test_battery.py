@@ -162,7 +162,7 @@ CASES = {
         LOCAL | GROUPS,
     ),
     "central": (DPTreeClassifier(**SHALLOW), None, 1000, set()),
-    "central, three classes": (DPTreeClassifier(**THREE), None, 0, TREE_FITS),
+    "central, three classes": (DPTreeClassifier(**THREE), None, 0, set()),
     "central, pruned": (
         DPTreeClassifier(rule="cart", prune=True, **TREE),
         {"X": X, "y": LABELS, "is_public": PUBLIC},

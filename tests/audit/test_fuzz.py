@@ -120,7 +120,7 @@ class TestFuzz:
         [
             (DPTreeClassifier(1.5, **TREE), 1.5),
             (LocallyPrivateTreeClassifier(1.5, **TREE), 1.5),
-            (DPSEVRegressor(1.5, bounds_X=(-1, 1), bounds_y=(-1, 1)), 1.5),
+            (DPSEVRegressor(1.5, bounds_X=(-1, 1), bounds_y=(-1, 1)), 1.47),
             (DPSEVRegressor(1.5, bounds_X=(-1, 1), bounds_y=(-1, 1), relation="add-remove"), 1.5),
         ],
         ids=repr,
@@ -128,7 +128,7 @@ class TestFuzz:
     def test_the_extremes_are_found(self, estimator, loss):
         fuzz = sensitivity_fuzz(estimator)
         assert fuzz.passed
-        assert float(fuzz.loss) == pytest.approx(loss, rel=0.03)
+        assert float(fuzz.loss) == pytest.approx(loss, rel=0.025)
 
     def test_rho(self):
         model = DPNormalLLSRegressor(

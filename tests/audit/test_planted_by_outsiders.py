@@ -6,9 +6,11 @@ is made to be the lowest possible one.
 """
 
 import itertools
+import os
 import random
 import secrets
 import tempfile
+import threading
 import time
 from fractions import Fraction
 
@@ -23,6 +25,7 @@ from skprivate import DPTreeClassifier, PrivacySpent
 from skprivate.audit import AuditCase, check_private_estimator
 from skprivate.audit._battery.limits import run_within
 from skprivate.audit._losses import epsilon_of_gaussians
+from skprivate.audit._randomness import EXTREMES, frozen_randomness
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 
@@ -120,8 +123,7 @@ class ExactWhenFarOut(DPMean):
 def missing_once_in_a_thousand(draw):
     class Rarely(DPMean):
         def add_noise(self, exact, mechanism):
-            noisy = mechanism.randomize(exact, self.entropy_)
-            return exact if draw() < 1e-3 else noisy
+            return exact if draw() < 1e-3 else mechanism.randomize(exact, self.entropy_)
 
     return Rarely()
 
@@ -405,3 +407,39 @@ def test_a_thorough_battery_audits_whole_fits():
     plain, thorough = (check_private_estimator(case, only=only, thorough=it)[0] for it in (False, True))
     assert plain["status"] == "skipped"
     assert thorough["status"] == "passed"
+
+
+class TestRandomness:
+    def test_other_threads_read_the_real_bytes(self):
+        """A service may fit in another thread while the battery runs: its noise must stay a secret."""
+        seen = []
+        with frozen_randomness(1):
+            mine = [os.urandom(8), np.random.default_rng().bytes(8), secrets.token_bytes(8)]
+            thread = threading.Thread(
+                target=lambda: seen.extend(
+                    [os.urandom(8), np.random.default_rng().bytes(8), secrets.token_bytes(8)]
+                )
+            )
+            thread.start()
+            thread.join()
+        with frozen_randomness(1):
+            again = [os.urandom(8), np.random.default_rng().bytes(8), secrets.token_bytes(8)]
+        assert mine == again
+        assert not set(mine) & set(seen)
+        with frozen_randomness(1):
+            assert os.urandom(8) == mine[0]
+        assert os.urandom(8) not in mine
+
+    def test_everything_is_put_back(self):
+        before = os.urandom, random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+        with pytest.raises(KeyError), frozen_randomness(1, "highest 2"):
+            raise KeyError
+        assert before == (os.urandom, random.getstate(), np.random.get_state()[1].tolist())  # noqa: NPY002
+
+    @pytest.mark.parametrize("extreme", EXTREMES)
+    def test_extremes(self, extreme):
+        end, which = extreme.split()
+        with frozen_randomness(extreme=extreme):
+            draws = [random.random(), np.random.default_rng().random(4)[int(which)]]
+        distance = [draw if end == "lowest" else 1 - draw for draw in draws]
+        assert max(distance) < 1e-3
