@@ -303,7 +303,8 @@ def check_large_epsilon(case: AuditCase) -> None:
         agree = min(float(np.mean(answer == target)) for answer in answers)
         require(agree >= 0.95, f"at a huge epsilon {agree:.0%} of the predictions agree")
         return
-    spread = max(float(np.ptp(target)), 1e-3 * float(np.max(np.abs(target))), 1e-12)
+    # A constant has no range of its own: that of the targets counts.
+    spread = float(np.ptp(target)) or float(np.ptp(np.asarray(domain_of_y(case.estimator), dtype=np.float64)))
     gap = max(float(np.max(np.abs(answer - target))) for answer in answers) / spread
     require(gap < 0.02, f"at a huge epsilon predictions differ by {gap:.1%} of their range")
 
@@ -331,7 +332,8 @@ def clear_rows(case: AuditCase) -> Arguments:
             k: np.concatenate([np.asarray(v)] * _TIMES) if is_column(v, rows) else v for k, v in rows.items()
         }
     lower, upper = domain_of_X(case.estimator, np.shape(rows["X"])[1])
-    share = np.linspace(0.02, 0.98, _TIMES * _TIMES // 4)
+    # Not symmetric: no share of the rows is one half.
+    share = np.linspace(0.02, 0.96, _TIMES * _TIMES // 4)
     clear: Arguments = {"X": lower + share[:, None] * (upper - lower)}
     low, *_, high = domain_of_y(case.estimator) if "y" in rows else (0.0, 1.0)
     if is_classifier(case.estimator):
