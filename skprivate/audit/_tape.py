@@ -55,9 +55,11 @@ class Release:
 
     def loss(self, other: "Release") -> tuple[Fraction, Fraction]:
         """Return epsilon and rho of this pair, exactly; of reports, that of every client who differs."""
-        differences = [abs(int(a) - int(b)) for a, b in zip(self.exact.flat, other.exact.flat, strict=True)]
+        mine, theirs = self.exact.ravel(), other.exact.ravel()
+        places = np.flatnonzero(mine != theirs)
+        # Most integers are the same: only the others are counted, without overflow.
+        differences = [abs(int(mine[place]) - int(theirs[place])) for place in places]
         if self.scale is None:
-            places = [place for place, difference in enumerate(differences) if difference]
             losses = (self._loss_of_report(self.exact.flat[p], other.exact.flat[p]) for p in places)
             return sum(losses, Fraction(0)), Fraction(0)
         if isinstance(self.mechanism, DiscreteLaplaceMechanism):
