@@ -8,7 +8,7 @@ _CLOCK = 6.0
 
 
 class Budget:
-    """A number of seconds of the processor; of the clock, six times as many.
+    """A number of seconds of the processor for this thread; of the clock, six times as many.
 
     Parameters
     ----------
@@ -22,9 +22,9 @@ class Budget:
     """
 
     def __init__(self, seconds: float) -> None:
-        self._ends = time.process_time() + seconds, time.perf_counter() + _CLOCK * seconds
+        self._ends = time.thread_time() + seconds, time.perf_counter() + _CLOCK * seconds
 
     @property
     def is_spent(self) -> bool:
         """Whether the time is over."""
-        return time.process_time() > self._ends[0] or time.perf_counter() > self._ends[1]
+        return time.thread_time() > self._ends[0] or time.perf_counter() > self._ends[1]

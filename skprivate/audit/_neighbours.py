@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 
+from ..accounting import PrivacyLedger
 from ..base import last_step
 from ..utils import check_bounds
+from ._patches import replacements
 from ._randomness import frozen_randomness, state_of_generators
 from ._tape import Tape, listening, record_releases
 
@@ -139,10 +141,9 @@ class AuditCase:
 
     def make(self, **parameters: Any) -> Any:
         """Return an unfitted copy without a ledger, with other parameters where the estimator has them."""
-        copy = clone(self.estimator)
+        copy = without_ledgers(clone(self.estimator))
         known = copy.get_params(deep=False)
-        given = {"ledger": None, **parameters}
-        return copy.set_params(**{name: value for name, value in given.items() if name in known})
+        return copy.set_params(**{name: value for name, value in parameters.items() if name in known})
 
     def has(self, *names: str) -> bool:
         """Whether the estimator has these parameters."""
@@ -158,7 +159,8 @@ class AuditCase:
         """Return a fitted copy, and what it warned of."""
         arguments = self.data_sets[data] if isinstance(data, int) else data
         model = self.make(**parameters) if estimator is None else estimator
-        with warnings.catch_warnings(record=True) as caught:
+        with replacements() as undo:
+            caught = undo.enter_context(warnings.catch_warnings(record=True)) or []
             warnings.simplefilter("always")
             model = fit_with(model, arguments)
         return model, [f"{one.category.__name__}: {one.message}" for one in caught]
@@ -177,6 +179,11 @@ class AuditCase:
         What else is random, which rows of a person count say, is the same choice in all such fits: see
         `frozen_randomness`, which takes `seed` and `extreme`.
         """
+        if not vars(self).get("_started"):
+            # What a first fit makes for the whole process, a generator say, must not be made repeatable.
+            vars(self)["_started"] = True
+            with contextlib.suppress(Exception):
+                self.fit(data)
         with (
             frozen_randomness(seed, extreme),
             (self.recorder or record_releases)(script) as tape,
@@ -192,6 +199,13 @@ def _kind(value: Any) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
+def without_ledgers(estimator: Any) -> Any:
+    """Return an estimator without its ledgers, those of its steps included: no audit spends a budget."""
+    known = estimator.get_params(deep=True)
+    ledgers = [name for name, value in known.items() if isinstance(value, PrivacyLedger)]
+    return estimator.set_params(**dict.fromkeys(ledgers))
+
+
 def fit_with(model: Any, arguments: Mapping[str, Any], method: str = "fit") -> Any:
     """Call ``fit``, or another method: X and y, where there are any, by position."""
     rest = {name: value for name, value in arguments.items() if name not in ("X", "y")}
@@ -204,10 +218,10 @@ def declared(estimator: Any, name: str) -> Any:
     return last.get_params(deep=False).get(name) if hasattr(last, "get_params") else None
 
 
-def make_rows(estimator: Any, n: int = _ROWS, seed: int = 0) -> Arguments:
+def make_rows(estimator: Any, n: int = _ROWS, seed: int = 0, width: int = 2) -> Arguments:
     """Return random rows within the declared domain."""
     rng = np.random.default_rng(seed)
-    lower, upper = domain_of_X(estimator, 2)
+    lower, upper = domain_of_X(estimator, width)
     X = rng.uniform(lower, upper, (n, len(lower)))
     if is_classifier(estimator):
         classes = np.asarray(domain_of_y(estimator))
@@ -247,9 +261,7 @@ def declared_relation(estimator: Any, rows: Arguments) -> str:
         return asked
     with warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
-        model = clone(estimator)
-        if "ledger" in model.get_params(deep=False):
-            model.set_params(ledger=None)
+        model = without_ledgers(clone(estimator))
         return str(fit_with(model, rows).privacy_spent_.relation)
     return "replace-one"
 

@@ -1,27 +1,69 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What audits replace in modules and classes while they run, and how it is put back in any case."""
+"""What audits replace in modules and classes while they run, and how it is put back in any case.
+
+One thread at a time replaces anything: what it finds is then the original, and what it puts back is, too. A
+task that was given up may replace nothing any more.
+"""
 
 import contextlib
+import threading
 from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
 
-_OPEN: list[contextlib.ExitStack] = []
+
+class CheckInterrupted(BaseException):
+    """Ends what runs for a task that was given up; no ``except Exception`` may catch it."""
+
+
+class Task:
+    """What runs for one check, with what it has replaced."""
+
+    def __init__(self) -> None:
+        self.given_up = False
+        self.open: list[contextlib.ExitStack] = []
+
+    def give_up(self) -> None:
+        """Put back what the task has replaced, the last first, and let it replace nothing more."""
+        self.given_up = True
+        while self.open:
+            self.open.pop().close()
+
+
+current_task: ContextVar[Task | None] = ContextVar("skprivate_audit_task", default=None)
+_lock = threading.RLock()
 
 
 @contextlib.contextmanager
 def replacements() -> Iterator[contextlib.ExitStack]:
-    """Yield a stack of callbacks that put things back; they run at the end, or when `undo_all` is called."""
-    stack = contextlib.ExitStack()
-    _OPEN.append(stack)
+    """Yield a stack of callbacks that put things back: at the end, or when the task is given up."""
+    task = current_task.get() or Task()
+    stack = _locked()
+    if task.given_up:
+        stack.close()
+        raise CheckInterrupted
+    task.open.append(stack)
     try:
         yield stack
     finally:
         # Whoever was too slow finds that everything has been put back.
-        if stack in _OPEN:
-            _OPEN.remove(stack)
-        stack.close()
+        if stack in task.open:
+            task.open.remove(stack)
+            stack.close()
 
 
-def undo_all() -> None:
-    """Put everything back, the last replacement first."""
-    while _OPEN:
-        _OPEN.pop().close()
+def _locked() -> contextlib.ExitStack:
+    """Return a stack that lets the next thread in when all else has been put back."""
+    stack, lock = contextlib.ExitStack(), _lock
+    lock.acquire()
+    stack.callback(_release, lock)
+    return stack
+
+
+def _release(lock: Any) -> None:
+    global _lock
+    try:
+        lock.release()
+    except RuntimeError:  # held by a thread that was given up: the others take another lock
+        if lock is _lock:
+            _lock = threading.RLock()

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ._patches import replacements
 from ._trace import own_modules
 from ._walk import leaves, same_leaf
 
@@ -162,18 +163,16 @@ def watching_files() -> Iterator[Files]:
     files : Files
     """
     _install()
-    before = tempfile.tempdir
     with tempfile.TemporaryDirectory() as folder:
         files = Files()
-        tempfile.tempdir = folder
-        _LISTENERS.append(files)
-        try:
+        with replacements() as undo:
+            undo.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
+            tempfile.tempdir = folder
+            undo.callback(_LISTENERS.remove, files)
+            _LISTENERS.append(files)
             yield files
-        finally:
-            _LISTENERS.remove(files)
-            tempfile.tempdir = before
-            files.close()
-            _add_what_lies_in(Path(folder), files)
+        files.close()
+        _add_what_lies_in(Path(folder), files)
 
 
 def _add_what_lies_in(folder: Path, files: Files) -> None:

@@ -78,12 +78,14 @@ def state_of_generators() -> int:
 
 def _replace(undo: contextlib.ExitStack, module: Any, name: str, value: Callable[[int], Any]) -> None:
     """Replace a source for this thread alone: noise that others draw meanwhile must stay unpredictable."""
-    original, owner = getattr(module, name, None), threading.get_ident()
+    original, own = getattr(module, name, None), threading.local()
     if original is None:
         return
+    # Numbers of threads are used again, this mark is not.
+    own.audits = True
 
     def read(size: int) -> Any:
-        return (value if threading.get_ident() == owner else original)(size)
+        return (value if getattr(own, "audits", False) else original)(size)
 
     undo.callback(setattr, module, name, original)
     setattr(module, name, read)

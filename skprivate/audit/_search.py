@@ -149,14 +149,14 @@ class _Search:
     def _walk_and_climb(self) -> None:
         case, rows = self.case, self.case.data_sets[0]
         self.budget = Budget(_SECONDS[case.thorough])
-        for design, walk in walks(case.estimator, rows, case.relation):
-            if self.budget.is_spent:
+        for k, (design, walk) in enumerate(walks(case.estimator, rows, case.relation)):
+            if k and self.budget.is_spent:
                 break
-            self._on_a_walk(design, walk)
+            self._on_a_walk(design, walk, whole=k == 0)
         self.budget = Budget(_CLIMB_SECONDS[case.thorough])
         self._climb(rows)
 
-    def _on_a_walk(self, design: str, walk: Iterable[Arguments]) -> None:
+    def _on_a_walk(self, design: str, walk: Iterable[Arguments], *, whole: bool) -> None:
         start: Fit | None = None
         before: Fit | None = None
         seen: list[Arguments] = []
@@ -173,7 +173,8 @@ class _Search:
                 self._compare_losses(before, fit, design)
                 self._compare_objects(start, fit, design)
             before = fit
-            if self.budget.is_spent:
+            # However slow fits are, the way from end to end is walked: it passes the middle of all rows.
+            if self.budget.is_spent and not whole:
                 break
         middle = len(seen) // 2
         if middle:

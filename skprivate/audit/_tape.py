@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..noise import DiscreteLaplaceMechanism
+from ..noise import DiscreteLaplaceMechanism, check_entropy
 from ..noise._mechanisms import _IntegerMechanism
 from ..randomizers._base import LocalRandomizer
 from ..randomizers._laplace import _NoisyVectorRandomizer
@@ -101,6 +101,8 @@ class Tape:
         What the fit warned of, logged and printed.
     missed : bool
         Noise was drawn in another thread meanwhile, which is not recorded.
+    seeded : bool
+        Noise came from something else than the operating system.
     generators : int
         Digest of where the shared generators of Python and NumPy stood at the end.
     """
@@ -110,6 +112,7 @@ class Tape:
     diverged: bool = False
     said: list[str] = field(default_factory=list)
     missed: bool = False
+    seeded: bool = False
     generators: int = 0
 
     @property
@@ -148,18 +151,6 @@ class Tape:
             return self.script[position]
         self.diverged = True
         return None
-
-
-# One tape at a time: the methods of the mechanisms' classes are replaced while it runs.
-_LOCK = threading.RLock()
-
-
-def _release() -> None:
-    global _LOCK
-    try:
-        _LOCK.release()
-    except RuntimeError:  # held by a thread that hangs, and that is left behind
-        _LOCK = threading.RLock()
 
 
 @contextlib.contextmanager
@@ -204,6 +195,7 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Ta
             if inside[0]:
                 return method(self, values, random_state)
             inside[0] = True
+            tape.seeded |= not check_entropy(random_state).private
             try:
                 return tape.take(self, values, lambda: method(self, values, random_state))
             finally:
@@ -212,8 +204,6 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Ta
         return recorded
 
     with replacements() as undo:
-        _LOCK.acquire()
-        undo.callback(_release)
         for cls, name in _places():
             method = vars(cls)[name]
             undo.callback(setattr, cls, name, method)
@@ -226,20 +216,19 @@ def listening() -> Iterator[Callable[[], str]]:
     """Collect what is printed and logged, by any logger; yields a function that returns it."""
     out = io.StringIO()
     root, handle = logging.getLogger(), logging.Logger.handle
-    level = root.level
 
     def overheard(self: logging.Logger, record: logging.LogRecord) -> None:
         out.write(f"{record.name}: {record.getMessage()}\n")
         handle(self, record)
 
-    root.setLevel(logging.DEBUG)
-    logging.Logger.handle = overheard  # type: ignore[method-assign]
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            yield out.getvalue
-    finally:
-        logging.Logger.handle = handle  # type: ignore[method-assign]
-        root.setLevel(level)
+    with replacements() as undo:
+        undo.callback(root.setLevel, root.level)
+        root.setLevel(logging.DEBUG)
+        undo.callback(setattr, logging.Logger, "handle", handle)
+        logging.Logger.handle = overheard  # type: ignore[method-assign]
+        undo.enter_context(contextlib.redirect_stdout(out))
+        undo.enter_context(contextlib.redirect_stderr(out))
+        yield out.getvalue
 
 
 def _places() -> Iterator[tuple[type, str]]:

@@ -10,11 +10,11 @@ from unittest import SkipTest
 
 from .._neighbours import AuditCase
 from . import conduct_checks as conduct
-from . import fit_checks, object_checks, rare_checks
+from . import fit_checks, object_checks, rare_checks, setting_checks
 from . import message_checks as message
 from . import noise_checks as noise
 from . import release_checks as release
-from .limits import run_within
+from .limits import NotApplicable, run_within
 
 Check = Callable[[AuditCase], None]
 
@@ -40,6 +40,7 @@ CHECKS: tuple[Check, ...] = (
     *message.CHECKS,
     *object_checks.CHECKS,
     *rare_checks.CHECKS,
+    *setting_checks.CHECKS,
 )
 
 
@@ -156,10 +157,10 @@ def _run(
     start, reason = time.perf_counter(), ""
     try:
         if ends:
-            raise SkipTest(ends)
+            raise NotApplicable(ends)
         run_within(time_limit, functools.partial(apply_check, check, case))
         status = "passed"
-    except SkipTest as skip:
+    except NotApplicable as skip:
         status, reason = "skipped", str(skip)
     except Exception as error:
         known = check.__name__ in expected
@@ -178,8 +179,15 @@ def _run(
 def apply_check(check: Check, case: AuditCase) -> None:
     """Run one check, unless the case says why it does not apply."""
     if check.__name__ in case.notes:
-        raise SkipTest(case.notes[check.__name__])
-    check(case)
+        raise NotApplicable(case.notes[check.__name__])
+    try:
+        check(case)
+    except NotApplicable:
+        raise
+    except SkipTest as error:
+        raise AssertionError(
+            "a fit raises SkipTest: an estimator does not say which check applies"
+        ) from error
 
 
 def as_case(estimator: Any, data: Mapping[str, Any] | None = None) -> AuditCase:

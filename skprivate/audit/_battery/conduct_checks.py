@@ -7,34 +7,38 @@ import hashlib
 import inspect
 import multiprocessing
 import pickle
+import random
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unittest import SkipTest
 
 import numpy as np
 from joblib import parallel_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from ...accounting import PrivacyLedger
 from ...base import PrivateEstimatorMixin, privacy_report
 from ...exceptions import BudgetExceededError
 from .._fuzz import NothingRecordedError, sensitivity_fuzz
-from .._neighbours import AuditCase, fit_with, with_unit
+from .._neighbours import AuditCase, fit_with, with_unit, without_unit
+from .._patches import replacements
 from .._search import search_neighbours
 from .._tape import record_releases
 from .._walk import Leaves, differences, leaves, leaves_of
-from .release_checks import claim_of, published, require, some, spent_of
+from .limits import NotApplicable
+from .release_checks import claim_of, pickled, published, recorded, require, some, spent_of
 
 # Fits that may be equal by chance before it is no chance any more.
 _MOST_EQUAL_FITS = 40
 _CHILDREN = 4
+# Numbers whose noise is the same by chance with a probability below 1e-9, at epsilon 1.5.
+_MANY_NUMBERS = 24
 _DOMAIN = ("bounds", "bounds_X", "bounds_y", "x_norm", "classes")
 
 
@@ -44,34 +48,38 @@ def is_random(case: AuditCase) -> Any:
     claim_of(case, model)
     mine = published(case, model)
     if case.strangers and not any(differences(mine, published(case, case.fit(d))) for d in case.strangers):
-        raise SkipTest("releases the same, whatever the rows are: there is nothing to hide")
+        raise NotApplicable("releases the same, whatever the rows are: there is nothing to hide")
     return model
 
 
 def check_noise_is_fresh(case: AuditCase) -> None:
     """Fits without a seed differ, whatever ``np.random.seed`` was told."""
-    is_random(case)
+    model = is_random(case)
     require(
         _some_differ(lambda: published(case, case.fit(0))), "fits without a seed are equal: there is no noise"
     )
     differ = _some_differ(functools.partial(_fit_after_seeding_numpy, case))
-    require(differ, "np.random.seed makes fits equal: anyone can repeat the noise")
+    require(differ, "np.random.seed or random.seed makes fits equal: anyone can repeat the noise")
+    if claim_of(case, model) and getattr(getattr(model, "privacy_spent_", None), "claim", None) == "dp":
+        require(not case.record(0)[1].seeded, "the noise does not come from the operating system")
 
 
 def _fit_after_seeding_numpy(case: AuditCase) -> Leaves:
-    before = np.random.get_state()  # noqa: NPY002
-    np.random.seed(0)  # noqa: NPY002
-    try:
+    with replacements() as undo:
+        undo.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
+        undo.callback(random.setstate, random.getstate())
+        np.random.seed(0)  # noqa: NPY002
+        random.seed(0)
         return published(case, case.fit(0))
-    finally:
-        np.random.set_state(before)  # noqa: NPY002
 
 
 def check_copies_repeat_nothing(case: AuditCase) -> None:
     """Copies of one unfitted estimator, by pickle and by clone, draw other noise."""
     is_random(case)
     original = case.make()
-    content = pickle.dumps(original)
+    content = pickled(original)
+    if content is None:
+        raise NotApplicable("cannot be pickled")
     for copy in (lambda: pickle.loads(content), lambda: clone(original)):
         differ = _some_differ(functools.partial(_leaves_of_copy, case, copy))
         require(differ, "copies of one estimator draw the same noise")
@@ -90,7 +98,7 @@ def check_fork_repeats_nothing(case: AuditCase) -> None:
     """Forked processes that fit one object draw other noise, and other noise than their parent."""
     is_random(case)
     if "fork" not in multiprocessing.get_all_start_methods():
-        raise SkipTest("this system cannot fork")
+        raise NotApplicable("this system cannot fork")
     model = case.make()
     # A fit before: it may have started a generator.
     case.fit(0, model)
@@ -108,7 +116,8 @@ def _fit_in_children(case: AuditCase, model: Any) -> Iterator[bytes]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # threads of others do not matter here
         children = [
-            context.Process(target=_fit_and_tell, args=(case, model, queue)) for _ in range(_CHILDREN)
+            context.Process(target=_fit_and_tell, args=(case, model, queue), daemon=True)
+            for _ in range(_CHILDREN)
         ]
         for child in children:
             child.start()
@@ -132,7 +141,7 @@ def check_seeded_fit_is_not_private(case: AuditCase) -> None:
     """A seed makes fits equal, and takes the claim away."""
     spent_of(is_random(case))
     if not case.has("random_state"):
-        raise SkipTest("has no parameter random_state")
+        raise NotApplicable("has no parameter random_state")
     fits = [case.fit(0, random_state=3) for _ in range(2)]
     spent = fits[0].privacy_spent_
     require(spent.claim == "not-private" and spent.reasons, "a seeded fit claims to be private")
@@ -164,7 +173,7 @@ def ledger_of(case: AuditCase, **options: Any) -> Iterator[PrivacyLedger]:
     """Yield a ledger in a folder of its own; skips where the estimator takes none."""
     spent_of(case.fit(0))
     if not case.has("ledger"):
-        raise SkipTest("has no parameter ledger")
+        raise NotApplicable("has no parameter ledger")
     with tempfile.TemporaryDirectory() as folder:
         yield PrivacyLedger(Path(folder, "audit.ledger"), **options)
 
@@ -190,12 +199,30 @@ def check_refit_spends_again(case: AuditCase) -> None:
     raise AssertionError("a fit beyond the ledger's ceiling went through")
 
 
+def check_refits_draw_again(case: AuditCase) -> None:
+    """A second fit of one object draws its noise anew: kept noise shows what changed between two fits."""
+    recorded(case)
+    model, tapes = case.make(), []
+    for data in (case.data_sets[0], case.data_sets[-1]):
+        with (case.recorder or record_releases)(None) as tape:
+            case.listen(data, model)
+        tapes.append(tape)
+    require(len(tapes[1].releases) > 0, "a second fit of the same object draws no noise")
+    same = all(
+        one.scale is not None and np.array_equal(one.output - one.exact, other.output - other.exact)
+        for one, other in zip(tapes[0].releases, tapes[1].releases, strict=False)
+        if one.exact.shape == other.exact.shape
+    )
+    several = sum(one.exact.size for one in tapes[0].releases) >= _MANY_NUMBERS
+    require(not (same and several), "a second fit of the same object draws the same noise")
+
+
 def check_partial_fit_spends(case: AuditCase) -> None:
     """Every call of ``partial_fit`` that draws noise is charged."""
     rows = case.data_sets[0]
     with ledger_of(case) as ledger:
         if not hasattr(case.estimator, "partial_fit"):
-            raise SkipTest("has no partial_fit")
+            raise NotApplicable("has no partial_fit")
         model = case.make(ledger=ledger)
         for call in range(1, 3):
             with (case.recorder or record_releases)(None) as tape:
@@ -208,8 +235,8 @@ def check_ledger_total(case: AuditCase) -> None:
     """A ledger counts every fit of clones, pipelines and searches, in threads and in other processes."""
     rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
     if "X" not in rows:
-        raise SkipTest("fit takes no rows")
-    for wrap in (clone, lambda model: make_pipeline(FunctionTransformer(), model)):
+        raise NotApplicable("fit takes no rows")
+    for wrap in (clone, lambda model: Pipeline([("rows", FunctionTransformer()), ("model", model)])):
         with ledger_of(case) as ledger:
             fit_quietly(wrap(case.make(ledger=ledger)), rows)
             require(len(ledger.entries()) == 1, "a clone or a pipeline is not charged")
@@ -267,14 +294,17 @@ def check_sample_weight(case: AuditCase) -> None:
     """``fit`` takes no weights, or bounds what a heavy row can do."""
     if "sample_weight" not in inspect.signature(type(case.estimator).fit).parameters:
         return
-    rows = [dict(data, sample_weight=np.ones(len(data["X"]))) for data in case.data_sets]
-    heavy = [with_unit(data, sample_weight=1e6) for data in rows]
-    weighted = AuditCase(estimator=case.estimator, data_sets=(*rows, *heavy), recorder=case.recorder)
+    rows = [dict(data, sample_weight=np.ones(len(data["X"]))) for data in case.data_sets[-3:]]
+    heavy = [with_unit(data, sample_weight=weight) for data in rows for weight in (1e6, -1e6)]
+    pairs = None
+    if case.relation == "add-remove":
+        rows, pairs = [without_unit(rows[-1])], tuple((0, k + 1) for k in range(len(heavy)))
+    weighted = dataclasses.replace(case, data_sets=(*rows, *heavy), pairs=pairs, strangers=())
     try:
         fuzz = sensitivity_fuzz(weighted)
     except (ValueError, TypeError) as error:
         if isinstance(error, NothingRecordedError):
-            raise SkipTest("takes sample_weight, and its noise cannot be recorded") from None
+            raise NotApplicable("takes sample_weight, and its noise cannot be recorded") from None
         return
     require(fuzz.passed, f"sample_weight is not bounded: {fuzz}")
 
@@ -283,14 +313,14 @@ def check_pipeline_steps(case: AuditCase) -> None:
     """Nothing inside the fitted object read rows without paying; in front of it, it is named."""
     model = case.fit(0)
     if not getattr(model, "releases_state", True):
-        raise SkipTest("releases_state is False: privacy_report says that it holds rows")
+        raise NotApplicable("releases_state is False: privacy_report says that it holds rows")
     report = privacy_report(model)
     unpaid = [str(step) for step in report.unpaid if step.path != "estimator"]
     inner = [f"{name} ({type(one).__name__})" for name, one in fitted_inside(model)]
     require(not unpaid, f"steps that read rows without paying: {'; '.join(unpaid)}")
     require(not inner, f"estimators inside that read rows without paying: {', '.join(inner)}")
     rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
-    behind = fit_quietly(make_pipeline(StandardScaler(), case.make()), rows)
+    behind = fit_quietly(Pipeline([("scaler", StandardScaler()), ("model", case.make())]), rows)
     named = {step.estimator for step in privacy_report(behind).unpaid}
     require("StandardScaler" in named, "a StandardScaler in front is not named by privacy_report")
 
@@ -311,6 +341,7 @@ CHECKS: tuple[Callable[[AuditCase], None], ...] = (
     check_seeded_fit_is_not_private,
     check_parameters_unchanged,
     check_refit_spends_again,
+    check_refits_draw_again,
     check_partial_fit_spends,
     check_ledger_total,
     check_domain_is_declared,

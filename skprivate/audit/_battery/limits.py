@@ -4,19 +4,21 @@
 import contextvars
 import ctypes
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
+from unittest import SkipTest
 
 import sklearn
 
-from .._patches import undo_all
+from .._patches import CheckInterrupted, Task, current_task
 
-# For the thread to unwind; one that is stuck in compiled code is left behind.
-_GRACE = 2.0
+# For the thread to unwind; one that is stuck in compiled code, or takes no interrupt, is left behind.
+_GRACE, _AGAIN = 2.0, 0.1
 
 
-class CheckInterrupted(BaseException):
-    """Ends what runs in a thread; no ``except Exception`` may catch it."""
+class NotApplicable(SkipTest):
+    """A check does not apply; what estimators raise themselves is no reason to skip one."""
 
 
 def run_within(seconds: float, call: Callable[[], Any]) -> Any:
@@ -32,10 +34,15 @@ def run_within(seconds: float, call: Callable[[], Any]) -> Any:
     Raises
     ------
     TimeoutError
-        It did not end. What it had replaced in modules, to record noise or to repeat it, has been put back.
+        It did not end. What it had replaced in modules, to record noise or to repeat it, has been put back,
+        and it can replace nothing any more. (Compiled code that never lets other threads run cannot be
+        stopped.)
+    RuntimeError
+        It tried to end the program.
     """
     outcome: dict[str, Any] = {}
-    context, config = contextvars.copy_context(), sklearn.get_config()
+    task, context, config = Task(), contextvars.copy_context(), sklearn.get_config()
+    context.run(current_task.set, task)
 
     def work() -> None:
         sklearn.set_config(**config)
@@ -44,15 +51,30 @@ def run_within(seconds: float, call: Callable[[], Any]) -> Any:
         except BaseException as error:
             outcome["error"] = error
 
-    thread = threading.Thread(target=work, daemon=True, name="audit of an estimator")
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
+    try:
+        thread.join(seconds)
+    finally:
+        # Too late, or interrupted in the thread that waits.
+        if thread.is_alive():
+            _give_up(task, thread)
+    if "error" not in outcome and "value" not in outcome:
+        raise TimeoutError(f"it has not ended within {seconds:g} seconds: a fit hangs, or is too slow")
+    error = outcome.get("error")
+    if isinstance(error, CheckInterrupted):
+        raise TimeoutError(f"it has not ended within {seconds:g} seconds: a fit hangs, or is too slow")
+    if error is not None and not isinstance(error, Exception):
+        raise RuntimeError(f"a fit ends with {type(error).__name__}, which stops whole programs") from error
+    if error is not None:
+        raise error
+    return outcome["value"]
+
+
+def _give_up(task: Task, thread: threading.Thread) -> None:
+    task.give_up()
+    ends = time.perf_counter() + _GRACE
+    while thread.is_alive() and time.perf_counter() < ends:
         number = ctypes.c_ulong(thread.ident or 0)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(CheckInterrupted))
-        thread.join(_GRACE)
-        undo_all()
-        raise TimeoutError(f"it has not ended within {seconds:g} seconds: a fit hangs, or is too slow")
-    if "error" in outcome:
-        raise outcome["error"]
-    return outcome.get("value")
+        thread.join(_AGAIN)

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of what is said: no message, log, text or pickle tells a private value, nor depends on one."""
 
-import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
-from unittest import SkipTest
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -20,7 +18,8 @@ from .._neighbours import (
 )
 from .._tape import listening
 from .._walk import forms_of_text, packed_forms
-from .release_checks import require
+from .limits import NotApplicable
+from .release_checks import pickled, require
 
 # A share of the range of a column that no honest constant hits.
 _SHARE = 0.618033988749
@@ -45,7 +44,7 @@ def check_rows_outside_the_domain(case: AuditCase) -> None:
 def check_labels_outside_the_classes(case: AuditCase) -> None:
     """A private label that no class has shows nowhere."""
     if not is_classifier(case.estimator):
-        raise SkipTest("not a classifier")
+        raise NotApplicable("not a classifier")
     rows = case.data_sets[0]
     known = rows["y"][0]
     classes = []
@@ -61,7 +60,7 @@ def check_missing_values(case: AuditCase) -> None:
     """NaN is treated alike in whatever row it stands, and no message tells which."""
     rows = case.data_sets[0]
     if "X" not in rows or np.asarray(rows["X"]).dtype.kind != "f":
-        raise SkipTest("fit takes no table of floats")
+        raise NotApplicable("fit takes no table of floats")
     outcomes = set()
     private = np.flatnonzero(private_rows(rows))
     for row in (private[0], private[len(private) // 2], private[-1]):
@@ -88,7 +87,7 @@ def check_sentinels(case: AuditCase) -> None:
     """A private value that is planted stands in no error, warning, log, print, text or pickle."""
     rows = case.data_sets[0]
     if "X" not in rows or np.asarray(rows["X"]).dtype.kind != "f":
-        raise SkipTest("fit takes no table of floats")
+        raise NotApplicable("fit takes no table of floats")
     for planted, values in _planted(case, rows):
         with listening() as heard:
             model, said = _fit_or_error(case, planted)
@@ -96,7 +95,7 @@ def check_sentinels(case: AuditCase) -> None:
         texts.append(heard())
         require(not tells("\n".join(texts), values), "a private value in what is said about good rows")
         if model is not None and getattr(model, "releases_state", True):
-            require(not keeps(pickle.dumps(model), values), "a private value in the pickle of a fit")
+            require(not keeps(pickled(model) or b"", values), "a private value in the pickle of a fit")
     for spoil, values, planted in _spoiled(case, rows):
         with listening() as heard:
             text = "\n".join(_fit_or_error(case, planted)[1])

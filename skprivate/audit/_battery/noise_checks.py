@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
-from unittest import SkipTest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +14,13 @@ from sklearn.base import is_classifier, is_regressor
 from ...noise import DiscreteGaussianMechanism
 from .._black_box import furthest_pair
 from .._budget import Budget
-from .._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound, low_bits
+from .._epsilon import EpsilonAudit, audit_epsilon, epsilon_lower_bound, gaussian_lower_bound, low_bits
 from .._losses import claims_rho, one_number
 from .._neighbours import Arguments, AuditCase, domain_of_X, domain_of_y, is_column
 from .._search import Fit, search_neighbours
 from .._tape import Release, Tape
 from .._walk import leaves
+from .limits import NotApplicable
 from .release_checks import (
     FALSE_ALARM,
     Claim,
@@ -79,9 +79,9 @@ def _worst(case: AuditCase) -> tuple[Fit, Fit]:
     """Return the recorded fits of the pair with the greatest loss; skips where it cannot be told."""
     found = search_neighbours(case)
     if found.other_forms:
-        raise SkipTest("neighbours release different things, see check_sensitivity_fuzz")
+        raise NotApplicable("neighbours release different things, see check_sensitivity_fuzz")
     if found.pair is None or found.noise_is_apart:
-        raise SkipTest(
+        raise NotApplicable(
             "no noise came from skprivate's mechanisms, or not what meets private numbers, or only the best "
             "of several draws is kept, so losses cannot be recorded"
         )
@@ -96,7 +96,7 @@ def audit_of_noise(pair: tuple[Tape, Tape], *, by_rho: bool, factor: Fraction = 
     """
     places = places_of(*pair)
     if not places:
-        raise SkipTest("no pair of these data sets differs in what is released")
+        raise NotApplicable("no pair of these data sets differs in what is released")
     audits = [_audit_of_places(places[-most:], by_rho, factor) for most in (1, _MOST_PLACES)]
     return max(audits, key=lambda audit: audit.epsilon / float(audit.predicted or 1.0))
 
@@ -167,11 +167,11 @@ def check_epsilon_of_whole_fits(case: AuditCase) -> None:
     """What whole fits on two neighbours leave on the object tells no more than is claimed."""
     claim = claim_of(case, case.fit(0))
     if claim.rho is not None:
-        raise SkipTest("claims rho: check_epsilon_audit compares it with the noise itself")
+        raise NotApplicable("claims rho: check_epsilon_audit compares it with the noise itself")
     if case.n_trials < _LEAST_TRIALS:
-        raise SkipTest(f"the case asks for fewer than {_LEAST_TRIALS} fits (n_trials)")
+        raise NotApplicable(f"the case asks for fewer than {_LEAST_TRIALS} fits (n_trials)")
     if not case.thorough and was_recorded(case):
-        raise SkipTest(
+        raise NotApplicable(
             "the noise was recorded and is audited itself, and the rest of the object was compared: whole "
             "fits are counted too if the battery is thorough"
         )
@@ -179,6 +179,18 @@ def check_epsilon_of_whole_fits(case: AuditCase) -> None:
     here, there = whole_fits(case, pair)
     audit = audit_epsilon(here, there, predicted=predicted, confidence=CONFIDENCE, delta=claim.delta)
     require(audit.passed, str(audit))
+    if not _could_refute(len(here), float(predicted)):
+        raise NotApplicable(
+            f"{len(here)} fits show no noise of half the scale: let there be more (n_trials, thorough), or "
+            "choose an epsilon near 1.5"
+        )
+
+
+def _could_refute(n_trials: int, predicted: float) -> bool:
+    """Whether noise of half the scale would have been refuted, by an event of probability one half."""
+    counted = n_trials - n_trials // 3
+    hits = counted // 2, math.ceil(counted / 2 * math.exp(-2 * predicted))
+    return epsilon_lower_bound(*hits, counted, CONFIDENCE) > predicted
 
 
 def was_recorded(case: AuditCase) -> bool:
@@ -198,7 +210,7 @@ def whole_fits(case: AuditCase, pair: tuple[Any, Any]) -> list[NDArray[np.float6
         for side, data in zip(fits, pair, strict=True):
             side.append(read(case.fit(data, random_state=state)))
     if len(fits[0]) < _LEAST_TRIALS:
-        raise SkipTest(f"fits are too slow: {len(fits[0])} of {_LEAST_TRIALS} in the time that there is")
+        raise NotApplicable(f"fits are too slow: {len(fits[0])} of {_LEAST_TRIALS} in the time that there is")
     if len({len(vector) for vector in fits[0] + fits[1]}) != 1:
         # How many numbers there are is released too.
         return [np.array([[len(vector)] for vector in side], dtype=np.float64) for side in fits]
@@ -209,7 +221,7 @@ def pair_to_fit(case: AuditCase, claim: Claim) -> tuple[tuple[Any, Any], Any]:
     """Return the pair with the greatest predicted loss, and that loss; the claim if nothing is recorded."""
     try:
         first, second = _worst(case)
-    except SkipTest:
+    except NotApplicable:
         return furthest_pair(case, _reader(case, case.fit(0))), claim.epsilon
     # A loss beyond the claim is what the audit has to show.
     return (first.data, second.data), min(search_neighbours(case).loss, claim.epsilon)
@@ -241,12 +253,12 @@ def check_low_bits(case: AuditCase) -> None:
     """The lowest bits of released numbers tell neighbours apart no better than the pair's loss allows."""
     claim = claim_of(case, case.fit(0))
     if claim.rho is not None:
-        raise SkipTest("claims rho: check_released_values_on_grid looks at the bits")
+        raise NotApplicable("claims rho: check_released_values_on_grid looks at the bits")
     try:
         pair, _ = worst_recorded_pair(case)
         values = [_fresh_outputs(mine, theirs) for mine, theirs in (pair, pair[::-1])]
         predicted = one_number(pair[0].loss(pair[1]), False)
-    except SkipTest:
+    except NotApplicable:
         if case.n_trials < _LEAST_TRIALS:
             raise
         places, predicted = pair_to_fit(case, claim)
@@ -262,7 +274,7 @@ def _fresh_outputs(mine: Tape, theirs: Tape) -> NDArray[np.float64]:
     """Outputs drawn again at the place where two fits differ most."""
     places = places_of(mine, theirs)
     if not places:
-        raise SkipTest("no pair of these data sets differs in what is released")
+        raise NotApplicable("no pair of these data sets differs in what is released")
     drawn = places[-1][0].mechanism.randomize(np.full(_DRAWS, places[-1][1]), np.random.default_rng(17))
     return drawn.reshape(_DRAWS, -1).astype(np.float64)
 
@@ -274,7 +286,7 @@ def check_noise_variance(case: AuditCase) -> None:
     spent, generator = spent_of(model), np.random.default_rng(13)
     scales = {release.scale for release in tape.releases if release.scale is not None}
     if not scales:
-        raise SkipTest("a local randomizer: check_epsilon_audit counts its reports")
+        raise NotApplicable("a local randomizer: check_epsilon_audit counts its reports")
     stated = spent.noise_scale
     if stated is not None and len(scales) == 1:
         # On the integers a scale may be rounded up.
@@ -290,11 +302,11 @@ def check_noise_variance(case: AuditCase) -> None:
 def check_large_epsilon(case: AuditCase) -> None:
     """At a huge epsilon the noise vanishes: fits agree, and with the non-private model where it is given."""
     if not case.has("epsilon"):
-        raise SkipTest("has no parameter epsilon")
+        raise NotApplicable("has no parameter epsilon")
     if case.answer is None and not (is_classifier(case.estimator) or is_regressor(case.estimator)):
-        raise SkipTest("neither a classifier nor a regressor; pass `answer`")
+        raise NotApplicable("neither a classifier nor a regressor; pass `answer`")
     if case.data_sets[0].get("groups") is not None:
-        raise SkipTest("which rows of a person count is drawn at random, whatever epsilon is")
+        raise NotApplicable("which rows of a person count is drawn at random, whatever epsilon is")
     rows = clear_rows(case)
     # Seeded where that is possible: what agrees once agrees always.
     answers = [_answer(case, rows, seed) for seed in range(1, _FITS_AT_THE_END + 1)]
@@ -316,7 +328,7 @@ def _answer(case: AuditCase, rows: Arguments, seed: int) -> NDArray[Any]:
         except (ValueError, OverflowError):
             continue  # beyond what its numbers hold
         return np.asarray(model.predict(rows["X"]) if case.answer is None else case.answer(model, rows))
-    raise SkipTest(f"{name_of(case)} takes no epsilon of {_HUGE[-1]:g} or more")
+    raise NotApplicable(f"{name_of(case)} takes no epsilon of {_HUGE[-1]:g} or more")
 
 
 def clear_rows(case: AuditCase) -> Arguments:

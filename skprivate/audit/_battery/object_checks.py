@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest import SkipTest
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -22,6 +21,7 @@ from .._neighbours import AuditCase, domain_of_X, domain_of_y
 from .._process import State, process_state, survivors, watching_files, what_a_fit_changed
 from .._views import views_of_a_fit
 from .._walk import Leaves, same_leaf
+from .limits import NotApplicable
 from .message_checks import keeps, tells
 from .release_checks import exact_differences, require, some, spent_of
 from .replay import Replayed, replayed
@@ -40,7 +40,9 @@ def leaves_the_room(case: AuditCase) -> Any:
     """Return a fitted object that may be published; skips where it stays with its owner."""
     model = case.fit(0)
     if not getattr(model, "releases_state", True):
-        raise SkipTest("releases_state is False: the object holds private rows and is never to be published")
+        raise NotApplicable(
+            "releases_state is False: the object holds private rows and is never to be published"
+        )
     return model
 
 
@@ -108,7 +110,7 @@ def check_process(case: AuditCase) -> None:
     fit = _fitter(case)
     others = [data for data in (*case.strangers, *case.data_sets[1:]) if _is_new(data, case)][:2]
     if not others:
-        raise SkipTest("the case has one data set alone")
+        raise NotApplicable("the case has one data set alone")
     for _ in range(2):
         fit(case.data_sets[0])  # what fills once is full then
     usual = [_changes(case, fit, case.data_sets[0]) for _ in range(2)]
@@ -191,10 +193,10 @@ def check_nothing_survives(case: AuditCase) -> None:
     """When the fitted object is gone, no private value is left anywhere in the process."""
     leaves_the_room(case)
     if case.relation == "label":
-        raise SkipTest("features are not protected, and a label stands in many places")
+        raise NotApplicable("features are not protected, and a label stands in many places")
     planted, values = _planted(case)
     if not values:
-        raise SkipTest("fit takes no table of floats")
+        raise NotApplicable("fit takes no table of floats")
     # Negated: the numbers themselves must not be found here.
     hidden = [-value for value in {values[0], values[-1]}]
     with contextlib.suppress(Exception):
@@ -208,7 +210,7 @@ def check_ledger_entries(case: AuditCase) -> None:
     """What a fit writes into the ledger depends on no private row."""
     spent_of(case.fit(0))
     if not case.has("ledger"):
-        raise SkipTest("has no parameter ledger")
+        raise NotApplicable("has no parameter ledger")
     replay = replayed(case)
     others = case.data_sets[1:2] if replay is None else list(replay.others())[:4]
     first = _entries(case, replay, case.data_sets[0])
@@ -229,7 +231,7 @@ def check_fit_then_use(case: AuditCase) -> None:
     leaves_the_room(case)
     replay = replayed(case)
     if replay is None or "X" not in case.data_sets[0]:
-        raise SkipTest("the noise of two fits cannot be made the same")
+        raise NotApplicable("the noise of two fits cannot be made the same")
     rows = case.data_sets[0]
     for both, use in (("fit_transform", "transform"), ("fit_predict", "predict")):
         if hasattr(case.estimator, both) and hasattr(case.estimator, use):

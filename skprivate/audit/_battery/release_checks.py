@@ -3,11 +3,12 @@
 
 import functools
 import math
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 from typing import Any
-from unittest import SkipTest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,12 @@ from ...base import StatelessMixin
 from .._budget import Budget
 from .._epsilon import low_bits
 from .._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
-from .._neighbours import AuditCase, is_column, private_rows, unit_of
+from .._neighbours import AuditCase, declared, is_column, private_rows, unit_of
 from .._search import Found, search_neighbours
 from .._tape import Tape
 from .._trace import first_difference, trace_lines
 from .._walk import Leaves, differences, leaves_of, same_leaf
+from .limits import NotApplicable
 
 # Fits rows, and returns what is looked at.
 Look = Callable[[Any], Leaves]
@@ -53,11 +55,13 @@ def spent_of(model: Any) -> Any:
     """Return the statement of a fitted estimator; skips a check that needs one where there is none."""
     spent = getattr(model, "privacy_spent_", None)
     if spent is None and hasattr(model, "disclosure_risk_"):
-        raise SkipTest("states a disclosure risk and no epsilon: it is not differentially private")
+        raise NotApplicable("states a disclosure risk and no epsilon: it is not differentially private")
     if spent is None and makes_no_claim(model):
-        raise SkipTest("claims no privacy: it learns nothing from rows, or holds them and must not leave")
+        raise NotApplicable(
+            "claims no privacy: it learns nothing from rows, or holds them and must not leave"
+        )
     if spent is None:
-        raise SkipTest("has no privacy_spent_, see check_privacy_spent")
+        raise NotApplicable("has no privacy_spent_, see check_privacy_spent")
     return spent
 
 
@@ -91,22 +95,32 @@ def published(case: AuditCase, model: Any) -> Leaves:
     if not getattr(model, "releases_state", True):
         if case.released is not None:
             return Leaves({"released": np.asarray(case.released(model))})
-        raise SkipTest("releases_state is False: the object holds private rows and is never to be published")
+        raise NotApplicable(
+            "releases_state is False: the object holds private rows and is never to be published"
+        )
     return leaves_of(model)
 
 
 def recorded(case: AuditCase) -> Found:
     """Return what fits on neighbours with the same outputs showed; skips where they cannot be handed out."""
     if not case.can_be_recorded:
-        raise SkipTest("keeps the best of several draws, so what is recorded is not what is released")
+        raise NotApplicable("keeps the best of several draws, so what is recorded is not what is released")
     found = search_neighbours(case)
     if found.missed:
-        raise SkipTest("noise was drawn in other threads, where it is not recorded")
+        raise NotApplicable("noise was drawn in other threads, where it is not recorded")
     if found.pair is None and not found.other_forms:
-        raise SkipTest("no noise came from skprivate's mechanisms, so outputs cannot be recorded")
+        raise NotApplicable("no noise came from skprivate's mechanisms, so outputs cannot be recorded")
     if found.noise_is_apart:
-        raise SkipTest("its mechanisms are handed nothing private, so what is released is not recorded")
+        raise NotApplicable("its mechanisms are handed nothing private, so what is released is not recorded")
     return found
+
+
+def pickled(value: Any) -> bytes | None:
+    """Return a pickle; None of what has none: a class of a function, or a lock inside."""
+    try:
+        return pickle.dumps(value)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
 
 
 def some(paths: list[str]) -> str:
@@ -129,6 +143,12 @@ def check_privacy_spent(case: AuditCase) -> None:
     if case.has("epsilon"):
         asked = Fraction(case.estimator.epsilon)
         require(0 < spent.epsilon <= asked, "privacy_spent_.epsilon exceeds the request")
+    asked_delta = declared(case.estimator, "delta")
+    if isinstance(asked_delta, Real):
+        require(spent.delta <= asked_delta, "privacy_spent_.delta exceeds the request")
+    asked_relation = declared(case.estimator, "relation")
+    if isinstance(asked_relation, str):
+        require(spent.relation == asked_relation, "privacy_spent_ states another relation than was asked for")
 
 
 def fuzz_of(case: AuditCase) -> SensitivityFuzz:
@@ -137,7 +157,7 @@ def fuzz_of(case: AuditCase) -> SensitivityFuzz:
     try:
         return sensitivity_fuzz(case)
     except NothingRecordedError as error:
-        raise SkipTest(str(error)) from None
+        raise NotApplicable(str(error)) from None
 
 
 def check_sensitivity_fuzz(case: AuditCase) -> None:
@@ -166,7 +186,7 @@ def first_of(places: dict[str, str]) -> str:
 def check_noise_meets_values(case: AuditCase) -> None:
     """The mechanisms of skprivate are handed the exact values: noise for zeros may be added to anything."""
     if not case.can_be_recorded:
-        raise SkipTest("keeps the best of several draws, so what is recorded is not what is released")
+        raise NotApplicable("keeps the best of several draws, so what is recorded is not what is released")
     found = search_neighbours(case)
     require(
         not found.noise_is_apart,
@@ -192,6 +212,8 @@ def check_same_branches(case: AuditCase) -> None:
     # Once before: a first call may import, or fill a cache.
     case.record(0, tape.outputs)
     path = trace_lines(case.estimator, lambda: case.record(0, tape.outputs))
+    if not path:
+        raise NotApplicable("none of its lines can be followed: it is compiled, or defined in no file")
     length = _length_of(case.data_sets[0])
     # Strangers first: they differ in every row.
     others = [*case.strangers, *found.samples[:_MOST_TRACED], *case.data_sets[1:]]
@@ -279,7 +301,9 @@ def released_values(case: AuditCase, model: Any, tape: Tape) -> NDArray[Any]:
     mine = published(case, model)
     numbers = [np.ravel(mine[path]) for path in noisy if np.asarray(mine[path]).dtype.kind in "iuf"]
     if not numbers:
-        raise SkipTest("nothing numeric on the fitted object varies; name what is released with `released`")
+        raise NotApplicable(
+            "nothing numeric on the fitted object varies; name what is released with `released`"
+        )
     return np.concatenate(numbers)
 
 
@@ -318,7 +342,7 @@ def check_number_of_rows(case: AuditCase) -> None:
     """Where one more row shows, ``privacy_spent_.unprotected`` declares the number; else it shows nowhere."""
     rows = case.data_sets[0]
     if "X" not in rows:
-        raise SkipTest("fit takes no rows")
+        raise NotApplicable("fit takes no rows")
     model = case.fit(0)
     claim_of(case, model)
     spent = getattr(model, "privacy_spent_", None)
