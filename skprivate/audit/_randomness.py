@@ -58,10 +58,9 @@ def frozen_randomness(seed: int = 0, extreme: str | None = None) -> Iterator[Non
     """
     read = _system_bytes(seed, extreme)
     state = _twister_state(seed, extreme)
-    before = random.getstate(), np.random.get_state()  # noqa: NPY002
     with replacements() as undo:
-        undo.callback(random.setstate, before[0])
-        undo.callback(np.random.set_state, before[1])
+        undo.callback(random.setstate, random.getstate())
+        undo.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
         random.setstate((3, (*state, 0), None))
         np.random.set_state(("MT19937", np.array(state, dtype=np.uint32), 0, 0, 0.0))  # noqa: NPY002
         _replace(undo, os, "urandom", read)

@@ -185,9 +185,7 @@ def apply_check(check: Check, case: AuditCase) -> None:
     except NotApplicable:
         raise
     except SkipTest as error:
-        raise AssertionError(
-            "a fit raises SkipTest: an estimator does not say which check applies"
-        ) from error
+        raise AssertionError("a fit raises SkipTest: no estimator says which checks apply") from error
 
 
 def as_case(estimator: Any, data: Mapping[str, Any] | None = None) -> AuditCase:
