@@ -90,11 +90,12 @@ def locked(
         Returns whether the file that is locked still has its name.
     """
     name = f"{os.path.realpath(os.fspath(path))}.lock"
-    handle = _acquire(name, wait, time.monotonic() + timeout, mode)
+    handle, process = _acquire(name, wait, time.monotonic() + timeout, mode), os.getpid()
     try:
         yield lambda: _is_named(handle, name)
     finally:
-        _release(handle)
+        # In a fork the lock is the parent's: to unlock the copied descriptor would take it away.
+        (_release if os.getpid() == process else os.close)(handle)
 
 
 def _acquire(name: str, wait: bool, deadline: float, mode: int) -> int:
