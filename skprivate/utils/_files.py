@@ -4,6 +4,7 @@
 import contextlib
 import math
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import BinaryIO
 
 #: Rights of a file that only its owner may read.
 OWNER_ONLY = 0o600
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.unfinished", re.DOTALL)
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o666) -> None:
@@ -146,14 +148,58 @@ def _release(handle: int) -> None:
 
 @contextlib.contextmanager
 def _unfinished(path: Path, mode: int) -> Iterator[tuple[BinaryIO, str]]:
-    # Beside the target: the same file system. os.open: rights follow the umask, as tempfile's do not.
-    name = str(path.with_name(f".{path.name}.{os.urandom(8).hex()}.unfinished"))
-    with open(os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode), "r+b") as file:
+    """Open a new file beside the target, on the same file system; what killed processes left there goes."""
+    handle, name = _create_locked(path, mode)
+    with open(handle, "r+b") as file:
         try:
+            _clear_abandoned(path.parent)
             yield file, name
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name)
+
+
+def _create_locked(path: Path, mode: int) -> tuple[int, str]:
+    """Create a file under a random name, and lock it: the lock says that its process lives."""
+    while True:
+        name = str(path.with_name(f".{path.name}.{os.urandom(8).hex()}.unfinished"))
+        # os.open: rights follow the umask, as tempfile's do not.
+        handle = os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+        # Another process may have taken the file for abandoned, before the lock.
+        if _can_lock(handle) is not False and _is_named(handle, name):
+            return handle, name
+        os.close(handle)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _clear_abandoned(folder: Path) -> None:
+    """Delete the unfinished files that no process writes any more, whatever they were to become."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _UNFINISHED.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    _delete_unless_locked(entry.path)
+
+
+def _delete_unless_locked(name: str) -> None:
+    # No link, and nothing that would wait for a writer.
+    handle = os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if _can_lock(handle):
+            os.unlink(name)
+    finally:
+        os.close(handle)
+
+
+def _can_lock(handle: int) -> bool | None:
+    """Lock a file unless another has the lock; None where the file system has no locks."""
+    from filelock import lock_descriptor
+
+    try:
+        return bool(lock_descriptor(handle, blocking=False))
+    except OSError:
+        return None
 
 
 def _flush(file: BinaryIO) -> None:
