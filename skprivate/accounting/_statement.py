@@ -6,14 +6,16 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from ._amounts import from_text, show, to_text
+from ..utils._documents import UNREADABLE, check_nesting, unpack_bytes
+from ._amounts import from_signed_text, from_text, show, to_text
 from ._label_html import label_fragment, label_of_guarantee, label_of_spent, label_page
 from ._provenance import AuditRecord, PackageRecord
 from ._registry import RegistryEntry, registry_entry, registry_entry_of_guarantee
@@ -114,11 +116,9 @@ class SpentStatements:
             itself: a ``guarantee`` that is not what was charged, say.
         """
         check_kind(statement, "skprivate.privacy_spent")
-        try:
+        with readable():
             spent = _read_spent(cls, statement)
-        except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"The statement cannot be read: {told(error)}.") from error
-        check_unchanged(spent.to_dict(), statement)
+            check_unchanged(spent.to_dict(), statement)
         return cast(Self, spent)
 
     def to_registry(self: Any, **who_and_why: Any) -> RegistryEntry:
@@ -257,15 +257,13 @@ class GuaranteeStatements:
             itself.
         """
         check_kind(statement, "skprivate.privacy_guarantee")
-        try:
+        with readable():
             known = {item.name: statement[item.name] for item in fields(cast(Any, cls))}
             for name in ("epsilon", "confidence", "lower", "allowance"):
                 amount = decode_amount(known[name])
                 known[name] = None if amount is None else float(amount)
             guarantee = cls(**known)
-        except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"The statement cannot be read: {told(error)}.") from error
-        check_unchanged(cast(Any, guarantee).to_dict(), statement)
+            check_unchanged(cast(Any, guarantee).to_dict(), statement)
         return guarantee
 
     def to_registry(self: Any, **who_and_why: Any) -> RegistryEntry:
@@ -325,12 +323,35 @@ def check_kind(statement: Any, kind: str) -> None:
     """Refuse what is no statement of this kind and version."""
     if not isinstance(statement, Mapping):
         raise TypeError(f"statement must be a mapping, got {type(statement).__name__}.")
+    with readable():
+        check_nesting(statement)
     if statement.get("schema") != kind:
-        raise ValueError(f"The statement's schema must be {kind!r}, got {statement.get('schema')!r}.")
+        raise ValueError(f"The statement's schema must be {kind!r}, got {_shown(statement.get('schema'))}.")
     if statement.get("version") != VERSION:
         raise ValueError(
-            f"The statement is of version {statement.get('version')!r}; this package reads version {VERSION}."
+            f"The statement is of version {_shown(statement.get('version'))}; this package reads version "
+            f"{VERSION}."
         )
+
+
+def _shown(value: Any) -> str:
+    short = isinstance(value, str | int | float | None) and len(text := f"{value!r:.41}") <= 40
+    return text if short else f"something of type {type(value).__name__}"
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Turn whatever a statement's content makes fail into a ValueError that says so."""
+    try:
+        yield
+    except UNREADABLE as error:
+        # A check of a field says what is wrong in a sentence, other errors say it in a few words.
+        sentence = type(error) is ValueError and str(error).endswith(".")
+        problem = str(error) if sentence else f"The statement cannot be read: {told(error)}."
+        cause = error
+    else:
+        return
+    raise ValueError(problem) from cause
 
 
 def check_unchanged(again: Mapping[str, Any], statement: Mapping[str, Any]) -> None:
@@ -402,23 +423,33 @@ def _decode(value: Any) -> Any:
         return tuple(_decode(item) for item in value)
     if not isinstance(value, Mapping):
         return value
+    if len(value) != 1:
+        raise ValueError("An unprotected quantity has a form that no statement has.")
     ((name, content),) = value.items()
     if name == "mapping":
         return {key: _decode(item) for key, item in content.items()}
-    readers = {"float": float} | {tag: read for _, tag, _, read in _TAGGED}
-    return readers[name](content)
+    return _READERS[name](content)
+
+
+def _float(text: Any) -> float:
+    if text not in ("inf", "-inf", "nan"):
+        raise ValueError("A quantity is written as a float's text, and is finite or no number.")
+    return float(text)
 
 
 def _duration(parts: Any) -> timedelta:
+    if type(parts) is not list or len(parts) != 3 or any(type(part) is not int for part in parts):
+        raise ValueError("A duration must be three whole numbers.")
     days, seconds, microseconds = parts
     return timedelta(days, seconds, microseconds)
 
 
 # A datetime is a date too: the first kind that fits counts.
 _TAGGED: tuple[tuple[type, str, Any, Any], ...] = (
-    (Fraction, "fraction", str, Fraction),
+    (Fraction, "fraction", str, from_signed_text),
     (datetime, "datetime", datetime.isoformat, datetime.fromisoformat),
     (date, "date", date.isoformat, date.fromisoformat),
     (timedelta, "duration", lambda value: [value.days, value.seconds, value.microseconds], _duration),
-    (bytes, "base64", lambda value: base64.b64encode(value).decode(), base64.b64decode),
+    (bytes, "base64", lambda value: base64.b64encode(value).decode(), unpack_bytes),
 )
+_READERS: Mapping[str, Any] = {"float": _float} | {tag: read for _, tag, _, read in _TAGGED}

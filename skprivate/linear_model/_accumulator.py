@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Moments that are gathered batch by batch, wherever the rows are, and released once."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -11,7 +10,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._config import get_config
-from ..utils._documents import check_envelope, digest, pack_integers, parse_json, unpack_integers
+from ..utils._documents import (
+    UNREADABLE,
+    Fields,
+    pack_integers,
+    read_sealed,
+    seal_document,
+    unpack_integers,
+)
 from ..utils._fit import without_private_text
 from ..utils._replacements import numbers_of
 from ._accumulate import exact_gram
@@ -21,7 +27,7 @@ from ._batches import iter_batches
 
 _FORMAT = "skprivate.moments"
 _VERSION = 1
-_FIELDS = ("plan", "feature_names", "target", "n_rows", "gram", "batches", "checksum")
+_FIELDS = ("plan", "feature_names", "target", "n_rows", "gram", "batches")
 
 
 class MomentAccumulator:
@@ -316,8 +322,6 @@ class MomentAccumulator:
     def to_bytes(self) -> bytes:
         """Return the accumulator as JSON. It holds exact sums over private rows: never publish it."""
         content = {
-            "format": _FORMAT,
-            "version": _VERSION,
             "plan": self.plan.to_dict(),
             "feature_names": None if self.feature_names is None else list(self.feature_names),
             "target": self.target,
@@ -325,7 +329,7 @@ class MomentAccumulator:
             "gram": pack_integers(self._open()),
             "batches": list(self.batch_ids),
         }
-        return json.dumps(content | {"checksum": digest(content)}).encode("ascii")
+        return seal_document(_FORMAT, _VERSION, content)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -346,30 +350,28 @@ class MomentAccumulator:
             Damaged, foreign, or of a newer version.
         """
         try:
-            state = parse_json(bytes(data).decode("ascii"))
-            check_envelope(state, _FORMAT, _VERSION, _FIELDS)
-            if state.pop("checksum") != digest(state):
-                raise ValueError("its content does not fit its checksum: it was changed or damaged")
             accumulator = cls.__new__(cls)
-            accumulator._restore(state)
+            accumulator._restore(read_sealed(data, _FORMAT, _VERSION, _FIELDS))
             return accumulator
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        except UNREADABLE:
             pass
         # Raised outside the handler: the error below it may repeat the sums.
         raise ValueError("these are no bytes of an accumulator that can be used: damaged, foreign or newer.")
 
     def _restore(self, state: dict[str, Any]) -> None:
-        plan, target = AccumulatorPlan.from_dict(state["plan"]), state["target"]
-        self._start(plan, _check_names(state["feature_names"], None, target), target)
-        if self.feature_names is not None and len(self.feature_names) != plan.grid.n_features:
+        fields = Fields(state, ("format", "version", *_FIELDS))
+        plan = AccumulatorPlan.from_dict(fields.mapping("plan"))
+        # Before `_start` makes room for as many columns.
+        gram = unpack_integers(fields.text("gram"), (plan.grid.size, plan.grid.size))
+        target = fields.maybe(fields.text, "target")
+        names = _check_names(fields.maybe(fields.texts, "feature_names"), None, target)
+        if names is not None and len(names) != plan.grid.n_features:
             raise ValueError("the names are not as many as the features")
-        gram = unpack_integers(state["gram"], (plan.grid.size, plan.grid.size))
-        n_rows, batches = state["n_rows"], state["batches"]
-        if type(n_rows) is not int or not 0 <= n_rows <= plan.n_max:
-            raise ValueError("the number of rows is impossible")
-        if not isinstance(batches, list) or not all(isinstance(batch, str) for batch in batches):
-            raise ValueError("the batches must be a list of ids")
+        n_rows, batches = fields.integer("n_rows", 0, plan.n_max), fields.texts("batches")
+        if batches != sorted(set(batches)):
+            raise ValueError("the batches must be sorted, and all different")
         _check_gram(gram, n_rows, plan)
+        self._start(plan, names, target)
         self._gram, self._n_rows, self._batches = gram, n_rows, frozenset(batches)
 
     def _take_exact(self) -> NDArray[np.int64]:

@@ -2,7 +2,6 @@
 """One person's device: it answers a specification once, and its owner's epsilon has a ceiling."""
 
 import base64
-import json
 import math
 import os
 import threading
@@ -18,13 +17,14 @@ import numpy as np
 from ..accounting._amounts import from_text, show, to_text
 from ..exceptions import BudgetExceededError, PrivacyLeakError
 from ..utils import check_positive
-from ..utils._documents import check_envelope, digest, parse_json
+from ..utils._documents import UNREADABLE, Fields, read_sealed, seal_document, unpack_bytes
 from ..utils._files import OWNER_ONLY, locked, write_atomically
 from ._specification import TreeSpecification
 
 _FORMAT = "skprivate.client"
 _VERSION = 1
-_FIELDS = ("lifetime", "spent", "reports", "checksum")
+_FIELDS = ("lifetime", "spent", "reports")
+_KIND = (_FORMAT, _VERSION, _FIELDS)
 
 
 class TreeClient:
@@ -228,25 +228,23 @@ class _Memory:
 
     def to_bytes(self) -> bytes:
         content = {
-            "format": _FORMAT,
-            "version": _VERSION,
             "lifetime": to_text(self.lifetime),
             "spent": to_text(self.spent),
             "reports": {key: base64.b64encode(report).decode() for key, report in self.reports.items()},
         }
-        return json.dumps(content | {"checksum": digest(content)}).encode("ascii")
+        return seal_document(_FORMAT, _VERSION, content)
 
     @classmethod
     def from_bytes(cls, data: bytes, path: Path) -> "_Memory":
         try:
-            state = parse_json(data.decode("ascii"))
-            check_envelope(state, _FORMAT, _VERSION, _FIELDS)
-            if state.pop("checksum") != digest(state):
-                raise ValueError("its content does not fit its checksum")
-            texts = state["reports"].items()
-            reports = {key: base64.b64decode(text, validate=True) for key, text in texts}
-            return cls(from_text(state["lifetime"]), from_text(state["spent"]), reports)
-        except (ValueError, TypeError, AttributeError) as error:
+            state = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
+            texts = Fields(state, ("format", "version", *_FIELDS)).mapping("reports").items()
+            lifetime = check_positive(from_text(state["lifetime"]), "lifetime")
+            memory = cls(lifetime, from_text(state["spent"]), {key: unpack_bytes(text) for key, text in texts})
+            if memory.spent > memory.lifetime or read_sealed(memory.to_bytes(), *_KIND) != state:
+                raise ValueError("the amounts are not those that are written")
+            return memory
+        except UNREADABLE as error:
             raise _damaged(path) from error
 
 

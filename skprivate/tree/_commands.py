@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
 import math
 import re
 import sys
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ..utils._documents import parse_json
 from ..utils._files import create_atomically, write_atomically
 from ._client import check_protection
 from ._csv_tables import CsvTable, guess_labels
@@ -136,12 +136,12 @@ def _add_plan_options(plan: argparse.ArgumentParser) -> None:
     plan.add_argument("--label", default="label", help="name of the label's column (default: label)")
     plan.add_argument(
         "--bounds",
-        type=json.loads,
+        type=_json,
         metavar="JSON",
         help='{"age": [0, 120], ...}; default: of the public rows',
     )
     plan.add_argument(
-        "--classes", type=json.loads, metavar="JSON", help='["no", "yes"]; default: of the public rows'
+        "--classes", type=_json, metavar="JSON", help='["no", "yes"]; default: of the public rows'
     )
     tree = plan.add_argument_group("the tree, as in LocallyPrivateTreeClassifier")
     tree.add_argument("--mechanism", default="auto")
@@ -167,6 +167,13 @@ def _amount(text: str) -> Fraction:
         if re.fullmatch("[0-9]{1,20}/[0-9]{1,20}", text) or math.isfinite(float(text)):
             return Fraction(text)
     raise argparse.ArgumentTypeError(f"not a number such as 2, 0.1 or 1/3: {text!r}")
+
+
+def _json(text: str) -> Any:
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"cannot be used: {error}") from None
 
 
 def _number_or_auto(kind: type) -> Any:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a curator holds, and its JSON: public inputs, counts, and the history of batches; no pickle."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,7 +16,14 @@ from ..accounting._estimated_bounds import decode_estimate, encode_estimate
 from ..randomizers import LocalRandomizer
 from ..utils import check_epsilon
 from ..utils._compat import validate_parameter_constraints
-from ..utils._documents import check_envelope, digest, pack_integers, parse_json, unpack_integers
+from ..utils._documents import (
+    UNREADABLE,
+    Fields,
+    pack_integers,
+    read_sealed,
+    seal_document,
+    unpack_integers,
+)
 from ._classifier import LocallyPrivateTreeClassifier
 from ._design import Design
 from ._partition import RULES
@@ -35,7 +41,6 @@ _FIELDS = (
     "counts",
     "history",
     "stream",
-    "checksum",
 )
 
 
@@ -89,9 +94,10 @@ class CuratorState:
 
     def to_bytes(self) -> bytes:
         """Return the state as JSON."""
-        content = {
-            "format": _FORMAT,
-            "version": _VERSION,
+        return seal_document(_FORMAT, _VERSION, self._content())
+
+    def _content(self) -> dict[str, Any]:
+        return {
             "specification": self.specification.to_dict(),
             "tree": {name: _plain(value) for name, value in self.tree.get_params(deep=False).items()},
             "rule": self.design.rule,
@@ -102,43 +108,41 @@ class CuratorState:
             "history": {batch: list(numbers) for batch, numbers in self.history.items()},
             "stream": self.stream,
         }
-        return json.dumps(content | {"checksum": digest(content)}).encode("ascii")
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Restore a state, and believe nothing in it."""
         try:
-            if not (text := bytes(data)).isascii():
-                raise ValueError("it is not text")
-            state = parse_json(text.decode("ascii"))
-            check_envelope(state, _FORMAT, _VERSION, _FIELDS)
-            if state.pop("checksum") != digest(state):
-                raise ValueError("its content does not fit its checksum: it was changed or damaged")
-            return cls._from_dict(state)
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            content = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
+            state = cls._from_dict(content)
+            if content != {"format": _FORMAT, "version": _VERSION, **state._content()}:
+                raise ValueError("a parameter is missing, or not in the one form that is written")
+            return state
+        except UNREADABLE as error:
             raise ValueError(f"this is no state of a curator that can be used: {error}") from error
 
     @classmethod
     def _from_dict(cls, state: dict[str, Any]) -> Self:
+        fields = Fields(state, ("format", "version", *_FIELDS))
         specification = TreeSpecification.from_dict(state["specification"])
-        parameters = {name: _value(value) for name, value in state["tree"].items()}
+        parameters = {name: _value(value) for name, value in fields.mapping("tree").items()}
         tree = checked_plan(LocallyPrivateTreeClassifier(**parameters))
         shape = (specification.partition.n_leaves, len(specification.classes))
-        lower, upper = (np.array(side, dtype=np.float64) for side in state["bounds"])
+        sides = Fields(dict(enumerate(_pair(state["bounds"]))), (0, 1), what="the bounds")
         design = Design(
             partition=specification.partition,
             randomizer=specification.randomizer,
             classes=np.asarray(specification.classes),
-            bounds=(lower, upper),
-            rule=str(state["rule"]),
-            public_counts=unpack_integers(state["public_counts"], shape),
-            feature_names=specification.features if state["named"] else None,
+            bounds=(np.array(sides.numbers(0)), np.array(sides.numbers(1))),
+            rule=fields.text("rule"),
+            public_counts=unpack_integers(fields.text("public_counts"), shape),
+            feature_names=specification.features if fields.flag("named") else None,
         )
-        history = {str(batch): _check_numbers(*pair) for batch, pair in state["history"].items()}
-        stream = state["stream"]
+        history = {batch: _check_numbers(*_pair(pair)) for batch, pair in fields.mapping("history").items()}
+        stream = fields.maybe(fields.text, "stream")
         if stream is not None and stream not in history:
             raise ValueError("the history does not hold its own stream")
-        counts = unpack_integers(state["counts"], specification.randomizer.counts_shape)
+        counts = unpack_integers(fields.text("counts"), specification.randomizer.counts_shape)
         _check_agreement(tree, design)
         return cls(tree, design, specification, counts, history, stream)
 
@@ -171,6 +175,12 @@ def _check_agreement(tree: LocallyPrivateTreeClassifier, design: Design) -> None
         raise ValueError("a number of public rows is negative")
 
 
+def _pair(value: Any) -> list[Any]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("a pair is not a list of two")
+    return value
+
+
 def _check_numbers(counted: Any, total: Any) -> tuple[int, int]:
     if type(counted) is not int or type(total) is not int or not 0 <= counted <= total < 2**62:
         raise ValueError("a number of reports in the history is impossible")
@@ -198,7 +208,8 @@ def _value(plain: Any) -> Any:
     if isinstance(plain, dict) and set(plain) == {"fraction"}:
         return from_text(plain["fraction"])
     if isinstance(plain, dict) and set(plain) == {"estimate", "sides"}:
-        return decode_estimate([_value(side) for side in plain["sides"]], plain["estimate"])
+        return decode_estimate([_value(side) for side in _pair(plain["sides"])], plain["estimate"])
     if isinstance(plain, dict):
-        return {_value(key): _value(item) for key, item in plain["pairs"]}
+        pairs = Fields(plain, ("pairs",), what="a parameter").items("pairs")
+        return {_value(key): _value(item) for key, item in map(_pair, pairs)}
     return [_value(item) for item in plain] if isinstance(plain, list) else plain

@@ -168,7 +168,11 @@ class TreeSpecification:
         asked = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
         if (asked.get("n_cells"), asked.get("n_labels")) != (partition.n_leaves, len(classes)):
             raise ValueError("its randomizer is for another number of cells or labels")
-        return cls(partition, randomizer_from_dict(asked), classes, features, state["label"])
+        made = cls(partition, randomizer_from_dict(asked), classes, features, state["label"])
+        if made.hash != state["hash"]:
+            # Its reports would bear another hash than the one that was published.
+            raise ValueError("it is not in the one form that is written")
+        return made
 
     def pack(self, reports: NDArray[Any]) -> bytes:
         """Return the raw bytes of reports: C order, little-endian, nothing between them.
