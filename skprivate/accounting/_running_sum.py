@@ -77,4 +77,7 @@ def running_sum_from_text(text: Any) -> RunningSum:
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise ValueError("not an amount")
     exact, _, units = text.partition("+")
-    return RunningSum(from_hex(exact), from_hex(f"{units}/1").numerator)
+    total = RunningSum(from_hex(exact), from_hex(f"{units}/1").numerator)
+    if running_sum_to_text(total) != text:
+        raise ValueError("not an amount")
+    return total
