@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Damaged documents: bytes that were flipped, cut, repeated; JSON whose parts were replaced by hostile ones."""
+"""Damaged documents: bytes flipped, cut, repeated; JSON whose parts were replaced by hostile ones."""
 
 import copy
 import json
@@ -163,7 +163,7 @@ def hostile(rng: Generator, written: bool) -> Any:
 
 
 def write_json(content: Any) -> bytes:
-    """Return JSON; texts that stand for themselves lose their quotation marks, keys of one name stand twice."""
+    """Return JSON; texts that stand for themselves lose their quotation marks."""
     text = json.dumps(content, separators=(",", ":"))
     return _RAW.sub(lambda match: match[1], _KEYS.sub(r'"\1":', text)).encode("ascii", "surrogatepass")
 

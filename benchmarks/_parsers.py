@@ -172,7 +172,8 @@ def _sealed(name: str) -> Callable[[Any], bytes]:
 def _moments() -> Parser:
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(50, 2)), rng.uniform(1, 2, size=50)
-    named = MomentAccumulator({"a": (0, 1), "b": (0, 1)}, (1, 2), n_max=100, target="t", max_sample_weight=2.0)
+    both = {"a": (0, 1), "b": (0, 1)}
+    named = MomentAccumulator(both, (1, 2), n_max=100, target="t", max_sample_weight=2.0)
     paid = estimate_bounds(X, epsilon=1.0, random_state=0)
     accumulators = [
         MomentAccumulator((0, 1), (1, 2), n_max=100),
@@ -188,7 +189,8 @@ def _moments() -> Parser:
 
 def _make_specification() -> TreeSpecification:
     partition = Partition.from_splits([0, 1, -1, -1, -1], [40.0, 0.5], [0.0, 0.0], [100.0, 1.0])
-    return TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=3), ["no", "yes"], ["age", "x"], "ill")
+    randomizer = HadamardRandomizer(1.0, n_cells=3)
+    return TreeSpecification(partition, randomizer, ["no", "yes"], ["age", "x"], "ill")
 
 
 def _make_curators() -> list[TreeCurator]:

@@ -134,7 +134,7 @@ def test_fields_are_of_their_type_and_range():
         lambda: fields.mapping("l"),
         lambda: fields.flag("s"),
     ):
-        with pytest.raises(ValueError, match="it: . must be"):
+        with pytest.raises(ValueError, match=r"it: . must be"):
             read()
     assert fields.maybe(fields.text, "s") is None
     with pytest.raises(ValueError, match="must have the fields"):

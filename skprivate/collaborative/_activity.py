@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
 
 from ..exceptions import UtilityWarning
+from ..utils._tables import validate_data
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..base import PrivateEstimatorMixin, fit_context, without_private_text
 from ..exceptions import SiteError, SiteWarning
@@ -21,6 +21,7 @@ from ..preprocessing import TQMATransformer
 from ..utils import as_labels
 from ..utils._compat import StrOptions, safe_indexing
 from ..utils._progress import progress
+from ..utils._tables import validate_data
 from ._local_average import LocalAverageRegressor
 from ._secure_sum import SecureSumAggregator
 from ._site import respond

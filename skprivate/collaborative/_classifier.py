@@ -9,10 +9,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from .._html_repr import PrivacyHTMLMixin
 from ..base import without_private_text
+from ..utils._tables import check_array
 from ._local_average import LocalAverageRegressor
 from ._parts import PlatformOfParts
 

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._config import get_config
+from ..utils import check_characters
 from ..utils._documents import (
     UNREADABLE,
     Fields,
+    check_rewritten,
     pack_integers,
     read_sealed,
     seal_document,
@@ -351,7 +353,9 @@ class MomentAccumulator:
         """
         try:
             accumulator = cls.__new__(cls)
-            accumulator._restore(read_sealed(data, _FORMAT, _VERSION, _FIELDS))
+            content = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
+            accumulator._restore(content)
+            check_rewritten(content, accumulator.to_bytes())
             return accumulator
         except UNREADABLE:
             pass
@@ -392,6 +396,7 @@ class MomentAccumulator:
             return self._own_id or os.urandom(16).hex()
         if isinstance(batch_id, bool) or not isinstance(batch_id, str | int | np.integer):
             raise TypeError(f"batch_id must be a str or an int, not {type(batch_id).__name__}.")
+        check_characters(str(batch_id), "batch_id")
         if str(batch_id) in self._batches:
             raise ValueError(f"the batch {batch_id} was added before: rows would count twice.")
         return str(batch_id)
@@ -432,11 +437,15 @@ def _check_names(
         feature_names = list(bounds_X) if all(isinstance(name, str) for name in bounds_X) else None
     if isinstance(feature_names, str) or not (target is None or isinstance(target, str)):
         raise TypeError("feature_names must be a list of names, and target a name.")
+    if target is not None:
+        check_characters(target, "target")
     if feature_names is None:
         return None
     names = tuple(feature_names)
     if not names or not all(isinstance(name, str) for name in names) or len({*names, target}) <= len(names):
         raise ValueError("feature_names and target must be different names.")
+    for name in names:
+        check_characters(name, "a name of feature_names")
     return names
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array
+
+from ..utils._tables import check_array
 
 FloatArray = NDArray[np.float64]
 

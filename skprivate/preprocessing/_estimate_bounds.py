@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array
 
 from .._config import get_config
 from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent
@@ -20,6 +19,7 @@ from ..utils import check_epsilon, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._fit import failures_counted, warn_after_release
 from ..utils._replacements import numbers_of, within_bounds
+from ..utils._tables import check_array
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

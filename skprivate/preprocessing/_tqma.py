@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._stateless import chosen_by_rows
 from ..accounting import DisclosureRisk
 from ..base import PrivateEstimatorMixin, assign_roles, fit_context, without_private_text
 from ..utils import check_bounds, check_int
 from ..utils._compat import Interval
+from ..utils._kinds import refuse_cells, refuse_kinds
+from ..utils._tables import check_array, validate_data
 from ._columns import (
     as_table,
     is_frame,
@@ -254,6 +256,9 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
         """Check form, names and number of columns; values of other columns are nobody's business."""
+        # Before an array is made of it, which drops a mask.
+        refuse_kinds(X)
+        refuse_cells(X)
         if is_frame(X):
             if not len(X):
                 # scikit-learn's message.

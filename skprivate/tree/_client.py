@@ -17,14 +17,21 @@ import numpy as np
 from ..accounting._amounts import from_text, show, to_text
 from ..exceptions import BudgetExceededError, PrivacyLeakError
 from ..utils import check_positive
-from ..utils._documents import UNREADABLE, Fields, read_sealed, seal_document, unpack_bytes
+from ..utils._documents import (
+    UNREADABLE,
+    Fields,
+    check_rewritten,
+    read_sealed,
+    seal_document,
+    unpack_bytes,
+)
 from ..utils._files import OWNER_ONLY, locked, write_atomically
+from ..utils._kinds import is_temporal
 from ._specification import TreeSpecification
 
 _FORMAT = "skprivate.client"
 _VERSION = 1
 _FIELDS = ("lifetime", "spent", "reports")
-_KIND = (_FORMAT, _VERSION, _FIELDS)
 
 
 class TreeClient:
@@ -240,9 +247,11 @@ class _Memory:
             state = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
             texts = Fields(state, ("format", "version", *_FIELDS)).mapping("reports").items()
             lifetime = check_positive(from_text(state["lifetime"]), "lifetime")
-            memory = cls(lifetime, from_text(state["spent"]), {key: unpack_bytes(text) for key, text in texts})
-            if memory.spent > memory.lifetime or read_sealed(memory.to_bytes(), *_KIND) != state:
-                raise ValueError("the amounts are not those that are written")
+            reports = {key: unpack_bytes(text) for key, text in texts}
+            memory = cls(lifetime, from_text(state["spent"]), reports)
+            if memory.spent > memory.lifetime:
+                raise ValueError("more is spent than may be")
+            check_rewritten(state, memory.to_bytes())
             return memory
         except UNREADABLE as error:
             raise _damaged(path) from error
@@ -280,6 +289,8 @@ def _category(specification: TreeSpecification, x: Any, y: Any) -> int:
 def _values(specification: TreeSpecification, x: Any) -> list[Any]:
     """Return the values in the order of the specification's columns."""
     names = specification.features
+    if isinstance(x, np.ma.MaskedArray):
+        raise ValueError("x must not be a masked array: a hidden value would be answered for.")
     if isinstance(x, Mapping) or hasattr(x, "keys"):
         return _values_by_name(names, x)
     if isinstance(x, str | bytes) or not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):
@@ -301,7 +312,7 @@ def _values_by_name(names: tuple[str, ...], x: Any) -> list[Any]:
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, Real | np.bool_):
+    if isinstance(value, Real | np.bool_) and not is_temporal(value):
         try:
             number = float(value)
         except OverflowError:

@@ -79,10 +79,10 @@ class TreeCurator(SavedCurator):
     cannot be checked from here. Not protected: the number of reports, and who sent one.
 
     Every file of reports has a random batch id, and reports that come without a file are counted under an id
-    that this curator draws at the first of them, a copy another. A merge of curators that share an id is refused, so that
-    nothing is counted twice. Copies of a curator that has counted nothing share none: plan once, copy the
-    state to every worker, merge at the end. A curator is for one thread at a time: two that update one would
-    lose reports.
+    that this curator draws at the first of them, a copy another. A merge of curators that share an id is
+    refused, so that nothing is counted twice. Copies of a curator that has counted nothing share none: plan
+    once, copy the state to every worker, merge at the end. A curator is for one thread at a time: two that
+    update one would lose reports.
 
     Examples
     --------

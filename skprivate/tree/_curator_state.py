@@ -19,6 +19,7 @@ from ..utils._compat import validate_parameter_constraints
 from ..utils._documents import (
     UNREADABLE,
     Fields,
+    check_rewritten,
     pack_integers,
     read_sealed,
     seal_document,
@@ -94,10 +95,7 @@ class CuratorState:
 
     def to_bytes(self) -> bytes:
         """Return the state as JSON."""
-        return seal_document(_FORMAT, _VERSION, self._content())
-
-    def _content(self) -> dict[str, Any]:
-        return {
+        content = {
             "specification": self.specification.to_dict(),
             "tree": {name: _plain(value) for name, value in self.tree.get_params(deep=False).items()},
             "rule": self.design.rule,
@@ -108,6 +106,7 @@ class CuratorState:
             "history": {batch: list(numbers) for batch, numbers in self.history.items()},
             "stream": self.stream,
         }
+        return seal_document(_FORMAT, _VERSION, content)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -115,8 +114,7 @@ class CuratorState:
         try:
             content = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
             state = cls._from_dict(content)
-            if content != {"format": _FORMAT, "version": _VERSION, **state._content()}:
-                raise ValueError("a parameter is missing, or not in the one form that is written")
+            check_rewritten(content, state.to_bytes())
             return state
         except UNREADABLE as error:
             raise ValueError(f"this is no state of a curator that can be used: {error}") from error

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a curator settles before it publishes: names, bounds, classes and partition, from public rows alone."""
+"""What a curator settles before it publishes: names, bounds, classes and cells, from public rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
 
 from ..exceptions import PrivacyLeakError
 from ..utils import as_labels
 from ..utils._fit import without_private_text
+from ..utils._tables import validate_data
 from ._classifier import LocallyPrivateTreeClassifier
 from ._design import Design
 

@@ -213,6 +213,12 @@ def read_sealed(data: Any, format_name: str, version: int, fields: Sequence[str]
     return dict(content)
 
 
+def check_rewritten(content: dict[str, Any], again: bytes) -> None:
+    """Refuse content that is not, to the last digit, what is written of the object that was read from it."""
+    if json.loads(again)["checksum"] != digest(content):
+        raise ValueError("a field is missing, or not in the one form that is written")
+
+
 def seal_document(format_name: str, version: int, content: dict[str, Any]) -> bytes:
     """Return content as JSON with its format, version and checksum."""
     whole = {"format": format_name, "version": version, **content}

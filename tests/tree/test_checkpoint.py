@@ -87,7 +87,7 @@ def test_what_another_counted_is_not_overwritten(curator, files, tmp_path):
     curator.update_file(files[1], checkpoint=state)
     curator.close()
     for other in (late, stale):
-        with pytest.raises(ValueError, match="does not have: go on with TreeCurator.from_file"):
+        with pytest.raises(ValueError, match=r"does not have: go on with TreeCurator\.from_file"):
             other.update_file(files[2], checkpoint=state)
     with TreeCurator.from_file(state) as again:
         again.update_file(files[2], checkpoint=state)
