@@ -19,8 +19,8 @@ from skprivate import (
     DPLogLocationScaleRegressor,
     DPNormalLLSRegressor,
     DPTreeClassifier,
-    LocallyPrivateTreeClassifier,
     LocalAverageRegressor,
+    LocallyPrivateTreeClassifier,
     MomentAccumulator,
     PrivacySpent,
     PrivateGridSearchCV,
@@ -130,7 +130,16 @@ def test_numbers_beyond_floats(value):
 def test_what_is_usual_is_not_refused():
     categories = pd.Series(["a", "b"] * 6).astype("category")
     nullable = pd.Series([1, None] * 6, dtype="Int64")
-    usual = [X, X.tolist(), X.astype(object), with_cell(None), with_cell("text"), with_cell(10**300), [], [[]]]
+    usual = [
+        X,
+        X.tolist(),
+        X.astype(object),
+        with_cell(None),
+        with_cell("text"),
+        with_cell(10**300),
+        [],
+        [[]],
+    ]
     frames = [frame(X[:, 1]), frame(categories), frame(nullable), frame(X[:, 1], pl), frame(["a"] * N, pl)]
     for values in (*usual, *frames, LABELS, pd.Series(LABELS), None, object()):
         refuse_kinds(values)
@@ -182,7 +191,11 @@ HOSTILE = {
     "list": (with_cell(datetime.date(2020, 1, 1)).tolist(), TypeError, DATES),
     "masked": (np.ma.array(X, mask=X > 0.5), TypeError, MASKED),
     "beyond": (with_cell(10**400), ValueError, BEYOND),
-    "name": (pd.DataFrame(X, columns=pd.Index(["a", SURROGATE], dtype=object)), ValueError, "lone surrogates"),
+    "name": (
+        pd.DataFrame(X, columns=pd.Index(["a", SURROGATE], dtype=object)),
+        ValueError,
+        "lone surrogates",
+    ),
 }
 
 

@@ -80,7 +80,7 @@ def validate_responses(estimator: Any, X: Any, y: Any = None, *, reset: bool) ->
     -------
     responses : ndarray of shape (n_queries, n_parties)
     """
-    options = {
+    options: dict[str, Any] = {
         "dtype": np.float64,
         "order": "C",
         "reset": reset,

@@ -179,7 +179,12 @@ def estimate_bounds(
 def _read(X: Any, groups: Any) -> tuple[FloatArray, NDArray[np.intp] | None]:
     """Validate X and the groups; in strict mode NaN counts as 0, infinities as the largest floats."""
     strict = get_config()["strict"]
-    options = {"dtype": np.float64, "ensure_2d": False, "ensure_min_features": 1, "input_name": "X"}
+    options: dict[str, Any] = {
+        "dtype": np.float64,
+        "ensure_2d": False,
+        "ensure_min_features": 1,
+        "input_name": "X",
+    }
     table = check_array(numbers_of(X) if strict else X, ensure_all_finite=not strict, **options)
     codes = number_groups(groups, np.ones(len(table), dtype=bool), strict=strict)
     if strict:

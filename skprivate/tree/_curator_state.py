@@ -126,12 +126,14 @@ class CuratorState:
         parameters = {name: _value(value) for name, value in fields.mapping("tree").items()}
         tree = checked_plan(LocallyPrivateTreeClassifier(**parameters))
         shape = (specification.partition.n_leaves, len(specification.classes))
-        sides = Fields(dict(enumerate(_pair(state["bounds"]))), (0, 1), what="the bounds")
+        names = ("lower", "upper")
+        sides = Fields(dict(zip(names, _pair(state["bounds"]), strict=True)), names, what="the bounds")
+        lower, upper = (np.array(sides.numbers(name), dtype=np.float64) for name in names)
         design = Design(
             partition=specification.partition,
             randomizer=specification.randomizer,
             classes=np.asarray(specification.classes),
-            bounds=(np.array(sides.numbers(0)), np.array(sides.numbers(1))),
+            bounds=(lower, upper),
             rule=fields.text("rule"),
             public_counts=unpack_integers(fields.text("public_counts"), shape),
             feature_names=specification.features if fields.flag("named") else None,

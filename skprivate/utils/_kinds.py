@@ -18,6 +18,7 @@ from ._validation import check_characters, is_frame
 
 _TEMPORAL = (date, time, timedelta, np.datetime64, np.timedelta64)
 _DATES = "holds dates or durations; turn them into numbers of one unit, such as days."
+_LARGEST = Fraction(sys.float_info.max)
 _PLAIN = {float, bool, str, bytes, type(None), np.float64, np.float32, np.int64, np.str_, np.bool_}
 
 
@@ -104,7 +105,7 @@ def _is_temporal_class(kind: type) -> bool:
 
 
 def _is_beyond(cell: Any) -> bool:
-    return isinstance(cell, int | Fraction) and abs(cell) > sys.float_info.max
+    return isinstance(cell, int | Fraction) and bool(abs(cell) > _LARGEST)
 
 
 def _types(values: Any) -> Iterable[Any]:
