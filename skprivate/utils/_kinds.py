@@ -105,7 +105,7 @@ def _is_temporal_class(kind: type) -> bool:
 
 
 def _is_beyond(cell: Any) -> bool:
-    return isinstance(cell, int | Fraction) and bool(abs(cell) > _LARGEST)
+    return isinstance(cell, int | Fraction) and not -_LARGEST <= cell <= _LARGEST
 
 
 def _types(values: Any) -> Iterable[Any]:
