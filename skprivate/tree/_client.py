@@ -25,7 +25,7 @@ from ..utils._documents import (
     seal_document,
     unpack_bytes,
 )
-from ..utils._files import OWNER_ONLY, locked, write_atomically
+from ..utils._files import OWNER_ONLY, locked, make_lasting, write_atomically
 from ..utils._kinds import is_temporal
 from ._specification import TreeSpecification
 
@@ -126,7 +126,7 @@ class TreeClient:
         self._lifetime = None if wanted is None else check_positive(wanted, "lifetime_epsilon")
         self._lock, self._process = threading.Lock(), os.getpid()
         self._own = _Memory(self._lifetime or specification.randomizer.epsilon)
-        self._has_file = False
+        self._has_file = self._is_lasting = False
         self._load()
 
     @property
@@ -176,6 +176,10 @@ class TreeClient:
     def _answer(self, memory: "_Memory", x: Any, y: Any) -> bytes:
         specification = self.specification
         if specification.hash in memory.reports:
+            if self._path is not None and not self._is_lasting:
+                # Who wrote it may have failed before it was on the disk, and handed nothing out.
+                make_lasting(self._path)
+                self._is_lasting = True
             return memory.reports[specification.hash]
         category = _category(specification, x, y)
         spent = memory.spent + specification.randomizer.epsilon
@@ -190,7 +194,7 @@ class TreeClient:
         if self._path is not None:
             # Before the report is handed out: a report that leaves is a report that was paid for.
             write_atomically(self._path, memory.to_bytes(), mode=OWNER_ONLY)
-            self._has_file = True
+            self._has_file = self._is_lasting = True
         return report
 
     def _load(self) -> "_Memory":

@@ -2,6 +2,7 @@
 """Files that appear complete or not at all, and locks between processes."""
 
 import contextlib
+import errno
 import math
 import os
 import re
@@ -12,6 +13,8 @@ from typing import BinaryIO
 
 #: Rights of a file that only its owner may read.
 OWNER_ONLY = 0o600
+# Folders are not opened or flushed on some file systems, and on Windows.
+_CANNOT_FLUSH = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.EISDIR, errno.ENOTSUP, errno.EPERM}
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.unfinished", re.DOTALL)
 
 
@@ -207,11 +210,26 @@ def _flush(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
+def make_lasting(path: str | os.PathLike[str]) -> None:
+    """Make a file that somebody wrote, perhaps without an end, last through a power cut."""
+    path = Path(os.path.realpath(path))
+    _flush_name(path)
+    _flush_folder(path.parent)
+
+
 def _flush_folder(folder: Path) -> None:
     """Make a rename last through a power cut, where the file system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
+    _flush_name(folder)
+
+
+def _flush_name(path: Path) -> None:
+    try:
+        handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
+    except OSError as error:
+        # A disk that fails is no file system that cannot: what was not written must not be acknowledged.
+        if error.errno not in _CANNOT_FLUSH:
+            raise

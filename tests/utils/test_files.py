@@ -11,7 +11,7 @@ import sys
 import filelock
 import pytest
 
-from skprivate.utils._files import OWNER_ONLY, create_atomically, locked, write_atomically
+from skprivate.utils._files import OWNER_ONLY, create_atomically, locked, make_lasting, write_atomically
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -224,3 +224,24 @@ def test_a_fork_leaves_the_lock_to_its_parent(tmp_path):
         os.waitpid(child, 0)
         with pytest.raises(BlockingIOError), locked(tmp_path / "state", wait=False):
             pass
+
+
+@pytest.mark.parametrize(("code", "told"), [(errno.EINVAL, False), (errno.EIO, True)])
+def test_a_folder_that_cannot_be_flushed_is_no_error_and_a_disk_that_fails_is(
+    tmp_path, monkeypatch, code, told
+):
+    flush = os.fsync
+
+    def fail_on_folders(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(code, "failed")
+        flush(handle)
+
+    monkeypatch.setattr(os, "fsync", fail_on_folders)
+    for write in (
+        lambda: write_atomically(tmp_path / "state", b""),
+        lambda: make_lasting(tmp_path / "state"),
+    ):
+        with pytest.raises(OSError, match="failed") if told else contextlib.nullcontext():
+            write()
+    assert (tmp_path / "state").exists()
