@@ -3,7 +3,9 @@
 
 import base64
 import copy
+import errno
 import json
+import os
 import pickle
 import stat
 import subprocess
