@@ -364,9 +364,12 @@ class MomentAccumulator:
 
     def _restore(self, state: dict[str, Any]) -> None:
         fields = Fields(state, ("format", "version", *_FIELDS))
+        sums = unpack_integers(fields.text("gram"), (-1,))
+        # Before a plan is made, or room, for as many columns as it says.
+        if len(sums) != (len(fields.mapping("plan")["grid"]["lower"]) + 2) ** 2:
+            raise ValueError("the sums are not those of so many columns")
         plan = AccumulatorPlan.from_dict(fields.mapping("plan"))
-        # Before `_start` makes room for as many columns.
-        gram = unpack_integers(fields.text("gram"), (plan.grid.size, plan.grid.size))
+        gram = sums.reshape(plan.grid.size, plan.grid.size)
         target = fields.maybe(fields.text, "target")
         names = _check_names(fields.maybe(fields.texts, "feature_names"), None, target)
         if names is not None and len(names) != plan.grid.n_features:

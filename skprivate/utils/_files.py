@@ -95,12 +95,18 @@ def locked(
         Returns whether the file that is locked still has its name.
     """
     name = f"{os.path.realpath(os.fspath(path))}.lock"
+    # Here, for a lock that is held to the end is released where nothing can be imported any more.
+    from filelock import unlock_descriptor
+
     handle, process = _acquire(name, wait, time.monotonic() + timeout, mode), os.getpid()
     try:
         yield lambda: _is_named(handle, name)
     finally:
         # In a fork the lock is the parent's: to unlock the copied descriptor would take it away.
-        (_release if os.getpid() == process else os.close)(handle)
+        if os.getpid() == process:
+            _release(handle, unlock_descriptor)
+        else:
+            os.close(handle)
 
 
 def _acquire(name: str, wait: bool, deadline: float, mode: int) -> int:
@@ -139,12 +145,10 @@ def _is_named(handle: int, name: str) -> bool:
         return False
 
 
-def _release(handle: int) -> None:
-    from filelock import unlock_descriptor
-
+def _release(handle: int, unlock: Callable[[int], object]) -> None:
     try:
         # Closing alone would leave the lock to a child process that inherited the descriptor.
-        unlock_descriptor(handle)
+        unlock(handle)
     finally:
         os.close(handle)
 

@@ -7,6 +7,8 @@ import gc
 import multiprocessing
 import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -181,3 +183,19 @@ def test_a_missing_file_leaves_no_lock(tmp_path):
         with pytest.raises(ValueError, match="bad: this is no state of a curator"):
             TreeCurator.from_file(tmp_path / "bad")
     assert sorted(os.listdir(tmp_path)) == ["bad", "bad.lock"]
+
+
+HOLDER = """
+import sys
+from skprivate.tree import TreeCurator
+curator = TreeCurator.from_file(sys.argv[1])
+"""
+
+
+def test_the_end_of_a_process_lets_the_file_go_in_silence(curator, tmp_path):
+    state = tmp_path / "state"
+    curator.save(state)
+    curator.close()
+    done = subprocess.run([sys.executable, "-c", HOLDER, str(state)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    TreeCurator.from_file(state).close()
