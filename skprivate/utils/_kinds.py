@@ -22,7 +22,7 @@ _LARGEST = Fraction(sys.float_info.max)
 _PLAIN = {float, bool, str, bytes, type(None), np.float64, np.float32, np.int64, np.str_, np.bool_}
 
 
-def refuse_kinds(values: Any, name: str = "X") -> None:
+def refuse_kinds(values: Any, name: str = "X", *, all_columns: bool = True) -> None:
     """Refuse a table or a column for its type, or the types and names of its columns.
 
     Parameters
@@ -30,6 +30,8 @@ def refuse_kinds(values: Any, name: str = "X") -> None:
     values : array-like or data frame
     name : str, default="X"
         For messages.
+    all_columns : bool, default=True
+        Whether the types of all columns of a frame matter; not where some pass as they are.
 
     Raises
     ------
@@ -48,7 +50,7 @@ def refuse_kinds(values: Any, name: str = "X") -> None:
     """
     if isinstance(values, np.ma.MaskedArray):
         raise _masked(name)
-    if any(map(_is_temporal_type, _types(values))):
+    if (all_columns or not is_frame(values)) and any(map(_is_temporal_type, _types(values))):
         raise TypeError(f"{name} {_DATES}")
     if is_frame(values):
         for label in values.columns:
