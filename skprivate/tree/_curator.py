@@ -163,8 +163,8 @@ class TreeCurator:
             return
         stream = state.stream or os.urandom(16).hex()
         counted = state.history.get(stream, (0, 0))[0] + n
-        self._count(counts, stream, counted, counted)
-        state.stream = stream
+        counts = _add_counts(state.counts, counts)
+        self._state = state.after(counts, {stream: (counted, counted)}, stream)
 
     def update_file(
         self,
@@ -208,7 +208,8 @@ class TreeCurator:
                 try:
                     counts = state.randomizer.aggregate(reports)
                     counted = first + len(reports)
-                    self._count(counts, reader.batch_id, counted, total)
+                    counts = _add_counts(self._state.counts, counts)
+                    self._state = self._state.after(counts, {reader.batch_id: (counted, total)})
                 except ValueError as error:
                     raise reader.error(reader.byte_offset(first), f"from here on: {error}") from None
                 if progress is not None:
@@ -216,7 +217,8 @@ class TreeCurator:
                 if checkpoint is not None and time.monotonic() - saved > _SECONDS_BETWEEN_CHECKPOINTS:
                     write_atomically(checkpoint, self.to_bytes())
                     saved = time.monotonic()
-            state.history[reader.batch_id] = (counted, total)
+            if not total:
+                self._state = state.after(state.counts, {reader.batch_id: (0, 0)})
         if checkpoint is not None:
             write_atomically(checkpoint, self.to_bytes())
         return True
@@ -246,8 +248,7 @@ class TreeCurator:
                 f"both curators have counted the batch {shared[0]}, and {len(shared) - 1} more: merging them "
                 "would count reports twice."
             )
-        counts = _add_counts(mine.counts, theirs.counts)
-        mine.counts, mine.history = counts, mine.history | theirs.history
+        self._state = mine.after(_add_counts(mine.counts, theirs.counts), theirs.history)
 
     def to_bytes(self) -> bytes:
         """Return the whole curator as JSON: public inputs, counts, and which batches they hold.
@@ -383,10 +384,6 @@ class TreeCurator:
 
     def __repr__(self) -> str:
         return f"TreeCurator({self.specification!r}, n_reports={self.n_reports})"
-
-    def _count(self, counts: NDArray[np.int64], batch: str, counted: int, total: int) -> None:
-        self._state.counts = _add_counts(self._state.counts, counts)
-        self._state.history[batch] = (counted, total)
 
     def _batches(self, reports: Any) -> Iterator[NDArray[Any]]:
         if isinstance(reports, np.ndarray):

@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -90,19 +91,25 @@ def locked(
         Returns whether the file that is locked still has its name.
     """
     name = f"{os.path.realpath(os.fspath(path))}.lock"
-    handle = _acquire(name, wait, time.monotonic() + timeout, mode)
+    from filelock import unlock_descriptor  # takes long to import, and most processes lock nothing
+
+    lock = _acquire(name, wait, time.monotonic() + timeout, mode)
     try:
-        yield lambda: _is_named(handle, name)
+        yield lambda: _is_named(lock, name)
     finally:
-        _release(handle)
+        try:
+            # Closing alone would leave the lock to a child process that inherited the descriptor.
+            unlock_descriptor(lock.fileno())
+        finally:
+            lock.close()
 
 
-def _acquire(name: str, wait: bool, deadline: float, mode: int) -> int:
+def _acquire(name: str, wait: bool, deadline: float, mode: int) -> FileIO:
     pause = 0.0005  # seconds; doubled up to 2 ms: a holder writes to a disk for about as long
     while True:
-        handle = _try_to_lock(name, mode)
-        if handle is not None:
-            return handle
+        lock = _try_to_lock(name, mode)
+        if lock is not None:
+            return lock
         if not wait:
             raise BlockingIOError("The file is locked by another thread or process.")
         if time.monotonic() > deadline:
@@ -111,36 +118,28 @@ def _acquire(name: str, wait: bool, deadline: float, mode: int) -> int:
         pause = min(2 * pause, 0.002)
 
 
-def _try_to_lock(name: str, mode: int) -> int | None:
-    from filelock import lock_descriptor  # takes long to import, and most processes lock nothing
+def _try_to_lock(name: str, mode: int) -> FileIO | None:
+    from filelock import lock_descriptor
 
-    handle = os.open(name, os.O_RDONLY | os.O_CREAT, mode)
+    # No bare descriptor, which an interrupt before its `try` would leave locked for good: a file object is
+    # closed with the last reference to it.
+    lock = FileIO(name, opener=lambda path, _: os.open(path, os.O_RDONLY | os.O_CREAT, mode))
     try:
         # A file that was deleted after it was opened protects nothing: the next process makes another.
-        if lock_descriptor(handle, blocking=False) and _is_named(handle, name):
-            return handle
+        if lock_descriptor(lock.fileno(), blocking=False) and _is_named(lock, name):
+            return lock
     except BaseException:
-        os.close(handle)
+        lock.close()
         raise
-    os.close(handle)
+    lock.close()
     return None
 
 
-def _is_named(handle: int, name: str) -> bool:
+def _is_named(lock: FileIO, name: str) -> bool:
     try:
-        return os.path.samestat(os.fstat(handle), os.stat(name))
+        return os.path.samestat(os.fstat(lock.fileno()), os.stat(name))
     except FileNotFoundError:
         return False
-
-
-def _release(handle: int) -> None:
-    from filelock import unlock_descriptor
-
-    try:
-        # Closing alone would leave the lock to a child process that inherited the descriptor.
-        unlock_descriptor(handle)
-    finally:
-        os.close(handle)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Changes of an object's state in one step, which an interrupt finds done or not begun."""
+
+from typing import Any
+
+
+def assign(target: Any, **changes: Any) -> None:
+    """Set attributes of an object, all of them by one assignment.
+
+    Parameters
+    ----------
+    target : object
+        With a ``__dict__``.
+    **changes
+        The attributes.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from skprivate.utils._state import assign
+    >>> account = SimpleNamespace(rows=8, batches=1)
+    >>> assign(account, rows=16, batches=2)
+    >>> account
+    namespace(rows=16, batches=2)
+    """
+    target.__dict__ = {**vars(target), **changes}
+
+
+def draft_of(target: Any) -> Any:
+    """Return another object of the same type and attributes; its attributes become its own.
+
+    Parameters
+    ----------
+    target : object
+        With a ``__dict__``.
+
+    Returns
+    -------
+    draft : object
+    """
+    draft = object.__new__(type(target))
+    draft.__dict__ = dict(vars(target))
+    return draft
