@@ -107,12 +107,14 @@ class SQLiteStore(LedgerStore):
         """Open the file; without a commit nothing is written."""
         # mode=rw: a file that vanished is never created again.
         address = f"{self._path.as_uri()}?mode=rw"
-        with contextlib.closing(
-            sqlite3.connect(address, uri=True, timeout=TIMEOUT, isolation_level=None)
-        ) as connection:
+        connection = sqlite3.connect(address, uri=True, timeout=TIMEOUT, isolation_level=None)
+        # No `closing`: an interrupt as it begins would leave the file open as long as the traceback lives.
+        try:
             # Without the folder's flush a power cut right after a commit could undo it.
             connection.execute("PRAGMA synchronous = EXTRA")
             yield connection
+        finally:
+            connection.close()
 
     def _commit(
         self, connection: sqlite3.Connection, before: LedgerState, records: SQLiteRecords, write: bool

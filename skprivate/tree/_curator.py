@@ -202,6 +202,9 @@ class TreeCurator:
             if total != reader.n_reports:
                 raise reader.error(64, f"a batch of this id had {total} reports, not {reader.n_reports}")
             if counted == total and reader.batch_id in state.history:
+                # The attempt that counted it may have ended before it was saved.
+                if checkpoint is not None:
+                    write_atomically(checkpoint, self.to_bytes())
                 return False
             saved = time.monotonic()
             for first, reports in reader.chunks(counted):

@@ -95,7 +95,7 @@ def locked(
 
     lock = _acquire(name, wait, time.monotonic() + timeout, mode)
     try:
-        yield lambda: _is_named(lock, name)
+        yield lambda: _is_named(lock.fileno(), name)
     finally:
         try:
             # Closing alone would leave the lock to a child process that inherited the descriptor.
@@ -126,7 +126,7 @@ def _try_to_lock(name: str, mode: int) -> FileIO | None:
     lock = FileIO(name, opener=lambda path, _: os.open(path, os.O_RDONLY | os.O_CREAT, mode))
     try:
         # A file that was deleted after it was opened protects nothing: the next process makes another.
-        if lock_descriptor(lock.fileno(), blocking=False) and _is_named(lock, name):
+        if lock_descriptor(lock.fileno(), blocking=False) and _is_named(lock.fileno(), name):
             return lock
     except BaseException:
         lock.close()
@@ -135,9 +135,9 @@ def _try_to_lock(name: str, mode: int) -> FileIO | None:
     return None
 
 
-def _is_named(lock: FileIO, name: str) -> bool:
+def _is_named(handle: int, name: str) -> bool:
     try:
-        return os.path.samestat(os.fstat(lock.fileno()), os.stat(name))
+        return os.path.samestat(os.fstat(handle), os.stat(name))
     except FileNotFoundError:
         return False
 

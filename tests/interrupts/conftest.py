@@ -27,8 +27,8 @@ EVERY_POINT = os.environ.get("SKPRIVATE_INTERRUPTS") == "all"
 PACKAGE = os.path.dirname(skprivate.__file__)
 # What runs between our lines: the ends of ``with`` blocks are in contextlib.
 BETWEEN = (contextlib.__file__, os.path.join("filelock", ""))
-# Of the points outside the files that an operation is about, and of repetitions of a line, one in so many.
-STRIDE = 29
+# Of the points outside the files that an operation is about, so many at most, evenly spaced.
+MOST_OTHERS, FEW_OTHERS = int(os.environ.get("SKPRIVATE_INTERRUPTS_OTHERS", 600)), 4
 
 Site = tuple[str, int, str]
 
@@ -135,18 +135,22 @@ class Operation:
 
 def chosen(sites: list[Site], about: tuple[str, ...]) -> list[int]:
     """Return the numbers of the points to be tried."""
-    visits, points = Counter(sites), []
+    visits = Counter(sites)
     seen: Counter[Site] = Counter()
+    first, others = [], []
     for number, site in enumerate(sites):
         seen[site] += 1
+        near = site[0].endswith(about)
         if EVERY_POINT:
-            # A loop that goes on: its first two turns, and its last.
-            wanted = seen[site] in (1, 2, visits[site])
+            # A loop goes on for its first two turns and its last.
+            if seen[site] in (1, 2, visits[site]):
+                (first if near else others).append(number)
+        elif near and seen[site] == 1 and site[2] == "line":
+            first.append(number)
         else:
-            wanted = number % STRIDE == 0 or (seen[site] == 1 and site[0].endswith(about or ("",)))
-        if wanted:
-            points.append(number)
-    return points
+            others.append(number)
+    step = max(1, -(-len(others) // (MOST_OTHERS if EVERY_POINT else FEW_OTHERS)))
+    return sorted([*first, *others[::step]])
 
 
 @dataclass
