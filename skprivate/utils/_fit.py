@@ -165,8 +165,9 @@ def fit_context(fit: Fit) -> Fit:
 
     The fit works on a draft, another object with the same attributes, which this one takes over by one
     assignment when it is complete. A fit that raises, for a bad input, an exhausted ledger or an interrupt,
-    changes nothing: a previous fit stays usable, also by other threads meanwhile. Its ledger counts a failure, unless parameters
-    of a wrong type or range, which are found before a row is looked at, or the ledger itself was the reason.
+    changes nothing: a previous fit stays usable, also by other threads meanwhile. Its ledger counts a
+    failure, unless parameters of a wrong type or range, which are found before a row is looked at, or the
+    ledger itself was the reason.
 
     Parameters
     ----------

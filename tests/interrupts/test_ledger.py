@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An interrupted ledger holds every charge that was acknowledged, is free, and says the same in a new object."""
+"""An interrupted ledger holds what was acknowledged, is not locked, and says the same in a new object."""
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -67,7 +68,14 @@ def test_a_charge_in_a_block(interrupted, operation):
             charge(objects)
 
     interrupted(
-        operation("ledger.charge in label and data", start, act, check, charge_again, about=("accounting/_ledger.py",))
+        operation(
+            "ledger.charge in label and data",
+            start,
+            act,
+            check,
+            charge_again,
+            about=("accounting/_ledger.py",),
+        )
     )
 
 
@@ -78,18 +86,7 @@ def test_a_refused_charge(interrupted, operation):
 
     def full(folder):
         objects = start(folder, 0)
-        objects.ledger.charge(
-            PrivacySpent(
-                mechanism="discrete Laplace",
-                epsilon=2,
-                relation="replace-one",
-                noise_scale=4,
-                noise_source="os-entropy",
-                deployment="curator",
-                claim="dp",
-            ),
-            "Tree",
-        )
+        objects.ledger.charge(replace(SPENT, epsilon=Fraction(2)), "Tree")
         return objects
 
     def check_full(objects):
@@ -142,7 +139,15 @@ def test_a_backup(interrupted, operation):
         return len(PrivacyLedger.restore(objects.folder / "copy", objects.ledger.path).entries())
 
     interrupted(
-        operation("ledger.backup", start, back_up, lambda o: check(o, 0), back_up, end, about=("accounting/_backup.py",))
+        operation(
+            "ledger.backup",
+            start,
+            back_up,
+            lambda o: check(o, 0),
+            back_up,
+            end,
+            about=("accounting/_backup.py",),
+        )
     )
 
 
