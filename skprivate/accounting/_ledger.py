@@ -330,8 +330,7 @@ class PrivacyLedger(LedgerReference):
                 self._data = group
             yield self
         finally:
-            if declared:
-                self._data = None
+            self._data = None if declared else self._data
 
     def composition(self, method: Method = "basic", delta: float | Fraction | None = None) -> Composition:
         """Return what all entries cost together, with groups of disjoint data and kinds kept apart.

@@ -2,6 +2,7 @@
 """Files that appear complete or not at all, and locks between processes."""
 
 import contextlib
+import functools
 import math
 import os
 import time
@@ -90,21 +91,22 @@ def locked(
     holds : callable
         Returns whether the file that is locked still has its name.
     """
-    name = f"{os.path.realpath(os.fspath(path))}.lock"
-    from filelock import unlock_descriptor  # takes long to import, and most processes lock nothing
-
-    lock = _acquire(name, wait, time.monotonic() + timeout, mode)
+    lock = acquire_lock(path, wait=wait, timeout=timeout, mode=mode)
     try:
-        yield lambda: _is_named(lock.fileno(), name)
+        yield functools.partial(holds_lock, lock)
     finally:
-        try:
-            # Closing alone would leave the lock to a child process that inherited the descriptor.
-            unlock_descriptor(lock.fileno())
-        finally:
-            lock.close()
+        release_lock(lock)
 
 
-def _acquire(name: str, wait: bool, deadline: float, mode: int) -> FileIO:
+def acquire_lock(
+    path: str | os.PathLike[str], *, wait: bool = True, timeout: float = math.inf, mode: int = OWNER_ONLY
+) -> FileIO:
+    """Return the lock of a file, to be released; parameters and errors are those of `locked`.
+
+    It is a file object, no bare descriptor: where an interrupt comes before its release, or in it, it is
+    closed, and free, with the last reference to it.
+    """
+    name, deadline = f"{os.path.realpath(os.fspath(path))}.lock", time.monotonic() + timeout
     pause = 0.0005  # seconds; doubled up to 2 ms: a holder writes to a disk for about as long
     while True:
         lock = _try_to_lock(name, mode)
@@ -119,10 +121,8 @@ def _acquire(name: str, wait: bool, deadline: float, mode: int) -> FileIO:
 
 
 def _try_to_lock(name: str, mode: int) -> FileIO | None:
-    from filelock import lock_descriptor
+    from filelock import lock_descriptor  # takes long to import, and most processes lock nothing
 
-    # No bare descriptor, which an interrupt before its `try` would leave locked for good: a file object is
-    # closed with the last reference to it.
     lock = FileIO(name, opener=lambda path, _: os.open(path, os.O_RDONLY | os.O_CREAT, mode))
     try:
         # A file that was deleted after it was opened protects nothing: the next process makes another.
@@ -133,6 +133,22 @@ def _try_to_lock(name: str, mode: int) -> FileIO | None:
         raise
     lock.close()
     return None
+
+
+def holds_lock(lock: FileIO) -> bool:
+    """Return whether the file that is locked still has its name."""
+    return _is_named(lock.fileno(), str(lock.name))
+
+
+def release_lock(lock: FileIO) -> None:
+    """Release a lock that `acquire_lock` returned."""
+    from filelock import unlock_descriptor
+
+    try:
+        # Closing alone would leave the lock to a child process that inherited the descriptor.
+        unlock_descriptor(lock.fileno())
+    finally:
+        lock.close()
 
 
 def _is_named(handle: int, name: str) -> bool:

@@ -72,7 +72,7 @@ class Interrupter:
             # A signal would be raised where the generator goes on: at the yield, in the `try` around it.
             self._resumed.remove(frame)
         # Nor is the end of its turn a point of its own: the next is in the frame that asked for it.
-        elif event == "line" or (event == "return" and not _yields(frame)):
+        elif (event == "line" and not _leaves_block(frame)) or (event == "return" and not _yields(frame)):
             self._reach(frame, event)
         return self._trace
 
@@ -101,6 +101,14 @@ def _yields(frame: FrameType) -> bool:
     code, last = frame.f_code.co_code, frame.f_lasti
     names = [dis.opname[code[at]] for at in (last, last - 2) if at >= 0]
     return names[:1] == ["YIELD_VALUE"] or names == ["RESUME", "YIELD_VALUE"]
+
+
+def _leaves_block(frame: FrameType) -> bool:
+    """Whether a frame is about to call the end of a ``with`` block, which no signal comes between."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    names = [dis.opname[code[here]] for here in range(at, min(at + 8, len(code)), 2)]
+    # Before it, a value that the block returns is put aside.
+    return names[names[:1] == ["SWAP"] :][:3] == ["LOAD_CONST"] * 3
 
 
 @dataclass

@@ -52,10 +52,12 @@ def charge(objects):
 
 def charge_again(objects):
     """The charge without a release is lost; the next one is acknowledged, and belongs to no block."""
-    objects.acknowledged = len(objects.ledger.entries())
+    before = len(objects.ledger.entries())
     charge(objects)
-    last = objects.ledger.entries()[-1]
-    assert (last.label, last.data) == (None, None)
+    entries = objects.ledger.entries()
+    objects.acknowledged = len(entries)
+    assert objects.acknowledged == before + 1
+    assert (entries[-1].label, entries[-1].data) == (None, None)
 
 
 def test_a_charge(interrupted, operation):
