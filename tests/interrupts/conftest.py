@@ -28,7 +28,7 @@ PACKAGE = os.path.dirname(skprivate.__file__)
 # What runs between our lines: the ends of ``with`` blocks are in contextlib.
 BETWEEN = (contextlib.__file__, os.path.join("filelock", ""))
 # Of the points outside the files that an operation is about, so many at most, evenly spaced.
-MOST_OTHERS, FEW_OTHERS = int(os.environ.get("SKPRIVATE_INTERRUPTS_OTHERS", 600)), 4
+MOST_OTHERS, FEW_OTHERS = int(os.environ.get("SKPRIVATE_INTERRUPTS_OTHERS", 600)), 3
 
 Site = tuple[str, int, str]
 

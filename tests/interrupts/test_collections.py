@@ -86,7 +86,6 @@ def test_a_batch_of_moments_without_an_id(interrupted, operation):
             check_moments,
             retry,
             lambda accumulator: (accumulator._n_rows, accumulator._gram.tolist()),
-            about=ACCUMULATOR,
         )
     )
 
@@ -114,6 +113,7 @@ def test_a_merge_of_moments(interrupted, operation, n_before):
     )
 
 
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 def test_a_release_of_moments(interrupted, operation):
     def start(folder):
         ledger = PrivacyLedger(folder / "study.ledger")
@@ -268,7 +268,6 @@ def test_a_killed_curator_goes_on_from_its_checkpoint(interrupted, operation, wr
             lambda objects: check_curator(load(objects)),
             update,
             lambda objects: counted(load(objects)),
-            about=CURATOR,
         )
     )
 
@@ -315,9 +314,7 @@ def test_a_file_being_written(interrupted, operation):
         if not objects.path.exists():
             write(objects)
 
-    interrupted(
-        operation("ReportWriter", start, write, check, retry, about=("_report_files.py", "utils/_files.py"))
-    )
+    interrupted(operation("ReportWriter", start, write, check, retry, about=("tree/_report_files.py",)))
 
 
 # 2^8 cells: 512 answers, so that a report drawn again is another one with a probability near 1.
@@ -372,6 +369,6 @@ def test_a_client(interrupted, operation, in_file):
             check,
             retry,
             lambda objects: len(objects.sent),
-            about=CLIENT + (("utils/_files.py",) if in_file else ()),
+            about=CLIENT,
         )
     )

@@ -105,7 +105,6 @@ def test_a_counted_failure(interrupted, operation):
             lambda objects: objects.ledger.count_failure("Tree"),
             lambda objects: check(objects, 0),
             charge_again,
-            about=(),
         )
     )
 
@@ -126,7 +125,6 @@ def test_a_new_ledger(interrupted, operation):
             open_ledger,
             check_new,
             charge_again,
-            about=ABOUT,
         )
     )
 
@@ -148,7 +146,6 @@ def test_a_backup(interrupted, operation):
             lambda o: check(o, 0),
             back_up,
             end,
-            about=("accounting/_backup.py",),
         )
     )
 
@@ -175,6 +172,5 @@ def test_a_restore(interrupted, operation):
             check_restored,
             restore,
             lambda objects: len(objects.ledger.entries()),
-            about=("accounting/_backup.py",),
         )
     )
