@@ -10,18 +10,19 @@ def assign(target: Any, **changes: Any) -> None:
     Parameters
     ----------
     target : object
-        With a ``__dict__``.
+        An instance of a class without ``__slots__``.
     **changes
         The attributes.
 
     Examples
     --------
-    >>> from types import SimpleNamespace
     >>> from skprivate.utils._state import assign
-    >>> account = SimpleNamespace(rows=8, batches=1)
+    >>> class Account:
+    ...     rows, batches = 8, 1
+    >>> account = Account()
     >>> assign(account, rows=16, batches=2)
-    >>> account
-    namespace(rows=16, batches=2)
+    >>> account.rows, account.batches
+    (16, 2)
     """
     target.__dict__ = {**vars(target), **changes}
 
@@ -32,7 +33,7 @@ def draft_of(target: Any) -> Any:
     Parameters
     ----------
     target : object
-        With a ``__dict__``.
+        An instance of a class without ``__slots__``.
 
     Returns
     -------
