@@ -7,6 +7,7 @@ tries every line of the files that an operation is about, once, and some of the 
 
 import contextlib
 import dis
+import gc
 import os
 import shutil
 import sys
@@ -189,9 +190,7 @@ class Harness:
         assert not wrong, f"{operation.name}: {len(wrong)} wrong states\n" + "\n".join(wrong)
 
     def _try(self, operation: Operation, point: int, expected: Any) -> str:
-        with self._fresh(operation) as objects, warnings.catch_warnings():
-            # Files that are closed with the last reference to them, as the interrupt came before their end.
-            warnings.simplefilter("ignore", ResourceWarning)
+        with self._fresh(operation) as objects:
             Interrupter(point).run(lambda: operation.act(objects))
             try:
                 operation.check(objects)
@@ -215,7 +214,11 @@ def interrupted(tmp_path, monkeypatch):
     """Return the function that tries an `Operation`."""
     # A lock that an interrupt left behind shows at once.
     monkeypatch.setattr(_sqlite_store, "TIMEOUT", 0.05)
-    return Harness(tmp_path / "folder")
+    with warnings.catch_warnings():
+        # Files that are closed with the last reference to them, as the interrupt came before their end.
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield Harness(tmp_path / "folder")
+        gc.collect()
 
 
 @pytest.fixture
