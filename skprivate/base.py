@@ -30,6 +30,7 @@ from .utils._compat import Interval
 from .utils._fit import fit_context, without_private_text
 from .utils._kinds import refuse_kinds
 from .utils._replacements import labels_of, numbers_of
+from .utils._state import draft_of
 from .utils._tables import check_array, validate_data
 
 __all__ = [
@@ -129,6 +130,13 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         if self in _UNSEEDED_CLONES or getattr(self, "random_state", 0) is None:
             _UNSEEDED_CLONES.add(copy)
         return copy
+
+    def _draft(self) -> Self:
+        """Return what a fit works on until it is complete."""
+        draft: Self = draft_of(self)
+        if self in _UNSEEDED_CLONES:
+            _UNSEEDED_CLONES.add(draft)
+        return draft
 
     #: What to do about a leak, as the message says it.
     _remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."

@@ -22,6 +22,7 @@ from ..utils._documents import (
 )
 from ..utils._fit import without_private_text
 from ..utils._replacements import numbers_of
+from ..utils._state import assign
 from ._accumulate import exact_gram
 from ._accumulated_fit import fit_accumulated
 from ._accumulator_plan import AccumulatorPlan, refuse_censored
@@ -80,6 +81,8 @@ class MomentAccumulator:
         Everything public: the bounds, the grid, the largest number of rows, the cap on weights.
     released : bool
         Whether the moments are gone.
+    released_model : estimator or None
+        What `release` returned, None before.
 
     Raises
     ------
@@ -160,6 +163,7 @@ class MomentAccumulator:
         self._n_rows = 0
         self._batches: frozenset[str] = frozenset()
         self._own_id: str | None = None
+        self._released_model: Any = None
 
     @property
     def batch_ids(self) -> tuple[str, ...]:
@@ -170,6 +174,11 @@ class MomentAccumulator:
     def released(self) -> bool:
         """Whether the moments are gone."""
         return self._gram is None
+
+    @property
+    def released_model(self) -> Any:
+        """What `release` returned, None before: an interrupt just before it returns loses nothing."""
+        return self._released_model
 
     @without_private_text
     def update(self, X: Any, y: Any = None, *, sample_weight: Any = None, batch_id: Any = None) -> Self:
@@ -213,10 +222,15 @@ class MomentAccumulator:
         plan = self.plan if names is None else self.plan.for_columns(len(names))
         names = self._check_names_of(names, plan)
         plan, added, n_rows = self._sum(pieces, sample_weight, plan)
-        self._gram, self._n_rows, self.feature_names = self._sums_for(plan) + added, n_rows, names
-        self.plan = plan
-        self._batches |= {batch}
-        self._own_id = batch if batch_id is None else self._own_id
+        assign(
+            self,
+            plan=plan,
+            feature_names=names,
+            _gram=self._sums_for(plan) + added,
+            _n_rows=n_rows,
+            _batches=self._batches | {batch},
+            _own_id=batch if batch_id is None else self._own_id,
+        )
         return self
 
     def _check_weights(self, sample_weight: Any) -> NDArray[Any]:
@@ -283,9 +297,14 @@ class MomentAccumulator:
                 f"both accumulators hold the batch {shared[0]}{more}: merging them would count rows twice."
             )
         n_rows = self._check_count(self._n_rows + other._n_rows)
-        self._gram = self._sums_for(plan) + other._sums_for(plan)
-        self.plan, self._n_rows, self.feature_names = plan, n_rows, names
-        self._batches |= other._batches
+        assign(
+            self,
+            plan=plan,
+            feature_names=names,
+            _gram=self._sums_for(plan) + other._sums_for(plan),
+            _n_rows=n_rows,
+            _batches=self._batches | other._batches,
+        )
         return self
 
     def _common_plans(self, other: "MomentAccumulator") -> tuple[AccumulatorPlan, AccumulatorPlan]:
@@ -307,7 +326,9 @@ class MomentAccumulator:
         Returns
         -------
         fitted : estimator
-            A fitted clone. Its ledger is charged before noise is drawn.
+            A fitted clone. Its ledger is charged before noise is drawn. If an interrupt ends the release, the
+            moments are still there, and a release that starts anew is charged anew; or else they are gone,
+            and `released_model` is this model.
 
         Raises
         ------
@@ -319,7 +340,9 @@ class MomentAccumulator:
             The estimator does not fit the accumulator; the moments are still there.
         """
         self._open()
-        return fit_accumulated(clone(estimator), self)
+        fitted = fit_accumulated(clone(estimator), self)
+        self._wipe(fitted)
+        return fitted
 
     def to_bytes(self) -> bytes:
         """Return the accumulator as JSON. It holds exact sums over private rows: never publish it."""
@@ -381,13 +404,15 @@ class MomentAccumulator:
         self._start(plan, names, target)
         self._gram, self._n_rows, self._batches = gram, n_rows, frozenset(batches)
 
-    def _take_exact(self) -> NDArray[np.int64]:
-        """Return the exact moments, and forget them; to be called when their release is paid for."""
+    def _exact(self) -> NDArray[np.int64]:
+        """Return a copy of the exact moments, for a release that is paid for."""
+        return self._open().copy()
+
+    def _wipe(self, fitted: Any) -> None:
+        """Forget the moments, for the model that was made of them."""
         gram = self._open()
-        taken = gram.copy()
+        assign(self, _gram=None, _n_rows=0, _released_model=fitted)
         gram[...] = 0
-        self._gram, self._n_rows = None, 0
-        return taken
 
     def _open(self) -> NDArray[np.int64]:
         if self._gram is None:

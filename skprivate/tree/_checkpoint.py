@@ -9,12 +9,12 @@ many reports. Of a batch, counts are those of its first reports: a file of repor
 and a curator without a file counts under an id that it drew itself, which no copy of it goes on with.
 """
 
-import contextlib
 import os
+import weakref
 from pathlib import Path
 from typing import Self
 
-from ..utils._files import locked, write_atomically
+from ..utils._files import acquire_lock, holds_lock, release_lock, write_atomically
 from ._curator_state import CuratorState
 
 
@@ -34,20 +34,19 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(os.path.realpath(path))
-        self._process = os.getpid()
-        self._stack = contextlib.ExitStack()
         try:
-            self._holds = self._stack.enter_context(locked(self.path, wait=False))
+            self._lock = acquire_lock(self.path, wait=False)
         except BlockingIOError:
             raise ValueError(
                 f"{path} is in use by another process, or by another TreeCurator of this one: close that "
                 "first, or choose another file."
             ) from None
+        self._release = weakref.finalize(self, release_lock, self._lock)
 
     def protects(self, path: str | os.PathLike[str]) -> bool:
         """Tell whether this object, in this process, still holds the lock of this file."""
         same = self.path == Path(os.path.realpath(path))
-        return same and self._process == os.getpid() and self._holds()
+        return same and self._lock.process == os.getpid() and holds_lock(self._lock)
 
     def check(self, state: CuratorState) -> None:
         """Raise ValueError if to write this state would lose what the file holds."""
@@ -72,7 +71,7 @@ class Checkpoint:
 
     def close(self) -> None:
         """Release the lock; in a fork, the copy of it."""
-        self._stack.close()
+        self._release()
 
 
 class SavedCurator:
@@ -141,9 +140,10 @@ class SavedCurator:
 
     def close(self) -> None:
         """Let others have the file of `save`, `update_file` or `from_file`; a ``with`` block does it, too."""
-        if self._checkpoint is not None:
-            self._checkpoint.close()
-        self._checkpoint = None
+        # In this order: an interrupt must not leave a curator with a file that others may have.
+        checkpoint, self._checkpoint = self._checkpoint, None
+        if checkpoint is not None:
+            checkpoint.close()
 
     def __enter__(self) -> Self:
         return self

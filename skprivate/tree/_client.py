@@ -6,7 +6,7 @@ import math
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Real
 from pathlib import Path
@@ -189,10 +189,11 @@ class TreeClient:
                 f"ceiling: spent so far {show(memory.spent)} of {show(memory.lifetime)}. Nothing was drawn."
             )
         report = specification.pack(specification.randomizer.randomize(np.array([category])))
-        memory.reports[specification.hash] = report
-        memory.spent = spent
-        if self._path is not None:
-            # Before the report is handed out: a report that leaves is a report that was paid for.
+        memory = replace(memory, spent=spent, reports={**memory.reports, specification.hash: report})
+        # Before the report is handed out, and its amount with it: a report that leaves was paid for.
+        if self._path is None:
+            self._own = memory
+        else:
             write_atomically(self._path, memory.to_bytes(), mode=OWNER_ONLY)
             self._has_file = self._is_lasting = True
         return report
@@ -222,20 +223,20 @@ class TreeClient:
         raise TypeError("a TreeClient cannot be copied or pickled, for a copy could answer a second time.")
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Memory:
     """What one person has answered, and what it cost.
 
     Attributes
     ----------
     lifetime, spent : Fraction
-    reports : dict of str to bytes
+    reports : mapping of str to bytes
         By the specification's hash.
     """
 
     lifetime: Fraction
     spent: Fraction = Fraction(0)
-    reports: dict[str, bytes] = field(default_factory=dict)
+    reports: Mapping[str, bytes] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         content = {

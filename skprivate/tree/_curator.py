@@ -163,8 +163,10 @@ class TreeCurator(SavedCurator):
             return
         stream = self._own_stream or os.urandom(16).hex()
         counted = state.history.get(stream, (0, 0))[0] + n
-        self._count(counts, stream, counted, counted)
-        state.stream = self._own_stream = stream
+        counts = _add_counts(state.counts, counts)
+        # First, so that an interrupt between them leaves no report under an id that is drawn anew.
+        self._own_stream = stream
+        self._state = state.after(counts, {stream: (counted, counted)}, stream)
 
     def update_file(
         self,
@@ -206,7 +208,7 @@ class TreeCurator(SavedCurator):
             if total != reader.n_reports:
                 raise reader.error(64, f"a batch of this id had {total} reports, not {reader.n_reports}")
             if counted == total and reader.batch_id in state.history:
-                # An attempt to save it may have failed, or saved elsewhere.
+                # The attempt that counted it may have ended before it was saved, or saved elsewhere.
                 self._save_if_asked(checkpoint)
                 return False
             saved = time.monotonic()
@@ -214,7 +216,8 @@ class TreeCurator(SavedCurator):
                 try:
                     counts = state.randomizer.aggregate(reports)
                     counted = first + len(reports)
-                    self._count(counts, reader.batch_id, counted, total)
+                    counts = _add_counts(self._state.counts, counts)
+                    self._state = self._state.after(counts, {reader.batch_id: (counted, total)})
                 except ValueError as error:
                     raise reader.error(reader.byte_offset(first), f"from here on: {error}") from None
                 if progress is not None:
@@ -222,7 +225,8 @@ class TreeCurator(SavedCurator):
                 if checkpoint is not None and time.monotonic() - saved > _SECONDS_BETWEEN_CHECKPOINTS:
                     self.save(checkpoint)
                     saved = time.monotonic()
-            state.history[reader.batch_id] = (counted, total)
+            if not total:
+                self._state = self._state.after(self._state.counts, {reader.batch_id: (0, 0)})
         self._save_if_asked(checkpoint)
         return True
 
@@ -251,8 +255,7 @@ class TreeCurator(SavedCurator):
                 f"both curators have counted the batch {shared[0]}, and {len(shared) - 1} more: merging them "
                 "would count reports twice."
             )
-        counts = _add_counts(mine.counts, theirs.counts)
-        mine.counts, mine.history = counts, mine.history | theirs.history
+        self._state = mine.after(_add_counts(mine.counts, theirs.counts), theirs.history)
 
     def to_bytes(self) -> bytes:
         """Return the whole curator as JSON: public inputs, counts, and which batches they hold.
@@ -392,10 +395,6 @@ class TreeCurator(SavedCurator):
 
     def __repr__(self) -> str:
         return f"TreeCurator({self.specification!r}, n_reports={self.n_reports})"
-
-    def _count(self, counts: NDArray[np.int64], batch: str, counted: int, total: int) -> None:
-        self._state.counts = _add_counts(self._state.counts, counts)
-        self._state.history[batch] = (counted, total)
 
     def _batches(self, reports: Any) -> Iterator[NDArray[Any]]:
         if isinstance(reports, np.ndarray):

@@ -45,9 +45,12 @@ _FIELDS = (
 )
 
 
-@dataclass
+@dataclass(frozen=True)
 class CuratorState:
     """Everything about a collection; `TreeCurator` gives it its methods.
+
+    Nothing of it is changed in place: a curator goes from one state to the next by one assignment, so that an
+    interrupt finds counts and history that belong together.
 
     Attributes
     ----------
@@ -57,7 +60,7 @@ class CuratorState:
     specification : TreeSpecification
     counts : ndarray of int64
         Sum over all reports.
-    history : dict of str to (int, int)
+    history : mapping of str to (int, int)
         Batch id -> number of its reports that are in `counts`, and that it has.
     stream : str or None
         Batch id of reports without a file.
@@ -67,7 +70,7 @@ class CuratorState:
     design: Design
     specification: TreeSpecification
     counts: NDArray[np.int64]
-    history: dict[str, tuple[int, int]] = field(default_factory=dict)
+    history: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     stream: str | None = None
 
     @classmethod
@@ -82,6 +85,16 @@ class CuratorState:
     def emptied(self) -> Self:
         """Return a state of the same collection without reports."""
         return replace(self, counts=np.zeros_like(self.counts), history={}, stream=None)
+
+    def after(
+        self,
+        counts: NDArray[np.int64],
+        batches: Mapping[str, tuple[int, int]],
+        stream: str | None = None,
+    ) -> Self:
+        """Return the state with other counts, and with what they hold of some batches."""
+        history = {**self.history, **batches}
+        return replace(self, counts=counts, history=history, stream=stream or self.stream)
 
     @property
     def randomizer(self) -> LocalRandomizer:

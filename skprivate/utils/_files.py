@@ -3,11 +3,13 @@
 
 import contextlib
 import errno
+import functools
 import math
 import os
 import re
 import time
 from collections.abc import Callable, Iterator
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -94,27 +96,53 @@ def locked(
     holds : callable
         Returns whether the file that is locked still has its name.
     """
-    name = f"{os.path.realpath(os.fspath(path))}.lock"
-    # Here, for a lock that is held to the end is released where nothing can be imported any more.
-    from filelock import unlock_descriptor
-
-    handle, process = _acquire(name, wait, time.monotonic() + timeout, mode), os.getpid()
+    lock = acquire_lock(path, wait=wait, timeout=timeout, mode=mode)
     try:
-        yield lambda: _is_named(handle, name)
+        yield functools.partial(holds_lock, lock)
     finally:
-        # In a fork the lock is the parent's: to unlock the copied descriptor would take it away.
-        if os.getpid() == process:
-            _release(handle, unlock_descriptor)
-        else:
-            os.close(handle)
+        release_lock(lock)
 
 
-def _acquire(name: str, wait: bool, deadline: float, mode: int) -> int:
+class Lock(FileIO):
+    """A lock file that is open, locked or to be locked.
+
+    It is a file object, no bare descriptor: where an interrupt comes before its release, or in it, it is
+    closed, and free, with the last reference to it.
+
+    Attributes
+    ----------
+    process : int
+        Id of the process that opened it; a fork holds a copy of its descriptor.
+    """
+
+    def __init__(self, name: str, mode: int) -> None:
+        # Takes long to import, and most processes lock nothing. Both functions at once: a lock that is held
+        # to the end is released where nothing can be imported any more.
+        from filelock import lock_descriptor, unlock_descriptor
+
+        self._lock, self._unlock = lock_descriptor, unlock_descriptor
+        self.process = os.getpid()
+        super().__init__(name, opener=lambda path, _: os.open(path, os.O_RDONLY | os.O_CREAT, mode))
+
+    def take(self) -> bool:
+        """Lock the file, and return whether it could be locked."""
+        return bool(self._lock(self.fileno(), blocking=False))
+
+    def unlock(self) -> None:
+        """Unlock the file, for all copies of its descriptor."""
+        self._unlock(self.fileno())
+
+
+def acquire_lock(
+    path: str | os.PathLike[str], *, wait: bool = True, timeout: float = math.inf, mode: int = OWNER_ONLY
+) -> Lock:
+    """Return the lock of a file, to be released; parameters and errors are those of `locked`."""
+    name, deadline = f"{os.path.realpath(os.fspath(path))}.lock", time.monotonic() + timeout
     pause = 0.0005  # seconds; doubled up to 2 ms: a holder writes to a disk for about as long
     while True:
-        handle = _try_to_lock(name, mode)
-        if handle is not None:
-            return handle
+        lock = _try_to_lock(name, mode)
+        if lock is not None:
+            return lock
         if not wait:
             raise BlockingIOError("The file is locked by another thread or process.")
         if time.monotonic() > deadline:
@@ -123,19 +151,33 @@ def _acquire(name: str, wait: bool, deadline: float, mode: int) -> int:
         pause = min(2 * pause, 0.002)
 
 
-def _try_to_lock(name: str, mode: int) -> int | None:
-    from filelock import lock_descriptor  # takes long to import, and most processes lock nothing
-
-    handle = os.open(name, os.O_RDONLY | os.O_CREAT, mode)
+def _try_to_lock(name: str, mode: int) -> Lock | None:
+    lock = Lock(name, mode)
     try:
         # A file that was deleted after it was opened protects nothing: the next process makes another.
-        if lock_descriptor(handle, blocking=False) and _is_named(handle, name):
-            return handle
+        if lock.take() and holds_lock(lock):
+            return lock
     except BaseException:
-        os.close(handle)
+        lock.close()
         raise
-    os.close(handle)
+    lock.close()
     return None
+
+
+def holds_lock(lock: Lock) -> bool:
+    """Return whether the lock is not released, and the file that is locked still has its name."""
+    return not lock.closed and _is_named(lock.fileno(), str(lock.name))
+
+
+def release_lock(lock: Lock) -> None:
+    """Release a lock that `acquire_lock` returned."""
+    try:
+        # In a fork the lock is the parent's: to unlock the copied descriptor would take it away.
+        if lock.process == os.getpid():
+            # Closing alone would leave the lock to a child process that inherited the descriptor.
+            lock.unlock()
+    finally:
+        lock.close()
 
 
 def _is_named(handle: int, name: str) -> bool:
@@ -145,37 +187,30 @@ def _is_named(handle: int, name: str) -> bool:
         return False
 
 
-def _release(handle: int, unlock: Callable[[int], object]) -> None:
-    try:
-        # Closing alone would leave the lock to a child process that inherited the descriptor.
-        unlock(handle)
-    finally:
-        os.close(handle)
-
-
 @contextlib.contextmanager
 def _unfinished(path: Path, mode: int) -> Iterator[tuple[BinaryIO, str]]:
     """Open a new file beside the target, on the same file system; what killed processes left there goes."""
-    handle, name = _create_locked(path, mode)
-    with open(handle, "r+b") as file:
+    file = _create_locked(path, mode)
+    with file:
         try:
             _clear_abandoned(path.parent)
-            yield file, name
+            yield file, file.name
         finally:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
+                os.unlink(file.name)
 
 
-def _create_locked(path: Path, mode: int) -> tuple[int, str]:
+def _create_locked(path: Path, mode: int) -> BinaryIO:
     """Create a file under a random name, and lock it: the lock says that its process lives."""
     while True:
         name = str(path.with_name(f".{path.name}.{os.urandom(8).hex()}.unfinished"))
-        # os.open: rights follow the umask, as tempfile's do not.
-        handle = os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+        # os.open: rights follow the umask, as tempfile's do not. A file object, for an interrupt: a bare
+        # descriptor would keep the lock of a file that nobody writes.
+        file = open(name, "x+b", opener=lambda path, flags: os.open(path, flags, mode))
         # Another process may have taken the file for abandoned, before the lock.
-        if _can_lock(handle) is not False and _is_named(handle, name):
-            return handle, name
-        os.close(handle)
+        if _can_lock(file.fileno()) is not False and _is_named(file.fileno(), name):
+            return file
+        file.close()
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
 
@@ -191,12 +226,10 @@ def _clear_abandoned(folder: Path) -> None:
 
 def _delete_unless_locked(name: str) -> None:
     # No link, and nothing that would wait for a writer.
-    handle = os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    try:
-        if _can_lock(handle):
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with FileIO(name, opener=lambda path, _: os.open(path, flags)) as file:
+        if _can_lock(file.fileno()):
             os.unlink(name)
-    finally:
-        os.close(handle)
 
 
 def _can_lock(handle: int) -> bool | None:
