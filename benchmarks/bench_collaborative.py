@@ -6,7 +6,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeRegressor
 
 from skprivate.audit import ModelExtractionAttack
-from skprivate.audit._extraction import Extraction, ModelExtractionResult
+from skprivate.audit._attacks.extraction import Extraction, ModelExtractionResult
 from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
 from skprivate.metrics import correct_orientation_score
 from skprivate.preprocessing import TQMATransformer

@@ -72,6 +72,10 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     releases_state : bool, class attribute
         True: fitted attributes and pickles hold released values and public inputs only. False: the object
         holds a site's rows and must never be published.
+    releases_all_draws : bool, class attribute
+        True: all that a fit draws counts as released. False: what leaves is less than its mechanisms return,
+        the position of the largest noisy score, say, and the proof says why that costs less. The battery then
+        judges by what fits leave behind.
 
     Examples
     --------
@@ -108,6 +112,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     """
 
     releases_state: bool = True
+    releases_all_draws: bool = True
     _may_claim = True
     ledger: PrivacyLedger | None
 
@@ -173,9 +178,6 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         """Charge the ledger, if there is one; to be called before any noise is drawn."""
         if self.ledger is not None:
             self.ledger.charge(spent, estimator=type(self).__name__)
-
-    #: Whether all noise that a fit draws is in what it releases; a search drops what its losers drew.
-    _releases_all_draws: bool = True
 
     #: Role of every parameter of the constructor: see `parameter_roles`, and `assign_roles`.
     _parameter_roles: Mapping[str, str] = {}

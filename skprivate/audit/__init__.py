@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
-    from ._attribute import AttributeAttack as AttributeAttack
-    from ._battery import check_private_estimator as check_private_estimator
-    from ._battery import parametrize_with_private_checks as parametrize_with_private_checks
-    from ._bayes import BayesAdversary as BayesAdversary
+    from ._attacks.attribute import AttributeAttack as AttributeAttack
+    from ._attacks.bayes import BayesAdversary as BayesAdversary
+    from ._attacks.extraction import ModelExtractionAttack as ModelExtractionAttack
+    from ._attacks.gradient_matching import GradientMatchingAdversary as GradientMatchingAdversary
+    from ._battery.battery import check_private_estimator as check_private_estimator
+    from ._battery.battery import parametrize_with_private_checks as parametrize_with_private_checks
     from ._epsilon import EpsilonAudit as EpsilonAudit
     from ._epsilon import audit_epsilon as audit_epsilon
     from ._epsilon import epsilon_lower_bound as epsilon_lower_bound
     from ._epsilon import low_bits as low_bits
-    from ._extraction import ModelExtractionAttack as ModelExtractionAttack
     from ._fuzz import SensitivityFuzz as SensitivityFuzz
     from ._fuzz import sensitivity_fuzz as sensitivity_fuzz
-    from ._gradient_matching import GradientMatchingAdversary as GradientMatchingAdversary
     from ._neighbours import AuditCase as AuditCase
     from ._pipeline_check import Hole as Hole
     from ._pipeline_check import PipelineCheck as PipelineCheck
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from ._tape import record_releases as record_releases
 
 _HOMES = {
-    "AttributeAttack": "._attribute",
+    "AttributeAttack": "._attacks.attribute",
     "AuditCase": "._neighbours",
-    "BayesAdversary": "._bayes",
+    "BayesAdversary": "._attacks.bayes",
     "EpsilonAudit": "._epsilon",
-    "GradientMatchingAdversary": "._gradient_matching",
-    "ModelExtractionAttack": "._extraction",
+    "GradientMatchingAdversary": "._attacks.gradient_matching",
+    "ModelExtractionAttack": "._attacks.extraction",
     "Hole": "._pipeline_check",
     "PipelineCheck": "._pipeline_check",
     "SensitivityFuzz": "._fuzz",
     "audit_epsilon": "._epsilon",
-    "check_private_estimator": "._battery",
+    "check_private_estimator": "._battery.battery",
     "check_private_pipeline": "._pipeline_check",
     "epsilon_lower_bound": "._epsilon",
     "low_bits": "._epsilon",
-    "parametrize_with_private_checks": "._battery",
+    "parametrize_with_private_checks": "._battery.battery",
     "record_releases": "._tape",
     "sensitivity_fuzz": "._fuzz",
 }

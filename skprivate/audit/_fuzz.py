@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The exact privacy loss of one estimator over extreme neighbours, without statistics."""
 
-import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from ._losses import claimed_of, claims_rho
 from ._neighbours import AuditCase
-from ._tape import Tape
+from ._search import Found, search_neighbours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +21,10 @@ class SensitivityFuzz:
         Largest sum of ``abs(difference) / t``; where rho is claimed, largest rho.
     claimed : Fraction
         Epsilon, or rho, of ``privacy_spent_``.
-    pair : tuple of two ints
-        Which of the data sets it was.
+    data_sets : tuple of two data sets
+        The pair: arguments of ``fit``.
+    design : str
+        How they were found.
     n_pairs : int
         Number of pairs looked at.
     n_integers : int
@@ -36,13 +38,17 @@ class SensitivityFuzz:
     --------
     >>> from fractions import Fraction
     >>> from skprivate.audit import SensitivityFuzz
-    >>> print(SensitivityFuzz(loss=Fraction(2), claimed=Fraction(1), pair=(0, 1), n_pairs=3, n_integers=8))
-    epsilon of 3 pairs of neighbours reaches 2, claimed 1: REFUTED by the data sets 0 and 1
+    >>> fuzz = SensitivityFuzz(
+    ...     loss=Fraction(2), claimed=Fraction(1), data_sets=({}, {}), design="ties", n_pairs=3, n_integers=8
+    ... )
+    >>> print(fuzz)
+    epsilon of 3 pairs of neighbours reaches 2, claimed 1: REFUTED (ties)
     """
 
     loss: Fraction
     claimed: Fraction
-    pair: tuple[int, int]
+    data_sets: tuple[Any, Any] = field(repr=False)
+    design: str
     n_pairs: int
     n_integers: int
     measure: str = "epsilon"
@@ -55,11 +61,10 @@ class SensitivityFuzz:
 
     def __str__(self) -> str:
         if not self.same_form:
-            first, second = self.pair
-            return f"the data sets {first} and {second} release different things: REFUTED"
+            return f"two neighbours release different things: REFUTED ({self.design})"
         text = f"{self.measure} of {self.n_pairs} pairs of neighbours reaches {float(self.loss):.4g}"
         text += f", claimed {float(self.claimed):.4g}"
-        return text if self.passed else f"{text}: REFUTED by the data sets {self.pair[0]} and {self.pair[1]}"
+        return text if self.passed else f"{text}: REFUTED ({self.design})"
 
 
 class NothingRecordedError(ValueError):
@@ -67,10 +72,13 @@ class NothingRecordedError(ValueError):
 
 
 def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> SensitivityFuzz:
-    """Compare the exact privacy loss of extreme neighbours with what the estimator claims.
+    """Compare the exact privacy loss of the worst neighbours that are found with what the estimator claims.
 
-    Every fit runs with a recorder in the place where noise is added: it takes down the integers f before the
-    noise and its scale t. Whatever is drawn, a pair of data sets loses at most sum ``abs(f - f') / t``
+    Neighbours are searched for: extreme rows; walks between data sets that are all alike, at the ends and in
+    the middle of the domain, which pass every order statistic, majority and tie; few rows; numbers that the
+    estimator's code names; and a climb from the worst of them. Every fit runs with a recorder in the place
+    where noise is added: it takes down the integers f before the noise and its scale t. Whatever is drawn, a
+    pair of data sets loses at most sum ``abs(f - f') / t``
     (Laplace), or rho = sum ``(f - f')**2 / (2 t**2)`` (Gaussian); of local reports, epsilon for each
     that may differ. Later releases of a fit may depend on earlier ones: all fits are handed the outputs of
     the first.
@@ -113,48 +121,34 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
     (True, Fraction(1, 1))
     """
     case = estimator if isinstance(estimator, AuditCase) else AuditCase.of(estimator, data)
-    if not case.tapes[0].releases:
+    found = search_neighbours(case)
+    if found.missed:
+        raise NothingRecordedError(
+            "noise was drawn in other threads, where it is not recorded: fit with n_jobs=1."
+        )
+    if found.noise_is_apart:
+        raise NothingRecordedError(
+            "the mechanisms are handed nothing that depends on rows: hand them the exact values, not zeros, "
+            "so that it can be recorded what meets the noise."
+        )
+    if found.pair is None and not found.other_forms:
         raise NothingRecordedError(
             f"no noise of {type(case.estimator).__name__} came from skprivate.noise or "
             "skprivate.randomizers, or it keeps the best of several draws, so there is nothing to record; "
             "audit its releases with audit_epsilon."
         )
-    if any(tape.missed for tape in case.tapes):
-        raise NothingRecordedError(
-            "noise was drawn in other threads, where it is not recorded: fit with n_jobs=1."
-        )
-    return worst_pair(case, case.tapes, case.fit(0).privacy_spent_)
+    return _fuzz_of(found, case.fit(0).privacy_spent_)
 
 
-def worst_pair(case: AuditCase, tapes: list[Tape], spent: Any) -> SensitivityFuzz:
-    """Return the largest loss among recorded fits."""
-    by_rho = claims_rho(spent)
-    found = functools.partial(
-        SensitivityFuzz,
-        claimed=Fraction(spent.rho if by_rho else spent.epsilon),
-        n_pairs=len(case.neighbours),
-        n_integers=sum(release.exact.size for release in tapes[0].releases),
-        measure="rho" if by_rho else "epsilon",
+def _fuzz_of(found: Found, spent: Any) -> SensitivityFuzz:
+    pair = found.pair
+    return SensitivityFuzz(
+        loss=max(found.loss, Fraction(0)),
+        claimed=claimed_of(spent),
+        data_sets=(None, None) if pair is None else (pair[0].data, pair[1].data),
+        design=found.other_forms or found.design,
+        n_pairs=found.n_pairs,
+        n_integers=0 if pair is None else sum(one.exact.size for one in pair[0].tape.releases),
+        measure="rho" if claims_rho(spent) else "epsilon",
+        same_form=not found.other_forms,
     )
-    worst, worst_at = Fraction(-1), case.neighbours[0]
-    for pair in case.neighbours:
-        try:
-            loss = one_number(tapes[pair[0]].loss(tapes[pair[1]]), by_rho)
-        except ValueError:
-            return found(loss=Fraction(0), pair=pair, same_form=False)
-        if loss > worst:
-            worst, worst_at = loss, pair
-    return found(loss=worst, pair=worst_at)
-
-
-def claims_rho(spent: Any) -> bool:
-    """Whether a statement claims zero-concentrated differential privacy; others' may not know of it."""
-    return getattr(spent, "rho", None) is not None
-
-
-def one_number(loss: tuple[Fraction, Fraction], by_rho: bool) -> Fraction | Any:
-    """Return epsilon, or rho, of a pair; epsilon-DP is epsilon^2 / 2-zCDP, and rho has no epsilon."""
-    epsilon, rho = loss
-    if by_rho:
-        return rho + epsilon**2 / 2
-    return epsilon if not rho else float("inf")

@@ -2,7 +2,6 @@
 """Data sets that differ in one unit, as far apart as the declared domain allows, and further."""
 
 import contextlib
-import functools
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 from ..base import last_step
 from ..utils import check_bounds
+from ._randomness import frozen_randomness, state_of_generators
 from ._tape import Tape, listening, record_releases
 
 Arguments = dict[str, Any]
@@ -54,6 +54,11 @@ class AuditCase:
     n_trials : int, default=1000
         Fits of either neighbour in the audit of whole fits. Near epsilon 1.5, noise of half the scale takes
         1,000, and noise 1.25 times too small 20,000. Noise of skprivate is judged without any.
+    relation : {"replace-one", "add-remove", "label", "local"}, default="replace-one"
+        Which data sets the estimator calls neighbours: it is by this that further ones are searched for,
+        within the declared domain, where ``fit`` takes rows ``X``.
+    thorough : bool, default=False
+        Search for up to a minute, not ten seconds, and audit whole fits in any case.
     notes : dict, default={}
         Name of a check -> why it does not apply. Shown as the reason of the skip.
 
@@ -75,6 +80,8 @@ class AuditCase:
     answer: Callable[..., Any] | None = None
     recorder: Callable[..., Any] | None = None
     n_trials: int = 1000
+    relation: str = "replace-one"
+    thorough: bool = False
     notes: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -99,7 +106,9 @@ class AuditCase:
         TypeError
             That is no estimator, or `data` are no arguments of ``fit`` by name.
         """
-        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        if isinstance(estimator, type) or not (
+            hasattr(estimator, "fit") and hasattr(estimator, "get_params")
+        ):
             raise TypeError(f"estimator must be an unfitted estimator, not {_kind(estimator)}.")
         if data is not None and not (isinstance(data, Mapping) and "X" in data):
             raise TypeError('data must be a mapping of arguments of fit, such as {"X": X, "y": y}.')
@@ -114,7 +123,7 @@ class AuditCase:
         return cls(
             estimator=estimator,
             data_sets=tuple(variants),
-            **{"pairs": pairs, "strangers": strangers, **options},
+            **{"pairs": pairs, "strangers": strangers, "relation": relation, **options},
         )
 
     @property
@@ -125,15 +134,7 @@ class AuditCase:
     @property
     def can_be_recorded(self) -> bool:
         """Whether what a fit draws tells what it releases: not if it keeps the best of several draws."""
-        return bool(getattr(last_step(self.estimator), "_releases_all_draws", True))
-
-    @functools.cached_property
-    def tapes(self) -> list[Tape]:
-        """What a fit on each data set releases, all of them handed the outputs of the first."""
-        first = self.record(0)[1] if self.can_be_recorded else Tape()
-        if not first.releases:
-            return [first]
-        return [first, *(self.record(k, first.outputs)[1] for k in range(1, len(self.data_sets)))]
+        return bool(getattr(last_step(self.estimator), "releases_all_draws", True))
 
     def make(self, **parameters: Any) -> Any:
         """Return an unfitted copy without a ledger, with other parameters where the estimator has them."""
@@ -162,15 +163,26 @@ class AuditCase:
         return model, [f"{one.category.__name__}: {one.message}" for one in caught]
 
     def record(
-        self, data: int | Arguments, script: Sequence[NDArray[Any]] | None = None, **parameters: Any
+        self,
+        data: int | Arguments,
+        script: Sequence[NDArray[Any]] | None = None,
+        *,
+        seed: int = 0,
+        extreme: str | None = None,
+        **parameters: Any,
     ) -> tuple[Any, Tape]:
         """Return a fitted copy and what it released; with a script, what it is made to release.
 
-        Which rows of a person count is drawn at random: a seed makes it the same choice on neighbours.
+        What else is random, which rows of a person count say, is the same choice in all such fits: see
+        `frozen_randomness`, which takes `seed` and `extreme`.
         """
-        model = self.make(**{"random_state": 0, **parameters})
-        with (self.recorder or record_releases)(script) as tape, listening() as heard:
-            model, warned = self.listen(data, model)
+        with (
+            frozen_randomness(seed, extreme),
+            (self.recorder or record_releases)(script) as tape,
+            listening() as heard,
+        ):
+            model, warned = self.listen(data, self.make(**parameters))
+            tape.generators = state_of_generators()
         tape.said = [*warned, heard()]
         return model, tape
 
@@ -257,10 +269,24 @@ def private_rows(rows: Arguments) -> NDArray[np.bool_]:
     return np.ones(len(rows["X"]), dtype=bool) if public is None else ~np.asarray(public, dtype=bool)
 
 
+def units_of(rows: Arguments) -> list[NDArray[np.intp]]:
+    """Return the rows of every private unit: one each, or those of one person."""
+    private = np.flatnonzero(private_rows(rows))
+    if rows.get("groups") is None:
+        return list(private[:, None])
+    groups = np.asarray(rows["groups"])[private]
+    return [private[groups == person] for person in dict.fromkeys(groups.tolist())]
+
+
 def without_unit(rows: Arguments, unit: NDArray[np.intp] | None = None) -> Arguments:
     """Return the data set without one unit."""
     keep = np.ones(len(rows["X"]), dtype=bool)
     keep[unit_of(rows) if unit is None else unit] = False
+    return take_rows(rows, keep)
+
+
+def take_rows(rows: Arguments, keep: NDArray[np.bool_]) -> Arguments:
+    """Return some rows of a data set."""
     return {k: np.asarray(v)[keep] if is_column(v, rows) else v for k, v in rows.items()}
 
 

@@ -17,6 +17,7 @@ from ..noise import DiscreteLaplaceMechanism
 from ..noise._mechanisms import _IntegerMechanism
 from ..randomizers._base import LocalRandomizer
 from ..randomizers._laplace import _NoisyVectorRandomizer
+from ._patches import replacements
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,8 @@ class Tape:
         What the fit warned of, logged and printed.
     missed : bool
         Noise was drawn in another thread meanwhile, which is not recorded.
+    generators : int
+        Digest of where the shared generators of Python and NumPy stood at the end.
     """
 
     releases: list[Release] = field(default_factory=list)
@@ -105,6 +108,7 @@ class Tape:
     diverged: bool = False
     said: list[str] = field(default_factory=list)
     missed: bool = False
+    generators: int = 0
 
     @property
     def outputs(self) -> list[NDArray[Any]]:
@@ -146,6 +150,14 @@ class Tape:
 
 # One tape at a time: the methods of the mechanisms' classes are replaced while it runs.
 _LOCK = threading.RLock()
+
+
+def _release() -> None:
+    global _LOCK
+    try:
+        _LOCK.release()
+    except RuntimeError:  # held by a thread that hangs, and that is left behind
+        _LOCK = threading.RLock()
 
 
 @contextlib.contextmanager
@@ -197,7 +209,9 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Ta
 
         return recorded
 
-    with _LOCK, contextlib.ExitStack() as undo:
+    with replacements() as undo:
+        _LOCK.acquire()
+        undo.callback(_release)
         for cls, name in _places():
             method = vars(cls)[name]
             undo.callback(setattr, cls, name, method)
@@ -207,18 +221,22 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Ta
 
 @contextlib.contextmanager
 def listening() -> Iterator[Callable[[], str]]:
-    """Collect what is printed and logged; yields a function that returns it."""
+    """Collect what is printed and logged, by any logger; yields a function that returns it."""
     out = io.StringIO()
-    handler = logging.StreamHandler(out)
-    root = logging.getLogger()
+    root, handle = logging.getLogger(), logging.Logger.handle
     level = root.level
-    root.addHandler(handler)
+
+    def overheard(self: logging.Logger, record: logging.LogRecord) -> None:
+        out.write(f"{record.name}: {record.getMessage()}\n")
+        handle(self, record)
+
     root.setLevel(logging.DEBUG)
+    logging.Logger.handle = overheard  # type: ignore[method-assign]
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             yield out.getvalue
     finally:
-        root.removeHandler(handler)
+        logging.Logger.handle = handle  # type: ignore[method-assign]
         root.setLevel(level)
 
 

@@ -42,6 +42,16 @@ def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
     return lines
 
 
+def own_modules(estimator: Any) -> list[Any]:
+    """Return the modules in which an estimator's classes are written."""
+    found = {}
+    for cls in type(estimator).__mro__:
+        module = sys.modules.get(cls.__module__)
+        if cls.__module__.partition(".")[0] not in _FOREIGN and module is not None:
+            found[cls.__module__] = module
+    return list(found.values())
+
+
 def own_code(estimator: Any) -> tuple[str, ...]:
     """Return the files, or folders of packages, in which an estimator's classes are written."""
     roots = set()

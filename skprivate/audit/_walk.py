@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Walks everything that hangs on a fitted object, down to numbers and text."""
 
+import contextvars
+import functools
+import gc
 import math
 import pickle
 import struct
 import types
+import weakref
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
@@ -17,6 +21,7 @@ _DEEPEST = 40
 _DIGITS = 6
 _PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None), np.dtype)
 # Not state: code is the same whatever the rows were.
+_OF_ERRORS = ("args", "__traceback__", "__cause__", "__context__", "__notes__")
 _CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, np.ufunc)
 
 
@@ -58,6 +63,9 @@ def _collect(value: Any, path: str, found: dict[str, Any], seen: dict[int, Any],
     seen[id(value)] = value
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         found[path] = value
+        found[path + ".order"] = value.flags.f_contiguous, value.flags.c_contiguous
+        if value.base is not None:
+            _collect(value.base, path + ".base", found, seen, depth + 1)
         return
     for step, child in _children(value):
         _collect(child, path + step, found, seen, depth + 1)
@@ -81,6 +89,19 @@ def _children(value: Any) -> Iterator[tuple[str, Any]]:
         yield from _of_function(value)
     elif isinstance(value, types.MethodType):
         yield ".__self__", value.__self__
+    elif isinstance(value, types.GeneratorType):
+        yield ".locals", dict(value.gi_frame.f_locals) if value.gi_frame else None
+    elif isinstance(value, types.TracebackType):
+        yield ".locals", dict(value.tb_frame.f_locals)
+        yield ".next", value.tb_next
+    elif isinstance(value, BaseException):
+        yield from ((f".{name}", getattr(value, name, None)) for name in _OF_ERRORS)
+    elif isinstance(value, weakref.ref):
+        yield ".target", value()
+    elif isinstance(value, contextvars.ContextVar):
+        yield ".value", value.get(None)
+    elif isinstance(value, functools._lru_cache_wrapper):
+        yield ".cached", sorted(map(repr, _cached(value, 0)))
     else:
         yield from _of_instance(value)
 
@@ -93,6 +114,15 @@ def _of_function(value: types.FunctionType) -> Iterator[tuple[str, Any]]:
             continue
     yield ".defaults", value.__defaults__
     yield ".kwdefaults", value.__kwdefaults__
+
+
+def _cached(holder: Any, depth: int) -> Iterator[Any]:
+    """Yield what a cache of a function holds."""
+    for held in gc.get_referents(holder):
+        if isinstance(held, (_PLAIN, np.generic, np.ndarray)):
+            yield held
+        elif depth < _DEEPEST and not isinstance(held, (_CODE, types.FunctionType)):
+            yield from _cached(held, depth + 1)
 
 
 def _of_instance(value: Any) -> Iterator[tuple[str, Any]]:
@@ -119,8 +149,9 @@ def same_leaf(one: Any, other: Any) -> bool:
         return same_form and first.tobytes() == second.tobytes()
     if type(one) is not type(other):
         return False
-    if isinstance(one, float | np.floating) and math.isnan(one):
-        return bool(math.isnan(other))
+    if isinstance(one, float | np.floating):
+        same_sign = math.copysign(1, one) == math.copysign(1, other)
+        return bool(math.isnan(other)) if math.isnan(one) else bool(one == other and same_sign)
     return bool(one == other)
 
 

@@ -108,7 +108,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
 
     _remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
 
-    _releases_all_draws = False
+    releases_all_draws = False
 
     #: The parameter that holds the grid or the distributions.
     _space: str

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Private release of integers: discrete Laplace and discrete Gaussian noise, and sums of Laplace noise."""
 
+import functools
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from math import ceil, exp, isqrt, sinh
@@ -244,7 +245,9 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
             self.sigma: int | Fraction = self._sigma_for_rho(check_positive(rho, "rho"))
         elif rho is None and epsilon is not None and delta is not None:
             self.delta = check_positive(delta, "delta")
-            self.sigma = self._sigma_for_epsilon(check_positive(epsilon, "epsilon"), self.delta)
+            self.sigma = _sigma_for_epsilon(
+                self.squared_sensitivity, check_positive(epsilon, "epsilon"), self.delta
+            )
             self.epsilon = zcdp_to_epsilon(self._rho_of(self.sigma), self.delta)
         else:
             raise ValueError("give either rho, or both epsilon and delta")
@@ -305,24 +308,27 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
             raise ValueError("rho is too small for the sensitivity: sigma passes 2^52")
         return sigma
 
-    def _sigma_for_epsilon(self, epsilon: Fraction, delta: Fraction) -> int:
-        def suffices(sigma: int) -> bool:
-            return zcdp_to_epsilon(self._rho_of(sigma), delta) <= epsilon
-
-        if not suffices(MAX_SCALE):
-            raise ValueError("epsilon is too small for the sensitivity: sigma passes 2^52")
-        too_small, enough = 0, MAX_SCALE
-        while enough - too_small > 1:
-            middle = (too_small + enough) // 2
-            too_small, enough = (too_small, middle) if suffices(middle) else (middle, enough)
-        return enough
-
     def _expected_words(self, size: int) -> int:
         # About 1.3 proposals, and a few bits to accept each.
         return 3 * _laplace_words(self.sigma, size) // 2 + 1
 
     def _fill(self, noise: NDArray[np.int64], stream: WordStream) -> None:
         fill_discrete_gaussian(noise, self.sigma.numerator, self.sigma.denominator, stream)
+
+
+# A pure function of public numbers, which every fit of a grid search asks for: it takes 50 bisections.
+@functools.lru_cache(maxsize=256)
+def _sigma_for_epsilon(squared_sensitivity: int, epsilon: Fraction, delta: Fraction) -> int:
+    def suffices(sigma: int) -> bool:
+        return zcdp_to_epsilon(squared_sensitivity / (2 * Fraction(sigma) ** 2), delta) <= epsilon
+
+    if not suffices(MAX_SCALE):
+        raise ValueError("epsilon is too small for the sensitivity: sigma passes 2^52")
+    too_small, enough = 0, MAX_SCALE
+    while enough - too_small > 1:
+        middle = (too_small + enough) // 2
+        too_small, enough = (too_small, middle) if suffices(middle) else (middle, enough)
+    return enough
 
 
 def laplace_sum(

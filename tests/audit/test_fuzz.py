@@ -17,7 +17,7 @@ from skprivate import (
     LocallyPrivateTreeClassifier,
 )
 from skprivate.audit import AuditCase, record_releases, sensitivity_fuzz
-from skprivate.audit._fuzz import one_number
+from skprivate.audit._losses import one_number
 from skprivate.audit._trace import first_difference, trace_lines
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers import KRRRandomizer, LaplaceRandomizer
@@ -145,7 +145,7 @@ class TestFuzz:
         )
         fuzz = sensitivity_fuzz(DPTreeClassifier(1.0, **TREE))
         assert not fuzz.passed
-        assert "REFUTED by the data sets" in str(fuzz)
+        assert "REFUTED (" in str(fuzz)
 
     def test_nothing_to_record(self):
         class Silent(DPTreeClassifier):

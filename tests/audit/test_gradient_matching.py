@@ -8,8 +8,8 @@ import pytest
 
 from skprivate import PrivateNashSolver, QuadraticAggregativeGame
 from skprivate.audit import GradientMatchingAdversary
-from skprivate.audit._gradient_matching import _Risks, blind_gain
-from skprivate.audit._random import check_generator
+from skprivate.audit._attacks.generator import check_generator
+from skprivate.audit._attacks.gradient_matching import _Risks, blind_gain
 from skprivate.games import AggregativeGame, VaccinationGame
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")

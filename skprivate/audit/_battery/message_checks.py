@@ -9,7 +9,7 @@ from unittest import SkipTest
 import numpy as np
 from sklearn.base import is_classifier
 
-from ._neighbours import (
+from .._neighbours import (
     AuditCase,
     domain_of_X,
     domain_of_y,
@@ -18,9 +18,9 @@ from ._neighbours import (
     unit_of,
     with_unit,
 )
-from ._release_checks import require
-from ._tape import listening
-from ._walk import forms_of_text, packed_forms
+from .._tape import listening
+from .._walk import forms_of_text, packed_forms
+from .release_checks import require
 
 # A share of the range of a column that no honest constant hits.
 _SHARE = 0.618033988749

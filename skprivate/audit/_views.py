@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that can be seen of a fitted pipeline, step by step: what it keeps, and what it shows."""
+"""All that can be seen of a fitted object, step by step: what it keeps, and what it shows."""
 
 import functools
+import inspect
 import pickle
 import re
 import sys
@@ -13,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..base import CONTAINERS, steps_of
-from ._walk import leaves
+from ._walk import Leaves, leaves
 
 #: What a container keeps its steps in; those are looked at by themselves.
 _STEPS = (
@@ -110,3 +111,81 @@ def form_of(seen: dict[str, Any]) -> dict[str, Any]:
         for path, leaf in seen.items()
         if not path.startswith(SHOWS)
     }
+
+
+#: Methods that take rows, and those that take none: how the names of the latter begin.
+_USES = ("predict", "predict_proba", "predict_log_proba", "decision_function", "transform")
+_TELLS = ("get_", "to_", "as_", "summary", "report", "describe", "export", "inverse_")
+
+
+def views_of_a_fit(model: Any, rows: Any) -> Leaves:
+    """Return the leaves of all that a fitted object shows to who holds it.
+
+    Texts, state, pickle, clone, tags, parameters, properties, what methods return that need no argument, and
+    what it makes of rows, with every switch on too.
+    """
+    found = Leaves()
+    for path, step in steps_inside(model, ""):
+        shown = {**dict(views_of(step)), **leaves(_told_by(step), "told")}
+        found.update({f"{path}: {name}" if step is not model else name: leaf for name, leaf in shown.items()})
+    found.update(leaves(_made_of(model, rows), "made of rows"))
+    return found
+
+
+def _told_by(step: Any) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "str": _OF_THIS_PROCESS.sub("", str(_result_of(lambda: str(step)))),
+        "tags": _OF_THIS_PROCESS.sub("", str(_result_of(lambda: repr(step.__sklearn_tags__())))),
+        "order of attributes": list(vars(step)) if hasattr(step, "__dict__") else [],
+    }
+    for name in dir(type(step)):
+        member = getattr(type(step), name, None)
+        if isinstance(member, property | functools.cached_property) and not name.startswith("__"):
+            told[name] = _result_of(functools.partial(getattr, step, name))
+        elif callable(member) and name.startswith(_TELLS) and not _needs_arguments(member):
+            told[f"{name}()"] = _result_of(functools.partial(_call, step, name))
+    return told
+
+
+def _call(step: Any, name: str) -> Any:
+    return getattr(step, name)()
+
+
+def _needs_arguments(method: Any) -> bool:
+    try:
+        parameters = list(inspect.signature(method).parameters.values())[1:]
+    except (TypeError, ValueError):
+        return True
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return any(one.default is one.empty and one.kind not in variable for one in parameters)
+
+
+def _made_of(model: Any, rows: Any) -> dict[str, Any]:
+    """Return what a fitted object makes of rows, plainly and with every switch of the method turned."""
+    if not (isinstance(rows, dict) and "X" in rows):
+        return {}
+    made = {}
+    for name in _USES:
+        method = getattr(model, name, None)
+        if method is not None:
+            for switch, value in [(None, None), *_switches(method)]:
+                options = {} if switch is None else {switch: value}
+                made[f"{name}({switch or ''})"] = _quietly(functools.partial(method, rows["X"], **options))
+    if hasattr(model, "score"):
+        arguments = [rows["X"]] if rows.get("y") is None else [rows["X"], rows["y"]]
+        made["score()"] = _quietly(functools.partial(model.score, *arguments))
+    return made
+
+
+def _switches(method: Any) -> list[tuple[str, bool]]:
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [(one.name, not one.default) for one in parameters if isinstance(one.default, bool)]
+
+
+def _quietly(call: Callable[[], Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _result_of(call)

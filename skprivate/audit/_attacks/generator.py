@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..noise import check_entropy
+from ...noise import check_entropy
 
 _SEED_BYTES = 16
 

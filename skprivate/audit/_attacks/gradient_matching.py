@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..utils import check_int
-from ._random import check_generator
+from ...utils import check_int
+from .generator import check_generator
 
 FloatArray = NDArray[np.float64]
 Parameters = dict[str, FloatArray]
@@ -320,7 +320,7 @@ class _Risks(_Unknowns):
 
 def _unknowns(game: Any) -> _Unknowns:
     # At its use: the audits do not need games but for this.
-    from ..games import QuadraticAggregativeGame, VaccinationGame
+    from ...games import QuadraticAggregativeGame, VaccinationGame
 
     if not isinstance(game, QuadraticAggregativeGame | VaccinationGame):
         raise TypeError("game must be a QuadraticAggregativeGame or a VaccinationGame.")

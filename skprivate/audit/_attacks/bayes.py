@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ._gradient_matching import check_observations
+from .gradient_matching import check_observations
 
 FloatArray = NDArray[np.float64]
 
@@ -317,7 +317,7 @@ def _less(logs: FloatArray, log_part: float) -> FloatArray:
 
 def _make_players(prior: Any, n_players: int) -> _Players:
     # At its use: the audits do not need games but for this.
-    from ..games import JointPrior, TwoTypePrior, TypePrior
+    from ...games import JointPrior, TwoTypePrior, TypePrior
 
     if isinstance(prior, TypePrior):
         return _Independent(prior, n_players)
@@ -330,7 +330,7 @@ def _make_players(prior: Any, n_players: int) -> _Players:
 
 def _replayed(game: Any, solver: Any, observations: FloatArray, types: FloatArray) -> FloatArray:
     """Return log-likelihoods of shape (n_players, m), up to one constant per player."""
-    from ..games._rounds import Dynamics, replay
+    from ...games._rounds import Dynamics, replay
 
     model, out = solver.model_, np.zeros(types.shape[:2])
     for j in range(types.shape[1]):

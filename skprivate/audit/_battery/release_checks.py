@@ -3,6 +3,8 @@
 
 import functools
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,19 +13,25 @@ from unittest import SkipTest
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import StatelessMixin
-from ._epsilon import low_bits
-from ._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
-from ._neighbours import AuditCase, is_column, private_rows, unit_of
-from ._tape import Tape
-from ._trace import first_difference, trace_lines
-from ._walk import Leaves, differences, leaves_of, same_leaf
+from ...base import StatelessMixin
+from .._epsilon import low_bits
+from .._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
+from .._neighbours import AuditCase, is_column, private_rows, unit_of
+from .._search import Found, search_neighbours
+from .._tape import Tape
+from .._trace import first_difference, trace_lines
+from .._walk import Leaves, differences, leaves_of, same_leaf
 
+# Fits rows, and returns what is looked at.
+Look = Callable[[Any], Leaves]
 # A right estimator fails a check that repeats random fits with a probability below this.
 FALSE_ALARM = 1e-9
 # Fits that repeat one data set, at most.
 _MOST_REPEATS = 2000
 _GRID_FITS = 12
+# Data sets of walks whose lines are traced, which takes ten times as long as a fit.
+_MOST_TRACED = 8
+_TRACE_SECONDS = {False: 1.0, True: 10.0}
 # Fits in which a noisy number may stay the same: noise that is 0 with probability 2/5 does so in 1e-8.
 _MOST_EQUAL = 20
 # What a number of rows in privacy_spent_.unprotected is; NumPy's, where the statement is not ours.
@@ -87,16 +95,18 @@ def published(case: AuditCase, model: Any) -> Leaves:
     return leaves_of(model)
 
 
-def recorded(case: AuditCase, data: Any = 0, script: Any = None, **parameters: Any) -> tuple[Any, Tape]:
-    """Return a fit and its releases; skips where nothing is recorded."""
+def recorded(case: AuditCase) -> Found:
+    """Return what fits on neighbours with the same outputs showed; skips where they cannot be handed out."""
     if not case.can_be_recorded:
         raise SkipTest("keeps the best of several draws, so what is recorded is not what is released")
-    model, tape = case.record(data, script, **parameters)
-    if tape.missed:
+    found = search_neighbours(case)
+    if found.missed:
         raise SkipTest("noise was drawn in other threads, where it is not recorded")
-    if not tape.releases:
+    if found.pair is None and not found.other_forms:
         raise SkipTest("no noise came from skprivate's mechanisms, so outputs cannot be recorded")
-    return model, tape
+    if found.noise_is_apart:
+        raise SkipTest("its mechanisms are handed nothing private, so what is released is not recorded")
+    return found
 
 
 def some(paths: list[str]) -> str:
@@ -133,36 +143,58 @@ def fuzz_of(case: AuditCase) -> SensitivityFuzz:
 def check_sensitivity_fuzz(case: AuditCase) -> None:
     """Exact integers of extreme neighbours differ by no more than the noise pays for."""
     fuzz = fuzz_of(case)
-    require(fuzz.passed, str(fuzz))
+    hint = (
+        "; if less leaves than is drawn, the largest of noisy scores say, declare releases_all_draws = False"
+    )
+    require(fuzz.passed, f"{fuzz}{hint}")
 
 
 def check_replay(case: AuditCase) -> None:
     """Other rows that are handed the same outputs end in the same object, and in the same messages."""
-    model, tape = recorded(case)
-    mine = published(case, model)
-    for data in (*case.data_sets[1:], *case.strangers):
-        other, again = recorded(case, data, tape.outputs)
-        same = not again.diverged and len(again.releases) == len(tape.releases)
-        require(same, "other rows release other things")
-        paths = differences(mine, published(case, other))
-        require(not paths, f"exact functions of private rows: {some(paths)}")
-        require(again.said == tape.said, "other rows warn, log or print other things")
-    # With all recorded outputs frozen, what still varies is noise of another kind.
-    loose = [published(case, case.record(0, tape.outputs, random_state=None)[0]) for _ in range(2)]
-    paths = differences(*loose)
-    require(not paths, f"random numbers that no mechanism of skprivate drew: {some(paths)}")
+    found = recorded(case)
+    require(not found.other_forms, f"other rows release other things ({found.other_forms})")
+    paths = sorted(found.differing)
+    require(not paths, f"exact functions of private rows: {some(paths)} ({first_of(found.differing)})")
+    require(not found.talks, f"other rows warn, log or print other things ({found.talks})")
+
+
+def first_of(places: dict[str, str]) -> str:
+    """Return the design that showed the first of some places."""
+    return next(iter(places.values()), "")
+
+
+def check_no_redraws(case: AuditCase) -> None:
+    """However unlikely the noise is, it stays: what is drawn again until it pleases was released, too."""
+    found = recorded(case)
+    require(
+        not found.redraws,
+        "noise is drawn again when it is far out, and what was thrown away is not paid for "
+        f"({found.redraws})",
+    )
 
 
 def check_same_branches(case: AuditCase) -> None:
     """Other rows that are handed the same outputs run through the same lines of code."""
-    _, tape = recorded(case)
+    found = recorded(case)
+    _, tape = case.record(0)
     # Once before: a first call may import, or fill a cache.
     case.record(0, tape.outputs)
     path = trace_lines(case.estimator, lambda: case.record(0, tape.outputs))
-    for data in (*case.data_sets[1:], *case.strangers):
+    length = _length_of(case.data_sets[0])
+    # Strangers first: they differ in every row.
+    others = [*case.strangers, *found.samples[:_MOST_TRACED], *case.data_sets[1:]]
+    deadline = time.process_time() + _TRACE_SECONDS[case.thorough]
+    for data in (one for one in others if _length_of(one) == length):
+        if time.process_time() > deadline:
+            return
         other = trace_lines(case.estimator, functools.partial(case.record, data, tape.outputs))
         if other != path:
             raise AssertionError(f"a branch on private rows at {first_difference(path, other)}")
+
+
+def _length_of(data: Any) -> int | None:
+    """Number of rows: loops over rows take as many turns."""
+    return len(data["X"]) if isinstance(data, dict) and "X" in data else None
 
 
 def check_only_released_values_differ(case: AuditCase) -> None:
@@ -171,20 +203,26 @@ def check_only_released_values_differ(case: AuditCase) -> None:
     Of a mechanism that is epsilon-DP, the probability that k fits on one data set all give v and k fits on a
     neighbour all give other things, always the same, is at most (1 - e^-epsilon)^k.
     """
-    model = case.fit(0)
-    mine = [published(case, model), *(published(case, case.fit(0)) for _ in range(2))]
-    for k in range(1, len(case.data_sets)):
-        found = exact_differences(case, mine, case.data_sets[k])
+
+    def look(data: Any) -> Leaves:
+        return published(case, case.fit(data))
+
+    mine = [look(case.data_sets[0]) for _ in range(3)]
+    # What is recorded was compared on many more, with the same outputs.
+    known = search_neighbours(case).pair is not None and not case.thorough
+    for data in case.data_sets[1 : 3 if known else None]:
+        found = exact_differences(case, mine, data, look)
         require(not found, f"exact functions of private rows: {some(sorted(found))}")
 
 
-def exact_differences(case: AuditCase, mine: list[Leaves], data: dict[str, Any]) -> set[str]:
+def exact_differences(
+    case: AuditCase, mine: list[Leaves], data: Any, look: Callable[[Any], Leaves]
+) -> set[str]:
     """Return the paths that never change on the first data set, and never on this one, and differ."""
     fixed = {path for path, leaf in mine[0].items() if all(_at(path, leaf, one) for one in mine[1:])}
-    model = case.fit(data)
-    other = published(case, model)
+    other = look(data)
     suspects = set(differences(mine[0], other)) & (fixed | (other.keys() - mine[0].keys()))
-    return _confirm(case, data, suspects, (mine[0], other), model) if suspects else suspects
+    return _confirm(case, data, suspects, (mine[0], other), look) if suspects else suspects
 
 
 def _at(path: str, leaf: Any, other: Leaves) -> bool:
@@ -192,14 +230,18 @@ def _at(path: str, leaf: Any, other: Leaves) -> bool:
 
 
 def _confirm(
-    case: AuditCase, data: dict[str, Any], suspects: set[str], first: tuple[Leaves, Leaves], model: Any
+    case: AuditCase,
+    data: Any,
+    suspects: set[str],
+    first: tuple[Leaves, Leaves],
+    look: Callable[[Any], Leaves],
 ) -> set[str]:
     """Return the suspects that stay the same on either data set."""
     missing = object()
-    claim = getattr(model, "privacy_spent_", case.estimator)
+    claim = getattr(case.fit(0), "privacy_spent_", case.estimator)
     for _ in range(_repeats(float(getattr(claim, "epsilon", 1.0)))):
         for rows, before in zip((case.data_sets[0], data), first, strict=True):
-            now = published(case, case.fit(rows))
+            now = look(rows)
             suspects = {p for p in suspects if same_leaf(now.get(p, missing), before.get(p, missing))}
         if not suspects:
             break
@@ -240,7 +282,7 @@ def noisy_paths(case: AuditCase, model: Any) -> list[str]:
 
 def check_released_values_on_grid(case: AuditCase) -> None:
     """Released numbers are integers, or multiples of one power of two that is far above their last bits."""
-    fits = [case.record(0, random_state=None) for _ in range(_GRID_FITS)]
+    fits = [case.record(0, seed=seed) for seed in range(_GRID_FITS)]
     values = [released_values(case, *fit) for fit in fits]
     if all(one.dtype.kind in "iub" for one in values):
         return
@@ -270,8 +312,12 @@ def check_number_of_rows(case: AuditCase) -> None:
     known = {len(rows["X"]), int(private_rows(rows).sum()), n_units(rows)}
     if known & stated and getattr(spent, "relation", None) != "add-remove":
         return
-    mine = [published(case, model), *(published(case, case.fit(0)) for _ in range(2))]
-    paths = exact_differences(case, mine, with_one_more(rows))
+
+    def look(data: Any) -> Leaves:
+        return published(case, case.fit(data))
+
+    mine = [look(rows) for _ in range(3)]
+    paths = exact_differences(case, mine, with_one_more(rows), look)
     require(not paths, f"shows the number of rows and does not declare it: {some(sorted(paths))}")
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ..metrics import record_linkage_score
-from ..utils import check_bounds, check_int
-from ._random import check_generator
+from ...metrics import record_linkage_score
+from ...utils import check_bounds, check_int
+from .generator import check_generator
 
 FloatArray = NDArray[np.float64]
 
@@ -260,7 +260,7 @@ class ModelExtractionAttack:
         if self.surrogate is not None:
             return clone(self.surrogate)
         # At its use: the audits need one estimator of another room on their floor, and only here.
-        from ..collaborative import LocalAverageRegressor
+        from ...collaborative import LocalAverageRegressor
 
         if bounds is None:
             table = np.asarray(queries, dtype=np.float64)

@@ -12,11 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
-from ..noise import DiscreteGaussianMechanism
-from ._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound, low_bits
-from ._fuzz import SensitivityFuzz, claims_rho, one_number, worst_pair
-from ._neighbours import Arguments, AuditCase, domain_of_X, domain_of_y, is_column
-from ._release_checks import (
+from ...noise import DiscreteGaussianMechanism
+from .._black_box import furthest_pair
+from .._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound, low_bits
+from .._losses import claims_rho, one_number
+from .._neighbours import Arguments, AuditCase, domain_of_X, domain_of_y, is_column
+from .._search import Fit, search_neighbours
+from .._tape import Release, Tape
+from .._walk import leaves
+from .release_checks import (
     FALSE_ALARM,
     Claim,
     claim_of,
@@ -26,8 +30,6 @@ from ._release_checks import (
     require,
     spent_of,
 )
-from ._tape import Release, Tape
-from ._walk import leaves
 
 # A release, and the integer before noise in either fit.
 Place = tuple[Release, int, int]
@@ -45,41 +47,42 @@ _SIGMAS = 7.0
 _HUGE = (1e6, 1e4, 1e3, 100.0)
 _TIMES = 100
 _FITS_AT_THE_END = 5
-# Fits of every data set that choose the pair to be audited.
-_PILOT = 30
+_SMALLER_CLASS = 0.4
 
 
 def check_epsilon_audit(case: AuditCase) -> None:
     """The noise of the worst pair, drawn again many times, tells no more than was predicted for that pair."""
-    pair, by_rho = worst_recorded_pair(case), claims_rho(spent_of(case.fit(0)))
+    pair, by_rho = worst_recorded_pair(case)
     audit = audit_of_noise(pair, by_rho=by_rho)
     require(audit.passed, str(audit))
 
 
 def check_audit_catches_half_the_noise(case: AuditCase) -> None:
     """The same audit refutes the same mechanisms with half the noise: else its passing would mean little."""
-    pair, by_rho = worst_recorded_pair(case), claims_rho(spent_of(case.fit(0)))
+    pair, by_rho = worst_recorded_pair(case)
     audit = audit_of_noise(pair, by_rho=by_rho, factor=_HALF)
     require(not audit.passed, f"half the noise goes unnoticed on these data sets: {audit}")
 
 
-def worst_recorded_pair(case: AuditCase) -> tuple[Tape, Tape]:
-    """Return the recorded fits of the pair with the greatest loss, with equal outputs."""
-    i, j = _worst(case, spent_of(case.fit(0))).pair
-    return case.tapes[i], case.tapes[j]
+def worst_recorded_pair(case: AuditCase) -> tuple[tuple[Tape, Tape], bool]:
+    """Return the recorded fits of the pair with the greatest loss, and whether it is counted as rho."""
+    spent = spent_of(case.fit(0))
+    first, second = _worst(case)
+    gaussian = any(isinstance(one.mechanism, DiscreteGaussianMechanism) for one in first.tape.releases)
+    return (first.tape, second.tape), claims_rho(spent) or gaussian
 
 
-def _worst(case: AuditCase, claim: Any) -> SensitivityFuzz:
-    """Return the pair with the greatest loss; skips where it cannot be told."""
-    if not case.tapes[0].releases:
-        raise SkipTest(
-            "no noise came from skprivate's mechanisms, or only the best of several draws is kept, so losses "
-            "cannot be recorded"
-        )
-    worst = worst_pair(case, case.tapes, claim)
-    if not worst.same_form:
+def _worst(case: AuditCase) -> tuple[Fit, Fit]:
+    """Return the recorded fits of the pair with the greatest loss; skips where it cannot be told."""
+    found = search_neighbours(case)
+    if found.other_forms:
         raise SkipTest("neighbours release different things, see check_sensitivity_fuzz")
-    return worst
+    if found.pair is None or found.noise_is_apart:
+        raise SkipTest(
+            "no noise came from skprivate's mechanisms, or not what meets private numbers, or only the best "
+            "of several draws is kept, so losses cannot be recorded"
+        )
+    return found.pair
 
 
 def audit_of_noise(pair: tuple[Tape, Tape], *, by_rho: bool, factor: Fraction = Fraction(1)) -> EpsilonAudit:
@@ -164,13 +167,24 @@ def check_epsilon_of_whole_fits(case: AuditCase) -> None:
         raise SkipTest("claims rho: check_epsilon_audit compares it with the noise itself")
     if case.n_trials < _LEAST_TRIALS:
         raise SkipTest(f"the case asks for fewer than {_LEAST_TRIALS} fits (n_trials)")
+    if not case.thorough and was_recorded(case):
+        raise SkipTest(
+            "the noise was recorded and is audited itself, and the rest of the object was compared: whole "
+            "fits are counted too if the battery is thorough"
+        )
     pair, predicted = pair_to_fit(case, claim)
     here, there = whole_fits(case, pair)
     audit = audit_epsilon(here, there, predicted=predicted, confidence=CONFIDENCE, delta=claim.delta)
     require(audit.passed, str(audit))
 
 
-def whole_fits(case: AuditCase, pair: tuple[int, int]) -> list[NDArray[np.float64]]:
+def was_recorded(case: AuditCase) -> bool:
+    """Whether the losses of neighbours are known exactly."""
+    found = search_neighbours(case)
+    return found.pair is not None and not found.noise_is_apart
+
+
+def whole_fits(case: AuditCase, pair: tuple[Any, Any]) -> list[NDArray[np.float64]]:
     """Return what many fits on two neighbours released."""
     read = _reader(case, case.fit(0))
     # One generator for all fits, so that a run can be repeated; of the kind that every estimator takes.
@@ -182,33 +196,14 @@ def whole_fits(case: AuditCase, pair: tuple[int, int]) -> list[NDArray[np.float6
     return [np.array(vectors) for vectors in fits]
 
 
-def pair_to_fit(case: AuditCase, claim: Claim) -> tuple[tuple[int, int], Any]:
+def pair_to_fit(case: AuditCase, claim: Claim) -> tuple[tuple[Any, Any], Any]:
     """Return the pair with the greatest predicted loss, and that loss; the claim if nothing is recorded."""
     try:
-        worst = _worst(case, claim)
+        first, second = _worst(case)
     except SkipTest:
-        return _pair_furthest_apart(case), claim.epsilon
+        return furthest_pair(case, _reader(case, case.fit(0))), claim.epsilon
     # A loss beyond the claim is what the audit has to show.
-    return worst.pair, min(worst.loss, claim.epsilon)
-
-
-def _pair_furthest_apart(case: AuditCase) -> tuple[int, int]:
-    """Return the pair whose releases lie furthest apart in a few fits, which count for nothing else."""
-    if len(case.neighbours) == 1:
-        return case.neighbours[0]
-    read = _reader(case, case.fit(0))
-    vectors = [[read(case.fit(k)) for _ in range(_PILOT)] for k in range(len(case.data_sets))]
-    lengths = [float(np.mean([len(vector) for vector in fits])) for fits in vectors]
-    shortest = min(len(vector) for fits in vectors for vector in fits)
-    cut = np.array([[vector[:shortest] for vector in fits] for fits in vectors])
-    means, spread = cut.mean(axis=1), cut.std(axis=1).mean(axis=0)
-    unit = np.where(spread > 0, spread, 1.0)
-
-    def distance(pair: tuple[int, int]) -> tuple[float, float]:
-        i, j = pair
-        return abs(lengths[i] - lengths[j]), float(np.max(np.abs(means[i] - means[j]) / unit, initial=0.0))
-
-    return max(case.neighbours, key=distance)
+    return (first.data, second.data), min(search_neighbours(case).loss, claim.epsilon)
 
 
 def _reader(case: AuditCase, model: Any) -> Callable[[Any], NDArray[np.float64]]:
@@ -239,7 +234,7 @@ def check_low_bits(case: AuditCase) -> None:
     if claim.rho is not None:
         raise SkipTest("claims rho: check_released_values_on_grid looks at the bits")
     try:
-        pair = worst_recorded_pair(case)
+        pair, _ = worst_recorded_pair(case)
         values = [_fresh_outputs(mine, theirs) for mine, theirs in (pair, pair[::-1])]
         predicted = one_number(pair[0].loss(pair[1]), False)
     except SkipTest:
@@ -265,7 +260,8 @@ def _fresh_outputs(mine: Tape, theirs: Tape) -> NDArray[np.float64]:
 
 def check_noise_variance(case: AuditCase) -> None:
     """The noise has the variance that its scale states, and the scale is the one in privacy_spent_."""
-    model, tape = recorded(case)
+    recorded(case)
+    model, tape = case.record(0)
     spent, generator = spent_of(model), np.random.default_rng(13)
     scales = {release.scale for release in tape.releases if release.scale is not None}
     if not scales:
@@ -330,7 +326,8 @@ def clear_rows(case: AuditCase) -> Arguments:
     clear: Arguments = {"X": lower + share[:, None] * (upper - lower)}
     low, *_, high = domain_of_y(case.estimator) if "y" in rows else (0.0, 1.0)
     if is_classifier(case.estimator):
-        clear["y"] = np.where(share > 0.5, high, low)
+        # No tie: a majority must be clear, too.
+        clear["y"] = np.where(share > _SMALLER_CLASS, high, low)
     elif "y" in rows:
         clear["y"] = low + (0.1 + 0.8 * share) * (high - low)
     return clear

@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The battery: every check on one estimator, and as a parametrisation of pytest."""
 
+import dataclasses
 import functools
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from unittest import SkipTest
 
-from . import _conduct_checks as conduct
-from . import _message_checks as message
-from . import _noise_checks as noise
-from . import _release_checks as release
-from ._neighbours import AuditCase
+from .._neighbours import AuditCase
+from .limits import run_within
+from . import conduct_checks as conduct
+from . import fit_checks
+from . import message_checks as message
+from . import noise_checks as noise
+from . import object_checks, rare_checks
+from . import release_checks as release
 
 Check = Callable[[AuditCase], None]
 
 #: Every check, in the order in which they run: cheap and telling ones first.
 CHECKS: tuple[Check, ...] = (
+    fit_checks.check_fit,
     release.check_privacy_spent,
     release.check_sensitivity_fuzz,
     release.check_replay,
+    release.check_no_redraws,
     release.check_same_branches,
     release.check_only_released_values_differ,
     release.check_released_values_on_grid,
@@ -32,6 +38,8 @@ CHECKS: tuple[Check, ...] = (
     noise.check_large_epsilon,
     *conduct.CHECKS,
     *message.CHECKS,
+    *object_checks.CHECKS,
+    *rare_checks.CHECKS,
 )
 
 
@@ -41,6 +49,8 @@ def check_private_estimator(
     *,
     expected_failed_checks: Mapping[str, str] | None = None,
     only: Iterable[str] | None = None,
+    thorough: bool = False,
+    time_limit: float = 120.0,
     on_fail: str | None = "raise",
 ) -> list[dict[str, Any]]:
     """Run every privacy check on an estimator, as scikit-learn's ``check_estimator`` runs its own.
@@ -56,6 +66,12 @@ def check_private_estimator(
         Name of a check -> why it fails. It then ends as "xfail" and not as an error.
     only : iterable of str, default=None
         Names of the checks to run. None: all.
+    thorough : bool, default=False
+        Take up to a minute for an estimator, not ten seconds: more neighbours, more fits, and whole fits are
+        counted even where their noise was recorded.
+    time_limit : float, default=120.0
+        Seconds for each check. One that is not done by then fails, and those behind it are not run: a fit
+        that hangs is named, too.
     on_fail : {"raise"} or None, default="raise"
         Whether the first failure is raised, or only noted.
 
@@ -69,6 +85,10 @@ def check_private_estimator(
     ------
     AssertionError
         A check failed, and `on_fail` is "raise". Its message begins with the name of the check.
+    TypeError, ValueError
+        That is no unfitted estimator, or an argument is not as described.
+    TimeoutError
+        A trial fit, which tells what the neighbours are, has not ended in time.
 
     See Also
     --------
@@ -101,24 +121,43 @@ def check_private_estimator(
         raise TypeError(f"only must hold names of checks: [{only!r}], say.")
     if expected_failed_checks is not None and not isinstance(expected_failed_checks, Mapping):
         raise TypeError("expected_failed_checks must be a mapping of names of checks to reasons.")
-    case = as_case(estimator, data)
+    if not time_limit > 0:
+        raise ValueError("time_limit must be a positive number of seconds.")
+    case = run_within(time_limit, functools.partial(as_case, estimator, data))
+    if thorough:
+        case = dataclasses.replace(case, thorough=True)
     wanted = None if only is None else set(only)
     unknown = (wanted or set()) - {check.__name__ for check in CHECKS}
     if unknown:
         raise ValueError(f"no such check: {', '.join(sorted(unknown))}.")
-    results = []
+    results: list[dict[str, Any]] = []
+    ends: str = ""
     for check in CHECKS:
         if wanted is None or check.__name__ in wanted:
-            results.append(_run(check, case, dict(expected_failed_checks or {})))
+            results.append(_run(check, case, dict(expected_failed_checks or {}), time_limit, ends))
             if on_fail == "raise" and results[-1]["status"] == "failed":
                 raise AssertionError(f"{check.__name__}: {results[-1]['reason']}")
+            ends = ends or _end_of(results[-1])
     return results
 
 
-def _run(check: Check, case: AuditCase, expected: Mapping[str, str]) -> dict[str, Any]:
+def _end_of(result: Mapping[str, Any]) -> str:
+    """Return why no further check can tell anything, "" as long as they can."""
+    if result["status"] != "failed":
+        return ""
+    if result["check_name"] == fit_checks.check_fit.__name__:
+        return "not run: fit fails, see check_fit"
+    return "not run: an earlier check has not ended" if result["reason"].startswith("TimeoutError") else ""
+
+
+def _run(
+    check: Check, case: AuditCase, expected: Mapping[str, str], time_limit: float, ends: str
+) -> dict[str, Any]:
     start, reason = time.perf_counter(), ""
     try:
-        apply_check(check, case)
+        if ends:
+            raise SkipTest(ends)
+        run_within(time_limit, functools.partial(apply_check, check, case))
         status = "passed"
     except SkipTest as skip:
         status, reason = "skipped", str(skip)

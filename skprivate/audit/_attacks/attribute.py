@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from ..metrics import correct_orientation_score
-from ..utils import check_bounds
-from ._random import check_generator
+from ...metrics import correct_orientation_score
+from ...utils import check_bounds
+from .generator import check_generator
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

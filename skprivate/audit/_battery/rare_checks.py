@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks of what happens seldom: draws at the ends of their ranges, and many fits."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._losses import claimed_of, loss_under
+from .._neighbours import AuditCase
+from .._randomness import EXTREMES
+from .._search import visible
+from .._tape import Tape
+from .._walk import Leaves, differences
+from .release_checks import recorded, require, some, spent_of
+
+# Processor seconds for fits with other seeds. At 2 milliseconds a fit, what happens once in 1,000 fits is seen
+# with a probability of .5 by default and above .999 if the battery is thorough.
+_SECONDS = {False: 1.5, True: 15.0}
+# One fit in so many is compared in any case.
+_COMPARED = 8
+# A form of release that is seen less often than that is compared each time.
+_USUAL = 0.05
+
+
+def check_rare_draws(case: AuditCase) -> None:
+    """No lucky or unlucky draw, of whatever source of randomness, takes the noise away."""
+    claim = spent_of(case.fit(0))
+    recorded(case)
+    for extreme in EXTREMES:
+        _compare(case, claim, f"when a draw is the {extreme.split()[0]} possible one", extreme=extreme)
+
+
+def check_many_fits(case: AuditCase) -> None:
+    """Fit after fit, with other noise, other rows that are handed the same outputs end in the same object."""
+    claim = spent_of(case.fit(0))
+    recorded(case)
+    forms: Counter[Any] = Counter()
+    for seed in _seeds(case):
+        form = form_of(case.record(0, seed=seed)[1])
+        forms[form] += 1
+        if seed % _COMPARED == 0 or forms[form] < _USUAL * seed:
+            _compare(case, claim, "in a few fits of many", seed=seed)
+
+
+def _seeds(case: AuditCase) -> Iterator[int]:
+    deadline, seed = time.process_time() + _SECONDS[case.thorough], 0
+    while time.process_time() < deadline:
+        seed += 1
+        yield seed
+
+
+def form_of(tape: Tape) -> tuple[Any, ...]:
+    """Return what kinds of releases a fit made."""
+    return tuple(release.form for release in tape.releases)
+
+
+def _compare(case: AuditCase, claim: Any, when: str, **randomness: Any) -> None:
+    """Compare fits with the same randomness and the same outputs, on a neighbour and on strangers."""
+    unsteady = recorded(case).unsteady
+    outputs = case.record(0, **randomness)[1].outputs
+    mine, tape = _looked_at(case, 0, outputs, **randomness)
+    i, j = case.neighbours[0]
+    for data in (*case.strangers, case.data_sets[j if i == 0 else i]):
+        other, again = _looked_at(case, data, outputs, **randomness)
+        require(form_of(tape) == form_of(again), f"other rows release other things {when}")
+        paths = sorted(set(differences(mine, other)) - unsteady)
+        require(not paths, f"exact functions of private rows {when}: {some(paths)}")
+    if i == 0:
+        loss = loss_under(tape.loss(again), claim)
+        require(loss <= claimed_of(claim), f"more is released than claimed {when}")
+
+
+def _looked_at(case: AuditCase, data: Any, script: Any, **randomness: Any) -> tuple[Leaves, Tape]:
+    model, tape = case.record(data, script, **randomness)
+    return visible(case, model), tape
+
+
+CHECKS: tuple[Callable[[AuditCase], None], ...] = (check_rare_draws, check_many_fits)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fits that are handed the outputs of one fit, for checks that compare whole objects."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .._neighbours import AuditCase
+from .._randomness import frozen_randomness
+from .._search import Script, search_neighbours
+from .._tape import record_releases
+from .._views import views_of_a_fit
+from .._walk import Leaves
+
+# Data sets of walks with which whole objects are compared, beside those of the case.
+_MOST_SAMPLES = {False: 6, True: 40}
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """A case with the outputs of its first fit."""
+
+    case: AuditCase
+    script: Script
+
+    def views(self, data: Any) -> Leaves | None:
+        """Return all that a fit shows; None if it fails."""
+        try:
+            with frozen_randomness():
+                model = self.case.record(data, self.script)[0]
+        except Exception:
+            return None
+        with frozen_randomness():
+            return views_of_a_fit(model, self.case.data_sets[0])
+
+    def others(self) -> Iterator[Any]:
+        """Yield other data sets: of the case, of strangers, and of walks."""
+        case = self.case
+        yield from (*case.strangers, *case.data_sets[1:])
+        size = _length(case.data_sets[0])
+        walked = search_neighbours(case).samples[: _MOST_SAMPLES[case.thorough]]
+        yield from (data for data in walked if _length(data) == size or case.relation == "add-remove")
+
+    def call(self, method: str, rows: Any) -> Any:
+        """Return what a method of an unfitted copy returns, which is to fit."""
+        with frozen_randomness(), (self.case.recorder or record_releases)(self.script):
+            arguments = [rows[name] for name in ("X", "y") if name in rows]
+            rest = {name: value for name, value in rows.items() if name not in ("X", "y")}
+            return getattr(self.case.make(), method)(*arguments, **rest)
+
+
+def _length(data: Any) -> int | None:
+    return len(data["X"]) if isinstance(data, dict) and "X" in data else None
+
+
+def replayed(case: AuditCase) -> Replayed | None:
+    """Return the case with the outputs of its first fit; None where they cannot be handed out."""
+    found = search_neighbours(case)
+    if found.pair is None or found.missed or found.other_forms or found.noise_is_apart:
+        return None
+    return Replayed(case, case.record(case.data_sets[0])[1].outputs)

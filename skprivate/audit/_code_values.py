@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers that an estimator's own code names: where it compares rows with one, a row should hold it."""
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+# Named everywhere, and tried by the other designs.
+_COMMON = {0.0, 1.0, -1.0, 2.0, 0.5}
+_MOST = 24
+_LARGEST = 1e300
+_FOREIGN = ("sklearn", "numpy", "scipy", "builtins", "abc", "typing", "collections")
+
+
+def values_in_code(estimator: Any) -> list[float]:
+    """Return numbers that stand in the methods of an estimator's classes, and in functions that they call.
+
+    Those of its own classes come before those of the classes that it is made from, and fractions before whole
+    numbers: those are sizes and positions, as a rule.
+    """
+    found: dict[float, None] = {}
+    for cls in type(estimator).__mro__:
+        if cls.__module__.partition(".")[0] in _FOREIGN:
+            continue
+        named = sorted(set(_numbers_of_class(cls)), key=lambda value: (value.is_integer(), abs(value)))
+        found |= dict.fromkeys(named)
+    return [value for value in found if value not in _COMMON][:_MOST]
+
+
+def _numbers_of_class(cls: type) -> Iterator[float]:
+    module = sys.modules.get(cls.__module__)
+    for member in vars(cls).values():
+        code = _code_of(member)
+        if code is None:
+            yield from _numbers([member])
+            continue
+        yield from _numbers_of_code(code)
+        for name in code.co_names:
+            value = getattr(module, name, None)
+            called = value if isinstance(value, types.FunctionType) else None
+            own = called is not None and called.__module__ == cls.__module__
+            yield from _numbers_of_code(called.__code__) if called is not None and own else _numbers([value])
+
+
+def _code_of(member: Any) -> types.CodeType | None:
+    if isinstance(member, property):
+        member = member.fget
+    elif isinstance(member, functools.cached_property):
+        member = member.func
+    function = inspect.unwrap(getattr(member, "__func__", member))
+    return function.__code__ if isinstance(function, types.FunctionType) else None
+
+
+def _numbers_of_code(code: types.CodeType) -> Iterator[float]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _numbers_of_code(constant)
+        else:
+            yield from _numbers(constant if isinstance(constant, tuple | frozenset) else [constant])
+
+
+def _numbers(values: Any) -> Iterator[float]:
+    for value in values:
+        # A whole number may be too large for a float.
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST:
+            yield float(value)

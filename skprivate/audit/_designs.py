@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Walks between data sets, unit by unit: everything that depends on how many rows are such passes its steps.
+
+A statistic that moves by much when one row changes does so somewhere: a median where half of the rows lie at
+either end of the domain, a quantile, a majority or a number of distinct values elsewhere on the way.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from ._code_values import values_in_code
+from ._neighbours import (
+    Arguments,
+    domain_of_X,
+    domain_of_y,
+    private_rows,
+    take_rows,
+    units_of,
+    without_unit,
+)
+
+Design = tuple[str, Iterator[Arguments]]
+
+_FEW = (3, 2, 1)
+_MIDDLE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What a private row may hold: its features, or None for those that it has, and its target."""
+
+    X: NDArray[np.float64] | None
+    y: Any = None
+
+
+def rows_of_the_domain(estimator: Any, rows: Arguments, relation: str) -> list[Row]:
+    """Return rows at the ends of the declared domain, at its middle and at values that the code names."""
+    lower, upper = domain_of_X(estimator, np.shape(rows["X"])[1])
+    targets = targets_of_the_domain(estimator, rows)
+    if relation == "label":
+        return [Row(None, target) for target in targets]
+    middle = lower + _MIDDLE * (upper - lower)
+    odd = np.arange(len(lower)) % 2 == 1
+    corners = [lower, upper, np.where(odd, lower, upper), np.where(odd, upper, lower), middle]
+    corners += [np.full(len(lower), value) for value in values_in_code(estimator)]
+    return [Row(corner, targets[k % len(targets)]) for k, corner in enumerate(corners)]
+
+
+def targets_of_the_domain(estimator: Any, rows: Arguments) -> list[Any]:
+    """Return the classes, or the ends of the target, with and without an event; [None] without a target."""
+    if rows.get("y") is None:
+        return [None]
+    if is_classifier(estimator):
+        return list(domain_of_y(estimator))
+    low, *_, high = domain_of_y(estimator)
+    if np.asarray(rows["y"]).dtype.names is None:
+        return [low, high]
+    return [(True, low), (True, high), (False, low), (False, high)]
+
+
+def walks(estimator: Any, rows: Arguments, relation: str) -> Iterator[Design]:
+    """Yield the designs: data sets, each of them a neighbour of the one before."""
+    domain = rows_of_the_domain(estimator, rows, relation)
+    first, second = filled(rows, domain[0]), filled(rows, domain[1 % len(domain)])
+    yield "from one end of the domain to the other", _walk(first, second, relation)
+    for target in targets_of_the_domain(estimator, rows)[1:]:
+        yield "from one target to another", _walk(first, filled(first, Row(None, target)), relation)
+        yield "one target more and more often", _walk(rows, filled(rows, Row(None, target)), relation)
+    if relation != "label":
+        ties = filled(rows, Row(domain[4].X, domain[0].y))
+        yield "from one end of the features to the other", _walk(first, _with(second, y=first), relation)
+        yield "from scattered rows to ties", _walk(rows, _with(ties, y=rows), relation)
+        yield "from ties to an end", _walk(ties, second, relation)
+        crossed = filled(rows, domain[2]), filled(rows, domain[3])
+        yield "from duplicates to duplicates", _walk(*crossed, relation)
+        for row in domain[5:]:
+            yield "a value that the code names", _walk(rows, filled(rows, row), relation, most=2)
+    if relation == "add-remove":
+        half = take_of(first, second)
+        yield "fewer and fewer rows", _fewer(half)
+    for n_units in _FEW:
+        few = _first_units(first, n_units), _first_units(second, n_units)
+        yield f"{n_units} units alone", _walk(*few, relation)
+
+
+def take_of(one: Arguments, other: Arguments) -> Arguments:
+    """Return a data set of which every second unit is that of another one."""
+    for unit in units_of(one)[1::2]:
+        one = _swapped(one, other, unit)
+    return one
+
+
+def filled(rows: Arguments, row: Row) -> Arguments:
+    """Return the data set with all private rows alike."""
+    private, changed = private_rows(rows), dict(rows)
+    for name, value in (("X", row.X), ("y", row.y)):
+        if value is not None and rows.get(name) is not None:
+            column = np.array(rows[name])
+            if column.dtype.kind == "U":
+                column = column.astype(np.result_type(column.dtype, np.asarray(value).dtype))
+            elif name == "X" and column.dtype.kind in "iub":
+                column = column.astype(np.float64)
+            column[private] = value
+            changed[name] = column
+    return changed
+
+
+def _with(rows: Arguments, *, y: Arguments) -> Arguments:
+    """Return a data set with the targets of another one."""
+    return {**rows, "y": y["y"]} if rows.get("y") is not None else rows
+
+
+def _walk(start: Arguments, end: Arguments, relation: str, most: int | None = None) -> Iterator[Arguments]:
+    """Yield the data sets on the way, in which one unit after the other is that of the end."""
+    yield start
+    for unit in units_of(start)[:most]:
+        if relation == "add-remove":
+            # To replace is to remove, and to add.
+            yield without_unit(start, unit)
+        start = _swapped(start, end, unit)
+        yield start
+
+
+def _swapped(rows: Arguments, other: Arguments, unit: NDArray[np.intp]) -> Arguments:
+    changed = dict(rows)
+    for name in ("X", "y"):
+        if rows.get(name) is not None:
+            mine, theirs = np.asarray(rows[name]), np.asarray(other[name])
+            column = mine.astype(np.result_type(mine, theirs)) if mine.dtype != theirs.dtype else mine.copy()
+            column[unit] = theirs[unit]
+            changed[name] = column
+    return changed
+
+
+def _fewer(rows: Arguments) -> Iterator[Arguments]:
+    yield rows
+    while len(units := units_of(rows)) > 1:
+        rows = without_unit(rows, units[0])
+        yield rows
+
+
+def _first_units(rows: Arguments, count: int) -> Arguments:
+    """Return the public rows and the first private units."""
+    keep = ~private_rows(rows)
+    for unit in units_of(rows)[:count]:
+        keep[unit] = True
+    return take_rows(rows, keep)
+
+
+def scattered(
+    domain: list[Row], rows: Arguments, units: list[NDArray[np.intp]], rng: np.random.Generator
+) -> Arguments:
+    """Return the data set with a few kinds of rows of the domain, in random shares."""
+    kinds = rng.choice(len(domain), size=min(len(domain), int(rng.integers(1, 4))), replace=False)
+    shares = rng.dirichlet(np.ones(len(kinds)))
+    sources = [filled(rows, domain[kind]) for kind in kinds]
+    for unit, kind in zip(units, rng.choice(len(kinds), size=len(units), p=shares), strict=True):
+        rows = _swapped(rows, sources[kind], unit)
+    return rows
+
+
+def with_row(rows: Arguments, unit: NDArray[np.intp], row: Row) -> Arguments:
+    """Return the data set with another row of one unit."""
+    return _swapped(rows, filled(rows, row), unit)
