@@ -9,7 +9,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from io import FileIO
+from io import BufferedRandom, FileIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -192,21 +192,22 @@ def _unfinished(path: Path, mode: int) -> Iterator[tuple[BinaryIO, str]]:
     """Open a new file beside the target, on the same file system; what killed processes left there goes."""
     file = _create_locked(path, mode)
     with file:
+        name = str(file.name)
         try:
             _clear_abandoned(path.parent)
-            yield file, file.name
+            yield file, name
         finally:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(file.name)
+                os.unlink(name)
 
 
-def _create_locked(path: Path, mode: int) -> BinaryIO:
+def _create_locked(path: Path, mode: int) -> BufferedRandom:
     """Create a file under a random name, and lock it: the lock says that its process lives."""
     while True:
         name = str(path.with_name(f".{path.name}.{os.urandom(8).hex()}.unfinished"))
         # os.open: rights follow the umask, as tempfile's do not. A file object, for an interrupt: a bare
         # descriptor would keep the lock of a file that nobody writes.
-        file = open(name, "x+b", opener=lambda path, flags: os.open(path, flags, mode))
+        file = BufferedRandom(FileIO(name, "x+", opener=lambda path, flags: os.open(path, flags, mode)))
         # Another process may have taken the file for abandoned, before the lock.
         if _can_lock(file.fileno()) is not False and _is_named(file.fileno(), name):
             return file
