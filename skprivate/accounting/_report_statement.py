@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any, Self, cast
 
 from ._label_html import NO_EPSILON, Label, figure_of, label_fragment, label_of_spent, label_page
+from ._plain_values import encode_amount
 from ._registry import RegistryEntry, registry_entry
-from ._statement import VERSION, check_kind, check_unchanged, encode_amount, readable
+from ._statement import VERSION, check_kind, check_unchanged, readable
 
 
 class ReportStatements:

@@ -2,7 +2,7 @@
 """Moments that are gathered batch by batch, wherever the rows are, and released once."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,26 +11,14 @@ from sklearn.base import clone
 
 from .._config import get_config
 from ..utils import check_characters
-from ..utils._documents import (
-    UNREADABLE,
-    Fields,
-    check_rewritten,
-    pack_integers,
-    read_sealed,
-    seal_document,
-    unpack_integers,
-)
 from ..utils._fit import without_private_text
 from ..utils._replacements import numbers_of
 from ..utils._state import assign
 from ._accumulate import exact_gram
 from ._accumulated_fit import fit_accumulated
+from ._accumulator_bytes import SavedMoments, check_names
 from ._accumulator_plan import AccumulatorPlan, refuse_censored
 from ._batches import iter_batches
-
-_FORMAT = "skprivate.moments"
-_VERSION = 1
-_FIELDS = ("plan", "feature_names", "target", "n_rows", "gram", "batches")
 
 
 class MomentAccumulator:
@@ -140,7 +128,7 @@ class MomentAccumulator:
         feature_names: Sequence[str] | None = None,
         target: str | None = None,
     ) -> None:
-        names = _check_names(feature_names, bounds_X, target)
+        names = check_names(feature_names, bounds_X, target)
         plan = AccumulatorPlan.of(
             bounds_X,
             bounds_y,
@@ -346,15 +334,10 @@ class MomentAccumulator:
 
     def to_bytes(self) -> bytes:
         """Return the accumulator as JSON. It holds exact sums over private rows: never publish it."""
-        content = {
-            "plan": self.plan.to_dict(),
-            "feature_names": None if self.feature_names is None else list(self.feature_names),
-            "target": self.target,
-            "n_rows": self._n_rows,
-            "gram": pack_integers(self._open()),
-            "batches": list(self.batch_ids),
-        }
-        return seal_document(_FORMAT, _VERSION, content)
+        saved = SavedMoments(
+            self.plan, self.feature_names, self.target, self._n_rows, self._open(), self.batch_ids
+        )
+        return saved.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -374,35 +357,12 @@ class MomentAccumulator:
         ValueError
             Damaged, foreign, or of a newer version.
         """
-        try:
-            accumulator = cls.__new__(cls)
-            content = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
-            accumulator._restore(content)
-            check_rewritten(content, accumulator.to_bytes())
-            return accumulator
-        except UNREADABLE:
-            pass
-        # Raised outside the handler: the error below it may repeat the sums.
-        raise ValueError("these are no bytes of an accumulator that can be used: damaged, foreign or newer.")
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        fields = Fields(state, ("format", "version", *_FIELDS))
-        sums = unpack_integers(fields.text("gram"), (-1,))
-        # Before a plan is made, or room, for as many columns as it says.
-        if len(sums) != (len(fields.mapping("plan")["grid"]["lower"]) + 2) ** 2:
-            raise ValueError("the sums are not those of so many columns")
-        plan = AccumulatorPlan.from_dict(fields.mapping("plan"))
-        gram = sums.reshape(plan.grid.size, plan.grid.size)
-        target = fields.maybe(fields.text, "target")
-        names = _check_names(fields.maybe(fields.texts, "feature_names"), None, target)
-        if names is not None and len(names) != plan.grid.n_features:
-            raise ValueError("the names are not as many as the features")
-        n_rows, batches = fields.integer("n_rows", 0, plan.n_max), fields.texts("batches")
-        if batches != sorted(set(batches)):
-            raise ValueError("the batches must be sorted, and all different")
-        _check_gram(gram, n_rows, plan)
-        self._start(plan, names, target)
-        self._gram, self._n_rows, self._batches = gram, n_rows, frozenset(batches)
+        saved = SavedMoments.from_bytes(data)
+        accumulator = cls.__new__(cls)
+        accumulator._start(saved.plan, saved.feature_names, saved.target)
+        accumulator._gram, accumulator._n_rows = saved.gram, saved.n_rows
+        accumulator._batches = frozenset(saved.batches)
+        return accumulator
 
     def _exact(self) -> NDArray[np.int64]:
         """Return a copy of the exact moments, for a release that is paid for."""
@@ -455,32 +415,3 @@ class MomentAccumulator:
         end = ", released" if self.released else f", batches={len(self._batches)}"
         columns = self.plan.grid.n_features if self.plan.columns_known else "?"
         return f"MomentAccumulator(n_features={columns}, n_max={self.plan.n_max}{end})"
-
-
-def _check_names(
-    feature_names: Sequence[str] | None, bounds_X: Any, target: str | None
-) -> tuple[str, ...] | None:
-    """Names of the features: as given, or those that the bounds have."""
-    if feature_names is None and isinstance(bounds_X, Mapping) and bounds_X:
-        feature_names = list(bounds_X) if all(isinstance(name, str) for name in bounds_X) else None
-    if isinstance(feature_names, str) or not (target is None or isinstance(target, str)):
-        raise TypeError("feature_names must be a list of names, and target a name.")
-    if target is not None:
-        check_characters(target, "target")
-    if feature_names is None:
-        return None
-    names = tuple(feature_names)
-    if not names or not all(isinstance(name, str) for name in names) or len({*names, target}) <= len(names):
-        raise ValueError("feature_names and target must be different names.")
-    for name in names:
-        check_characters(name, "a name of feature_names")
-    return names
-
-
-def _check_gram(gram: NDArray[np.int64], n_rows: int, plan: AccumulatorPlan) -> None:
-    """Refuse sums that no rows make."""
-    largest = n_rows * 4**plan.grid.exponent * plan.largest_weight
-    total = int(gram[0, 0])
-    possible = total == largest if plan.weights is None else 0 <= total <= largest
-    if not possible or (gram != gram.T).any() or (gram > total).any() or (gram < -total).any():
-        raise ValueError("the sums are impossible")
