@@ -7,6 +7,7 @@ tries every line of the files that an operation is about, once, and some of the 
 
 import contextlib
 import dis
+import functools
 import gc
 import os
 import shutil
@@ -16,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -67,13 +68,16 @@ class Interrupter:
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         if not _is_own(frame.f_code.co_filename):
             return None
-        if event == "call" and _yields(frame):
+        code, at = frame.f_code, frame.f_lasti
+        if event == "call" and _yields(code, at):
             self._resumed.add(frame)
         elif event == "line" and frame in self._resumed:
             # A signal would be raised where the generator goes on: at the yield, in the `try` around it.
             self._resumed.remove(frame)
         # Nor is the end of its turn a point of its own: the next is in the frame that asked for it.
-        elif (event == "line" and not _leaves_block(frame)) or (event == "return" and not _yields(frame)):
+        elif (event == "line" and not _leaves_block(code, at)) or (
+            event == "return" and not _yields(code, at)
+        ):
             self._reach(frame, event)
         return self._trace
 
@@ -93,21 +97,22 @@ class Interrupter:
             self.target -= 1
 
 
+@functools.cache
 def _is_own(name: str) -> bool:
     return name.startswith(PACKAGE) or any(part in name for part in BETWEEN)
 
 
-def _yields(frame: FrameType) -> bool:
+@functools.cache
+def _yields(code: CodeType, last: int) -> bool:
     """Whether a generator stands at a yield, or goes on from one."""
-    code, last = frame.f_code.co_code, frame.f_lasti
-    names = [dis.opname[code[at]] for at in (last, last - 2) if at >= 0]
+    names = [dis.opname[code.co_code[at]] for at in (last, last - 2) if at >= 0]
     return names[:1] == ["YIELD_VALUE"] or names == ["RESUME", "YIELD_VALUE"]
 
 
-def _leaves_block(frame: FrameType) -> bool:
+@functools.cache
+def _leaves_block(code: CodeType, at: int) -> bool:
     """Whether a frame is about to call the end of a ``with`` block, which no signal comes between."""
-    code, at = frame.f_code.co_code, frame.f_lasti
-    names = [dis.opname[code[here]] for here in range(at, min(at + 8, len(code)), 2)]
+    names = [dis.opname[name] for name in code.co_code[at : at + 8 : 2]]
     # Before it, a value that the block returns is put aside.
     return names[names[:1] == ["SWAP"] :][:3] == ["LOAD_CONST"] * 3
 
@@ -217,8 +222,10 @@ def interrupted(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         # Files that are closed with the last reference to them, as the interrupt came before their end.
         warnings.simplefilter("ignore", ResourceWarning)
+        gc.freeze()  # so that the collection looks at what this test leaves, and at nothing else
         yield Harness(tmp_path / "folder")
         gc.collect()
+        gc.unfreeze()
 
 
 @pytest.fixture

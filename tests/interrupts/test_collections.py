@@ -18,7 +18,7 @@ from skprivate.utils._files import locked
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(size=(8, 2)), RNG.uniform(1, 2, size=8)
 ACCUMULATOR = ("linear_model/_accumulator.py",)
-CURATOR = ("tree/_curator.py",)
+CURATOR = ("tree/_curator.py", "tree/_checkpoint.py")
 CLIENT = ("tree/_client.py",)
 
 
@@ -241,7 +241,7 @@ def test_a_file_of_reports(interrupted, operation, written, checkpoint, monkeypa
             check,
             update,
             end,
-            about=CURATOR,
+            about=("tree/_curator.py",),
         )
     )
 
@@ -258,16 +258,53 @@ def test_a_killed_curator_goes_on_from_its_checkpoint(interrupted, operation, wr
         return TreeCurator.from_bytes(data)
 
     def update(objects):
-        load(objects).update_file(written, checkpoint=objects.state)
+        # The interrupted one must not hold it.
+        anew = TreeCurator.from_file(objects.state) if objects.state.exists() else load(objects)
+        with anew:
+            anew.update_file(written, checkpoint=objects.state)
 
     interrupted(
         operation(
-            "TreeCurator.from_bytes and update_file, anew",
+            "TreeCurator.from_file and update_file, anew",
             start,
             update,
             lambda objects: check_curator(load(objects)),
             update,
             lambda objects: counted(load(objects)),
+        )
+    )
+
+
+def test_a_curator_saved_to_another_file(interrupted, operation):
+    def start(folder):
+        one = TreeCurator.from_bytes(PLANNED)
+        one.update(REPORTS[:1])
+        one.save(folder / "old")
+        return SimpleNamespace(curator=one, folder=folder, old=(folder / "old").read_bytes())
+
+    def save(objects):
+        objects.curator.save(objects.folder / "new")
+
+    def check(objects):
+        assert (objects.folder / "old").read_bytes() == objects.old == objects.curator.to_bytes()
+        assert not (new := objects.folder / "new").exists() or new.read_bytes() == objects.old
+
+    def end(objects):
+        with locked(objects.folder / "old", wait=False):
+            pass
+        with pytest.raises(ValueError, match="in use"):
+            TreeCurator.from_file(objects.folder / "new")
+        return counted(objects.curator)
+
+    interrupted(
+        operation(
+            "TreeCurator.save",
+            start,
+            save,
+            check,
+            save,
+            end,
+            about=("tree/_checkpoint.py",),
         )
     )
 

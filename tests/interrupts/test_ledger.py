@@ -20,7 +20,7 @@ SPENT = PrivacySpent(
     deployment="curator",
     claim="dp",
 )
-ABOUT = ("accounting/_sqlite_store.py", "utils/_files.py")
+ABOUT = ("accounting/_sqlite_store.py",)
 FILES = {"study.ledger", "study.ledger.lock", "study.ledger.mark"}
 
 
