@@ -79,7 +79,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
 
     Examples
     --------
-    A private count of positive rows, in full:
+    A private count of the rows whose first column is positive, in full:
 
     >>> import numpy as np
     >>> from sklearn.base import BaseEstimator
@@ -94,8 +94,9 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     ...
     ...     @fit_context
     ...     def fit(self, X, y=None):
-    ...         exact = np.array([np.count_nonzero(np.asarray(X) > 0)])
+    ...         exact = np.array([np.count_nonzero(np.asarray(X)[:, 0] > 0)])
     ...         entropy = check_entropy(self.random_state)
+    ...         self._announce_leaks([])
     ...         mechanism = DiscreteLaplaceMechanism(self.epsilon, sensitivity=1)
     ...         seeded = () if entropy.private else ("the run is seeded",)
     ...         spent = PrivacySpent(

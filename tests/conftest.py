@@ -54,6 +54,41 @@ def bit_script() -> Callable[[list[tuple[int, int]]], bytes]:
     return pack
 
 
+class Bits:
+    """What a stream hands out from a script, for references: bits, the lowest first, and whole words."""
+
+    def __init__(self, script: bytes) -> None:
+        self.words = iter(np.frombuffer(script, dtype="<u8").tolist())
+        self.left, self.n_left = 0, 0
+
+    def word(self) -> int:
+        return next(self.words)
+
+    def __call__(self, k: int) -> int:
+        if k > self.n_left:
+            self.left |= self.word() << self.n_left
+            self.n_left += 64
+        value = self.left & ((1 << k) - 1)
+        self.left >>= k
+        self.n_left -= k
+        return value
+
+    def below(self, n: int) -> int:
+        while (value := self((n - 1).bit_length())) >= n:
+            pass
+        return value
+
+    def bernoulli(self, threshold: int) -> bool:
+        head, tail = divmod(threshold, 2**48)
+        first = self(16)
+        return first < head or (first == head and self(48) < tail)
+
+
+@pytest.fixture
+def bit_reader() -> type[Bits]:
+    return Bits
+
+
 @pytest.fixture
 def assert_fits() -> Callable[[str, np.ndarray, np.ndarray], None]:
     """Chi-square test; a right sampler fails with probability 1e-7 (over the choice of the seed)."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The contract of private estimators, and the report over pipelines and searches."""
 
+import doctest
 import math
 import pickle
 from fractions import Fraction
@@ -33,7 +34,15 @@ from skprivate import (
     TQMATransformer,
     config_context,
 )
-from skprivate.base import PrivacyReport, StatelessMixin, StepReport, privacy_report, reads_rows
+from skprivate.audit import check_private_estimator
+from skprivate.base import (
+    PrivacyReport,
+    PrivateEstimatorMixin,
+    StatelessMixin,
+    StepReport,
+    privacy_report,
+    reads_rows,
+)
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
 from skprivate.preprocessing import SilentUfunc, estimate_bounds
 
@@ -465,3 +474,21 @@ class TestPrivacyReport:
     def test_unfitted(self):
         with pytest.raises(NotFittedError):
             privacy_report(make_pipeline(BoundsScaler(), declared()))
+
+
+def test_the_example_of_the_contract_keeps_it():
+    """People copy it."""
+    examples = doctest.DocTestParser().get_examples(PrivateEstimatorMixin.__doc__)
+    room = {"__name__": "example"}
+    for example in examples:
+        exec(example.source, room)
+    checks = [
+        "check_privacy_spent",
+        "check_sensitivity_fuzz",
+        "check_replay",
+        "check_seeded_fit_is_not_private",
+    ]
+    results = check_private_estimator(room["DPCount"](1.5), only=checks)
+    assert [one["status"] for one in results] == ["passed"] * len(checks)
+    with config_context(strict=True), pytest.raises(PrivacyLeakError):
+        room["DPCount"](random_state=0).fit(np.ones((3, 2)))

@@ -3,12 +3,14 @@
 
 import asyncio
 import os
+import pickle
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sklearn.base import clone
 
 import skprivate
 
@@ -100,6 +102,32 @@ def test_seeds_are_allowed_by_a_context_and_by_all_that_are_strict():
     assert not skprivate.get_config()["allow_seeds"]
     with pytest.raises(TypeError, match="allow_seeds must be"):
         skprivate.set_config(allow_seeds="yes")
+
+
+def test_seeds_are_refused_where_one_of_two_strict_blocks_refuses_them():
+    entered, leave = threading.Event(), threading.Event()
+
+    def refuse_seeds():
+        with skprivate.config_context(strict=True, allow_seeds=False):
+            entered.set()
+            leave.wait(60)
+
+    with skprivate.config_context(strict=True, allow_seeds=True), ThreadPoolExecutor(2) as pool:
+        other = pool.submit(refuse_seeds)
+        entered.wait(60)
+        found = pool.submit(skprivate.get_config).result()
+        leave.set()
+        other.result()
+    assert found == {"strict": True, "allow_seeds": False}
+
+
+@pytest.mark.parametrize("seeds", [False, True])
+def test_clones_of_what_was_pickled_in_strict_mode_are_strict(seeds):
+    with skprivate.config_context(strict=True, allow_seeds=seeds):
+        pickled = pickle.dumps(skprivate.BoundsScaler())
+    copy = clone(clone(pickle.loads(pickled)))
+    assert copy._is_strict()
+    assert copy._may_be_seeded() == seeds
 
 
 def test_overlapping_contexts_of_tasks_do_not_undo_each_other():

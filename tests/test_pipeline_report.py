@@ -13,7 +13,7 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     Binarizer,
     FunctionTransformer,
@@ -162,7 +162,11 @@ def test_reasons_against_a_step(step, reason):
 
 
 @pytest.mark.parametrize(
-    "kind", [Normalizer, OneHotEncoder, SimpleImputer, PublicEstimator, make_column_selector]
+    "kind",
+    [
+        *(Normalizer, OneHotEncoder, SimpleImputer, PublicEstimator, make_column_selector),
+        *(Pipeline, FeatureUnion, ColumnTransformer),
+    ],
 )
 def test_a_subclass_may_do_anything(kind):
     class Sub(kind):
@@ -174,6 +178,18 @@ def test_a_subclass_may_do_anything(kind):
         assert reads_rows(chosen(step)) is not None
     else:
         assert reads_rows(step) is not None
+
+
+def test_a_memory_keeps_rows(tmp_path):
+    steps = BoundsScaler((0, 1)), BoundsScaler((0, 1))
+    assert reads_rows(make_pipeline(*steps)) is None
+    assert "memory keeps" in reads_rows(make_pipeline(*steps, memory=str(tmp_path)))
+
+
+def test_every_step_is_reported():
+    pipeline = make_pipeline(*(BoundsScaler((0, 1)) for _ in range(4)), StandardScaler()).fit(X)
+    report = privacy_report(pipeline)
+    assert [step.status for step in report.steps] == ["stateless"] * 4 + ["unpaid"]
 
 
 def test_functions_that_never_warn_do_not():

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which neighbours lie furthest apart, where the noise cannot be recorded: the same noise, other rows."""
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._budget import Budget
 from ._designs import walks
 from ._neighbours import AuditCase
 from ._randomness import frozen_randomness
@@ -42,7 +42,7 @@ def furthest_pair(case: AuditCase, read: Read) -> tuple[Any, Any]:
 
 def _pairs(case: AuditCase, read: Read) -> Iterator[tuple[tuple[Any, Vector], tuple[Any, Vector]]]:
     """Yield neighbours, and what fits on them released with the same noise."""
-    deadline = time.process_time() + _SECONDS[case.thorough]
+    budget = Budget(_SECONDS[case.thorough])
     given = [(data, _tried(case, read, data)) for data in case.data_sets]
     for i, j in case.neighbours:
         if given[i][1] is not None and given[j][1] is not None:
@@ -57,7 +57,7 @@ def _pairs(case: AuditCase, read: Read) -> Iterator[tuple[tuple[Any, Vector], tu
             if before is not None and now is not None:
                 yield before, now
             before = now
-            if time.process_time() > deadline:
+            if budget.is_spent:
                 return
 
 

@@ -67,3 +67,10 @@ def _numbers(values: Any) -> Iterator[float]:
         # A whole number may be too large for a float.
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST:
             yield float(value)
+
+
+def names_in_code(function: Any) -> list[str]:
+    """Return the texts in a function that could be names of attributes."""
+    code = _code_of(function)
+    texts = [text for text in (code.co_consts if code else ()) if isinstance(text, str)]
+    return [text for text in texts if text.isidentifier()]

@@ -28,6 +28,9 @@ Design = tuple[str, Iterator[Arguments]]
 
 _FEW = (3, 2, 1)
 _MIDDLE = 0.5
+# Rows of a sweep: a prime, so that what holds in one hundredth of a column's range is met in every column.
+_VALUES = 127
+_GENERATOR = 3  # of all residues
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +50,11 @@ def rows_of_the_domain(estimator: Any, rows: Arguments, relation: str) -> list[R
     middle = lower + _MIDDLE * (upper - lower)
     odd = np.arange(len(lower)) % 2 == 1
     corners = [lower, upper, np.where(odd, lower, upper), np.where(odd, upper, lower), middle]
-    corners += [np.full(len(lower), value) for value in values_in_code(estimator)]
-    return [Row(corner, targets[k % len(targets)]) for k, corner in enumerate(corners)]
+    found = [Row(corner, targets[k % len(targets)]) for k, corner in enumerate(corners)]
+    for k, value in enumerate(values_in_code(estimator)):
+        number = isinstance(targets[0], float | int) and not is_classifier(estimator)
+        found.append(Row(np.full(len(lower), value), value if number else targets[k % len(targets)]))
+    return found
 
 
 def targets_of_the_domain(estimator: Any, rows: Arguments) -> list[Any]:
@@ -71,6 +77,9 @@ def walks(estimator: Any, rows: Arguments, relation: str) -> Iterator[Design]:
     for target in targets_of_the_domain(estimator, rows)[1:]:
         yield "from one target to another", _walk(first, filled(first, Row(None, target)), relation)
         yield "one target more and more often", _walk(rows, filled(rows, Row(None, target)), relation)
+    if rows.get("groups") is not None:
+        yield "a person with fewer rows", _shorter(rows)
+    yield "one row through the whole domain", _sweep(estimator, rows, relation)
     if relation != "label":
         ties = filled(rows, Row(domain[4].X, domain[0].y))
         yield "from one end of the features to the other", _walk(first, _with(second, y=first), relation)
@@ -86,6 +95,34 @@ def walks(estimator: Any, rows: Arguments, relation: str) -> Iterator[Design]:
     for n_units in _FEW:
         few = _first_units(first, n_units), _first_units(second, n_units)
         yield f"{n_units} units alone", _walk(*few, relation)
+
+
+def _sweep(estimator: Any, rows: Arguments, relation: str) -> Iterator[Arguments]:
+    """Yield data sets whose last unit takes values all over the domain, in turns with those at its ends."""
+    unit, domain = units_of(rows)[-1], rows_of_the_domain(estimator, rows, relation)
+    ends = [with_row(rows, unit, row) for row in domain[:2]]
+    if relation == "add-remove":
+        ends = [without_unit(rows, unit)]
+    for k in range(_VALUES if relation != "label" else 0):
+        yield with_row(rows, unit, _row_within(estimator, rows, k))
+        yield ends[k % len(ends)]
+
+
+def _row_within(estimator: Any, rows: Arguments, k: int) -> Row:
+    """Return the k-th row of a lattice on the domain, which every column passes in even steps (Korobov)."""
+    lower, upper = domain_of_X(estimator, np.shape(rows["X"])[1])
+    shares = np.array(
+        [(k * pow(_GENERATOR, axis, _VALUES) % _VALUES + 0.5) / _VALUES for axis in range(len(lower) + 1)]
+    )
+    target: Any = None
+    targets = targets_of_the_domain(estimator, rows)
+    if rows.get("y") is not None and is_classifier(estimator):
+        target = targets[k % len(targets)]
+    elif rows.get("y") is not None:
+        low, *_, high = domain_of_y(estimator)
+        time = low + float(shares[-1]) * (high - low)
+        target = time if np.asarray(rows["y"]).dtype.names is None else (k % 2 == 0, time)
+    return Row(lower + shares[:-1] * (upper - lower), target)
 
 
 def take_of(one: Arguments, other: Arguments) -> Arguments:
@@ -142,6 +179,15 @@ def _fewer(rows: Arguments) -> Iterator[Arguments]:
     while len(units := units_of(rows)) > 1:
         rows = without_unit(rows, units[0])
         yield rows
+
+
+def _shorter(rows: Arguments) -> Iterator[Arguments]:
+    """Yield the data set, and those in which one person has fewer rows, one at least."""
+    yield rows
+    for row in units_of(rows)[-1][:-1]:
+        keep = np.ones(len(rows["X"]), dtype=bool)
+        keep[row] = False
+        yield take_rows(rows, keep)
 
 
 def _first_units(rows: Arguments, count: int) -> Arguments:

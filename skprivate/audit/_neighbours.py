@@ -53,7 +53,8 @@ class AuditCase:
         manager that yields a `Tape`.
     n_trials : int, default=1000
         Fits of either neighbour in the audit of whole fits. Near epsilon 1.5, noise of half the scale takes
-        1,000, and noise 1.25 times too small 20,000. Noise of skprivate is judged without any.
+        1,000, and noise 1.25 times too small 20,000; fewer if they take too long. Noise of skprivate is
+        judged without any.
     relation : {"replace-one", "add-remove", "label", "local"}, default="replace-one"
         Which data sets the estimator calls neighbours: it is by this that further ones are searched for,
         within the declared domain, where ``fit`` takes rows ``X``.
@@ -191,10 +192,10 @@ def _kind(value: Any) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
-def fit_with(model: Any, arguments: Mapping[str, Any]) -> Any:
-    """Call ``fit``: X and y, where there are any, by position."""
+def fit_with(model: Any, arguments: Mapping[str, Any], method: str = "fit") -> Any:
+    """Call ``fit``, or another method: X and y, where there are any, by position."""
     rest = {name: value for name, value in arguments.items() if name not in ("X", "y")}
-    return model.fit(*(arguments[name] for name in ("X", "y") if name in arguments), **rest)
+    return getattr(model, method)(*(arguments[name] for name in ("X", "y") if name in arguments), **rest)
 
 
 def declared(estimator: Any, name: str) -> Any:

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND
 _NAMELESS = getattr(os, "O_TMPFILE", 0)
 _ELSEWHERE = ("socket.connect", "subprocess.Popen", "os.system", "os.posix_spawn", "os.exec")
 _DEEPEST = 6
+_DOUBLE = 8
 _INDEX = re.compile(r"\[[^\]]*\]|\{[^}]*\}")
 
 
@@ -182,17 +183,17 @@ def _add_what_lies_in(folder: Path, files: Files) -> None:
             files.contents.append(path.read_bytes()[:_MOST_BYTES])
 
 
-def survivors(negated: float) -> list[str]:
+def survivors(negated: Sequence[float]) -> list[str]:
     """Return the kinds of living objects that hold a number: what is left of a row when all else was deleted.
 
     Looked at are all objects that the garbage collector knows, and the arrays, numbers and bytes in them. The
-    number is handed over with the other sign, so that it is not found here.
+    numbers are handed over with the other sign, so that they are not found here.
     """
     gc.collect()
     found = []
-    packed = np.float64(-negated).tobytes()
+    packed = [np.float64(-minus).tobytes() for minus in negated]
     for holder in gc.get_objects():
-        if isinstance(holder, types.FrameType):
+        if isinstance(holder, types.FrameType) or holder is packed:
             continue
         for held in _held_by(holder, 0):
             if _holds(held, negated, packed):
@@ -209,12 +210,12 @@ def _held_by(holder: Any, depth: int) -> Iterator[Any]:
             yield held
 
 
-def _holds(held: Any, negated: float, packed: bytes) -> bool:
+def _holds(held: Any, negated: Sequence[float], packed: Sequence[bytes]) -> bool:
     kind = type(held)
     if kind is float or kind is np.float64:
-        return bool(-held == negated)
+        return -held in negated
     if kind is bytes or kind is bytearray:
-        return held is not packed and packed in held
+        return len(held) >= _DOUBLE and any(one in held for one in packed)
     if isinstance(held, np.ndarray) and held.dtype == np.float64 and held.size < _MOST_BYTES:
-        return bool((held == -negated).any())
+        return bool(np.isin(-held, negated).any())
     return False

@@ -5,6 +5,7 @@ import contextlib
 import functools
 import os
 import random
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,7 +33,8 @@ def frozen_randomness(seed: int = 0, extreme: str | None = None) -> Iterator[Non
     """Make the process's sources of randomness start alike: the system's bytes, Python's and NumPy's.
 
     What is random in a fit then repeats itself, so that two fits differ for no other reason than their rows.
-    A generator that was made before goes on where it stands. The sources are put back at the end.
+    A generator that was made before goes on where it stands. The sources are put back at the end. The bytes
+    of the system that other threads read meanwhile are not touched: a service may fit in one of them.
 
     Parameters
     ----------
@@ -74,10 +76,17 @@ def state_of_generators() -> int:
     return hash((random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]))
 
 
-def _replace(undo: contextlib.ExitStack, module: Any, name: str, value: Any) -> None:
-    if hasattr(module, name):
-        undo.callback(setattr, module, name, getattr(module, name))
-        setattr(module, name, value)
+def _replace(undo: contextlib.ExitStack, module: Any, name: str, value: Callable[[int], Any]) -> None:
+    """Replace a source for this thread alone: noise that others draw meanwhile must stay unpredictable."""
+    original, owner = getattr(module, name, None), threading.get_ident()
+    if original is None:
+        return
+
+    def read(size: int) -> Any:
+        return (value if threading.get_ident() == owner else original)(size)
+
+    undo.callback(setattr, module, name, original)
+    setattr(module, name, read)
 
 
 def _system_bytes(seed: int, extreme: str | None) -> Callable[[int], bytes]:

@@ -3,7 +3,6 @@
 
 import math
 import re
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._budget import Budget
 from ._designs import Row, rows_of_the_domain, scattered, walks, with_row
 from ._losses import claimed_of, loss_under
 from ._neighbours import Arguments, AuditCase, units_of, without_unit
@@ -109,7 +109,7 @@ class _Search:
         self.claim: Any = None
         # Of a time, in each of two logs.
         self.changing_words = 0
-        self.deadline = math.inf
+        self.budget = Budget(_SECONDS[case.thorough])
 
     def run(self) -> Found:
         """Look at the data sets of the case, then at as many others as there is time for."""
@@ -134,10 +134,10 @@ class _Search:
             again = self._again(first) or first
             self.found.unsteady |= set(differences(first.left, again.left))
             self.changing_words = max(self.changing_words, len(other_words(first.tape, again.tape)))
-        self.deadline = time.process_time() + _SECONDS[self.case.thorough]
+        self.budget = Budget(_SECONDS[self.case.thorough])
         fits: list[Fit | None] = [first]
         for data in (*self.case.data_sets[1:], *self.case.strangers):
-            in_time = len(fits) < _AT_LEAST or time.process_time() < self.deadline
+            in_time = len(fits) < _AT_LEAST or not self.budget.is_spent
             fits.append(self._fit(data, outputs) if in_time else None)
         for i, j in self.case.neighbours:
             self._compare_losses(fits[i], fits[j], "the data sets of the case")
@@ -148,21 +148,24 @@ class _Search:
 
     def _walk_and_climb(self) -> None:
         case, rows = self.case, self.case.data_sets[0]
-        start = time.process_time()
-        self.deadline = start + _SECONDS[case.thorough]
+        self.budget = Budget(_SECONDS[case.thorough])
         for design, walk in walks(case.estimator, rows, case.relation):
-            if time.process_time() > self.deadline:
+            if self.budget.is_spent:
                 break
             self._on_a_walk(design, walk)
-        self.deadline = time.process_time() + _CLIMB_SECONDS[case.thorough]
+        self.budget = Budget(_CLIMB_SECONDS[case.thorough])
         self._climb(rows)
 
     def _on_a_walk(self, design: str, walk: Iterable[Arguments]) -> None:
         start: Fit | None = None
         before: Fit | None = None
         seen: list[Arguments] = []
+        # A walk may come back to a data set, which `seen` keeps alive.
+        known: dict[int, Fit | None] = {}
         for data in walk:
-            fit = self._fit(data, start.tape.outputs if start else None)
+            if id(data) not in known:
+                known[id(data)] = self._fit(data, start.tape.outputs if start else None)
+            fit = known[id(data)]
             seen.append(data)
             if start is None:
                 start = fit = self._again(fit)
@@ -170,7 +173,7 @@ class _Search:
                 self._compare_losses(before, fit, design)
                 self._compare_objects(start, fit, design)
             before = fit
-            if time.process_time() > self.deadline:
+            if self.budget.is_spent:
                 break
         middle = len(seen) // 2
         if middle:
@@ -185,7 +188,7 @@ class _Search:
         """
         usual = self._fit(data_sets[0])
         for script in unlikely_outputs(usual.tape) if usual else ():
-            if time.process_time() > self.deadline:
+            if self.budget.is_spent:
                 return
             first = self._again(self._fit(data_sets[0], script))
             others = [self._fit(data, first.tape.outputs) if first else None for data in data_sets[1:]]
@@ -202,7 +205,7 @@ class _Search:
         domain, units = rows_of_the_domain(case.estimator, rows, case.relation), units_of(rows)
         best: tuple[Any, Arguments, Row] = (Fraction(-1), rows, domain[0])
         for _ in range(_CLIMBS[case.thorough]):
-            if time.process_time() > self.deadline:
+            if self.budget.is_spent:
                 return
             base, row = best[1], domain[rng.integers(len(domain))]
             if rng.random() < 0.5:
@@ -232,7 +235,7 @@ class _Search:
         return Fit(data, tape, visible(self.case, model))
 
     def _again(self, fit: Fit | None) -> Fit | None:
-        """Return the same fit, handed its own outputs: it draws as little as those that it is compared with."""
+        """Return the same fit, handed its own outputs: it draws as little as those it is compared with."""
         return None if fit is None else self._fit(fit.data, fit.tape.outputs)
 
     def _compare_losses(self, one: Fit | None, other: Fit | None, design: str) -> Any:

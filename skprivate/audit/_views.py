@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..base import CONTAINERS, steps_of
+from ._code_values import names_in_code
 from ._walk import Leaves, leaves
 
 #: What a container keeps its steps in; those are looked at by themselves.
@@ -138,6 +139,8 @@ def _told_by(step: Any) -> dict[str, Any]:
         "tags": _OF_THIS_PROCESS.sub("", str(_result_of(lambda: repr(step.__sklearn_tags__())))),
         "order of attributes": list(vars(step)) if hasattr(step, "__dict__") else [],
     }
+    for name in names_in_code(getattr(type(step), "__getattr__", None)):
+        told[name] = _result_of(functools.partial(getattr, step, name))
     for name in dir(type(step)):
         member = getattr(type(step), name, None)
         if isinstance(member, property | functools.cached_property) and not name.startswith("__"):

@@ -9,7 +9,7 @@ import pickle
 import struct
 import types
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -85,25 +85,9 @@ def _children(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, np.ndarray):
         yield from ((f"[{index}]", item) for index, item in enumerate(value.ravel().tolist()))
         yield ".shape", value.shape
-    elif isinstance(value, types.FunctionType):
-        yield from _of_function(value)
-    elif isinstance(value, types.MethodType):
-        yield ".__self__", value.__self__
-    elif isinstance(value, types.GeneratorType):
-        yield ".locals", dict(value.gi_frame.f_locals) if value.gi_frame else None
-    elif isinstance(value, types.TracebackType):
-        yield ".locals", dict(value.tb_frame.f_locals)
-        yield ".next", value.tb_next
-    elif isinstance(value, BaseException):
-        yield from ((f".{name}", getattr(value, name, None)) for name in _OF_ERRORS)
-    elif isinstance(value, weakref.ref):
-        yield ".target", value()
-    elif isinstance(value, contextvars.ContextVar):
-        yield ".value", value.get(None)
-    elif isinstance(value, functools._lru_cache_wrapper):
-        yield ".cached", sorted(map(repr, _cached(value, 0)))
     else:
-        yield from _of_instance(value)
+        look = next((look for kind, look in _LOOKS.items() if isinstance(value, kind)), _of_instance)
+        yield from look(value)
 
 
 def _of_function(value: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -139,6 +123,21 @@ def _of_instance(value: Any) -> Iterator[tuple[str, Any]]:
         except (TypeError, AttributeError, pickle.PicklingError):
             return
     yield from ((f".{key}", item) for key, item in state.items())
+
+
+# How to look into what the interpreter makes.
+_LOOKS: dict[type, Callable[[Any], Any]] = {
+    types.FunctionType: _of_function,
+    types.MethodType: lambda value: [(".__self__", value.__self__)],
+    types.GeneratorType: lambda value: [
+        (".locals", dict(value.gi_frame.f_locals) if value.gi_frame else None)
+    ],
+    types.TracebackType: lambda value: [(".locals", dict(value.tb_frame.f_locals)), (".next", value.tb_next)],
+    BaseException: lambda value: [(f".{name}", getattr(value, name, None)) for name in _OF_ERRORS],
+    weakref.ref: lambda value: [(".target", value())],
+    contextvars.ContextVar: lambda value: [(".value", value.get(None))],
+    functools._lru_cache_wrapper: lambda value: [(".cached", sorted(map(repr, _cached(value, 0))))],
+}
 
 
 def same_leaf(one: Any, other: Any) -> bool:

@@ -189,7 +189,7 @@ def l1_curvature(residuals: Residuals, weights: MomentWeights, relation: str) ->
     The difference of w v v' and w' v' v'' is convex in (w, w'), so largest where both are 0 or the largest
     curvature; with one of them 0 that is the bound for an absent row.
     """
-    return residuals.curvature * l1_moments(weights, relation, False)
+    return residuals.curvature * l1_moments(weights, relation)
 
 
 def squared_l2_curvature(residuals: Residuals, weights: MomentWeights, relation: str) -> Fraction:

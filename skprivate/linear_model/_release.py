@@ -70,7 +70,7 @@ class Neighbours:
         A row of weight w counts as sqrt(w) v. That is a row of the same cube, its constant included, times
         sqrt(max_weight); so the bound for rows that may be absent holds, max_weight times as large.
         """
-        one = l1_moments(self.weights, self.relation, self.n_is_public)
+        one = l1_moments(self.weights, self.relation)
         return of_units(one * (self.max_weight or 1), self.rows_per_unit)
 
     @property

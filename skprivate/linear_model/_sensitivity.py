@@ -13,16 +13,15 @@ from fractions import Fraction
 from ._weights import MomentWeights
 
 
-def l1_moments(weights: MomentWeights, relation: str, n_is_public: bool) -> Fraction:
+def l1_moments(weights: MomentWeights, relation: str) -> Fraction:
     """L1 sensitivity of the moments' coefficients to one row.
 
     Parameters
     ----------
     weights : MomentWeights
     relation : {"replace-one", "add-remove"}
-    n_is_public : bool
-        False: a row may also be absent on one side (v = 0), and v_0^2 / 2, half the number of rows, is
-        among the coefficients.
+        With "replace-one" a row may also be absent on one side (v = 0), as where the number of rows is
+        protected, and v_0^2 / 2, half of it, is among the coefficients.
 
     Returns
     -------
@@ -45,7 +44,8 @@ def l1_moments(weights: MomentWeights, relation: str, n_is_public: bool) -> Frac
     2 m, those with the target by a m (p + q), p = |y|, q = |y'|, the target's with the constant by a (p + q),
     and half its square by a^2 |p^2 - q^2| / 2. For p = 1 >= q the last three add up to
     a (1 + m) (1 + q) + a^2 (1 - q^2) / 2, which is largest at q = min(1, (1 + m) / a). Attained for d >= 2.
-    If a row may be absent as well, the greater of this and B^2 / 2 counts.
+    At q = 0 the sum is m^2 + 2 m + a (1 + m) + a^2 / 2 = (B^2 + m^2 + 2 m - 1) / 2, at least B^2 / 2 as
+    m >= 1: absent rows are covered.
     """
     total = Fraction(1 + weights.target + weights.features_l1)
     alone = total**2 / 2
@@ -53,8 +53,7 @@ def l1_moments(weights: MomentWeights, relation: str, n_is_public: bool) -> Frac
         return alone
     a, m = Fraction(weights.target), Fraction(weights.features)
     q = min(Fraction(1), (1 + m) / a)
-    replaced = m**2 + 2 * m + a * (1 + m) * (1 + q) + a**2 * (1 - q**2) / 2
-    return replaced if n_is_public else max(replaced, alone)
+    return m**2 + 2 * m + a * (1 + m) * (1 + q) + a**2 * (1 - q**2) / 2
 
 
 def squared_l2_moments(weights: MomentWeights, relation: str) -> Fraction:

@@ -11,7 +11,7 @@ ctypedef fused report_t:
 
 
 cdef inline uint64_t parity(uint64_t x) noexcept nogil:
-    x ^= x >> 32
+    """Whether the number of ones is odd; x is below 2^32, as reports are."""
     x ^= x >> 16
     x ^= x >> 8
     x ^= x >> 4
@@ -36,13 +36,13 @@ def randomize_hadamard(
     cdef:
         Py_ssize_t i
         uint64_t n_outcomes = 2 * n_blocks
-        uint64_t rows = (<uint64_t> 1) << log2_rows
         uint64_t cell, row, sign, outcome
     with nogil:
         for i in range(categories.shape[0]):
             cell = <uint64_t> categories[i] >> 1
             row = stream.bits(log2_rows)
-            sign = (<uint64_t> categories[i] & 1) ^ parity(row & (cell & (rows - 1)))
+            # A row is a number of log2_rows bits, so that the bits of the cell's block do not count.
+            sign = (<uint64_t> categories[i] & 1) ^ parity(row & cell)
             outcome = 2 * (cell >> log2_rows) + sign
             if not stream.bernoulli(threshold):
                 outcome += 1 + stream.below(n_outcomes - 1)

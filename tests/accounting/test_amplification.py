@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from skprivate.accounting import Blanket, shuffle_amplification
+from skprivate.accounting._blanket import _lattice
 from skprivate.randomizers import (
     HadamardRandomizer,
     KRRRandomizer,
@@ -72,6 +73,12 @@ def test_check_values(epsilon0, closed, clones, own):
     assert result.condition in str(result)
 
 
+def test_the_closed_form_is_silent_beyond_its_theorem():
+    # It asks for epsilon0 <= log(n / (16 log(2 / delta))), here 1.461.
+    inside, beyond = (shuffle_amplification(epsilon0, 1000, 1e-6) for epsilon0 in (1.46, 1.462))
+    assert inside.bounds[CLOSED] < math.inf == beyond.bounds[CLOSED]
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.5, 0.8])
@@ -105,6 +112,19 @@ def exact_mean(odds, mass, epsilon, n, scale=1.0):
         inner = binom.pmf(k, m, 0.5) @ (k * good + (m - k) * bad) if k.size else 0.0
         total += binom.pmf(m, n, 2 * mass) * inner
     return total / n
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize("odds", [Fraction(3), Fraction(20), Fraction(10**6 + 1, 7)])
+def test_the_lattice_takes_no_mean_down(odds, epsilon):
+    """Exactly: every value is split between two points of a mean that is no less."""
+    values, masses = Blanket.of_total_variation(odds)._slots(epsilon)
+    lattice, split, step, _ = _lattice(values, masses, 0.7 / values.max(), 1000)
+    for j, (value, mass) in enumerate(zip(values, masses, strict=True)):
+        pair = slice(j, None, len(values))
+        mean = sum(int(k) * Fraction(share) for k, share in zip(lattice[pair], split[pair], strict=True))
+        assert mean * Fraction(step) >= Fraction(mass) * Fraction(value)
+        assert float(split[pair].sum()) == pytest.approx(mass, rel=1e-15)
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(50, 1.5), (1000, 0.6), (20000, 0.12)])

@@ -84,6 +84,11 @@ def test_disjoint_groups(method):
     assert {name: pair[0] for name, pair in part.groups.items()} == {"A": 3, "B": 5}
 
 
+def test_the_largest_delta_of_disjoint_groups_counts():
+    runs = [entry("A", delta=Fraction(1, 10**6)), entry("B", delta=Fraction(3, 10**6)), entry("C")]
+    assert compose(runs).delta == Fraction(3, 10**6)
+
+
 @pytest.mark.parametrize(
     ("runs", "first", "epsilon"),
     [
@@ -179,6 +184,14 @@ def test_rdp_pays_for_deltas():
         compose(runs, "rdp", 1e-7)
 
 
+def test_the_sum_is_no_bound_where_its_deltas_are_above_the_results():
+    # Of a run with a rho the delta is free: it is no part of the divergence.
+    run = spend(0.001, 0.1, rho=Fraction(1, 50))
+    bound = compose([run], "rdp", 1e-9).epsilon
+    assert bound > math.sqrt(2 * 0.02 * math.log(1e9))
+    assert compose([run], "rdp", 0.1).epsilon == pytest.approx(0.001)
+
+
 def test_never_above_the_sum():
     runs = [spend(0.1)] * 3
     assert compose(runs, "rdp", 1e-9).epsilon == pytest.approx(0.3)
@@ -237,6 +250,9 @@ class TestPrivacyLossDistributions:
     def test_a_small_delta_is_not_lost_in_rounding(self, count, epsilon, delta):
         exact = response_epsilon(count, epsilon, delta)
         assert exact <= compose([spend(epsilon)] * count, "pld", delta).epsilon < exact * 1.01
+
+    def test_a_delta_below_those_of_the_runs_gives_no_bound(self):
+        assert compose([spend(0.1, 1e-3)], "pld", 1e-6).epsilon == math.inf
 
     def test_no_delta_below_the_rounding_gives_less_than_the_sum(self):
         assert compose([spend(0.1)] * 400, "pld", 1e-13).epsilon == pytest.approx(40)

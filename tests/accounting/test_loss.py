@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from skprivate.accounting._loss import _ORDERS, Amount, _divergence
+from skprivate.accounting._loss import _ORDERS, Amount, _divergence, round_up
 
 
 def discrete_laplace_divergence(shift, scale, order):
@@ -27,3 +27,9 @@ def test_no_divergence_of_laplace_noise_is_understated(shift, scale):
         exact = discrete_laplace_divergence(shift, scale, _ORDERS[place])
         # On fine grids little is lost, too.
         assert exact <= stated[place] <= (1.1 if shift >= 100 else 3) * exact
+
+
+@pytest.mark.parametrize("amount", [Fraction(k, 7 * 10**6) for k in range(1, 40)] + [Fraction(1, 2)])
+def test_a_float_is_the_next_one_that_is_not_below(amount):
+    number = round_up(amount)
+    assert np.nextafter(number, 0.0) < amount <= number

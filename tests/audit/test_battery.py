@@ -61,19 +61,33 @@ AFT = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (0.4, 3)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 ADD_REMOVE = {"relation": "add-remove"}
 
-# Whole fits are counted for one of each family: thousands of them take seconds.
-TREE_FITS = {"check_epsilon_of_whole_fits"}
-LOCAL = TREE_FITS | {"check_noise_variance"}
-REGRESSOR = TREE_FITS | {"check_labels_outside_the_classes"}
+# Whole fits are counted if the battery is thorough, and where noise is not recorded.
+ALWAYS = {"check_epsilon_of_whole_fits", "check_partial_fit_spends"}
+LOCAL = {"check_noise_variance"}
+REGRESSOR = {"check_labels_outside_the_classes"}
 BY_RHO = REGRESSOR | {"check_low_bits"}
 GROUPS = {"check_large_epsilon"}
 
-RECORDING = {"check_replay", "check_same_branches", "check_noise_variance"}
+RECORDING = {
+    "check_replay",
+    "check_same_branches",
+    "check_noise_variance",
+    "check_no_redraws",
+    "check_rare_draws",
+    "check_many_fits",
+    "check_fit_then_use",
+    "check_ledger_entries",
+}
 # What is drawn for the losers is dropped, so that no recording tells what is released; the audit of whole
 # searches is in tests/model_selection/test_private_search_audit.py.
-SEARCH = TREE_FITS | {
+SEARCH = {
     "check_sensitivity_fuzz",
     "check_replay",
+    "check_noise_meets_values",
+    "check_no_redraws",
+    "check_rare_draws",
+    "check_many_fits",
+    "check_fit_then_use",
     "check_same_branches",
     "check_noise_variance",
     "check_epsilon_audit",
@@ -101,7 +115,12 @@ HOLDS_ROWS = NO_NOISE | {
     "check_only_released_values_differ",
     "check_domain_is_declared",
     "check_pipeline_steps",
+    "check_views",
+    "check_process",
+    "check_files",
+    "check_nothing_survives",
 }
+LABELS_ONLY = {"check_nothing_survives"}
 
 #: name -> (estimator, arguments of fit or None, number of whole fits, checks that are skipped)
 CASES = {
@@ -109,7 +128,7 @@ CASES = {
         LocallyPrivateTreeClassifier(**TREE),
         {"X": X, "y": LABELS, "is_public": PUBLIC},
         1000,
-        LOCAL - TREE_FITS,
+        LOCAL,
     ),
     "tree, nothing declared": (
         LocallyPrivateTreeClassifier(1.5),
@@ -134,7 +153,7 @@ CASES = {
         LocallyPrivateTreeClassifier(1.5, max_depth=2, protect="label", classes=THREE["classes"]),
         None,
         0,
-        LOCAL,
+        LOCAL | LABELS_ONLY,
     ),
     "tree, persons": (
         LocallyPrivateTreeClassifier(**SHALLOW),
@@ -143,20 +162,20 @@ CASES = {
         LOCAL | GROUPS,
     ),
     "central": (DPTreeClassifier(**SHALLOW), None, 1000, set()),
-    "central, three classes": (DPTreeClassifier(**THREE), None, 0, TREE_FITS),
+    "central, three classes": (DPTreeClassifier(**THREE), None, 0, set()),
     "central, pruned": (
         DPTreeClassifier(rule="cart", prune=True, **TREE),
         {"X": X, "y": LABELS, "is_public": PUBLIC},
         0,
-        TREE_FITS,
+        set(),
     ),
     "central, persons": (
         DPTreeClassifier(max_rows_per_group=2, **SHALLOW),
         {"X": X, "y": LABELS, "groups": PERSONS},
         0,
-        TREE_FITS | GROUPS,
+        GROUPS,
     ),
-    "sev": (DPSEVRegressor(**LLS), None, 1000, REGRESSOR - TREE_FITS),
+    "sev": (DPSEVRegressor(**LLS), None, 1000, REGRESSOR),
     "sev, taylor": (DPSEVRegressor(method="taylor", **LLS), None, 0, REGRESSOR),
     "logistic, add-remove": (DPLogisticLLSRegressor(**LLS, **ADD_REMOVE), None, 0, REGRESSOR),
     "logistic, gaussian": (DPLogisticLLSRegressor(**LLS, **GAUSSIAN), None, 0, BY_RHO),
@@ -193,7 +212,7 @@ CASES = {
         ),
         {"X": X, "y": LABELS, "groups": PERSONS},
         0,
-        SEARCH,
+        SEARCH | LABELS_ONLY,
     ),
     "tqma": (TQMATransformer(bounds=(-1, 1)), None, 0, NO_NOISE),
     "bounds scaler": (BoundsScaler(bounds=(-1, 1)), None, 0, NO_NOISE),
@@ -234,10 +253,18 @@ def test_every_private_estimator_is_there():
     assert private == {type(estimator) for estimator, *_ in CASES.values()} & private | {PrivateNashSolver}
 
 
+@pytest.mark.parametrize("name", ["tree, public rows", "central", "sev"])
+def test_whole_fits_of_each_family(name, short_searches):
+    estimator, data, n_trials, _ = CASES[name]
+    case = AuditCase.of(estimator, data, n_trials=n_trials)
+    only = ["check_epsilon_of_whole_fits"]
+    assert check_private_estimator(case, only=only, thorough=True)[0]["status"] == "passed"
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.DisclosureWarning")
 @pytest.mark.filterwarnings("ignore:A prediction rests on few")
-def test_every_check_passes(name):
+def test_every_check_passes(name, short_searches):
     estimator, data, n_trials, skipped = CASES[name]
     expected = EXPECTED_FAILURES.get(name, {})
     case = AuditCase.of(estimator, data, n_trials=n_trials)
@@ -249,7 +276,7 @@ def test_every_check_passes(name):
     print(f"{name}: {len(results)} checks, {sum(one['seconds'] for one in results):.1f} s")
     assert by_status["failed"] == {}
     assert set(by_status["xfail"]) == set(expected)
-    assert set(by_status["skipped"]) == skipped - set(expected)
+    assert set(by_status["skipped"]) == (skipped | ALWAYS) - set(expected)
     assert all(by_status["skipped"].values())
 
 

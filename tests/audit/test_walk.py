@@ -95,7 +95,7 @@ def test_cycles_and_depth_end():
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        (0.0, -0.0, True),
+        (0.0, -0.0, False),
         (np.array([0.0]), np.array([-0.0]), False),
         (float("nan"), float("nan"), True),
         (1, 1.0, False),

@@ -257,6 +257,7 @@ def test_the_encoding_is_injective():
     ]
     names = [
         None,
+        (),
         ("a",),
         ("b",),
         ("",),

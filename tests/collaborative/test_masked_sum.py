@@ -323,3 +323,16 @@ def test_three_members_are_not_warned_about(platform):
         warnings.simplefilter("error")
         MaskedSum({name: platform.keys[name].public for name in NAMES[:3]}, platform.platform_key.public)
         MaskedSum.simulate(["alone"])
+
+
+@pytest.mark.parametrize("size", [-5.0, (len(NAMES) + 1) * 2.0**100])
+def test_a_sum_of_sizes_that_no_honest_sites_have_is_not_opened(platform, size):
+    """A site that leaves out the checks of its own answers masks any whole numbers."""
+    asked, binding = platform.sum._bind(rows(1))
+    messages = platform.mask(QUERY, np.zeros((1, len(NAMES))), sizes=0.5)
+    key = platform.keys["west"]
+    key._memory.done.clear()
+    words = np.hstack([to_words(np.zeros(1)), to_words(np.array([size]))])
+    messages["west"] = platform.sum._mask("west", key, asked, binding, words)
+    with pytest.raises(ConsentError, match="no answer"):
+        platform.open(QUERY, messages, n_rows=1)

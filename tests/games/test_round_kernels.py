@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The inner loops of a round: what is sent never tells more than the sensitivity allows."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,7 @@ def test_whether_a_run_goes_on_depends_on_what_is_sent_alone(value):
     assert sent([value], [inside])[1]
     assert not sent([value], [2**61])[1]
     assert not sent([0.0], [2**61])[1]
+    assert not sent([0.0], [-(2**61)])[1]
 
 
 @pytest.mark.parametrize("given", [1.01 * LIMIT, -np.inf, np.nan])
@@ -80,3 +83,18 @@ def test_no_gradient_leaves_the_clipping_bound(row):
     assert np.allclose(rows[1], [1.5, -0.5])
     assert np.abs(rows[1]).sum() <= 2.0
     assert rows[2].tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("n_dims", [1, 2, 5, 40])
+def test_no_rounding_takes_a_row_beyond_the_bound(n_dims):
+    """Exactly, and times a step."""
+    rng = np.random.default_rng(n_dims)
+    for bound, step in rng.lognormal(size=(20, 2)).tolist():
+        rows = 10 * bound * rng.standard_normal((20, n_dims))
+        # Half of them are hardly longer than the bound.
+        rows[:10] *= bound * (1 + 1e-9) / np.abs(rows[:10]).sum(axis=1, keepdims=True)
+        clip_rows(rows, bound)
+        for row in rows.tolist():
+            assert sum(Fraction(abs(value)) for value in row) <= Fraction(bound)
+        for row in (rows * step).tolist():
+            assert sum(Fraction(abs(value)) for value in row) <= Fraction(bound) * Fraction(step)

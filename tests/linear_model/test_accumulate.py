@@ -106,17 +106,20 @@ def test_the_ball_keeps_directions_and_what_lies_inside(d, order):
     np.testing.assert_array_equal(rows[:, d:], reference_rows(make_grid(d, exponent), X, y)[:, d:])
 
 
-def test_a_row_that_floating_point_leaves_outside_is_shortened():
+@pytest.mark.parametrize(("long", "short"), [(0, 1), (2, 0), (3, 2), (1, 3), (0, 4)])
+def test_a_row_that_floating_point_leaves_outside_is_shortened(long, short):
     """The root of 1 + 2^-52 is 1 in floating point, so this row is not shrunk: 1 too long in integers."""
-    d, bound = 3, 2.0**26
-    X, y = np.tile([1.0, 2.0**-26, 0.0], (6, 1)), np.zeros(6)
+    d, bound = 5, 2.0**26
+    X, y = np.zeros((6, d)), np.zeros(6)
+    X[:, long], X[:, short] = 1.0, 2.0**-26
     X[1::2] *= -1
     assert (bound**2 * X[0] ** 2).sum() == bound**2 + 1
     out, work, center = np.empty((6, d + 2)), np.zeros(d + 3), np.zeros(d + 3)
-    scale = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    scale = np.concatenate([np.ones(d), np.zeros(3)])
     assert pack_ball(X, y, center, scale, 0.0, 1.0, bound, True, work, out)
     # The last row takes the path without lanes.
-    expected = np.tile([bound - 1, 0.0, 0.0], (6, 1))
+    expected = np.zeros((6, d))
+    expected[:, long] = bound - 1
     expected[1::2] *= -1
     np.testing.assert_array_equal(out[:, :d], expected)
 

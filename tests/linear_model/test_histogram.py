@@ -43,6 +43,12 @@ def test_times_outside_count_in_the_end_bins():
     assert counts.sum() == 2
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_times_that_are_not_finite_are_refused(bad):
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        count_bins(GRID, np.array([0.0, bad, 1.0]), np.ones(3, dtype=np.uint8))
+
+
 @pytest.mark.parametrize("family", [SEV, LOGISTIC, NORMAL])
 def test_the_fit_finds_location_and_scale(family):
     release = release_of(count_bins(GRID, *censored_times(family, 100_000)))

@@ -91,18 +91,23 @@ def test_the_curvature_keeps_to_its_bounds(family, weights):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("clip", [*CLIPS, 40.0, 100.0])
+@pytest.mark.parametrize("clip", [*CLIPS, 40.0, 100.0, 1 - 3e-7])
 def test_residuals_of_rows_stay_in_the_polygon(family, clip):
-    # Convex: a row is inside if no direction separates it from the corners.
+    # Convex: a row is inside if no direction separates it from the corners. The last clip is just below a
+    # whole number of steps, to which its own residual would be rounded.
     residuals = residuals_of(family, clip)
     corners = np.array(residuals.corners, dtype=float)
-    plan, rows = small_plan(family, clip), one_by_one(2000)
+    plan, rows = small_plan(family, clip), one_by_one(500)
     found = np.array([contribution(row, plan) for row in rows])
     unit = 2.0**plan.residual_bits
     pairs = np.column_stack([found[:, 0] / unit, found[:, 1] / (unit * 2.0**plan.exponent)])
     for angle in np.linspace(0, 2 * np.pi, 60, endpoint=False):
         direction = np.array([np.cos(angle), np.sin(angle)])
         assert (pairs @ direction).max() <= (corners @ direction).max() + 1e-9
+    # The constant's square is the first entry of the curvature.
+    curvature = found[:, 5] / 2.0 ** (2 * plan.coarse + plan.curvature_bits)
+    assert curvature.min() >= 0
+    assert curvature.max() <= float(residuals.curvature)
 
 
 def small_plan(family, clip, mechanism="laplace", n_features=2, order=None, relation="replace-one"):
@@ -119,12 +124,13 @@ def small_grid(n_features=2, order=None):
 
 
 def one_by_one(n, order=None, seed=0):
-    """Tables of one row: corners of the box, far outside, and anywhere."""
-    rng = np.random.default_rng(seed)
-    X = rng.choice([-9.0, -2.0, 0.0, 1.0, 2.0], size=(n, 2)) + rng.choice([0.0, 0.3], size=(n, 1))
-    time, event = rng.choice([-5.0, -1.0, 0.5, 3.0, 9.0], size=n), rng.integers(0, 2, n).astype(np.uint8)
+    """Tables of one row, all different: corners of the box, far outside, and anywhere."""
+    levels, off = [-9.0, -2.0, 0.0, 1.0, 2.0], [0.0, 0.3]
+    every = np.array(list(itertools.product(levels, levels, off, [-5.0, -1.0, 0.5, 3.0, 9.0], [0, 1])))
+    every = np.random.default_rng(seed).permutation(every)[:n]
+    X, time, event = every[:, :2] + every[:, 2:3], every[:, 3], every[:, 4].astype(np.uint8)
     grid = small_grid(order=order)
-    return [Rows(grid, X[i : i + 1], time[i : i + 1], event[i : i + 1]) for i in range(n)]
+    return [Rows(grid, X[i : i + 1], time[i : i + 1], event[i : i + 1]) for i in range(len(every))]
 
 
 THETA = np.array([0.3, 2.0, -0.7, 1.1])

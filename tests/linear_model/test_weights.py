@@ -14,7 +14,7 @@ def noise(weights):
     if weights.norm_order == 2:
         size = float(squared_l2_moments(weights, "replace-one")) ** 0.5
     else:
-        size = float(l1_moments(weights, "replace-one", True))
+        size = float(l1_moments(weights, "replace-one"))
     a, m = weights.target, weights.features
     return size / m**2, size / (a * m), size / a
 

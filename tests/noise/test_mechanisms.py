@@ -18,10 +18,18 @@ from skprivate.noise import (
     laplace_sum,
     zcdp_to_epsilon,
 )
-from skprivate.noise._bounds import geometric_bit_probabilities
+from skprivate.noise._bounds import STEP, _best_gap, _epsilon_at, geometric_bit_probabilities
 
 EPSILONS = st.floats(1e-6, 1e6) | st.fractions(Fraction(1, 10**6), 10**6)
 MECHANISMS = [DiscreteLaplaceMechanism(0.5, 3), DiscreteGaussianMechanism(0.5, squared_sensitivity=9)]
+
+
+@pytest.mark.parametrize("delta", [Fraction(1, 10**k) for k in (1, 6, 40)])
+@pytest.mark.parametrize("rho", [Fraction(k, 977) for k in (1, 50, 3000)])
+def test_zcdp_is_converted_by_the_formula_rounded_up(rho, delta) -> None:
+    gap = Decimal(f"{_best_gap(rho, delta):.6e}")
+    above = zcdp_to_epsilon(rho, delta) - max(Fraction(_epsilon_at(rho, delta, gap)), 0)
+    assert 0 < above <= Fraction(1, STEP) + Fraction(1, 10**30)
 
 
 @settings(deadline=None)

@@ -22,15 +22,17 @@ def below(stream, bounds):
     return out.tolist()
 
 
+@pytest.mark.parametrize("planned", [640, 5])
 @pytest.mark.parametrize("k", [1, 3, 7, 16, 33, 63, 64])
-def test_bits_come_once_each_and_in_order(scripted_entropy, k) -> None:
+def test_bits_come_once_each_and_in_order(scripted_entropy, k, planned) -> None:
+    # Of the requests after a small plan, most come while bits of the last one are left over.
     script = np.random.default_rng(0).bytes(8 * 640)
     count = 640 * 64 // k
     entropy = scripted_entropy(script)
-    drawn = bits(WordStream(entropy, 640), count, k)
+    drawn = bits(WordStream(entropy, planned), count, k)
     joined = sum(value << (k * i) for i, value in enumerate(drawn))
     assert joined == int.from_bytes(script, "little") & ((1 << (k * count)) - 1)
-    assert entropy.requests == [8 * 640]
+    assert planned < 640 or entropy.requests == [8 * 640]
 
 
 def test_zero_bits_cost_nothing(scripted_entropy) -> None:
@@ -98,6 +100,15 @@ def test_used_and_left_over_bytes_are_wiped(scripted_entropy) -> None:
     assert entropy.chunks[1] == bytes(32)
 
 
+def test_bytes_of_a_callers_own_generator_stay(scripted_entropy) -> None:
+    entropy = scripted_entropy(b"\xff" * 64)
+    entropy.private = False
+    stream = WordStream(entropy, 4)
+    bits(stream, 5, 64)
+    stream.close()
+    assert entropy.chunks == [b"\xff" * 32] * 2
+
+
 def test_a_dropped_stream_and_a_left_block_wipe(scripted_entropy) -> None:
     entropy = scripted_entropy(b"\xff" * 64)
     stream = WordStream(entropy, 4)
@@ -144,6 +155,6 @@ def test_wrong_arguments_are_refused(scripted_entropy) -> None:
         fill_below(np.empty(2, dtype=np.int64), np.ones(3, dtype=np.int64), stream)
     with pytest.raises(ValueError, match="same length"):
         fill_bernoulli(np.empty(2, dtype=np.uint8), np.ones(3, dtype=np.uint64), stream)
-    for t, s in ((0, 1), (1, 0), (2**52 + 1, 1)):
+    for t, s in ((0, 1), (1, 0), (2**52 + 1, 1), (1, 2**52 + 1)):
         with pytest.raises(ValueError, match="2\\^52"):
             fill_discrete_laplace(np.empty(1, dtype=np.int64), t, s, stream)

@@ -79,3 +79,9 @@ class TestSelectRows:
         kept = select_rows(codes, 1, check_entropy(4).random_bytes)
         seen = np.bincount(kept % 5, minlength=5)
         assert np.sum((seen - 4000) ** 2 / 4000) < 33.4
+
+    def test_every_bit_of_a_key_counts(self):
+        # Two rows of a group whose keys differ in one bit of 64: the smaller key stays.
+        for bit in range(64):
+            keys = np.array([2**bit, 0, 0, 2**bit], dtype=np.uint64)
+            assert select_rows(np.array([0, 0, 1, 1]), 1, lambda n: keys.tobytes()[:n]).tolist() == [1, 2]  # noqa: B023

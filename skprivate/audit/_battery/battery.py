@@ -9,13 +9,12 @@ from typing import Any
 from unittest import SkipTest
 
 from .._neighbours import AuditCase
-from .limits import run_within
 from . import conduct_checks as conduct
-from . import fit_checks
+from . import fit_checks, object_checks, rare_checks
 from . import message_checks as message
 from . import noise_checks as noise
-from . import object_checks, rare_checks
 from . import release_checks as release
+from .limits import run_within
 
 Check = Callable[[AuditCase], None]
 
@@ -25,6 +24,7 @@ CHECKS: tuple[Check, ...] = (
     release.check_privacy_spent,
     release.check_sensitivity_fuzz,
     release.check_replay,
+    release.check_noise_meets_values,
     release.check_no_redraws,
     release.check_same_branches,
     release.check_only_released_values_differ,

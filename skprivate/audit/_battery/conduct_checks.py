@@ -42,7 +42,9 @@ def is_random(case: AuditCase) -> Any:
     """Return a fitted model; skips where fits are not meant to be random."""
     model = case.fit(0)
     claim_of(case, model)
-    published(case, model)
+    mine = published(case, model)
+    if case.strangers and not any(differences(mine, published(case, case.fit(d))) for d in case.strangers):
+        raise SkipTest("releases the same, whatever the rows are: there is nothing to hide")
     return model
 
 
@@ -188,6 +190,20 @@ def check_refit_spends_again(case: AuditCase) -> None:
     raise AssertionError("a fit beyond the ledger's ceiling went through")
 
 
+def check_partial_fit_spends(case: AuditCase) -> None:
+    """Every call of ``partial_fit`` that draws noise is charged."""
+    rows = case.data_sets[0]
+    with ledger_of(case) as ledger:
+        if not hasattr(case.estimator, "partial_fit"):
+            raise SkipTest("has no partial_fit")
+        model = case.make(ledger=ledger)
+        for call in range(1, 3):
+            with (case.recorder or record_releases)(None) as tape:
+                fit_with(model, rows, "partial_fit")
+            paid = len(ledger.entries()) == call
+            require(paid or not tape.releases, "partial_fit draws noise that is not charged")
+
+
 def check_ledger_total(case: AuditCase) -> None:
     """A ledger counts every fit of clones, pipelines and searches, in threads and in other processes."""
     rows = {name: value for name, value in case.data_sets[0].items() if name in ("X", "y")}
@@ -295,6 +311,7 @@ CHECKS: tuple[Callable[[AuditCase], None], ...] = (
     check_seeded_fit_is_not_private,
     check_parameters_unchanged,
     check_refit_spends_again,
+    check_partial_fit_spends,
     check_ledger_total,
     check_domain_is_declared,
     check_sample_weight,

@@ -3,9 +3,9 @@
 
 import contextlib
 import gc
+import random
 import re
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ...accounting import PrivacyLedger
+from .._budget import Budget
 from .._designs import Row, filled
 from .._neighbours import AuditCase, domain_of_X, domain_of_y
 from .._process import State, process_state, survivors, watching_files, what_a_fit_changed
@@ -25,8 +26,9 @@ from .message_checks import keeps, tells
 from .release_checks import exact_differences, require, some, spent_of
 from .replay import Replayed, replayed
 
-# Shares of the range of a column, and of the target, that no honest constant hits.
-_SHARE, _SHARE_OF_TARGETS = 0.618033988749, 0.414213562373
+# Share of the range of a column at which a value is planted that nothing else has.
+_SHARES = 0.3, 0.7
+_SYSTEM = random.SystemRandom()
 # Processor seconds for other rows, after the first ones.
 _SECONDS = {False: 1.0, True: 10.0}
 # Fits on either data set after which what is always in one text and never in the other is no chance.
@@ -55,9 +57,9 @@ def check_views(case: AuditCase) -> None:
         return
     first = replay.views(case.data_sets[0])
     again = replay.views(case.data_sets[0])
-    deadline = time.process_time() + _SECONDS[case.thorough]
+    budget = Budget(_SECONDS[case.thorough])
     for data in replay.others():
-        if time.process_time() > deadline:
+        if budget.is_spent:
             return
         other = replay.views(data)
         if other is None or first is None or again is None:
@@ -160,7 +162,10 @@ def check_files(case: AuditCase) -> None:
         written.append(files.contents)
     told = any(keeps(content, values) or tells(content.decode("latin-1"), values) for content in written[2])
     require(not told, "a file that a fit wrote holds a private value")
-    depends = written[0] == written[1] != written[2]
+    # Of files that hold a time, no two are alike.
+    depends = len(written[0]) == len(written[1]) != len(written[2]) or any(
+        one == again != other for one, again, other in zip(*written, strict=False)
+    )
     require(not depends, "a file that a fit wrote depends on private rows")
 
 
@@ -170,14 +175,15 @@ def _planted(case: AuditCase) -> tuple[Any, list[float]]:
     if not (isinstance(rows, dict) and "X" in rows) or np.asarray(rows["X"]).dtype.kind != "f":
         return (case.strangers or case.data_sets)[-1], []
     lower, upper = domain_of_X(case.estimator, np.shape(rows["X"])[1])
-    # The constant itself stands in this module.
-    X = lower + _SHARE * _SHARE * (upper - lower)
+    # Other values in every run: one that an earlier run found left behind is not this one's.
+    share = _SYSTEM.uniform(*_SHARES)
+    X = lower + share * (upper - lower)
     if case.relation == "label":
         return case.data_sets[-1], []
     if rows.get("y") is None or is_classifier(case.estimator) or np.asarray(rows["y"]).dtype.kind != "f":
         return filled(rows, Row(X)), [float(value) for value in X]
     low, *_, high = domain_of_y(case.estimator)
-    target = low + _SHARE_OF_TARGETS * _SHARE * (high - low)
+    target = low + share**2 * (high - low)
     return filled(rows, Row(X, target)), [*(float(value) for value in X), target]
 
 
@@ -194,9 +200,8 @@ def check_nothing_survives(case: AuditCase) -> None:
     with contextlib.suppress(Exception):
         case.fit(planted)
     del planted, values
-    for minus in hidden:
-        left = survivors(minus)
-        require(not left, f"a private value is left in the process: {some(sorted(set(left)))}")
+    left = survivors(hidden)
+    require(not left, f"a private value is left in the process: {some(sorted(set(left)))}")
 
 
 def check_ledger_entries(case: AuditCase) -> None:

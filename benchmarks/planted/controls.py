@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Honest estimators that are unusual: a check that reports one is wrong."""
+
+import functools
+import logging
+import math
+import os
+import threading
+import time
+import uuid
+import warnings
+from fractions import Fraction
+
+import numpy as np
+
+from skprivate.noise import DiscreteLaplaceMechanism
+
+from .honest import (
+    Base,
+    DPBinnedRegressor,
+    DPBisectionRegressor,
+    DPFirstBinRegressor,
+    DPGaussianMeanRegressor,
+    DPGroupMeanRegressor,
+    DPLinearRegressor,
+    DPLocalLabelClassifier,
+    DPMajorityClassifier,
+    DPMeanRegressor,
+    DPMedianRegressor,
+    DPNaiveBayesClassifier,
+    DPStandardizer,
+    U,
+)
+from .records import THREE, control
+
+
+class _Public(DPMeanRegressor):
+    """Takes a public seed."""
+
+    def __init__(
+        self, epsilon=1.0, *, bounds_X=None, bounds_y=None, public_seed=0, random_state=None, ledger=None
+    ):
+        super().__init__(
+            epsilon, bounds_X=bounds_X, bounds_y=bounds_y, random_state=random_state, ledger=ledger
+        )
+        self.public_seed = public_seed
+
+
+_Public._parameter_constraints = Base._parameter_constraints | {"public_seed": "no_validation"}
+
+
+@control("public randomness from a parameter of its own: random bins of the first feature")
+class PublicSeedMean(_Public):
+    def _finish(self, X, y, exact, released):
+        super()._finish(X, y, exact, released)
+        self.projection_ = np.random.default_rng(self.public_seed).normal(size=X.shape[1])
+
+
+@control("stores the time that fit took, and the hour (timing is a documented channel)")
+class FitTimeMean(DPMeanRegressor):
+    def fit(self, X, y):
+        start = time.perf_counter()
+        super().fit(X, y)
+        self.fit_time_, self.fitted_at_ = time.perf_counter() - start, time.time()
+        return self
+
+
+@control("counts its own fits: n_fits_ differs after a refit, whatever the rows")
+class CountsDrawsMean(DPMeanRegressor):
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.n_fits_ = getattr(self, "n_fits_", 0) + 1
+        return self
+
+
+@functools.lru_cache
+def _public_grid(low, high, size):
+    return np.linspace(low, high, size)
+
+
+@control("lru_cache of a public grid, keyed by bounds")
+class PublicCacheMedian(DPMedianRegressor):
+    def _candidates(self):
+        return _public_grid(*self.bounds_y_, self.n_candidates)
+
+
+@control("writes a public log line, with a time and the released mean, at INFO")
+class PublicLogMean(DPMeanRegressor):
+    def _finish(self, X, y, exact, released):
+        super()._finish(X, y, exact, released)
+        logging.getLogger("thirdparty.public").info(
+            "%s fitted: n=%d mean=%.3f at %s", type(self).__name__, len(X), self.mean_, time.time()
+        )
+
+
+@control("a dict in random, data-independent order (shuffled by os.urandom)", **THREE)
+class ShuffledDictMajority(DPMajorityClassifier):
+    def _finish(self, X, y, exact, released):
+        super()._finish(X, y, exact, released)
+        order = sorted(range(len(released)), key=lambda _: os.urandom(4))
+        self.count_by_class_ = {self.classes_[i]: int(released[i]) for i in order}
+
+
+class _Node:
+    def __init__(self, owner, value):
+        self.owner, self.value, self.next = owner, value, self
+
+
+@control("cyclic references: nodes that know their owner and themselves")
+class CyclicMean(DPMeanRegressor):
+    def _finish(self, X, y, exact, released):
+        super()._finish(X, y, exact, released)
+        self.node_ = _Node(self, self.mean_)
+
+
+@control("lazy attribute, built from released values at the first predict")
+class LazyNB(DPNaiveBayesClassifier):
+    def _finish(self, X, y, exact, released):
+        super()._finish(X, y, exact, released)
+        self.__dict__.pop("_table_of_odds", None)
+
+    def _proba(self, X):
+        if not hasattr(self, "_table_of_odds"):
+            self._table_of_odds = np.exp(self.feature_log_prob_)
+        return super()._proba(X)
+
+
+@control("public floats computed from bounds and n alone: irrational, without noise")
+class PublicFloatsMean(DPMeanRegressor):
+    def _finish(self, X, y, exact, released):
+        super()._finish(X, y, exact, released)
+        self.standard_error_ = math.sqrt(2) * float(self.privacy_spent_.noise_scale) / (U * len(X))
+        self.quantiles_ = np.linspace(*self.bounds_y_, 7) ** 1.5
+
+
+@control("large state: a megabyte of public table and 20,000 post-processed replicates of the released value")
+class LargeStateMean(DPMeanRegressor):
+    def _finish(self, X, y, exact, released):
+        super()._finish(X, y, exact, released)
+        self.lookup_ = np.sin(np.arange(100_000.0))
+        rng = np.random.default_rng(0)
+        self.replicates_ = self.mean_ + rng.laplace(
+            scale=self.privacy_spent_.noise_scale / (U * len(X)), size=20_000
+        )
+
+
+@control("warns for a public reason: epsilon times n is small")
+class PublicWarningMean(DPMeanRegressor):
+    def _public(self, X, y):
+        super()._public(X, y)
+        if float(self.epsilon) * len(X) < 1e4:
+            warnings.warn("epsilon * n is small: expect an imprecise mean", UserWarning, stacklevel=2)
+
+
+@control("a fresh uuid, an os.urandom salt and id(self) as attributes")
+class NonceMean(DPMeanRegressor):
+    def _finish(self, X, y, exact, released):
+        super()._finish(X, y, exact, released)
+        self.run_id_, self.salt_, self.address_ = uuid.uuid4(), os.urandom(16), id(self)
+
+
+@control("slow: every fit sleeps 0.2 s")
+class SlowMean(DPMeanRegressor):
+    def _randomize(self, exact, mechanism, entropy):
+        time.sleep(0.2)
+        return super()._randomize(exact, mechanism, entropy)
+
+
+@control("a fitted private estimator inside, with its own, half, epsilon; both stated by the outer one")
+class NestedMean(DPMeanRegressor):
+    releases_all_draws = False  # the median inside keeps its noisy scores to itself
+
+    def _mechanism(self, d):
+        return DiscreteLaplaceMechanism(Fraction(self.epsilon) / 2, self._sensitivity(d))
+
+    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
+        return super()._spent(
+            mechanism,
+            entropy,
+            n,
+            leaks,
+            **(changes | {"epsilon": 2 * mechanism.epsilon, "mechanism": "two discrete Laplace releases"}),
+        )
+
+    def _finish(self, X, y, exact, released):
+        super()._finish(X, y, exact, released)
+        seed = (
+            self.random_state + 1 if isinstance(self.random_state, (int, np.integer)) else self.random_state
+        )
+        inner = DPMedianRegressor(
+            Fraction(self.epsilon) / 2, bounds_X=self.bounds_, bounds_y=self.bounds_y_, random_state=seed
+        )
+        self.median_ = inner.fit(X, y)
+        self.mean_ = (self.mean_ + self.median_.mean_) / 2
+
+
+@control(
+    "a number of draws that is random and independent of the data: tosses a coin until heads, then adds noise"
+)
+class RandomDrawsMean(DPMeanRegressor):
+    def _randomize(self, exact, mechanism, entropy):
+        while entropy.random_bytes(1)[0] & 1:
+            pass
+        return super()._randomize(exact, mechanism, entropy)
+
+
+@control("rejects noise without a look at the rows: |noise| above 40 scales is redrawn, delta 1e-16 stated")
+class TruncatedNoiseMean(DPMeanRegressor):
+    def _randomize(self, exact, mechanism, entropy):
+        while True:
+            noise = mechanism.randomize(np.zeros_like(exact), entropy)
+            if np.abs(noise).max() <= 40 * mechanism.scale:
+                return exact + noise
+
+    def _spent(self, /, *args, **changes):
+        return super()._spent(
+            *args, **(changes | {"delta": Fraction(1, 10**16), "mechanism": "truncated discrete Laplace"})
+        )
+
+
+@control("a lock that cannot be pickled, dropped by __getstate__ and made anew")
+class LockMean(DPMeanRegressor):
+    def _finish(self, X, y, exact, released):
+        super()._finish(X, y, exact, released)
+        self._lock = threading.Lock()
+
+    def __getstate__(self):
+        return {k: v for k, v in super().__getstate__().items() if k != "_lock"}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self._lock = threading.Lock()
+
+
+@control("noise of three times the needed scale, and states so; epsilon stays the upper bound asked for")
+class TooMuchNoiseMean(DPMeanRegressor):
+    def _randomize(self, exact, mechanism, entropy):
+        return DiscreteLaplaceMechanism.from_scale(3 * mechanism.scale).randomize(exact, entropy)
+
+    def _spent(self, mechanism, /, *args, **changes):
+        return super()._spent(mechanism, *args, **(changes | {"noise_scale": 3 * mechanism.scale}))
+
+
+@control("clips and rounds the noisy sum to public bounds: large atoms at 0 and 1")
+class AtomsMean(DPMeanRegressor):
+    def _adopt(self, released, n, d):
+        super()._adopt(released, n, d)
+        self.mean_ = round(self.mean_, 1) + 0.0
+
+
+@control("releases next to nothing: a constant, whatever the rows, after a fit that charges and draws")
+class ConstantRelease(DPMeanRegressor):
+    def _finish(self, X, y, exact, released):
+        self.n_rows_, self.mean_ = len(X), (self.bounds_y_[0] + self.bounds_y_[1]) / 2
+
+
+@control("sparse vector and bisection are adaptive: attribute of random, released length")
+class PathBisection(DPBisectionRegressor):
+    def _finish(self, X, y, exact, released):
+        super()._finish(X, y, exact, released)
+        self.path_ = np.zeros(int(abs(released[0]) % 5))
+
+
+@control("add-remove with a noisy n of its own: nothing exact about the number of rows", needs="add-remove")
+class AddRemoveMean(DPMeanRegressor):
+    _relation = "add-remove"
+
+    def _exact(self, X, y):
+        return np.array([len(y) * U, self._units(self._y(y) / (self._width or 1)).sum()])
+
+    def _sensitivity(self, d):
+        return 2 * U
+
+    def _spent(self, /, *args, **changes):
+        return super()._spent(*args, **(changes | {"unprotected": {}}))
+
+    def _finish(self, X, y, exact, released):
+        self.released_ = released
+        share = np.clip(released[1] / max(int(released[0]), 1), 0, 1)
+        self.mean_ = float(self.bounds_y_[0] + self._width * share)
+
+
+@control("honest base: Gaussian mean, (epsilon, delta)")
+class HonestGaussian(DPGaussianMeanRegressor):
+    pass
+
+
+@control(
+    "honest base: group mean",
+    factory=lambda: HonestGroupMean(bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0), max_rows_per_group=2),
+    needs="groups",
+)
+class HonestGroupMean(DPGroupMeanRegressor):
+    pass
+
+
+@control("keeps an unrelated draw of the same law as an example of the noise: decoy for StoresNoiseMean")
+class DecoyNoiseMean(DPMeanRegressor):
+    def _randomize(self, exact, mechanism, entropy):
+        self.noise_example_ = mechanism.randomize(np.zeros_like(exact), entropy)
+        return mechanism.randomize(exact, entropy)
+
+
+@control(
+    "features are dropped by their released, noisy weights: exact zeros that depend on the release alone"
+)
+class SelectsNoisilyLinear(DPLinearRegressor):
+    def _adopt(self, released, n, d):
+        super()._adopt(released, n, d)
+        self.weights_[1:][np.abs(self.weights_[1:]) < 0.1] = 0.0
+
+
+@control("noisy class counts are rescaled to the public number of rows: their sum is exactly n")
+class PublicTotalMajority(DPMajorityClassifier):
+    def _adopt(self, released, n, d):
+        super()._adopt(released, n, d)
+        self.class_count_ = self.class_prior_ * n
+
+
+@control("warns when the released mean was clipped: a function of the release alone")
+class ReleasedWarningMean(DPMeanRegressor):
+    def _adopt(self, released, n, d):
+        super()._adopt(released, n, d)
+        if not 0.4 < self.mean_ < 0.6:
+            warnings.warn("the released mean is far from the middle", UserWarning, stacklevel=2)
+
+
+@control("predict answers with fresh noise that has nothing to do with rows (dithering of released values)")
+class DitheredPredictMean(DPMeanRegressor):
+    def _predict(self, X):
+        return self.mean_ + 1e-6 * np.frombuffer(os.urandom(2 * len(X)), dtype=np.uint16) / 2**16
+
+
+for _honest in (
+    DPMeanRegressor,
+    DPLinearRegressor,
+    DPBinnedRegressor,
+    DPMedianRegressor,
+    DPFirstBinRegressor,
+    DPBisectionRegressor,
+    DPMajorityClassifier,
+    DPNaiveBayesClassifier,
+    DPLocalLabelClassifier,
+    DPStandardizer,
+):
+    control(f"honest base: {_honest.__doc__.splitlines()[0]}")(_honest)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Records of planted bugs and of controls, the data that they are fitted to, and the decorators."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from skprivate import BoundsScaler, DPTreeClassifier, LocallyPrivateTreeClassifier
+
+from .honest import Classifier, DPStandardizer
+
+
+@dataclass(frozen=True)
+class Record:
+    name: str
+    what: str
+    kind: str
+    factory: Callable[[], Any]
+    make_data: Callable[[Any], tuple]
+    leak: str = ""
+    hard: bool = False
+    why_hard: str = ""
+    needs: str = ""  # what the battery must do besides calling fit on arrays: "groups", "ledger", ...
+
+
+PLANTS: list[Record] = []
+
+
+CONTROLS: list[Record] = []
+
+
+def reg_data(rng):
+    return rng.uniform(size=(60, 3)), rng.uniform(size=60)
+
+
+def clf_data(rng):
+    X = rng.uniform(size=(60, 3))
+    return X, (X[:, 0] + rng.normal(0, 0.3, 60) > 0.5).astype(int)
+
+
+def clf3_data(rng):
+    X = rng.uniform(size=(60, 3))
+    return X, rng.choice(3, p=[0.5, 0.45, 0.05], size=60)
+
+
+def _defaults(cls):
+    if issubclass(cls, (DPTreeClassifier, LocallyPrivateTreeClassifier)):
+        return dict(bounds=(0.0, 1.0), classes=[0, 1], max_depth=2), clf_data
+    if issubclass(cls, BoundsScaler):
+        return dict(bounds=(0.0, 1.0)), reg_data
+    if issubclass(cls, Classifier):
+        return dict(bounds_X=(0.0, 1.0), classes=[0, 1]), clf_data
+    if issubclass(cls, DPStandardizer):
+        return dict(bounds_X=(0.0, 1.0)), reg_data
+    return dict(bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0)), reg_data
+
+
+def _register(where, kind, what, leak="", *, hard="", data=None, needs="", factory=None, **params):
+    def decorate(cls):
+        known, default_data = _defaults(cls)
+        known = known | params
+        make = factory or functools.partial(cls, **known)
+        where.append(
+            Record(cls.__name__, what, kind, make, data or default_data, leak, bool(hard), hard, needs)
+        )
+        return cls
+
+    return decorate
+
+
+plant = functools.partial(_register, PLANTS)
+
+
+def control(what, **more):
+    return _register(CONTROLS, "control", what, **more)
+
+
+THREE = dict(classes=[0, 1, 2], data=clf3_data)

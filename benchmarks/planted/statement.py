@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bugs of statement: what is stated or charged is not what was spent."""
+
+import contextlib
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from skprivate.exceptions import BudgetExceededError
+from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
+
+from .honest import (
+    DPGaussianMeanRegressor,
+    DPGroupMeanRegressor,
+    DPLocalLabelClassifier,
+    DPMeanRegressor,
+    finite,
+)
+from .records import plant
+
+
+@plant(
+    "statement",
+    "noise drawn for 2 epsilon; epsilon, scale and sensitivity are stated as asked for",
+    "epsilon 2 times the stated",
+)
+class TwiceEpsilonMean(DPMeanRegressor):
+    def _randomize(self, exact, mechanism, entropy):
+        return DiscreteLaplaceMechanism(2 * Fraction(self.epsilon), mechanism.sensitivity).randomize(
+            exact, entropy
+        )
+
+
+@plant(
+    "statement",
+    "scale of the noise 1.3 times too small, everything stated as asked for",
+    "epsilon 1.3 times the stated",
+)
+class SlightlyTooLittleMean(DPMeanRegressor):
+    def _randomize(self, exact, mechanism, entropy):
+        return DiscreteLaplaceMechanism.from_scale(int(mechanism.scale / 1.3)).randomize(exact, entropy)
+
+
+@plant(
+    "statement",
+    "(epsilon, delta) noise with delta left out of the statement",
+    "pure epsilon is claimed; true delta 1e-6 (or rho-zCDP)",
+)
+class NoDeltaGaussianMean(DPGaussianMeanRegressor):
+    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
+        return super()._spent(mechanism, entropy, n, leaks, delta=0, rho=None, mechanism="discrete noise")
+
+
+@plant(
+    "statement",
+    "amplification by subsampling claimed for taking the first half of the rows",
+    "those rows have epsilon 1, stated .62",
+)
+class HeadSampleMean(DPMeanRegressor):
+    def _exact(self, X, y):
+        return super()._exact(X, y[: (len(y) + 1) // 2])
+
+    def _spent(self, mechanism, /, *args, **changes):
+        amplified = Fraction(math.log1p(0.5 * math.expm1(float(mechanism.epsilon))))
+        return super()._spent(
+            mechanism, *args, **(changes | {"epsilon": amplified, "mechanism": "subsampled discrete Laplace"})
+        )
+
+    def _adopt(self, released, n, d):
+        super()._adopt(released, (n + 1) // 2, d)
+
+
+@plant(
+    "statement",
+    "labels are randomised, class means of the exact features are kept; stated as replace-one",
+    "exact mean of the features of a class, given the noisy labels",
+)
+class LabelOnlyNB(DPLocalLabelClassifier):
+    _relation, _deployment = "replace-one", "curator"
+
+    def _randomize(self, exact, mechanism, entropy):
+        return mechanism.randomize(exact, entropy).astype(np.int64)
+
+    def _finish(self, X, y, exact, released):
+        self.n_rows_ = len(X)
+        members = [X[released == c] for c in range(len(self.classes_))]
+        self.theta_ = np.array([m.mean(axis=0) if len(m) else np.zeros(X.shape[1]) for m in members])
+        self.class_prior_ = np.bincount(released, minlength=len(self.classes_)) / len(X)
+
+    def _proba(self, X):
+        near = np.exp(-((finite(X, *self.bounds_)[:, None] - self.theta_) ** 2).sum(axis=2)) * (
+            self.class_prior_ + 1e-9
+        )
+        return near / near.sum(axis=1, keepdims=True)
+
+
+@plant(
+    "statement",
+    "a seeded fit claims dp with os-entropy",
+    "who knows the seed undoes the noise",
+    needs="set random_state",
+)
+class SeededClaimsMean(DPMeanRegressor):
+    def _spent(self, mechanism, entropy, n, leaks=(), /, **changes):
+        return super()._spent(mechanism, entropy, n, (), noise_source="os-entropy", claim="dp", reasons=())
+
+
+@plant(
+    "statement",
+    "bounds_y=None are read from the rows: no warning, claim dp",
+    "exact minimum and maximum in bounds_y_",
+    bounds_y=None,
+)
+class SilentBoundsMean(DPMeanRegressor):
+    def _leaks(self):
+        return []
+
+
+@plant(
+    "statement",
+    "the ledger is charged half of what is stated",
+    "accounting: two fits for the price of one",
+    needs="ledger",
+)
+class HalfChargeMean(DPMeanRegressor):
+    def _charge(self, spent):
+        super()._charge(replace(spent, epsilon=spent.epsilon / 2))
+
+
+@plant(
+    "statement",
+    "a refit of the same object is not charged",
+    "accounting: any number of releases for one charge",
+    needs="ledger, fit twice",
+)
+class FreeRefitMean(DPMeanRegressor):
+    def _charge(self, spent):
+        if not hasattr(self, "privacy_spent_"):
+            super()._charge(spent)
+
+
+@plant(
+    "statement",
+    "a refusal of the ledger is logged and ignored",
+    "accounting: the ceiling is passed",
+    needs="ledger that refuses",
+)
+class IgnoredRefusalMean(DPMeanRegressor):
+    def _charge(self, spent):
+        with contextlib.suppress(BudgetExceededError):
+            super()._charge(spent)
+
+
+@plant(
+    "statement",
+    "the ledger is charged after the noise, and the refusal carries the release",
+    "a release that was never paid for",
+    needs="ledger that refuses",
+)
+class LateChargeMean(DPMeanRegressor):
+    def _charge(self, spent):
+        self._pending = spent
+
+    def _randomize(self, exact, mechanism, entropy):
+        released = super()._randomize(exact, mechanism, entropy)
+        try:
+            super()._charge(self.__dict__.pop("_pending"))
+        except BudgetExceededError as error:
+            error.add_note(f"would have released {released.tolist()}")
+            raise
+        return released
+
+
+@plant(
+    "statement",
+    "partial_fit releases again and charges and states nothing",
+    "epsilon of every batch unaccounted",
+    needs="partial_fit, ledger",
+)
+class FreePartialFitMean(DPMeanRegressor):
+    def partial_fit(self, X, y):
+        if not hasattr(self, "privacy_spent_"):
+            return self.fit(X, y)
+        X, y = self._read(X, y)
+        released = self._mechanism(X.shape[1]).randomize(self._exact(X, y), check_entropy(self.random_state))
+        self.released_ = self.released_ + released
+        self.n_rows_ += len(X)
+        self._adopt(self.released_, self.n_rows_, X.shape[1])
+        return self
+
+
+@plant(
+    "statement",
+    "a second, independent release (for validation) is made and kept, and not stated",
+    "epsilon 2 times the stated",
+)
+class TwoReleasesMean(DPMeanRegressor):
+    def _randomize(self, exact, mechanism, entropy):
+        released = mechanism.randomize(exact, entropy)
+        self.validation_ = mechanism.randomize(exact, entropy)
+        return released
+
+
+def _group_cap_factory():
+    return GroupSensitivityMean(bounds_X=(0.0, 1.0), bounds_y=(0.0, 1.0), max_rows_per_group=5)
+
+
+@plant(
+    "statement",
+    "unit 'group' with 5 rows a group, noise and sensitivity of one row",
+    "epsilon 5 times the stated",
+    factory=_group_cap_factory,
+    needs="fit(..., groups=)",
+)
+class GroupSensitivityMean(DPGroupMeanRegressor):
+    def _sensitivity(self, d):
+        return DPMeanRegressor._sensitivity(self, d) + 2
