@@ -13,7 +13,7 @@ FIGURES = (
     *("rules", "accuracy", "tables", "mechanisms", "interaction"),
     *("lls", "adassp", "censored", "censored_intervals", "turbofan", "paper_lls"),
     *("collaborative", "perturbation", "warfarin"),
-    *("games_figures", "private_search", "statements", "audit", "plants", "peers_audit", "ledger"),
+    *("games_figures", "private_search", "statements", "audit", "plants", "peers_audit", "ledger", "parsers"),
 )
 
 

@@ -64,7 +64,8 @@ sizes, accuracies = [], []
 for number, path in enumerate(days):
     workers[number % 2].update_file(path, checkpoint=checkpoint if number % 2 else None)
     if number == 6:
-        workers[1] = TreeCurator.from_bytes(checkpoint.read_bytes())
+        workers[1].close()
+        workers[1] = TreeCurator.from_file(checkpoint)
         print(f"Resumed with {workers[1].n_reports} reports; again: {workers[1].update_file(days[1])}")
     # Releases cost nothing: they are functions of reports that are private already.
     whole = TreeCurator.from_bytes(curator.to_bytes())

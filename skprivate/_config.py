@@ -122,9 +122,9 @@ def config_context(*, strict: bool | None = None, allow_seeds: bool | None = Non
     {'strict': True, 'allow_seeds': False}
     """
     block = _Block(get_config(), _own_block())
-    _open.add(block)
-    _innermost.set(block)
     try:
+        _open.add(block)
+        _innermost.set(block)
         set_config(strict=strict, allow_seeds=allow_seeds)
         yield
     finally:

@@ -10,8 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.validation import validate_data
+from sklearn.utils import column_or_1d
 
 from . import _config
 from ._html_repr import PrivacyHTMLMixin
@@ -29,7 +28,10 @@ from .exceptions import PrivacyLeakError, PrivacyLeakWarning
 from .utils import as_column, check_bounds, is_frame
 from .utils._compat import Interval
 from .utils._fit import fit_context, without_private_text
+from .utils._kinds import refuse_kinds
 from .utils._replacements import labels_of, numbers_of
+from .utils._state import draft_of
+from .utils._tables import check_array, validate_data
 
 __all__ = [
     "PlannedCost",
@@ -135,6 +137,13 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
             _UNSEEDED_CLONES.add(copy)
         return copy
 
+    def _draft(self) -> Self:
+        """Return what a fit works on until it is complete."""
+        draft: Self = draft_of(self)
+        if self in _UNSEEDED_CLONES:
+            _UNSEEDED_CLONES.add(draft)
+        return draft
+
     #: What to do about a leak, as the message says it.
     _remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
 
@@ -215,7 +224,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         The caller puts NaN and infinities within the declared bounds (`within_bounds`).
         """
         numbers = numbers_of(X)
-        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True)
+        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, cells=False)
         table: FloatArray = check_array(numbers, dtype=np.float64, order="C", ensure_all_finite=False)
         return table
 
@@ -223,6 +232,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         """Validate labels in strict mode: one that is neither text nor a number is among no classes."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
+        refuse_kinds(y, "y")
         labels = np.asarray(as_column(y))
         labels = labels if labels.ndim == 1 else column_or_1d(labels, warn=True)
         if len(labels) != n_rows:

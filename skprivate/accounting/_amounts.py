@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 _DECIMAL = re.compile(r"([0-9]+)/([0-9]+)")
+_LONGEST = 2 * 4300
 _HEXADECIMAL = re.compile(r"([0-9a-f]+)/([0-9a-f]+)")
 
 
@@ -29,6 +30,13 @@ def from_hex(text: Any) -> Fraction:
     return _parse(text, _HEXADECIMAL, 16)
 
 
+def from_signed_text(text: Any) -> Fraction:
+    """Read what ``str`` makes of a Fraction; anything else is a ValueError."""
+    sign, digits = (-1, text[1:]) if isinstance(text, str) and text.startswith("-") else (1, text)
+    whole = isinstance(digits, str) and "/" not in digits
+    return sign * from_text(f"{digits}/1" if whole else digits)
+
+
 def show(amount: Fraction | float) -> str:
     """Print an amount to six significant digits."""
     return f"{float(amount):.6g}"
@@ -40,7 +48,9 @@ def show_pair(epsilon: Fraction | float, delta: Fraction | float) -> str:
 
 
 def _parse(text: Any, pattern: re.Pattern[str], base: int) -> Fraction:
-    match = pattern.fullmatch(text) if isinstance(text, str) else None
+    # Python reads no more decimal digits, and a fraction of more takes long to reduce.
+    short = isinstance(text, str) and (base == 16 or len(text) <= _LONGEST)
+    match = pattern.fullmatch(text) if short else None
     if match is None or not int(match[2], base):
         raise ValueError("not an amount")
     return Fraction(int(match[1], base), int(match[2], base))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..utils._documents import Fields
 from ._amounts import show
 from ._spent import PrivacySpent
 
@@ -137,9 +138,13 @@ def encode_estimate(bounds: EstimatedBounds) -> dict[str, Any]:
 
 
 def decode_estimate(pair: Any, content: Mapping[str, Any]) -> EstimatedBounds:
-    """Return numbers with what `encode_estimate` wrote."""
+    """Return numbers with what `encode_estimate` wrote; ValueError for anything else."""
     lower, upper = pair
-    return EstimatedBounds(lower, upper, PrivacySpent.from_dict(content["spent"]), content["release_id"])
+    fields = Fields(content, ("spent", "release_id"), what="an estimate")
+    release_id = fields.text("release_id")
+    if not release_id:
+        raise ValueError("an estimate has no id")
+    return EstimatedBounds(lower, upper, PrivacySpent.from_dict(fields.mapping("spent")), release_id)
 
 
 def source_of_input(value: Any) -> str:

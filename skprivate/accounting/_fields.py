@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of fields that several records share."""
 
+from ..utils import check_characters
+
 
 def check_text(value: object, name: str) -> None:
     """Refuse what is no text, empty text, and text that no file can hold."""
@@ -8,10 +10,7 @@ def check_text(value: object, name: str) -> None:
         raise TypeError(f"{name} must be a str, got {type(value).__name__}.")
     if not value.strip():
         raise ValueError(f"{name} must not be empty.")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        raise ValueError(f"{name} must be text that UTF-8 can write, without lone surrogates.") from None
+    check_characters(value, name)
 
 
 def check_choice(value: object, name: str, allowed: tuple[str, ...]) -> None:

@@ -287,8 +287,9 @@ class PrivacyLedger(LedgerReference):
             A public text, not empty.
         """
         check_text(label, "label")
-        outer, self._label = self._label, label
+        outer = self._label
         try:
+            self._label = label
             yield self
         finally:
             self._label = outer
@@ -316,17 +317,20 @@ class PrivacyLedger(LedgerReference):
             overlap. Threads that work on different groups each need their own ``PrivacyLedger(path)``.
         """
         check_text(group, "group")
-        with _DECLARING:
-            if self._data is not None:
-                raise ValueError(
-                    f"This ledger object is inside data({self._data!r}) already, and groups of data do not "
-                    "overlap. Leave that block first; in another thread, open the ledger anew."
-                )
-            self._data = group
+        declared = False
         try:
+            with _DECLARING:
+                if self._data is not None:
+                    raise ValueError(
+                        f"This ledger object is inside data({self._data!r}) already, and groups of data do "
+                        "not overlap. Leave that block first; in another thread, open the ledger anew."
+                    )
+                # This first: an interrupt between them must not leave the group declared.
+                declared = True
+                self._data = group
             yield self
         finally:
-            self._data = None
+            self._data = None if declared else self._data
 
     def composition(self, method: Method = "basic", delta: float | Fraction | None = None) -> Composition:
         """Return what all entries cost together, with groups of disjoint data and kinds kept apart.

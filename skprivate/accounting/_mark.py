@@ -13,10 +13,13 @@ import os
 from pathlib import Path
 
 from ..exceptions import LedgerError
+from ..utils._documents import UNREADABLE, Fields, parse_json
 from ._running_sum import running_sum_from_text, running_sum_to_text
 from ._store import LedgerState
 
 _FORMAT = "skprivate.ledger-mark"
+_FIELDS = ("format", "ledger", "count", "epsilon", "delta", "chain", "failures", "checksum")
+_MOST = 2**62  # SQLite's numbers of rows end at 2^63
 # Of the files beside a ledger: this module's, the lock's and SQLite's.
 _ENDS = (".mark", ".mark.unfinished", ".lock", "-journal")
 
@@ -69,20 +72,21 @@ def read_mark(ledger: Path) -> tuple[str, LedgerState] | None:
     """Return the UUID and the state that the mark holds, None if there is no mark."""
     path = mark_path(ledger)
     try:
-        content = json.loads(path.read_bytes())
+        content = parse_json(path.read_bytes())
+        fields = Fields(content, _FIELDS)
         checksum = content.pop("checksum")
-        if checksum != _checksum(content):
-            raise ValueError("wrong checksum")
-        return content["ledger"], LedgerState(
-            count=content["count"],
+        if checksum != _checksum(content) or content["format"] != _FORMAT:
+            raise ValueError("wrong checksum or format")
+        return fields.text("ledger"), LedgerState(
+            count=fields.integer("count", 0, _MOST),
             epsilon=running_sum_from_text(content["epsilon"]),
             delta=running_sum_from_text(content["delta"]),
-            chain=content["chain"],
-            failures=content["failures"],
+            chain=fields.text("chain"),
+            failures=fields.integer("failures", 0, _MOST),
         )
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, *UNREADABLE) as error:
         raise LedgerError(
             f"The high-water mark {path} of the ledger cannot be read; nothing was charged. Check the disk "
             "and the rights to read it. If it is damaged and you know that the ledger is in its latest "

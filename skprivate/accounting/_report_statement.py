@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any, Self, cast
 
 from ._label_html import NO_EPSILON, Label, figure_of, label_fragment, label_of_spent, label_page
+from ._plain_values import encode_amount
 from ._registry import RegistryEntry, registry_entry
-from ._statement import VERSION, check_kind, check_unchanged, encode_amount, told
+from ._statement import VERSION, check_kind, check_unchanged, readable
 
 
 class ReportStatements:
@@ -57,11 +58,9 @@ class ReportStatements:
             itself.
         """
         check_kind(statement, "skprivate.privacy_report")
-        try:
+        with readable():
             report = cast(Any, cls)(tuple(_decode_step(step) for step in statement["steps"]))
-        except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"The statement cannot be read: {told(error)}.") from error
-        check_unchanged(report.to_dict(), statement)
+            check_unchanged(report.to_dict(), statement)
         return cast(Self, report)
 
     def to_registry(self: Any, **who_and_why: Any) -> RegistryEntry:

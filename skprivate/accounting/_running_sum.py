@@ -30,6 +30,9 @@ EXACT_BITS = 2048
 # A million units are less than 2**-100 of the smallest float above 0, 2**-1074: no budget is lost to
 # rounding.
 GRID_BITS = 1200
+# Digits of a sum: exact amounts up to 2**1000 of the longest denominator, a numerator of units likewise, and
+# as much again for their number.
+_LONGEST = 2 * (2 * EXACT_BITS + GRID_BITS + 2 * 1000) // 4
 
 
 @dataclass(frozen=True)
@@ -71,5 +74,10 @@ def running_sum_to_text(total: RunningSum) -> str:
 
 def running_sum_from_text(text: Any) -> RunningSum:
     """Read `running_sum_to_text` back; anything else is a ValueError."""
-    exact, _, units = text.partition("+") if isinstance(text, str) else ("", "", "")
-    return RunningSum(from_hex(exact), from_hex(f"{units}/1").numerator)
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise ValueError("not an amount")
+    exact, _, units = text.partition("+")
+    total = RunningSum(from_hex(exact), from_hex(f"{units}/1").numerator)
+    if running_sum_to_text(total) != text:
+        raise ValueError("not an amount")
+    return total

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, get_args
 
 from numpy.typing import ArrayLike
 
-from ..utils import check_positive, check_probability
+from ..utils import check_characters, check_positive, check_probability
 from ._fields import check_choice, check_text
 from ._guarantee import PrivacyGuarantee
 from ._provenance import AuditRecord, PackageRecord
@@ -322,6 +322,8 @@ def _freeze(value: Any, name: str) -> Any:
         return tuple(_freeze(item, name) for item in value)
     if isinstance(value, Mapping):
         return _freeze_mapping(value, name)
+    if isinstance(value, str):
+        check_characters(value, f"a text in {name}")
     if not isinstance(value, _PLAIN):
         raise TypeError(f"{name} holds a {type(value).__name__}; give text, numbers, sequences or mappings.")
     return value

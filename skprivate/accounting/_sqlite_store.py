@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..exceptions import LedgerError
-from ..utils._files import locked
+from ..utils import _files
 from ._mark import check_names, mark_path, write_mark
 from ._mounts import network_file_system, read_mount_table
 from ._sqlite_records import SQLiteRecords, fill
@@ -74,25 +74,30 @@ class SQLiteStore(LedgerStore):
         """Open the file, run the body as one transaction, close; an error in the body writes nothing."""
         with self.locked() as holds_lock:
             self._check_file()
-            with contextlib.ExitStack() as stack:
+            connection = None
+            # No ExitStack: one that is interrupted keeps what it holds until garbage is collected.
+            try:
                 with self._explained():
-                    connection = stack.enter_context(self.connect())
+                    connection = self._open()
                     connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                     records = SQLiteRecords(connection, self._path, write=write)
                     before = records.state
                     yield records
                 self.require_lock(holds_lock)
                 self._commit(connection, before, records, write)
+            finally:
+                if connection is not None:
+                    connection.close()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[Callable[[], bool]]:
         """Hold the ledger's lock; yields a function that tells whether the lock file is still there."""
         check_folder(self._path)
         _hold_forks()
-        with _NO_FORK, contextlib.ExitStack() as stack:
+        with _NO_FORK:
             try:
                 # Whoever may read the ledger may lock it.
-                holds_lock = stack.enter_context(locked(self._path, timeout=TIMEOUT, mode=0o666))
+                lock = _files.acquire_lock(self._path, timeout=TIMEOUT, mode=0o666)
             except TimeoutError as error:
                 raise self._busy() from error
             except OSError as error:
@@ -100,19 +105,32 @@ class SQLiteStore(LedgerStore):
                     f"The lock file of the ledger {self._path} could not be used ({error}); nothing was "
                     "charged. Check the disk and the rights to write its folder."
                 ) from error
-            yield holds_lock
+            try:
+                yield functools.partial(_files.holds_lock, lock)
+            finally:
+                _files.release_lock(lock)
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[sqlite3.Connection]:
         """Open the file; without a commit nothing is written."""
+        connection = self._open()
+        # No `closing`: an interrupt as it begins would leave the file open as long as the traceback lives.
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    def _open(self) -> sqlite3.Connection:
         # mode=rw: a file that vanished is never created again.
         address = f"{self._path.as_uri()}?mode=rw"
-        with contextlib.closing(
-            sqlite3.connect(address, uri=True, timeout=TIMEOUT, isolation_level=None)
-        ) as connection:
+        connection = sqlite3.connect(address, uri=True, timeout=TIMEOUT, isolation_level=None)
+        try:
             # Without the folder's flush a power cut right after a commit could undo it.
             connection.execute("PRAGMA synchronous = EXTRA")
-            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _commit(
         self, connection: sqlite3.Connection, before: LedgerState, records: SQLiteRecords, write: bool

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
-from datetime import date, datetime, timedelta
 from fractions import Fraction
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from ._amounts import from_text, show, to_text
+from ..utils._documents import UNREADABLE, check_nesting
+from ._amounts import show
 from ._label_html import label_fragment, label_of_guarantee, label_of_spent, label_page
+from ._plain_values import decode_amount, decode_scale, decode_value, encode_amount, encode_value
 from ._provenance import AuditRecord, PackageRecord
 from ._registry import RegistryEntry, registry_entry, registry_entry_of_guarantee
 
@@ -87,7 +87,7 @@ class SpentStatements:
             "sensitivity": encode_amount(self.sensitivity),
             "noise_scale": encode_amount(self.noise_scale),
             "public_inputs": list(self.public_inputs),
-            "unprotected": {name: _encode(value) for name, value in self.unprotected.items()},
+            "unprotected": {name: encode_value(value) for name, value in self.unprotected.items()},
             "reasons": list(self.reasons),
             "leakage": None if self.leakage is None else self.leakage.to_dict(),
             "audit": None if self.audit is None else _encode_audit(self.audit),
@@ -114,11 +114,9 @@ class SpentStatements:
             itself: a ``guarantee`` that is not what was charged, say.
         """
         check_kind(statement, "skprivate.privacy_spent")
-        try:
+        with readable():
             spent = _read_spent(cls, statement)
-        except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"The statement cannot be read: {told(error)}.") from error
-        check_unchanged(spent.to_dict(), statement)
+            check_unchanged(spent.to_dict(), statement)
         return cast(Self, spent)
 
     def to_registry(self: Any, **who_and_why: Any) -> RegistryEntry:
@@ -257,15 +255,13 @@ class GuaranteeStatements:
             itself.
         """
         check_kind(statement, "skprivate.privacy_guarantee")
-        try:
+        with readable():
             known = {item.name: statement[item.name] for item in fields(cast(Any, cls))}
             for name in ("epsilon", "confidence", "lower", "allowance"):
                 amount = decode_amount(known[name])
                 known[name] = None if amount is None else float(amount)
             guarantee = cls(**known)
-        except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"The statement cannot be read: {told(error)}.") from error
-        check_unchanged(cast(Any, guarantee).to_dict(), statement)
+            check_unchanged(cast(Any, guarantee).to_dict(), statement)
         return guarantee
 
     def to_registry(self: Any, **who_and_why: Any) -> RegistryEntry:
@@ -301,36 +297,39 @@ class GuaranteeStatements:
         return label_page([label_of_guarantee(self)])
 
 
-def encode_amount(amount: Fraction | float | None) -> dict[str, Any] | None:
-    """Write an amount exactly and rounded; JSON has no infinity."""
-    if amount is None:
-        return None
-    if amount == math.inf:
-        return {"exact": "infinity", "value": None}
-    exact = Fraction(amount)
-    try:
-        return {"exact": to_text(exact), "value": float(exact)}
-    except OverflowError:
-        return {"exact": to_text(exact), "value": None}
-
-
-def decode_amount(amount: Any) -> Fraction | float | None:
-    """Read the exact part of `encode_amount` back."""
-    if amount is None:
-        return None
-    return math.inf if amount["exact"] == "infinity" else from_text(amount["exact"])
-
-
 def check_kind(statement: Any, kind: str) -> None:
     """Refuse what is no statement of this kind and version."""
     if not isinstance(statement, Mapping):
         raise TypeError(f"statement must be a mapping, got {type(statement).__name__}.")
+    with readable():
+        check_nesting(statement)
     if statement.get("schema") != kind:
-        raise ValueError(f"The statement's schema must be {kind!r}, got {statement.get('schema')!r}.")
+        raise ValueError(f"The statement's schema must be {kind!r}, got {_shown(statement.get('schema'))}.")
     if statement.get("version") != VERSION:
         raise ValueError(
-            f"The statement is of version {statement.get('version')!r}; this package reads version {VERSION}."
+            f"The statement is of version {_shown(statement.get('version'))}; this package reads version "
+            f"{VERSION}."
         )
+
+
+def _shown(value: Any) -> str:
+    short = isinstance(value, str | int | float | None) and len(text := f"{value!r:.41}") <= 40
+    return text if short else f"something of type {type(value).__name__}"
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Turn whatever a statement's content makes fail into a ValueError that says so."""
+    try:
+        yield
+    except UNREADABLE as error:
+        # A check of a field says what is wrong in a sentence, other errors say it in a few words.
+        sentence = type(error) is ValueError and str(error).endswith(".")
+        problem = str(error) if sentence else f"The statement cannot be read: {told(error)}."
+        cause = error
+    else:
+        return
+    raise ValueError(problem) from cause
 
 
 def check_unchanged(again: Mapping[str, Any], statement: Mapping[str, Any]) -> None:
@@ -352,8 +351,8 @@ def _read_spent(cls: Any, statement: Mapping[str, Any]) -> PrivacySpent:
     known = {item.name: statement[item.name] for item in fields(cls) if item.name not in derived}
     known |= {name: decode_amount(statement["charged"][name]) for name in derived}
     for name in ("sensitivity", "noise_scale"):
-        known[name] = _grid(decode_amount(known[name]))
-    known["unprotected"] = {name: _decode(value) for name, value in known["unprotected"].items()}
+        known[name] = decode_scale(known[name])
+    known["unprotected"] = {name: decode_value(value) for name, value in known["unprotected"].items()}
     if known["leakage"] is not None:
         known["leakage"] = PrivacyGuarantee.from_dict(known["leakage"])
     if known["audit"] is not None:
@@ -368,11 +367,6 @@ def told(error: Exception) -> str:
     return f"it has no {error}" if missing else str(error).rstrip(".")
 
 
-def _grid(amount: Any) -> int | Fraction | None:
-    whole = isinstance(amount, Fraction) and amount.denominator == 1
-    return amount.numerator if whole else amount
-
-
 def _encode_audit(audit: AuditRecord) -> dict[str, Any]:
     amounts = {name: encode_amount(getattr(audit, name)) for name in ("lower_bound", "confidence")}
     return {**amounts, "method": audit.method}
@@ -381,44 +375,3 @@ def _encode_audit(audit: AuditRecord) -> dict[str, Any]:
 def _decode_audit(audit: Mapping[str, Any]) -> AuditRecord:
     bound, confidence = (cast(Fraction, decode_amount(audit[name])) for name in ("lower_bound", "confidence"))
     return AuditRecord(lower_bound=bound, confidence=confidence, method=audit["method"])
-
-
-def _encode(value: Any) -> Any:
-    """Write an unprotected quantity; what JSON does not have becomes an object with its type as only name."""
-    if isinstance(value, tuple):
-        return [_encode(item) for item in value]
-    if isinstance(value, Mapping):
-        return {"mapping": {name: _encode(item) for name, item in value.items()}}
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": str(value)}
-    for kind, name, write, _ in _TAGGED:
-        if isinstance(value, kind):
-            return {name: write(value)}
-    return value
-
-
-def _decode(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_decode(item) for item in value)
-    if not isinstance(value, Mapping):
-        return value
-    ((name, content),) = value.items()
-    if name == "mapping":
-        return {key: _decode(item) for key, item in content.items()}
-    readers = {"float": float} | {tag: read for _, tag, _, read in _TAGGED}
-    return readers[name](content)
-
-
-def _duration(parts: Any) -> timedelta:
-    days, seconds, microseconds = parts
-    return timedelta(days, seconds, microseconds)
-
-
-# A datetime is a date too: the first kind that fits counts.
-_TAGGED: tuple[tuple[type, str, Any, Any], ...] = (
-    (Fraction, "fraction", str, Fraction),
-    (datetime, "datetime", datetime.isoformat, datetime.fromisoformat),
-    (date, "date", date.isoformat, date.fromisoformat),
-    (timedelta, "duration", lambda value: [value.days, value.seconds, value.microseconds], _duration),
-    (bytes, "base64", lambda value: base64.b64encode(value).decode(), base64.b64decode),
-)

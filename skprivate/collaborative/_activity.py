@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
 
 from ..exceptions import UtilityWarning
+from ..utils._tables import validate_data
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -80,7 +80,7 @@ def validate_responses(estimator: Any, X: Any, y: Any = None, *, reset: bool) ->
     -------
     responses : ndarray of shape (n_queries, n_parties)
     """
-    options = {
+    options: dict[str, Any] = {
         "dtype": np.float64,
         "order": "C",
         "reset": reset,

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ..base import PrivateEstimatorMixin, fit_context, without_private_text
 from ..exceptions import SiteError, SiteWarning
 from ..preprocessing import TQMATransformer
-from ..utils import as_labels
+from ..utils import as_labels, check_characters
 from ..utils._compat import StrOptions, safe_indexing
 from ..utils._progress import progress
+from ..utils._tables import validate_data
 from ._local_average import LocalAverageRegressor
 from ._secure_sum import SecureSumAggregator
 from ._site import respond
@@ -382,6 +383,8 @@ def _rows_of_sites(sites: Any, n_rows: int) -> tuple[list[Any], list[NDArray[np.
     if labels.dtype.kind not in "iuUb":
         raise TypeError("sites must hold strings or integers.")
     names, codes = np.unique(labels, return_inverse=True)
+    for name in names.tolist() if labels.dtype.kind == "U" else ():
+        check_characters(name, "the name of a site")
     order = np.argsort(codes, kind="stable")
     return names.tolist(), np.split(order, np.cumsum(np.bincount(codes))[:-1])
 

@@ -9,10 +9,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from .._html_repr import PrivacyHTMLMixin
 from ..base import without_private_text
+from ..utils._state import assign
+from ..utils._tables import check_array
 from ._local_average import LocalAverageRegressor
 from ._parts import PlatformOfParts
 
@@ -29,12 +31,12 @@ class LocalAverageClassifier(PrivacyHTMLMixin, ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit one local average per class, on its indicator."""
-        self.classes_ = np.unique(y)
-        self.models_ = [
+        classes = np.unique(y)
+        models = [
             LocalAverageRegressor(refine_to=self.refine_to).fit(X, (y == label).astype(np.float64))
-            for label in self.classes_
+            for label in classes
         ]
-        self.n_features_in_ = self.models_[0].n_features_in_
+        assign(self, classes_=classes, models_=models, n_features_in_=models[0].n_features_in_)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:

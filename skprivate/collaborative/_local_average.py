@@ -9,12 +9,13 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._html_repr import PrivacyHTMLMixin
 from ..base import fit_context, without_private_text
 from ..utils import check_bounds
 from ..utils._compat import Interval, StrOptions
+from ..utils._tables import validate_data
 from ._bandwidth import (
     BANDWIDTHS,
     cross_validate,

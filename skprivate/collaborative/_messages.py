@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import ConsentError
+from ..utils import check_characters
 from ..utils._documents import canonical, check_envelope, parse_json
 from ._query_digest import query_digest
 
@@ -207,7 +208,7 @@ def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[st
         start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
         if start > len(content):
             raise ValueError("it is cut short")
-        head = parse_json(content[_LENGTH_BYTES:start].decode("ascii"))
+        head = parse_json(content[_LENGTH_BYTES:start])
         check_envelope(head, kind, _VERSION, (*fields, "sha256"))
         # One content, one form: no field is there twice, and no number or text is spelt in another way.
         if canonical(head) != content[_LENGTH_BYTES:start]:
@@ -281,26 +282,20 @@ def _check_query(X: NDArray[Any], names: tuple[str, ...] | None) -> None:
                 "the names of a query's columns must be as many as its columns, and all different"
             )
         for name in names:
-            check_text(name, "the name of a column")
+            check_characters(name, "the name of a column")
 
 
 def _check_cell(cell: Any) -> None:
     if isinstance(cell, str):
-        check_text(cell, "a cell")
+        check_characters(cell, "a cell")
     elif isinstance(cell, int | float) and cell == cell and abs(cell) > sys.float_info.max:
         raise ValueError("a cell must not be infinite, or beyond what a double holds")
-
-
-def check_text(text: str, what: str) -> None:
-    """Raise ValueError for text that UTF-8 cannot carry: it holds half of a surrogate pair."""
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError(f"{what} holds a surrogate, which is no character")
 
 
 def _name(found: Any) -> str:
     if type(found) is not str or not found:
         raise ValueError("a site has a name: text that is not empty")
-    check_text(found, "the name of a site")
+    check_characters(found, "the name of a site")
     return found
 
 

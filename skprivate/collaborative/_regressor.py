@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, is_classifier
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from ..base import without_private_text
+from ..utils._tables import check_array
 from ._parts import PlatformOfParts
 from ._transport import BasePlatform
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 from ..exceptions import ConsentError
+from ..utils import check_characters
 from ._keys import SiteKey
-from ._messages import DIGEST_BYTES, QUERY_ID_BYTES, Query, check_text, make_query
+from ._messages import DIGEST_BYTES, QUERY_ID_BYTES, Query, make_query
 from ._primitives import KEY_BYTES, expand, framed
 
 
@@ -172,7 +173,7 @@ def _check_members(members: Mapping[str, bytes], receiver: bytes) -> dict[str, b
     if not all(isinstance(name, str) and name for name in members):
         raise TypeError("the names of members must be strings that are not empty.")
     for name in members:
-        check_text(name, "the name of a member")
+        check_characters(name, "the name of a member")
     publics = [*members.values(), receiver]
     if not all(isinstance(public, bytes) and len(public) == KEY_BYTES for public in publics):
         raise ValueError(f"a public key is {KEY_BYTES} bytes.")

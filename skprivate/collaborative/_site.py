@@ -10,9 +10,9 @@ from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils import check_int
+from ..utils import check_characters, check_int
 from ._local_average import LocalAverageRegressor
-from ._messages import Answer, Query, SiteCard, check_text
+from ._messages import Answer, Query, SiteCard
 
 FloatArray = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class CollaborativeSite:
         self.name = str(name)
         if not self.name:
             raise ValueError("a site needs a name.")
-        check_text(self.name, "the name of a site")
+        check_characters(self.name, "the name of a site")
         self.estimator = estimator
         self.n_samples = check_int(n_samples, "n_samples", least=1)
         self.classes = getattr(estimator, "classes_", None) if classes is None else np.asarray(classes)

@@ -24,13 +24,13 @@ class Moments(Protocol):
     feature_names: tuple[str, ...] | None
     _n_rows: int
 
-    def _take_exact(self) -> NDArray[np.int64]: ...
+    def _exact(self) -> NDArray[np.int64]: ...
 
 
 def fit_accumulated(estimator: Any, moments: Moments) -> Any:
-    """Fit an unfitted clone to the moments of an accumulator, which are wiped.
+    """Fit an unfitted clone to the moments of an accumulator, which stay as they are.
 
-    Until the ledger is charged nothing has changed: whatever is refused, the moments are still there.
+    The caller wipes them when the model is there: whatever is refused or interrupted loses none.
     """
     if not isinstance(estimator, BaseLogLocationScale):
         raise TypeError(
@@ -49,7 +49,7 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     estimator.n_features_in_ = grid.n_features
     if moments.feature_names is not None:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-    estimator._adopt(release_plan.release(moments._take_exact(), entropy), grid, task, spent)
+    estimator._adopt(release_plan.release(moments._exact(), entropy), grid, task, spent)
     estimator._warn_if_useless(user_frame=4)
     return estimator
 

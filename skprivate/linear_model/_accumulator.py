@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Moments that are gathered batch by batch, wherever the rows are, and released once."""
 
-import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,17 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._config import get_config
-from ..utils._documents import check_envelope, digest, pack_integers, parse_json, unpack_integers
+from ..utils import check_characters
 from ..utils._fit import without_private_text
 from ..utils._replacements import numbers_of
+from ..utils._state import assign
 from ._accumulate import exact_gram
 from ._accumulated_fit import fit_accumulated
+from ._accumulator_bytes import SavedMoments, check_names
 from ._accumulator_plan import AccumulatorPlan, refuse_censored
 from ._batches import iter_batches
-
-_FORMAT = "skprivate.moments"
-_VERSION = 1
-_FIELDS = ("plan", "feature_names", "target", "n_rows", "gram", "batches", "checksum")
 
 
 class MomentAccumulator:
@@ -72,6 +69,8 @@ class MomentAccumulator:
         Everything public: the bounds, the grid, the largest number of rows, the cap on weights.
     released : bool
         Whether the moments are gone.
+    released_model : estimator or None
+        What `release` returned, None before.
 
     Raises
     ------
@@ -129,7 +128,7 @@ class MomentAccumulator:
         feature_names: Sequence[str] | None = None,
         target: str | None = None,
     ) -> None:
-        names = _check_names(feature_names, bounds_X, target)
+        names = check_names(feature_names, bounds_X, target)
         plan = AccumulatorPlan.of(
             bounds_X,
             bounds_y,
@@ -152,6 +151,7 @@ class MomentAccumulator:
         self._n_rows = 0
         self._batches: frozenset[str] = frozenset()
         self._own_id: str | None = None
+        self._released_model: Any = None
 
     @property
     def batch_ids(self) -> tuple[str, ...]:
@@ -162,6 +162,11 @@ class MomentAccumulator:
     def released(self) -> bool:
         """Whether the moments are gone."""
         return self._gram is None
+
+    @property
+    def released_model(self) -> Any:
+        """What `release` returned, None before: an interrupt just before it returns loses nothing."""
+        return self._released_model
 
     @without_private_text
     def update(self, X: Any, y: Any = None, *, sample_weight: Any = None, batch_id: Any = None) -> Self:
@@ -205,10 +210,15 @@ class MomentAccumulator:
         plan = self.plan if names is None else self.plan.for_columns(len(names))
         names = self._check_names_of(names, plan)
         plan, added, n_rows = self._sum(pieces, sample_weight, plan)
-        self._gram, self._n_rows, self.feature_names = self._sums_for(plan) + added, n_rows, names
-        self.plan = plan
-        self._batches |= {batch}
-        self._own_id = batch if batch_id is None else self._own_id
+        assign(
+            self,
+            plan=plan,
+            feature_names=names,
+            _gram=self._sums_for(plan) + added,
+            _n_rows=n_rows,
+            _batches=self._batches | {batch},
+            _own_id=batch if batch_id is None else self._own_id,
+        )
         return self
 
     def _check_weights(self, sample_weight: Any) -> NDArray[Any]:
@@ -275,9 +285,14 @@ class MomentAccumulator:
                 f"both accumulators hold the batch {shared[0]}{more}: merging them would count rows twice."
             )
         n_rows = self._check_count(self._n_rows + other._n_rows)
-        self._gram = self._sums_for(plan) + other._sums_for(plan)
-        self.plan, self._n_rows, self.feature_names = plan, n_rows, names
-        self._batches |= other._batches
+        assign(
+            self,
+            plan=plan,
+            feature_names=names,
+            _gram=self._sums_for(plan) + other._sums_for(plan),
+            _n_rows=n_rows,
+            _batches=self._batches | other._batches,
+        )
         return self
 
     def _common_plans(self, other: "MomentAccumulator") -> tuple[AccumulatorPlan, AccumulatorPlan]:
@@ -299,7 +314,9 @@ class MomentAccumulator:
         Returns
         -------
         fitted : estimator
-            A fitted clone. Its ledger is charged before noise is drawn.
+            A fitted clone. Its ledger is charged before noise is drawn. If an interrupt ends the release, the
+            moments are still there, and a release that starts anew is charged anew; or else they are gone,
+            and `released_model` is this model.
 
         Raises
         ------
@@ -311,21 +328,16 @@ class MomentAccumulator:
             The estimator does not fit the accumulator; the moments are still there.
         """
         self._open()
-        return fit_accumulated(clone(estimator), self)
+        fitted = fit_accumulated(clone(estimator), self)
+        self._wipe(fitted)
+        return fitted
 
     def to_bytes(self) -> bytes:
         """Return the accumulator as JSON. It holds exact sums over private rows: never publish it."""
-        content = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "plan": self.plan.to_dict(),
-            "feature_names": None if self.feature_names is None else list(self.feature_names),
-            "target": self.target,
-            "n_rows": self._n_rows,
-            "gram": pack_integers(self._open()),
-            "batches": list(self.batch_ids),
-        }
-        return json.dumps(content | {"checksum": digest(content)}).encode("ascii")
+        saved = SavedMoments(
+            self.plan, self.feature_names, self.target, self._n_rows, self._open(), self.batch_ids
+        )
+        return saved.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -345,40 +357,22 @@ class MomentAccumulator:
         ValueError
             Damaged, foreign, or of a newer version.
         """
-        try:
-            state = parse_json(bytes(data).decode("ascii"))
-            check_envelope(state, _FORMAT, _VERSION, _FIELDS)
-            if state.pop("checksum") != digest(state):
-                raise ValueError("its content does not fit its checksum: it was changed or damaged")
-            accumulator = cls.__new__(cls)
-            accumulator._restore(state)
-            return accumulator
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
-            pass
-        # Raised outside the handler: the error below it may repeat the sums.
-        raise ValueError("these are no bytes of an accumulator that can be used: damaged, foreign or newer.")
+        saved = SavedMoments.from_bytes(data)
+        accumulator = cls.__new__(cls)
+        accumulator._start(saved.plan, saved.feature_names, saved.target)
+        accumulator._gram, accumulator._n_rows = saved.gram, saved.n_rows
+        accumulator._batches = frozenset(saved.batches)
+        return accumulator
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        plan, target = AccumulatorPlan.from_dict(state["plan"]), state["target"]
-        self._start(plan, _check_names(state["feature_names"], None, target), target)
-        if self.feature_names is not None and len(self.feature_names) != plan.grid.n_features:
-            raise ValueError("the names are not as many as the features")
-        gram = unpack_integers(state["gram"], (plan.grid.size, plan.grid.size))
-        n_rows, batches = state["n_rows"], state["batches"]
-        if type(n_rows) is not int or not 0 <= n_rows <= plan.n_max:
-            raise ValueError("the number of rows is impossible")
-        if not isinstance(batches, list) or not all(isinstance(batch, str) for batch in batches):
-            raise ValueError("the batches must be a list of ids")
-        _check_gram(gram, n_rows, plan)
-        self._gram, self._n_rows, self._batches = gram, n_rows, frozenset(batches)
+    def _exact(self) -> NDArray[np.int64]:
+        """Return a copy of the exact moments, for a release that is paid for."""
+        return self._open().copy()
 
-    def _take_exact(self) -> NDArray[np.int64]:
-        """Return the exact moments, and forget them; to be called when their release is paid for."""
+    def _wipe(self, fitted: Any) -> None:
+        """Forget the moments, for the model that was made of them."""
         gram = self._open()
-        taken = gram.copy()
+        assign(self, _gram=None, _n_rows=0, _released_model=fitted)
         gram[...] = 0
-        self._gram, self._n_rows = None, 0
-        return taken
 
     def _open(self) -> NDArray[np.int64]:
         if self._gram is None:
@@ -390,6 +384,7 @@ class MomentAccumulator:
             return self._own_id or os.urandom(16).hex()
         if isinstance(batch_id, bool) or not isinstance(batch_id, str | int | np.integer):
             raise TypeError(f"batch_id must be a str or an int, not {type(batch_id).__name__}.")
+        check_characters(str(batch_id), "batch_id")
         if str(batch_id) in self._batches:
             raise ValueError(f"the batch {batch_id} was added before: rows would count twice.")
         return str(batch_id)
@@ -420,28 +415,3 @@ class MomentAccumulator:
         end = ", released" if self.released else f", batches={len(self._batches)}"
         columns = self.plan.grid.n_features if self.plan.columns_known else "?"
         return f"MomentAccumulator(n_features={columns}, n_max={self.plan.n_max}{end})"
-
-
-def _check_names(
-    feature_names: Sequence[str] | None, bounds_X: Any, target: str | None
-) -> tuple[str, ...] | None:
-    """Names of the features: as given, or those that the bounds have."""
-    if feature_names is None and isinstance(bounds_X, Mapping) and bounds_X:
-        feature_names = list(bounds_X) if all(isinstance(name, str) for name in bounds_X) else None
-    if isinstance(feature_names, str) or not (target is None or isinstance(target, str)):
-        raise TypeError("feature_names must be a list of names, and target a name.")
-    if feature_names is None:
-        return None
-    names = tuple(feature_names)
-    if not names or not all(isinstance(name, str) for name in names) or len({*names, target}) <= len(names):
-        raise ValueError("feature_names and target must be different names.")
-    return names
-
-
-def _check_gram(gram: NDArray[np.int64], n_rows: int, plan: AccumulatorPlan) -> None:
-    """Refuse sums that no rows make."""
-    largest = n_rows * 4**plan.grid.exponent * plan.largest_weight
-    total = int(gram[0, 0])
-    possible = total == largest if plan.weights is None else 0 <= total <= largest
-    if not possible or (gram != gram.T).any() or (gram > total).any() or (gram < -total).any():
-        raise ValueError("the sums are impossible")

@@ -19,10 +19,11 @@ from ..accounting._estimated_bounds import (
     estimate_behind,
 )
 from ..utils import check_bounds, check_int, check_positive, is_structured
+from ..utils._documents import Fields
 from ..utils._replacements import numbers_of, within_bounds
 from ._accumulate import check_room
 from ._families import family_of
-from ._grid import SCALE_BITS, MomentGrid, choose_exponent
+from ._grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
 from ._noise_plan import Budget
 from ._release import Neighbours, largest_scale
 from ._targets import check_target_bounds, on_model_scale, read_target, replace_target
@@ -35,6 +36,10 @@ WEIGHT_STEPS = 2**12
 LARGEST_CAP = 2**20
 # The grid is fixed before epsilon is known; at this one the noise still fits 64-bit integers.
 LEAST_EPSILON = Fraction(1, 1000)
+_FIELDS = (
+    *("grid", "bounds_y", "distribution", "mechanism", "n_max"),
+    *("max_sample_weight", "max_rows_per_group", "columns_known"),
+)
 
 
 @dataclass(frozen=True)
@@ -241,22 +246,23 @@ class AccumulatorPlan:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Restore a plan; ValueError for one that `of` would not make."""
-        grid = MomentGrid.from_dict(values["grid"])
-        known = values["columns_known"]
+        fields = Fields(values, _FIELDS, optional=("estimates",), what="its plan")
+        grid = MomentGrid.from_dict(fields.mapping("grid"))
+        known = fields.flag("columns_known")
         plan = cls.of(
             (grid.lower, grid.upper) if known else (grid.lower[0], grid.upper[0]),
-            values["bounds_y"],
-            values["n_max"],
-            distribution=values["distribution"],
-            mechanism=values["mechanism"],
+            fields.numbers("bounds_y", 2),
+            fields.integer("n_max", 1, 2**SUM_BITS),
+            distribution=fields.text("distribution"),
+            mechanism=fields.text("mechanism"),
             x_norm=grid.x_norm,
-            max_sample_weight=values["max_sample_weight"],
-            max_rows_per_group=values["max_rows_per_group"],
+            max_sample_weight=fields.maybe(fields.number, "max_sample_weight"),
+            max_rows_per_group=fields.maybe(fields.integer, "max_rows_per_group", 1, 2**SUM_BITS),
             features=None,
         )
         # Another version may choose another step.
         check_room(plan.n_max, grid.exponent, plan.largest_weight)
-        paid = values.get("estimates", {})
+        paid = fields.mapping("estimates") if "estimates" in values else {}
         if not set(paid) <= {"bounds_X", "bounds_y"}:
             raise ValueError("it tells of payments for what is no bound")
         pairs = plan.declared_bounds

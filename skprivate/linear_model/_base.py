@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacySpent
 from ..accounting._estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
@@ -24,6 +24,7 @@ from ..utils._compat import Interval, StrOptions
 from ..utils._fit import public_errors, warn_after_release
 from ..utils._progress import progress
 from ..utils._replacements import within_bounds
+from ..utils._tables import validate_data
 from ._accumulate import exact_gram
 from ._censored import fit_censored
 from ._censored_release import CensoredRelease, bootstrap_censored, censored_warning

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
 from .._config import get_config
-from ..utils import as_column
+from ..utils import as_column, check_characters
+from ..utils._kinds import refuse_cells, refuse_kinds
 from ..utils._replacements import numbers_of
+from ..utils._tables import check_array
 
 # Rows that are copied out of columns at a time.
 PIECE_ROWS = 2**15
@@ -92,6 +93,8 @@ def _chosen(
     aside = target if y is None else None
     names = tuple(features) if features is not None else tuple(c for c in columns if c != aside)
     needed = names if aside is None else (*names, aside)
+    for name in names:
+        check_characters(name, "the name of a column of X")
     # A name that is there twice is as good as missing: which of them is meant?
     missing = sorted(str(name) for name in needed if columns.count(name) != 1)
     if missing:
@@ -101,8 +104,11 @@ def _chosen(
 
 def _frame_columns(frame: Any, names: tuple[str, ...], y: Any, target: str | None) -> list[NDArray[Any]]:
     """Columns of the features, then the target."""
-    columns = [np.asarray(frame[name]) for name in names]
-    columns.append(np.asarray(frame[target] if y is None else y))
+    series = [*(frame[name] for name in names), frame[target] if y is None else y]
+    for name, one in zip((*names, "y"), series, strict=True):
+        # An array of a column tells neither its mask nor its time zone.
+        refuse_kinds(one, f"column {name!r}" if name != "y" else "y")
+    columns = [np.asarray(one) for one in series]
     if columns[-1].shape != (len(frame),):
         raise ValueError("y must have one value per row of the batch.")
     return columns
@@ -144,6 +150,8 @@ def _numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
     if get_config()["strict"]:
         numbers: NDArray[Any] = numbers_of(values, name)
         return numbers
+    refuse_kinds(values, name)
+    refuse_cells(values, name)
     if values.dtype.kind in "biuf":
         return values
     if values.dtype.kind == "O":

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..utils._documents import Fields
+
 FloatArray = NDArray[np.float64]
 
 # Finer grids gain nothing, and products of two values still leave room for blocks of 2^13 rows.
@@ -95,16 +97,20 @@ class MomentGrid:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "MomentGrid":
-        """Restore a grid from `to_dict`."""
-        lower, upper = (np.array(values[name], dtype=np.float64) for name in ("lower", "upper"))
-        low, high = values["target"]
+        """Restore a grid from `to_dict`; ValueError for a field that is not of its type and range."""
+        names = ("lower", "upper", "target", "exponent", "x_norm", "norm_order")
+        fields = Fields(values, names, what="its grid")
+        lower = np.array(fields.numbers("lower"))
+        if not len(lower):
+            raise ValueError("its grid has no column")
+        low, high = fields.numbers("target", 2)
         return cls(
             lower=lower,
-            upper=upper,
-            target=(float(low), float(high)),
-            exponent=int(values["exponent"]),
-            x_norm=values["x_norm"],
-            norm_order=values["norm_order"],
+            upper=np.array(fields.numbers("upper", len(lower))),
+            target=(low, high),
+            exponent=fields.integer("exponent", 0, FINEST),
+            x_norm=fields.maybe(fields.number, "x_norm"),
+            norm_order=fields.maybe(fields.integer, "norm_order", 1, 2),
         )
 
 

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import without_private_text
 from ..utils import is_structured
+from ..utils._tables import validate_data
 from ._concordance import concordance_index
 from ._curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
 from ._families import Family

@@ -3,9 +3,9 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
 from ..utils._fit import without_private_text
+from ..utils._tables import check_array
 
 
 @without_private_text

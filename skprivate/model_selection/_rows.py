@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from ..base import PrivateEstimatorMixin, StatelessMixin
 from ..utils import as_cells, as_column, as_labels, check_row_mask, is_structured, number_groups
 from ..utils._compat import num_samples
+from ..utils._kinds import refuse_kinds
 from ..utils._replacements import numbers_of
+from ..utils._tables import check_array, validate_data
 
 
 class Masks(NamedTuple):
@@ -71,7 +73,8 @@ def check_rows_strictly(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
         raise ValueError("a private search requires y to be passed: candidates are scored on it.")
     if isinstance(X, list | tuple) and get_tags(search.estimator).input_tags.two_d_array:
         X = as_cells(X)
-    validate_data(search, X, skip_check_array=True)
+    validate_data(search, X, skip_check_array=True, cells=False)
+    refuse_kinds(y, "y")
     if _takes_numbers(search.estimator):
         check_array(numbers_of(X), dtype=np.float64, ensure_all_finite=False)
     y = as_column(y)

@@ -6,12 +6,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_array, validate_data
 
 from .._config import StrictMixin
 from ..base import PublicShape, StatelessMixin, without_private_text
 from ..utils import check_bounds, is_frame
 from ..utils._replacements import numbers_of, within_bounds
+from ..utils._tables import check_array, validate_data
 
 
 class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -89,7 +89,7 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         if not self._is_strict():
             return validate_data(self, X, dtype=np.float64, reset=reset)
         numbers = numbers_of(X)
-        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, reset=reset)
+        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, reset=reset, cells=False)
         return check_array(numbers, dtype=np.float64, ensure_all_finite=False)
 
     @without_private_text

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array
+
+from ..utils._kinds import refuse_cells
+from ..utils._tables import check_array
 
 FloatArray = NDArray[np.float64]
 
@@ -159,6 +161,7 @@ def _numbers(values: NDArray[Any], label: str) -> FloatArray:
             f"{label} is a quasi-identifier and does not hold numbers; encode it as numbers, or leave it out "
             "of quasi_identifiers: other columns pass through as they are."
         )
+    refuse_cells(values, label)
     return values.astype(np.float64)
 
 

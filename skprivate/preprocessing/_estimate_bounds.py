@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array
 
 from .._config import get_config
 from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent
@@ -20,6 +19,7 @@ from ..utils import check_epsilon, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._fit import failures_counted, warn_after_release
 from ..utils._replacements import numbers_of, within_bounds
+from ..utils._tables import check_array
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -179,7 +179,12 @@ def estimate_bounds(
 def _read(X: Any, groups: Any) -> tuple[FloatArray, NDArray[np.intp] | None]:
     """Validate X and the groups; in strict mode NaN counts as 0, infinities as the largest floats."""
     strict = get_config()["strict"]
-    options = {"dtype": np.float64, "ensure_2d": False, "ensure_min_features": 1, "input_name": "X"}
+    options: dict[str, Any] = {
+        "dtype": np.float64,
+        "ensure_2d": False,
+        "ensure_min_features": 1,
+        "input_name": "X",
+    }
     table = check_array(numbers_of(X) if strict else X, ensure_all_finite=not strict, **options)
     codes = number_groups(groups, np.ones(len(table), dtype=bool), strict=strict)
     if strict:

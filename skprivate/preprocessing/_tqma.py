@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from .._stateless import chosen_by_rows
 from ..accounting import DisclosureRisk
 from ..base import PrivateEstimatorMixin, assign_roles, fit_context, without_private_text
 from ..utils import check_bounds, check_int
 from ..utils._compat import Interval
+from ..utils._kinds import refuse_kinds
+from ..utils._tables import check_array
 from ._columns import (
     as_table,
     is_frame,
@@ -254,12 +257,14 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
 
     def _check_table(self, X: Any, *, reset: bool) -> Any:
         """Check form, names and number of columns; values of other columns are nobody's business."""
+        # Before an array is made of it, which drops a mask.
+        refuse_kinds(X, all_columns=False)
         if is_frame(X):
             if not len(X):
                 # scikit-learn's message.
                 check_array(np.empty((0, X.shape[1])))
-            return validate_data(self, X, reset=reset, skip_check_array=True)
-        return validate_data(self, as_table(X), reset=reset, dtype=None, ensure_all_finite=False)
+            return sklearn_validate_data(self, X, reset=reset, skip_check_array=True)
+        return sklearn_validate_data(self, as_table(X), reset=reset, dtype=None, ensure_all_finite=False)
 
     def _leaks(self, columns: list[int]) -> list[str]:
         leaks = []

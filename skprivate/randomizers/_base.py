@@ -175,6 +175,8 @@ class LocalRandomizer(ABC):
             counted then.
         """
         self._check_specification(specification)
+        if isinstance(reports, np.ma.MaskedArray):
+            raise TypeError("reports must not be a masked array: a hidden report would be counted.")
         array = np.asarray(reports)
         if array.dtype != self.report_dtype:
             raise TypeError(f"reports must be {self.report_dtype}, not {array.dtype}: another specification?")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacySpent
 from ..accounting._estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
@@ -37,6 +37,7 @@ from ..utils import (
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
 from ..utils._fit import public_errors
 from ..utils._replacements import within_bounds
+from ..utils._tables import validate_data
 from ._decision import check_pruning, decide, variance_per_row
 from ._design import Design, ReleaseMechanism, dimensions
 from ._estimation import DEEPEST, choose_depth

@@ -2,12 +2,11 @@
 """One person's device: it answers a specification once, and its owner's epsilon has a ceiling."""
 
 import base64
-import json
 import math
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Real
 from pathlib import Path
@@ -18,13 +17,21 @@ import numpy as np
 from ..accounting._amounts import from_text, show, to_text
 from ..exceptions import BudgetExceededError, PrivacyLeakError
 from ..utils import check_positive
-from ..utils._documents import check_envelope, digest, parse_json
-from ..utils._files import OWNER_ONLY, locked, write_atomically
+from ..utils._documents import (
+    UNREADABLE,
+    Fields,
+    check_rewritten,
+    read_sealed,
+    seal_document,
+    unpack_bytes,
+)
+from ..utils._files import OWNER_ONLY, locked, make_lasting, write_atomically
+from ..utils._kinds import is_temporal
 from ._specification import TreeSpecification
 
 _FORMAT = "skprivate.client"
 _VERSION = 1
-_FIELDS = ("lifetime", "spent", "reports", "checksum")
+_FIELDS = ("lifetime", "spent", "reports")
 
 
 class TreeClient:
@@ -119,7 +126,7 @@ class TreeClient:
         self._lifetime = None if wanted is None else check_positive(wanted, "lifetime_epsilon")
         self._lock, self._process = threading.Lock(), os.getpid()
         self._own = _Memory(self._lifetime or specification.randomizer.epsilon)
-        self._has_file = False
+        self._has_file = self._is_lasting = False
         self._load()
 
     @property
@@ -169,6 +176,10 @@ class TreeClient:
     def _answer(self, memory: "_Memory", x: Any, y: Any) -> bytes:
         specification = self.specification
         if specification.hash in memory.reports:
+            if self._path is not None and not self._is_lasting:
+                # Who wrote it may have failed before it was on the disk, and handed nothing out.
+                make_lasting(self._path)
+                self._is_lasting = True
             return memory.reports[specification.hash]
         category = _category(specification, x, y)
         spent = memory.spent + specification.randomizer.epsilon
@@ -178,12 +189,13 @@ class TreeClient:
                 f"ceiling: spent so far {show(memory.spent)} of {show(memory.lifetime)}. Nothing was drawn."
             )
         report = specification.pack(specification.randomizer.randomize(np.array([category])))
-        memory.reports[specification.hash] = report
-        memory.spent = spent
-        if self._path is not None:
-            # Before the report is handed out: a report that leaves is a report that was paid for.
+        memory = replace(memory, spent=spent, reports={**memory.reports, specification.hash: report})
+        # Before the report is handed out, and its amount with it: a report that leaves was paid for.
+        if self._path is None:
+            self._own = memory
+        else:
             write_atomically(self._path, memory.to_bytes(), mode=OWNER_ONLY)
-            self._has_file = True
+            self._has_file = self._is_lasting = True
         return report
 
     def _load(self) -> "_Memory":
@@ -211,42 +223,42 @@ class TreeClient:
         raise TypeError("a TreeClient cannot be copied or pickled, for a copy could answer a second time.")
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Memory:
     """What one person has answered, and what it cost.
 
     Attributes
     ----------
     lifetime, spent : Fraction
-    reports : dict of str to bytes
+    reports : mapping of str to bytes
         By the specification's hash.
     """
 
     lifetime: Fraction
     spent: Fraction = Fraction(0)
-    reports: dict[str, bytes] = field(default_factory=dict)
+    reports: Mapping[str, bytes] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         content = {
-            "format": _FORMAT,
-            "version": _VERSION,
             "lifetime": to_text(self.lifetime),
             "spent": to_text(self.spent),
             "reports": {key: base64.b64encode(report).decode() for key, report in self.reports.items()},
         }
-        return json.dumps(content | {"checksum": digest(content)}).encode("ascii")
+        return seal_document(_FORMAT, _VERSION, content)
 
     @classmethod
     def from_bytes(cls, data: bytes, path: Path) -> "_Memory":
         try:
-            state = parse_json(data.decode("ascii"))
-            check_envelope(state, _FORMAT, _VERSION, _FIELDS)
-            if state.pop("checksum") != digest(state):
-                raise ValueError("its content does not fit its checksum")
-            texts = state["reports"].items()
-            reports = {key: base64.b64decode(text, validate=True) for key, text in texts}
-            return cls(from_text(state["lifetime"]), from_text(state["spent"]), reports)
-        except (ValueError, TypeError, AttributeError) as error:
+            state = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
+            texts = Fields(state, ("format", "version", *_FIELDS)).mapping("reports").items()
+            lifetime = check_positive(from_text(state["lifetime"]), "lifetime")
+            reports = {key: unpack_bytes(text) for key, text in texts}
+            memory = cls(lifetime, from_text(state["spent"]), reports)
+            if memory.spent > memory.lifetime:
+                raise ValueError("more is spent than may be")
+            check_rewritten(state, memory.to_bytes())
+            return memory
+        except UNREADABLE as error:
             raise _damaged(path) from error
 
 
@@ -282,6 +294,8 @@ def _category(specification: TreeSpecification, x: Any, y: Any) -> int:
 def _values(specification: TreeSpecification, x: Any) -> list[Any]:
     """Return the values in the order of the specification's columns."""
     names = specification.features
+    if isinstance(x, np.ma.MaskedArray):
+        raise ValueError("x must not be a masked array: a hidden value would be answered for.")
     if isinstance(x, Mapping) or hasattr(x, "keys"):
         return _values_by_name(names, x)
     if isinstance(x, str | bytes) or not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):
@@ -303,7 +317,7 @@ def _values_by_name(names: tuple[str, ...], x: Any) -> list[Any]:
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, Real | np.bool_):
+    if isinstance(value, Real | np.bool_) and not is_temporal(value):
         try:
             number = float(value)
         except OverflowError:

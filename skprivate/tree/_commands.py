@@ -9,19 +9,19 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
 import math
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ..utils._files import create_atomically, locked, write_atomically
+from ..utils._documents import parse_json
+from ..utils._files import create_atomically, write_atomically
 from ._client import check_protection
 from ._csv_tables import CsvTable, guess_labels
 from ._report_files import ReportWriter
@@ -136,12 +136,12 @@ def _add_plan_options(plan: argparse.ArgumentParser) -> None:
     plan.add_argument("--label", default="label", help="name of the label's column (default: label)")
     plan.add_argument(
         "--bounds",
-        type=json.loads,
+        type=_json,
         metavar="JSON",
         help='{"age": [0, 120], ...}; default: of the public rows',
     )
     plan.add_argument(
-        "--classes", type=json.loads, metavar="JSON", help='["no", "yes"]; default: of the public rows'
+        "--classes", type=_json, metavar="JSON", help='["no", "yes"]; default: of the public rows'
     )
     tree = plan.add_argument_group("the tree, as in LocallyPrivateTreeClassifier")
     tree.add_argument("--mechanism", default="auto")
@@ -167,6 +167,13 @@ def _amount(text: str) -> Fraction:
         if re.fullmatch("[0-9]{1,20}/[0-9]{1,20}", text) or math.isfinite(float(text)):
             return Fraction(text)
     raise argparse.ArgumentTypeError(f"not a number such as 2, 0.1 or 1/3: {text!r}")
+
+
+def _json(text: str) -> Any:
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"cannot be used: {error}") from None
 
 
 def _number_or_auto(kind: type) -> Any:
@@ -232,7 +239,7 @@ def _read_public(path: Path, label: str, classes: Any) -> tuple[Any, Any, list[s
 
 
 def _run_add(options: argparse.Namespace) -> None:
-    with _exclusive(options.state) as curator:
+    with _held(options.state) as curator:
         for path in options.reports:
             before = curator.n_reports
             with _Progress("reports") as progress:
@@ -243,13 +250,13 @@ def _run_add(options: argparse.Namespace) -> None:
 
 
 def _run_merge(options: argparse.Namespace) -> None:
-    with _exclusive(options.state) as curator:
+    with _held(options.state) as curator:
         for path in options.others:
             try:
                 curator.merge(_load(path))
             except ValueError as error:
                 raise ValueError(f"{path}: {error}") from error
-        write_atomically(options.state, curator.to_bytes())
+        curator.save(options.state)
     print(f"{curator.n_reports} reports in {options.state}")
 
 
@@ -274,6 +281,13 @@ def _run_show(options: argparse.Namespace) -> None:
     print(f"{curator.n_reports} reports in {len(history)} batches, {unfinished} of them unfinished")
 
 
+def _held(path: Path) -> TreeCurator:
+    """Load a state that nobody else changes meanwhile; to be used in a ``with`` block."""
+    from ._curator import TreeCurator
+
+    return TreeCurator.from_file(path)
+
+
 def _load(path: Path) -> TreeCurator:
     from ._curator import TreeCurator
 
@@ -281,19 +295,6 @@ def _load(path: Path) -> TreeCurator:
         return TreeCurator.from_bytes(path.read_bytes())
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-@contextlib.contextmanager
-def _exclusive(path: Path) -> Iterator[TreeCurator]:
-    """Load a state that no other command changes meanwhile: of two writers, one would lose its counts."""
-    # First, so that a mistaken name leaves no lock behind.
-    path.stat()
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(locked(path, wait=False))
-        except BlockingIOError:
-            raise ValueError(f"{path} is in use by another process.") from None
-        yield _load(path)
 
 
 class _Progress:

@@ -10,17 +10,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import validate_data
 
-from ..exceptions import PrivacyLeakError
-from ..utils import as_labels, check_int
-from ..utils._files import write_atomically
-from ..utils._fit import without_private_text
+from ..utils import check_int
+from ._checkpoint import SavedCurator
 from ._classifier import LocallyPrivateTreeClassifier
 from ._client import TreeClient
 from ._curator_state import CuratorState, checked_plan
 from ._declared import DeclaredCounts, DeclaredNoise, spent_elsewhere
-from ._design import Design
+from ._plan_design import plan_design
 from ._report_files import ReportReader
 
 # Bytes of small reports that are added up together.
@@ -29,7 +26,7 @@ _SECONDS_BETWEEN_CHECKPOINTS = 5.0
 _LARGEST_COUNT = 2**63 - 1
 
 
-class TreeCurator:
+class TreeCurator(SavedCurator):
     """Plans a locally private tree from public data, and fills it with reports that clients send.
 
     Always strict: bounds and classes come from public rows or are declared. Curators of one specification can
@@ -82,10 +79,10 @@ class TreeCurator:
     cannot be checked from here. Not protected: the number of reports, and who sent one.
 
     Every file of reports has a random batch id, and reports that come without a file are counted under an id
-    that this curator draws at the first of them. A merge of curators that share an id is refused, so that
-    nothing is counted twice. Copies of a curator that has counted nothing share none: plan once, copy the
-    state to every worker, merge at the end. A curator is for one thread at a time: two that update one would
-    lose reports.
+    that this curator draws at the first of them, a copy another. A merge of curators that share an id is
+    refused, so that nothing is counted twice. Copies of a curator that has counted nothing share none: plan
+    once, copy the state to every worker, merge at the end. A curator is for one thread at a time: two that
+    update one would lose reports.
 
     Examples
     --------
@@ -118,12 +115,15 @@ class TreeCurator:
     ) -> None:
         n_clients = check_int(n_clients, "n_clients", least=1)
         plan = checked_plan(tree)
-        design = _plan_design(plan, X, y, n_clients, features)
+        design = plan_design(plan, X, y, n_clients, features)
         self._start(CuratorState.empty(plan, design, label))
 
     def _start(self, state: CuratorState) -> None:
         self._state = state
         self._declared: tuple[DeclaredCounts, Any, int] | None = None
+        self._checkpoint = None
+        # A copy counts on under an id of its own: equal counts of one id are those of the same reports.
+        self._own_stream: str | None = None
         self.specification = state.specification
 
     @property
@@ -161,10 +161,12 @@ class TreeCurator:
             n += len(batch)
         if not n:
             return
-        stream = state.stream or os.urandom(16).hex()
+        stream = self._own_stream or os.urandom(16).hex()
         counted = state.history.get(stream, (0, 0))[0] + n
-        self._count(counts, stream, counted, counted)
-        state.stream = stream
+        counts = _add_counts(state.counts, counts)
+        # First, so that an interrupt between them leaves no report under an id that is drawn anew.
+        self._own_stream = stream
+        self._state = state.after(counts, {stream: (counted, counted)}, stream)
 
     def update_file(
         self,
@@ -181,8 +183,9 @@ class TreeCurator:
         progress : callable, default=None
             Called as ``progress(counted, total)`` after every piece.
         checkpoint : str or path-like, default=None
-            Where to write `to_bytes`, atomically, every few seconds and at the end. A curator that is killed
-            goes on from there (`from_bytes`) with the same file.
+            Where to `save`, every few seconds and at the end, also if the batch was counted before: what this
+            method returned for is in the file. A curator that is killed goes on from there (`from_file`) with
+            the same reports. The file is held until `close`.
 
         Returns
         -------
@@ -194,31 +197,37 @@ class TreeCurator:
         OSError, ValueError
             The file cannot be read, is cut short, foreign, of a newer version or another specification's, or
             a report in it is impossible; the message names the file and the byte. What was counted before
-            stays valid. Or this is a sum `from_counts`.
+            stays valid. Or this is a sum `from_counts`. Or the checkpoint is refused, as by `save`, and then
+            nothing is counted.
         """
         state = self._open_state()
+        if checkpoint is not None:
+            self._hold(checkpoint)
         with ReportReader(path, self.specification) as reader:
             counted, total = state.history.get(reader.batch_id, (0, reader.n_reports))
             if total != reader.n_reports:
                 raise reader.error(64, f"a batch of this id had {total} reports, not {reader.n_reports}")
             if counted == total and reader.batch_id in state.history:
+                # The attempt that counted it may have ended before it was saved, or saved elsewhere.
+                self._save_if_asked(checkpoint)
                 return False
             saved = time.monotonic()
             for first, reports in reader.chunks(counted):
                 try:
                     counts = state.randomizer.aggregate(reports)
                     counted = first + len(reports)
-                    self._count(counts, reader.batch_id, counted, total)
+                    counts = _add_counts(self._state.counts, counts)
+                    self._state = self._state.after(counts, {reader.batch_id: (counted, total)})
                 except ValueError as error:
                     raise reader.error(reader.byte_offset(first), f"from here on: {error}") from None
                 if progress is not None:
                     progress(counted, total)
                 if checkpoint is not None and time.monotonic() - saved > _SECONDS_BETWEEN_CHECKPOINTS:
-                    write_atomically(checkpoint, self.to_bytes())
+                    self.save(checkpoint)
                     saved = time.monotonic()
-            state.history[reader.batch_id] = (counted, total)
-        if checkpoint is not None:
-            write_atomically(checkpoint, self.to_bytes())
+            if not total:
+                self._state = self._state.after(self._state.counts, {reader.batch_id: (0, 0)})
+        self._save_if_asked(checkpoint)
         return True
 
     def merge(self, other: "TreeCurator") -> None:
@@ -246,8 +255,7 @@ class TreeCurator:
                 f"both curators have counted the batch {shared[0]}, and {len(shared) - 1} more: merging them "
                 "would count reports twice."
             )
-        counts = _add_counts(mine.counts, theirs.counts)
-        mine.counts, mine.history = counts, mine.history | theirs.history
+        self._state = mine.after(_add_counts(mine.counts, theirs.counts), theirs.history)
 
     def to_bytes(self) -> bytes:
         """Return the whole curator as JSON: public inputs, counts, and which batches they hold.
@@ -381,12 +389,12 @@ class TreeCurator:
             raise ValueError("a curator that was made from_counts holds a finished sum: only release it.")
         return self._state
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A file has one holder, and a copy counts on under another id.
+        return {**vars(self), "_checkpoint": None, "_own_stream": None}
+
     def __repr__(self) -> str:
         return f"TreeCurator({self.specification!r}, n_reports={self.n_reports})"
-
-    def _count(self, counts: NDArray[np.int64], batch: str, counted: int, total: int) -> None:
-        self._state.counts = _add_counts(self._state.counts, counts)
-        self._state.history[batch] = (counted, total)
 
     def _batches(self, reports: Any) -> Iterator[NDArray[Any]]:
         if isinstance(reports, np.ndarray):
@@ -422,56 +430,3 @@ def _add_counts(counts: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[n
     if largest > _LARGEST_COUNT:
         raise ValueError("the counts would pass 2^63: some of these reports must be forged.")
     return counts + more
-
-
-@without_private_text
-def _plan_design(
-    plan: LocallyPrivateTreeClassifier, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
-) -> Design:
-    """Settle everything public, with what ``fit`` uses."""
-    if (X is None) != (y is None):
-        raise ValueError("X and y belong together: pass public rows with their labels, or neither.")
-    # Attributes of a fit end on this object, which is thrown away.
-    worker = clone(plan)
-    if X is None:
-        # The plan is not asked: with protect="label", fit may read bounds from rows, but here are none.
-        missing = [name for name in ("bounds", "classes") if getattr(plan, name) is None]
-        if missing:
-            raise PrivacyLeakError(f"without public rows {' and '.join(missing)} must be declared.")
-        names = _names_without_rows(plan.bounds, features)
-        X, y = np.empty((0, len(names) if names else _n_columns(plan.bounds))), np.empty(0, dtype=object)
-        worker.n_features_in_ = X.shape[1]
-    else:
-        X, y = validate_data(worker, X, as_labels(y), dtype=np.float64, order="C")
-        names = _names_of_rows(getattr(worker, "feature_names_in_", None), features, X.shape[1])
-    if names:
-        worker.feature_names_in_ = np.array(names, dtype=object)
-    rows = worker._part_rows(X, y, np.ones(len(X), dtype=bool), None)
-    return worker._design(rows, n_clients)
-
-
-def _names_of_rows(found: Any, given: Sequence[str] | None, n_columns: int) -> list[str]:
-    own = [] if found is None else [str(name) for name in found]
-    names = own if given is None else list(given)
-    if own and names != own:
-        raise ValueError(f"features must be the columns of X in their order: {', '.join(own)}.")
-    if given is not None and len(names) != n_columns:
-        raise ValueError(f"features has {len(names)} names, but X has {n_columns} columns.")
-    return names
-
-
-def _names_without_rows(bounds: Any, given: Sequence[str] | None) -> list[str]:
-    if given is not None:
-        return list(given)
-    by_name = isinstance(bounds, Mapping) and all(isinstance(name, str) for name in bounds)
-    return list(bounds) if by_name else []
-
-
-def _n_columns(bounds: Any) -> int:
-    """Number of columns that declared bounds speak of."""
-    if isinstance(bounds, Mapping):
-        return len(bounds)
-    sizes = [np.size(side) for side in bounds if np.ndim(side)]
-    if not sizes:
-        raise ValueError("features must name the columns: the bounds do not tell how many there are.")
-    return max(sizes)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a curator holds, and its JSON: public inputs, counts, and the history of batches; no pickle."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,7 +16,15 @@ from ..accounting._estimated_bounds import decode_estimate, encode_estimate
 from ..randomizers import LocalRandomizer
 from ..utils import check_epsilon
 from ..utils._compat import validate_parameter_constraints
-from ..utils._documents import check_envelope, digest, pack_integers, parse_json, unpack_integers
+from ..utils._documents import (
+    UNREADABLE,
+    Fields,
+    check_rewritten,
+    pack_integers,
+    read_sealed,
+    seal_document,
+    unpack_integers,
+)
 from ._classifier import LocallyPrivateTreeClassifier
 from ._design import Design
 from ._partition import RULES
@@ -35,13 +42,15 @@ _FIELDS = (
     "counts",
     "history",
     "stream",
-    "checksum",
 )
 
 
-@dataclass
+@dataclass(frozen=True)
 class CuratorState:
     """Everything about a collection; `TreeCurator` gives it its methods.
+
+    Nothing of it is changed in place: a curator goes from one state to the next by one assignment, so that an
+    interrupt finds counts and history that belong together.
 
     Attributes
     ----------
@@ -51,7 +60,7 @@ class CuratorState:
     specification : TreeSpecification
     counts : ndarray of int64
         Sum over all reports.
-    history : dict of str to (int, int)
+    history : mapping of str to (int, int)
         Batch id -> number of its reports that are in `counts`, and that it has.
     stream : str or None
         Batch id of reports without a file.
@@ -61,7 +70,7 @@ class CuratorState:
     design: Design
     specification: TreeSpecification
     counts: NDArray[np.int64]
-    history: dict[str, tuple[int, int]] = field(default_factory=dict)
+    history: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     stream: str | None = None
 
     @classmethod
@@ -77,6 +86,16 @@ class CuratorState:
         """Return a state of the same collection without reports."""
         return replace(self, counts=np.zeros_like(self.counts), history={}, stream=None)
 
+    def after(
+        self,
+        counts: NDArray[np.int64],
+        batches: Mapping[str, tuple[int, int]],
+        stream: str | None = None,
+    ) -> Self:
+        """Return the state with other counts, and with what they hold of some batches."""
+        history = {**self.history, **batches}
+        return replace(self, counts=counts, history=history, stream=stream or self.stream)
+
     @property
     def randomizer(self) -> LocalRandomizer:
         """What every client runs."""
@@ -90,8 +109,6 @@ class CuratorState:
     def to_bytes(self) -> bytes:
         """Return the state as JSON."""
         content = {
-            "format": _FORMAT,
-            "version": _VERSION,
             "specification": self.specification.to_dict(),
             "tree": {name: _plain(value) for name, value in self.tree.get_params(deep=False).items()},
             "rule": self.design.rule,
@@ -102,43 +119,43 @@ class CuratorState:
             "history": {batch: list(numbers) for batch, numbers in self.history.items()},
             "stream": self.stream,
         }
-        return json.dumps(content | {"checksum": digest(content)}).encode("ascii")
+        return seal_document(_FORMAT, _VERSION, content)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Restore a state, and believe nothing in it."""
         try:
-            if not (text := bytes(data)).isascii():
-                raise ValueError("it is not text")
-            state = parse_json(text.decode("ascii"))
-            check_envelope(state, _FORMAT, _VERSION, _FIELDS)
-            if state.pop("checksum") != digest(state):
-                raise ValueError("its content does not fit its checksum: it was changed or damaged")
-            return cls._from_dict(state)
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            content = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
+            state = cls._from_dict(content)
+            check_rewritten(content, state.to_bytes())
+            return state
+        except UNREADABLE as error:
             raise ValueError(f"this is no state of a curator that can be used: {error}") from error
 
     @classmethod
     def _from_dict(cls, state: dict[str, Any]) -> Self:
+        fields = Fields(state, ("format", "version", *_FIELDS))
         specification = TreeSpecification.from_dict(state["specification"])
-        parameters = {name: _value(value) for name, value in state["tree"].items()}
+        parameters = {name: _value(value) for name, value in fields.mapping("tree").items()}
         tree = checked_plan(LocallyPrivateTreeClassifier(**parameters))
         shape = (specification.partition.n_leaves, len(specification.classes))
-        lower, upper = (np.array(side, dtype=np.float64) for side in state["bounds"])
+        names = ("lower", "upper")
+        sides = Fields(dict(zip(names, _pair(state["bounds"]), strict=True)), names, what="the bounds")
+        lower, upper = (np.array(sides.numbers(name), dtype=np.float64) for name in names)
         design = Design(
             partition=specification.partition,
             randomizer=specification.randomizer,
             classes=np.asarray(specification.classes),
             bounds=(lower, upper),
-            rule=str(state["rule"]),
-            public_counts=unpack_integers(state["public_counts"], shape),
-            feature_names=specification.features if state["named"] else None,
+            rule=fields.text("rule"),
+            public_counts=unpack_integers(fields.text("public_counts"), shape),
+            feature_names=specification.features if fields.flag("named") else None,
         )
-        history = {str(batch): _check_numbers(*pair) for batch, pair in state["history"].items()}
-        stream = state["stream"]
+        history = {batch: _check_numbers(*_pair(pair)) for batch, pair in fields.mapping("history").items()}
+        stream = fields.maybe(fields.text, "stream")
         if stream is not None and stream not in history:
             raise ValueError("the history does not hold its own stream")
-        counts = unpack_integers(state["counts"], specification.randomizer.counts_shape)
+        counts = unpack_integers(fields.text("counts"), specification.randomizer.counts_shape)
         _check_agreement(tree, design)
         return cls(tree, design, specification, counts, history, stream)
 
@@ -171,6 +188,12 @@ def _check_agreement(tree: LocallyPrivateTreeClassifier, design: Design) -> None
         raise ValueError("a number of public rows is negative")
 
 
+def _pair(value: Any) -> list[Any]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("a pair is not a list of two")
+    return value
+
+
 def _check_numbers(counted: Any, total: Any) -> tuple[int, int]:
     if type(counted) is not int or type(total) is not int or not 0 <= counted <= total < 2**62:
         raise ValueError("a number of reports in the history is impossible")
@@ -198,7 +221,8 @@ def _value(plain: Any) -> Any:
     if isinstance(plain, dict) and set(plain) == {"fraction"}:
         return from_text(plain["fraction"])
     if isinstance(plain, dict) and set(plain) == {"estimate", "sides"}:
-        return decode_estimate([_value(side) for side in plain["sides"]], plain["estimate"])
+        return decode_estimate([_value(side) for side in _pair(plain["sides"])], plain["estimate"])
     if isinstance(plain, dict):
-        return {_value(key): _value(item) for key, item in plain["pairs"]}
+        pairs = Fields(plain, ("pairs",), what="a parameter").items("pairs")
+        return {_value(key): _value(item) for key, item in map(_pair, pairs)}
     return [_value(item) for item in plain] if isinstance(plain, list) else plain

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..randomizers import LocalRandomizer, randomizer_from_dict
+from ..utils import check_characters
 from ..utils._documents import canonical, check_envelope, digest, parse_json
+from ..utils._kinds import is_temporal
 from ._partition import Partition
 
 FORMAT = "skprivate.tree"
@@ -168,7 +170,11 @@ class TreeSpecification:
         asked = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
         if (asked.get("n_cells"), asked.get("n_labels")) != (partition.n_leaves, len(classes)):
             raise ValueError("its randomizer is for another number of cells or labels")
-        return cls(partition, randomizer_from_dict(asked), classes, features, state["label"])
+        made = cls(partition, randomizer_from_dict(asked), classes, features, state["label"])
+        if made.hash != state["hash"]:
+            # Its reports would bear another hash than the one that was published.
+            raise ValueError("it is not in the one form that is written")
+        return made
 
     def pack(self, reports: NDArray[Any]) -> bytes:
         """Return the raw bytes of reports: C order, little-endian, nothing between them.
@@ -210,7 +216,8 @@ class TreeSpecification:
 
     def label_index(self, value: Any) -> int:
         """Return the position of a label in ``classes``; -1 if it is none of them."""
-        value = value.item() if isinstance(value, np.generic) else value
+        # NumPy's durations would become whole numbers.
+        value = value.item() if isinstance(value, np.generic) and not is_temporal(value) else value
         try:
             return self._positions.get(value, -1)
         except TypeError:  # not hashable
@@ -272,6 +279,9 @@ def _check_classes(classes: Any) -> tuple[Label, ...]:
         raise ValueError("classes must be finite")
     if len(labels) < 2 or len(set(labels)) < len(labels):
         raise ValueError("classes must be two or more, none of them twice")
+    for label in labels:
+        if isinstance(label, str):
+            check_characters(label, "a label of classes")
     return labels
 
 
@@ -283,5 +293,7 @@ def _check_names(features: Any, label: Any, n_features: int) -> tuple[str, ...]:
         raise ValueError(f"the partition has {n_features} columns, but features has {len(names)} names")
     if len({*names, label}) != n_features + 1:
         raise ValueError("features and label must be different names")
+    for name in (*names, label):
+        check_characters(name, "a name of features and label")
     # np.str_ is a str, but not for ever: names end in JSON and in messages.
     return tuple(str(name) for name in names)

@@ -2,15 +2,22 @@
 """Files that appear complete or not at all, and locks between processes."""
 
 import contextlib
+import errno
+import functools
 import math
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
+from io import BufferedRandom, FileIO
 from pathlib import Path
 from typing import BinaryIO
 
 #: Rights of a file that only its owner may read.
 OWNER_ONLY = 0o600
+# Folders are not opened or flushed on some file systems, and on Windows.
+_CANNOT_FLUSH = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.EISDIR, errno.ENOTSUP, errno.EPERM}
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.unfinished", re.DOTALL)
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o666) -> None:
@@ -89,20 +96,53 @@ def locked(
     holds : callable
         Returns whether the file that is locked still has its name.
     """
-    name = f"{os.path.realpath(os.fspath(path))}.lock"
-    handle = _acquire(name, wait, time.monotonic() + timeout, mode)
+    lock = acquire_lock(path, wait=wait, timeout=timeout, mode=mode)
     try:
-        yield lambda: _is_named(handle, name)
+        yield functools.partial(holds_lock, lock)
     finally:
-        _release(handle)
+        release_lock(lock)
 
 
-def _acquire(name: str, wait: bool, deadline: float, mode: int) -> int:
+class Lock(FileIO):
+    """A lock file that is open, locked or to be locked.
+
+    It is a file object, no bare descriptor: where an interrupt comes before its release, or in it, it is
+    closed, and free, with the last reference to it.
+
+    Attributes
+    ----------
+    process : int
+        Id of the process that opened it; a fork holds a copy of its descriptor.
+    """
+
+    def __init__(self, name: str, mode: int) -> None:
+        # Takes long to import, and most processes lock nothing. Both functions at once: a lock that is held
+        # to the end is released where nothing can be imported any more.
+        from filelock import lock_descriptor, unlock_descriptor
+
+        self._lock, self._unlock = lock_descriptor, unlock_descriptor
+        self.process = os.getpid()
+        super().__init__(name, opener=lambda path, _: os.open(path, os.O_RDONLY | os.O_CREAT, mode))
+
+    def take(self) -> bool:
+        """Lock the file, and return whether it could be locked."""
+        return bool(self._lock(self.fileno(), blocking=False))
+
+    def unlock(self) -> None:
+        """Unlock the file, for all copies of its descriptor."""
+        self._unlock(self.fileno())
+
+
+def acquire_lock(
+    path: str | os.PathLike[str], *, wait: bool = True, timeout: float = math.inf, mode: int = OWNER_ONLY
+) -> Lock:
+    """Return the lock of a file, to be released; parameters and errors are those of `locked`."""
+    name, deadline = f"{os.path.realpath(os.fspath(path))}.lock", time.monotonic() + timeout
     pause = 0.0005  # seconds; doubled up to 2 ms: a holder writes to a disk for about as long
     while True:
-        handle = _try_to_lock(name, mode)
-        if handle is not None:
-            return handle
+        lock = _try_to_lock(name, mode)
+        if lock is not None:
+            return lock
         if not wait:
             raise BlockingIOError("The file is locked by another thread or process.")
         if time.monotonic() > deadline:
@@ -111,19 +151,33 @@ def _acquire(name: str, wait: bool, deadline: float, mode: int) -> int:
         pause = min(2 * pause, 0.002)
 
 
-def _try_to_lock(name: str, mode: int) -> int | None:
-    from filelock import lock_descriptor  # takes long to import, and most processes lock nothing
-
-    handle = os.open(name, os.O_RDONLY | os.O_CREAT, mode)
+def _try_to_lock(name: str, mode: int) -> Lock | None:
+    lock = Lock(name, mode)
     try:
         # A file that was deleted after it was opened protects nothing: the next process makes another.
-        if lock_descriptor(handle, blocking=False) and _is_named(handle, name):
-            return handle
+        if lock.take() and holds_lock(lock):
+            return lock
     except BaseException:
-        os.close(handle)
+        lock.close()
         raise
-    os.close(handle)
+    lock.close()
     return None
+
+
+def holds_lock(lock: Lock) -> bool:
+    """Return whether the lock is not released, and the file that is locked still has its name."""
+    return not lock.closed and _is_named(lock.fileno(), str(lock.name))
+
+
+def release_lock(lock: Lock) -> None:
+    """Release a lock that `acquire_lock` returned."""
+    try:
+        # In a fork the lock is the parent's: to unlock the copied descriptor would take it away.
+        if lock.process == os.getpid():
+            # Closing alone would leave the lock to a child process that inherited the descriptor.
+            lock.unlock()
+    finally:
+        lock.close()
 
 
 def _is_named(handle: int, name: str) -> bool:
@@ -133,26 +187,60 @@ def _is_named(handle: int, name: str) -> bool:
         return False
 
 
-def _release(handle: int) -> None:
-    from filelock import unlock_descriptor
-
-    try:
-        # Closing alone would leave the lock to a child process that inherited the descriptor.
-        unlock_descriptor(handle)
-    finally:
-        os.close(handle)
-
-
 @contextlib.contextmanager
 def _unfinished(path: Path, mode: int) -> Iterator[tuple[BinaryIO, str]]:
-    # Beside the target: the same file system. os.open: rights follow the umask, as tempfile's do not.
-    name = str(path.with_name(f".{path.name}.{os.urandom(8).hex()}.unfinished"))
-    with open(os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode), "r+b") as file:
+    """Open a new file beside the target, on the same file system; what killed processes left there goes."""
+    file = _create_locked(path, mode)
+    with file:
+        name = str(file.name)
         try:
+            _clear_abandoned(path.parent)
             yield file, name
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name)
+
+
+def _create_locked(path: Path, mode: int) -> BufferedRandom:
+    """Create a file under a random name, and lock it: the lock says that its process lives."""
+    while True:
+        name = str(path.with_name(f".{path.name}.{os.urandom(8).hex()}.unfinished"))
+        # os.open: rights follow the umask, as tempfile's do not. A file object, for an interrupt: a bare
+        # descriptor would keep the lock of a file that nobody writes.
+        file = BufferedRandom(FileIO(name, "x+", opener=lambda path, flags: os.open(path, flags, mode)))
+        # Another process may have taken the file for abandoned, before the lock.
+        if _can_lock(file.fileno()) is not False and _is_named(file.fileno(), name):
+            return file
+        file.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _clear_abandoned(folder: Path) -> None:
+    """Delete the unfinished files that no process writes any more, whatever they were to become."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _UNFINISHED.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    _delete_unless_locked(entry.path)
+
+
+def _delete_unless_locked(name: str) -> None:
+    # No link, and nothing that would wait for a writer.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with FileIO(name, opener=lambda path, _: os.open(path, flags)) as file:
+        if _can_lock(file.fileno()):
+            os.unlink(name)
+
+
+def _can_lock(handle: int) -> bool | None:
+    """Lock a file unless another has the lock; None where the file system has no locks."""
+    from filelock import lock_descriptor
+
+    try:
+        return bool(lock_descriptor(handle, blocking=False))
+    except OSError:
+        return None
 
 
 def _flush(file: BinaryIO) -> None:
@@ -160,11 +248,26 @@ def _flush(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
+def make_lasting(path: str | os.PathLike[str]) -> None:
+    """Make a file that somebody wrote, perhaps without an end, last through a power cut."""
+    path = Path(os.path.realpath(path))
+    _flush_name(path)
+    _flush_folder(path.parent)
+
+
 def _flush_folder(folder: Path) -> None:
     """Make a rename last through a power cut, where the file system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
+    _flush_name(folder)
+
+
+def _flush_name(path: Path) -> None:
+    try:
+        handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
+    except OSError as error:
+        # A disk that fails is no file system that cannot: what was not written must not be acknowledged.
+        if error.errno not in _CANNOT_FLUSH:
+            raise

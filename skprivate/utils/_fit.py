@@ -13,6 +13,7 @@ import numpy as np
 from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, PrivacyLeakWarning
 from ._compat import InvalidParameterError
 from ._compat import fit_context as _validated_fit
+from ._state import draft_of
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -160,11 +161,13 @@ _COUNTED = "_skprivate_counted"
 
 
 def fit_context(fit: Fit) -> Fit:
-    """Decorate ``fit``: parameters are validated first, and a failed fit leaves the object as it was.
+    """Decorate ``fit``: parameters are validated first, and the object changes in whole or not at all.
 
-    A fit that raises, for a bad input, an exhausted ledger or an interrupt, restores every attribute: a
-    previous fit stays usable, and nothing half-fitted is left. Its ledger counts a failure, unless parameters
-    of a wrong type or range, which are found before a row is looked at, or the ledger itself was the reason.
+    The fit works on a draft, another object with the same attributes, which this one takes over by one
+    assignment when it is complete. A fit that raises, for a bad input, an exhausted ledger or an interrupt,
+    changes nothing: a previous fit stays usable, also by other threads meanwhile. Its ledger counts a
+    failure, unless parameters of a wrong type or range, which are found before a row is looked at, or the
+    ledger itself was the reason.
 
     Parameters
     ----------
@@ -201,14 +204,12 @@ def fit_context(fit: Fit) -> Fit:
 
     @functools.wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
+        draft = getattr(self, "_draft", functools.partial(draft_of, self))()
         find_ledgers = getattr(self, "_find_ledgers", tuple)
-        try:
-            with failures_counted(find_ledgers(), type(self).__name__):
-                return validated(self, *args, **kwargs)
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
+        with failures_counted(find_ledgers(), type(self).__name__):
+            validated(draft, *args, **kwargs)
+        # A copy: a callback may have kept the draft.
+        self.__dict__ = dict(vars(draft))
+        return self
 
     return cast(Fit, wrapper)

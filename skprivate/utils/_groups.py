@@ -36,6 +36,8 @@ def number_groups(
     """
     if groups is None:
         return None
+    if isinstance(groups, np.ma.MaskedArray):
+        raise TypeError("groups must not be a masked array: a hidden group is nobody's.")
     cells = as_cells(groups) if strict and isinstance(groups, list | tuple) else as_labels(groups)
     array = np.asarray(cells)
     if array.shape != is_private.shape:

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._kinds import is_temporal, refuse_kinds
 from ._validation import as_cells, is_frame
 
 FloatArray = NDArray[np.float64]
-
-_DATES = "holds dates or durations; turn them into numbers of one unit, such as days."
 
 
 def numbers_of(values: Any, name: str = "X") -> Any:
@@ -51,8 +50,7 @@ def numbers_of(values: Any, name: str = "X") -> Any:
     array([[1. , 2.5],
            [nan, inf]])
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{name} must not be a masked array: write NaN where a value is missing.")
+    refuse_kinds(values, name)
     if hasattr(values, "tocsr"):
         return values
     if is_frame(values) and values.shape[1]:
@@ -124,8 +122,6 @@ def _column(values: NDArray[Any], name: str) -> FloatArray:
     if kind in "biuf":
         with np.errstate(over="ignore"):
             return values.astype(np.float64, copy=False)
-    if kind in "mM":
-        raise TypeError(f"{name} {_DATES}")
     if kind not in "OUS":
         raise ValueError(f"{name} must hold real numbers, not {values.dtype.name}.")
     cells = [_number(cell) for cell in values.ravel().tolist()]
@@ -134,7 +130,7 @@ def _column(values: NDArray[Any], name: str) -> FloatArray:
 
 def _number(cell: Any) -> float:
     try:
-        if not isinstance(cell, Real | Decimal | str | bytes | np.bool_):
+        if not isinstance(cell, Real | Decimal | str | bytes | np.bool_) or is_temporal(cell):
             return np.nan
         try:
             return float(cell)
@@ -146,6 +142,7 @@ def _number(cell: Any) -> float:
 
 def _is_label(cell: Any) -> bool:
     try:
-        return isinstance(cell, Number | Decimal | str | bytes | np.bool_) and bool(cell == cell)
+        usable = isinstance(cell, Number | Decimal | str | bytes | np.bool_) and not is_temporal(cell)
+        return usable and bool(cell == cell)
     except Exception:  # a signalling NaN, a type of the user's own
         return False

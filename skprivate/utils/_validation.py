@@ -191,6 +191,14 @@ def _column_index(column: Any, n_features: int, feature_names: Sequence[str] | N
     return names.index(column)
 
 
+def check_characters(text: str, what: str) -> None:
+    """Raise ValueError for text that UTF-8 cannot carry: it holds half of a surrogate pair."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} holds lone surrogates, which UTF-8 cannot write.") from None
+
+
 def as_labels(values: Any) -> Any:
     """Return labels in a form in which no value changes another's type.
 

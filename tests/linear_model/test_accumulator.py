@@ -40,7 +40,7 @@ def make(n_max=1000, **kwargs):
 
 
 def gram(accumulator):
-    return copy.copy(accumulator)._take_exact()
+    return accumulator._exact()
 
 
 def fill(template, X, y, batch_id=None):
@@ -481,7 +481,7 @@ def test_moments_are_released_once(rows):
         lambda: accumulator.merge(make()),
         lambda: make().merge(accumulator),
         accumulator.to_bytes,
-        accumulator._take_exact,
+        accumulator._exact,
         lambda: pickle.loads(pickle.dumps(accumulator)).update(X, y),
     ):
         with pytest.raises(RuntimeError, match="released"):

@@ -142,7 +142,13 @@ def test_arrays_need_y_and_arrow_data_hold_it():
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-@pytest.mark.parametrize("values", [["secret", "12"], [datetime(2020, 1, 1)] * 2, [None, b"secret"]])
+def test_dates_are_no_numbers(make):
+    with pytest.raises(TypeError, match="holds dates or durations"):
+        read(make({"a": [datetime(2020, 1, 1)] * 2, "hours": [1.0, 2.0]}), target="hours")
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("values", [["secret", "12"], [None, b"secret"]])
 def test_what_is_no_number_is_not_repeated(make, values):
     with pytest.raises(ValueError, match="must hold numbers") as caught:
         read(make({"a": values, "hours": [1.0, 2.0]}), target="hours")

@@ -600,9 +600,18 @@ def test_a_strange_label_is_taken_in_silence_where_classes_are_declared(label, r
     y[7] = label
     for estimator in (tree(), make_pipeline(BoundsScaler((0, 1)), tree())):
         name = "max_depth" if not hasattr(estimator, "steps") else "dptreeclassifier__max_depth"
-        search = PrivateGridSearchCV(estimator, {name: [1, 2]}).fit(X, y)
+        # Outside strict mode a missing label is an error.
+        with config_context(strict=label is None):
+            search = PrivateGridSearchCV(estimator, {name: [1, 2]}).fit(X, y)
         assert list(search.classes_) == [0, 1]
     assert not recwarn.list
+
+
+def test_a_missing_label_is_refused():
+    y = Y.astype(object)
+    y[7] = None
+    with pytest.raises(ValueError, match="holds None"):
+        PrivateGridSearchCV(tree(), DEPTHS).fit(X, y)
 
 
 def test_scores_of_a_wrong_shape_are_an_error():

@@ -3,7 +3,9 @@
 
 import base64
 import copy
+import errno
 import json
+import os
 import pickle
 import stat
 import subprocess
@@ -192,6 +194,24 @@ def test_the_memory_outlives_the_object(specification, tmp_path):
     assert again.randomize([0.9, 1.4], 0) == report
     assert again.spent_epsilon == Fraction(1, 4)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_report_that_is_not_on_the_disk_is_not_handed_out(specification, tmp_path, monkeypatch):
+    path, flush = tmp_path / "memory", os.fsync
+
+    def fail_on_folders(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.EIO, "failed")
+        flush(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail_on_folders)
+        for client in (TreeClient(specification, memory=path) for _ in range(2)):
+            with pytest.raises(OSError, match="failed"):
+                client.randomize([0.3, 0.4], 1)
+    # It was drawn and written, and may be lost with the power: nobody has it yet.
+    assert TreeClient(specification, memory=path).spent_epsilon == Fraction(1, 4)
+    assert TreeClient(specification, memory=path).randomize([0.3, 0.4], 1)
 
 
 def test_a_link_to_the_memory_is_the_memory(specification, other, tmp_path):

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files appear complete or not at all, and a lock has one holder."""
 
+import contextlib
+import errno
 import os
 import stat
+import subprocess
+import sys
 
 import filelock
 import pytest
 
-from skprivate.utils._files import OWNER_ONLY, create_atomically, locked, write_atomically
+from skprivate.utils._files import OWNER_ONLY, create_atomically, locked, make_lasting, write_atomically
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -133,3 +137,111 @@ def test_a_lock_file_deleted_while_it_was_opened_is_not_taken(tmp_path, monkeypa
         assert holds()
         with pytest.raises(BlockingIOError), locked(tmp_path / "state", wait=False):
             pass
+
+
+WRITER = """
+import os, sys
+from skprivate.utils._files import create_atomically, write_atomically
+target, how = sys.argv[1:]
+if how == "write":
+    os.fsync = lambda handle: (print("ready", flush=True), sys.stdin.read())
+    write_atomically(target, b"content")
+with create_atomically(target) as file:
+    file.write(b"content")
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("how", ["write", "create"])
+def test_what_a_killed_process_left_is_cleared_and_what_a_living_one_writes_is_not(tmp_path, how):
+    command = [sys.executable, "-c", WRITER, str(tmp_path / "theirs"), how]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        (unfinished,) = os.listdir(tmp_path)
+        assert unfinished.endswith(".unfinished")
+        write_atomically(tmp_path / "ours", b"")
+        assert sorted(os.listdir(tmp_path)) == [unfinished, "ours"]
+        process.kill()
+    assert unfinished in os.listdir(tmp_path)
+    write_atomically(tmp_path / "ours", b"")
+    assert os.listdir(tmp_path) == ["ours"]
+
+
+def test_threads_do_not_clear_each_others_files(tmp_path):
+    with create_atomically(tmp_path / "one") as one, create_atomically(tmp_path / "two"):
+        one.write(b"content")
+        write_atomically(tmp_path / "three", b"")
+    assert sorted(os.listdir(tmp_path)) == ["one", "three", "two"]
+    assert (tmp_path / "one").read_bytes() == b"content"
+
+
+def test_only_our_own_names_are_cleared(tmp_path):
+    names = [".notes.unfinished", ".x.0123456789abcde.unfinished", "x.0123456789abcdef.unfinished"]
+    for name in names:
+        (tmp_path / name).touch()
+    (tmp_path / ".x.0123456789abcdef.unfinished").mkdir()
+    os.mkfifo(tmp_path / ".y.0123456789abcdef.unfinished.fifo")
+    (tmp_path / ".z.0123456789abcdef.unfinished").symlink_to(tmp_path / names[0])
+    before = sorted(os.listdir(tmp_path))
+    write_atomically(tmp_path / ".state", b"")
+    assert sorted(os.listdir(tmp_path)) == sorted([*before, ".state"])
+
+
+def test_a_file_taken_for_abandoned_before_it_was_locked_is_made_anew(tmp_path, monkeypatch):
+    take = filelock.lock_descriptor
+
+    def overtaken(handle, **options):
+        monkeypatch.setattr(filelock, "lock_descriptor", take)
+        (abandoned,) = tmp_path.iterdir()
+        abandoned.unlink()
+        return take(handle, **options)
+
+    monkeypatch.setattr(filelock, "lock_descriptor", overtaken)
+    write_atomically(tmp_path / "state", b"content")
+    assert (tmp_path / "state").read_bytes() == b"content"
+    assert os.listdir(tmp_path) == ["state"]
+
+
+def test_a_file_system_without_locks(tmp_path, monkeypatch):
+    (tmp_path / ".x.0123456789abcdef.unfinished").touch()
+
+    def fail(handle, **options):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(filelock, "lock_descriptor", fail)
+    write_atomically(tmp_path / "state", b"content")
+    assert sorted(os.listdir(tmp_path)) == [".x.0123456789abcdef.unfinished", "state"]
+
+
+def test_a_fork_leaves_the_lock_to_its_parent(tmp_path):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(locked(tmp_path / "state"))
+        child = os.fork()
+        if not child:
+            stack.close()
+            os._exit(0)
+        os.waitpid(child, 0)
+        with pytest.raises(BlockingIOError), locked(tmp_path / "state", wait=False):
+            pass
+
+
+@pytest.mark.parametrize(("code", "told"), [(errno.EINVAL, False), (errno.EIO, True)])
+def test_a_folder_that_cannot_be_flushed_is_no_error_and_a_disk_that_fails_is(
+    tmp_path, monkeypatch, code, told
+):
+    flush = os.fsync
+
+    def fail_on_folders(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(code, "failed")
+        flush(handle)
+
+    monkeypatch.setattr(os, "fsync", fail_on_folders)
+    for write in (
+        lambda: write_atomically(tmp_path / "state", b""),
+        lambda: make_lasting(tmp_path / "state"),
+    ):
+        with pytest.raises(OSError, match="failed") if told else contextlib.nullcontext():
+            write()
+    assert (tmp_path / "state").exists()

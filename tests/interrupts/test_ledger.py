@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An interrupted ledger holds what was acknowledged, is not locked, and says the same in a new object."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from skprivate.accounting import PrivacyLedger, PrivacySpent
+from skprivate.utils._files import locked
+
+SPENT = PrivacySpent(
+    mechanism="discrete Laplace",
+    epsilon=Fraction(1, 10),
+    relation="replace-one",
+    noise_scale=4,
+    noise_source="os-entropy",
+    deployment="curator",
+    claim="dp",
+)
+ABOUT = ("accounting/_sqlite_store.py",)
+FILES = {"study.ledger", "study.ledger.lock", "study.ledger.mark"}
+
+
+def start(folder, n_charges=1):
+    ledger = PrivacyLedger(folder / "study.ledger", epsilon=2)
+    for _ in range(n_charges):
+        ledger.charge(SPENT, "Tree")
+    return SimpleNamespace(ledger=ledger, folder=folder, acknowledged=n_charges)
+
+
+def check(objects, most=1):
+    """The object, a copy that has seen nothing and a new object agree; what was acknowledged is there."""
+    ledger = objects.ledger
+    with locked(ledger.path, wait=False):  # the interrupted operation must not hold it
+        pass
+    found, anew = ledger._read(), PrivacyLedger(ledger.path, epsilon=2)._read()
+    assert found == anew, "objects disagree"
+    n_entries = len(found[0])
+    assert objects.acknowledged <= n_entries <= objects.acknowledged + most
+    assert found[1].epsilon.upper == Fraction(n_entries, 10)
+    left = {one.name for one in objects.folder.iterdir() if not one.name.endswith(".unfinished")}
+    assert left - {"copy"} <= FILES, "files are left"
+    assert (ledger._label, ledger._data) == (None, None)
+
+
+def charge(objects):
+    objects.ledger.charge(SPENT, "Tree")
+
+
+def charge_again(objects):
+    """The charge without a release is lost; the next one is acknowledged, and belongs to no block."""
+    before = len(objects.ledger.entries())
+    charge(objects)
+    entries = objects.ledger.entries()
+    objects.acknowledged = len(entries)
+    assert objects.acknowledged == before + 1
+    assert (entries[-1].label, entries[-1].data) == (None, None)
+
+
+def test_a_charge(interrupted, operation):
+    interrupted(operation("ledger.charge", start, charge, check, charge_again, about=ABOUT))
+
+
+def test_a_charge_in_a_block(interrupted, operation):
+    def act(objects):
+        with objects.ledger.label("nightly"), objects.ledger.data("hospital A"):
+            charge(objects)
+
+    interrupted(
+        operation(
+            "ledger.charge in label and data",
+            start,
+            act,
+            check,
+            charge_again,
+            about=("accounting/_ledger.py",),
+        )
+    )
+
+
+def test_a_refused_charge(interrupted, operation):
+    def act(objects):
+        with pytest.raises(Exception, match="ceiling"):
+            objects.ledger.charge(SPENT, "Tree")
+
+    def full(folder):
+        objects = start(folder, 0)
+        objects.ledger.charge(replace(SPENT, epsilon=Fraction(2)), "Tree")
+        return objects
+
+    def check_full(objects):
+        assert objects.ledger.spent() == PrivacyLedger(objects.ledger.path, epsilon=2).spent() == (2, 0)
+
+    interrupted(operation("ledger.charge, refused", full, act, check_full, act, about=()))
+
+
+def test_a_counted_failure(interrupted, operation):
+    interrupted(
+        operation(
+            "ledger.count_failure",
+            start,
+            lambda objects: objects.ledger.count_failure("Tree"),
+            lambda objects: check(objects, 0),
+            charge_again,
+        )
+    )
+
+
+def test_a_new_ledger(interrupted, operation):
+    def open_ledger(objects):
+        objects.ledger = PrivacyLedger(objects.folder / "study.ledger", epsilon=2)
+
+    def check_new(objects):
+        if objects.ledger is None:
+            open_ledger(objects)
+        check(objects)
+
+    interrupted(
+        operation(
+            "PrivacyLedger(path)",
+            lambda folder: SimpleNamespace(ledger=None, folder=folder, acknowledged=0),
+            open_ledger,
+            check_new,
+            charge_again,
+        )
+    )
+
+
+def test_a_backup(interrupted, operation):
+    def back_up(objects):
+        objects.ledger.backup(objects.folder / "copy")
+
+    def end(objects):
+        objects.ledger.path.unlink()
+        Path(f"{objects.ledger.path}.mark").unlink()
+        return len(PrivacyLedger.restore(objects.folder / "copy", objects.ledger.path).entries())
+
+    interrupted(
+        operation(
+            "ledger.backup",
+            start,
+            back_up,
+            lambda o: check(o, 0),
+            back_up,
+            end,
+        )
+    )
+
+
+def test_a_restore(interrupted, operation):
+    def damaged(folder):
+        objects = start(folder)
+        objects.ledger.backup(folder / "copy")
+        objects.ledger.path.unlink()
+        return objects
+
+    def restore(objects):
+        objects.ledger = PrivacyLedger.restore(objects.folder / "copy", objects.folder / "study.ledger")
+
+    def check_restored(objects):
+        if objects.ledger.path.exists():
+            check(objects, 0)
+
+    interrupted(
+        operation(
+            "PrivacyLedger.restore",
+            damaged,
+            restore,
+            check_restored,
+            restore,
+            lambda objects: len(objects.ledger.entries()),
+        )
+    )
