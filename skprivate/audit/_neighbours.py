@@ -160,7 +160,7 @@ class AuditCase:
         arguments = self.data_sets[data] if isinstance(data, int) else data
         model = self.make(**parameters) if estimator is None else estimator
         with replacements() as undo:
-            caught = undo.enter_context(warnings.catch_warnings(record=True)) or []
+            caught: Any = undo.enter_context(warnings.catch_warnings(record=True))
             warnings.simplefilter("always")
             model = fit_with(model, arguments)
         return model, [f"{one.category.__name__}: {one.message}" for one in caught]
