@@ -31,6 +31,8 @@ ROWS = 24
 class DPMajority(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Noisy counts of the declared classes on either side of 0; every step is a place for a bug."""
 
+    stated = None
+
     _parameter_constraints = {
         **{name: SHARED_CONSTRAINTS[name] for name in ("epsilon", "random_state", "ledger")},
         "classes": ["array-like"],
@@ -67,10 +69,10 @@ class DPMajority(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         reasons = reasons_against((), entropy.source)
         return PrivacySpent(
             mechanism="discrete Laplace",
-            epsilon=EPSILON,
+            epsilon=Fraction(self.stated or self.epsilon),
             relation="replace-one",
             sensitivity=SENSITIVITY,
-            noise_scale=SENSITIVITY / EPSILON,
+            noise_scale=SENSITIVITY / Fraction(self.epsilon),
             noise_source=entropy.source,
             deployment="curator",
             unprotected={"rows": n},
@@ -339,6 +341,8 @@ class Weighted(DPMajority):
 
 class LargerClaim(DPMajority):
     """Spends more than was asked for."""
+
+    stated = EPSILON
 
     def __init__(self, epsilon=Fraction(1, 2), *, classes=(0, 1), random_state=None, ledger=None):
         super().__init__(epsilon, classes=classes, random_state=random_state, ledger=ledger)

@@ -28,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import validate_data
 
-from skprivate import DPTreeClassifier, PrivacyLedger, PrivacySpent
+from skprivate import PrivacyLedger, PrivacySpent
 from skprivate.audit import AuditCase, check_private_estimator, sensitivity_fuzz
 from skprivate.audit._battery.limits import run_within
 from skprivate.audit._losses import epsilon_of_gaussians
@@ -562,8 +562,7 @@ def test_the_epsilon_of_gaussian_noise_counts_with_its_delta():
 
 
 def test_a_thorough_battery_audits_whole_fits():
-    tree = DPTreeClassifier(EPSILON, max_depth=1, bounds=(0, 1), classes=[0, 1])
-    case = AuditCase.of(tree, n_trials=700)
+    case = AuditCase.of(DPMean(), n_trials=1000)
     only = ["check_epsilon_of_whole_fits"]
     plain, thorough = (check_private_estimator(case, only=only, thorough=it)[0] for it in (False, True))
     assert plain["status"] == "skipped"

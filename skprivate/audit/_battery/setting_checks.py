@@ -11,8 +11,8 @@ from .._neighbours import AuditCase, declared, extreme_variants, is_column, make
 from .limits import NotApplicable
 from .release_checks import recorded, require, spent_of
 
-# A scale that is right at one epsilon may be rounded wrongly at others.
-_EPSILONS = (0.1, 0.45, 0.7, 3.0)
+# A scale that is right at one epsilon may be rounded wrongly at others; these are short fractions.
+_EPSILONS = (0.125, 0.4375, 0.6875, 3.0)
 _WIDTHS = (1, 5)
 _TIMES = 6
 # Neighbours of either setting, spread over the extreme ones.
