@@ -188,6 +188,11 @@ def apply_check(check: Check, case: AuditCase) -> None:
         raise AssertionError("a fit raises SkipTest: no estimator says which checks apply") from error
 
 
+def _apply_within(time_limit: float, check: Check, case: AuditCase) -> None:
+    """Run one check for a limited time."""
+    run_within(time_limit, functools.partial(apply_check, check, case))
+
+
 def as_case(estimator: Any, data: Mapping[str, Any] | None = None) -> AuditCase:
     """Return the case of an estimator."""
     return estimator if isinstance(estimator, AuditCase) else AuditCase.of(estimator, data)
@@ -198,6 +203,8 @@ def parametrize_with_private_checks(
     *,
     expected_failed_checks: Callable[[Any], Mapping[str, str]] | None = None,
     ids: Callable[[AuditCase], str] | None = None,
+    thorough: bool = False,
+    time_limit: float = 120.0,
 ) -> Any:
     """Return a decorator that runs a test for every estimator and every privacy check.
 
@@ -208,6 +215,8 @@ def parametrize_with_private_checks(
         Takes an estimator, returns the checks that it fails, with the reasons: they become strict xfails.
     ids : callable, default=None
         Takes the case, returns its part of the test's name. None: the estimator's class.
+    thorough, time_limit : bool, float
+        As in `check_private_estimator`.
 
     Returns
     -------
@@ -234,7 +243,8 @@ def parametrize_with_private_checks(
 
     if not isinstance(estimators, Iterable):
         raise TypeError(f"estimators must be a list of estimators, not {type(estimators).__name__}.")
-    cases = [as_case(estimator) for estimator in estimators]
+    cases = [run_within(time_limit, functools.partial(as_case, estimator)) for estimator in estimators]
+    cases = [dataclasses.replace(case, thorough=thorough or case.thorough) for case in cases]
     parameters = []
     for position, case in enumerate(cases):
         expected = expected_failed_checks(case.estimator) if expected_failed_checks else {}
@@ -242,6 +252,6 @@ def parametrize_with_private_checks(
         for check in CHECKS:
             name = check.__name__
             marks = [pytest.mark.xfail(reason=expected[name], strict=True)] if name in expected else []
-            run = functools.partial(apply_check, check)
+            run = functools.partial(_apply_within, time_limit, check)
             parameters.append(pytest.param(case, run, marks=marks, id=f"{label}-{position}-{name}"))
     return pytest.mark.parametrize(("estimator", "check"), parameters)
