@@ -125,6 +125,7 @@ def test_axes_show_the_box_and_the_names(axes):
 
 
 def test_a_display_draws_again_on_axes_of_its_own():
+    others = set(pyplot.get_fignums())
     display = PartitionDisplay.from_estimator(fitted())
     first = display.ax_
     try:
@@ -132,7 +133,7 @@ def test_a_display_draws_again_on_axes_of_its_own():
         assert display.ax_ is not first
         assert display.figure_ is display.ax_.figure
         assert display.patches_.get_alpha() == 0.5
-        assert {first.figure.number, display.figure_.number} == set(pyplot.get_fignums())
+        assert {first.figure.number, display.figure_.number} == set(pyplot.get_fignums()) - others
     finally:
         pyplot.close("all")
 
