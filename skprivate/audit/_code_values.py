@@ -10,7 +10,9 @@ from typing import Any
 
 # Named everywhere, and tried by the other designs.
 _COMMON = {0.0, 1.0, -1.0, 2.0, 0.5}
+# Two fits for each, a tenth of a search.
 _MOST = 24
+# Beyond, whole numbers do not fit into floats.
 _LARGEST = 1e300
 _FOREIGN = ("sklearn", "numpy", "scipy", "builtins", "abc", "typing", "collections")
 

@@ -28,7 +28,9 @@ _MOST_BYTES = 2**20
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND
 _NAMELESS = getattr(os, "O_TMPFILE", 0)
 _ELSEWHERE = ("socket.connect", "subprocess.Popen", "os.system", "os.posix_spawn", "os.exec")
+# Of tuples in tuples; deeper ones the collector lists.
 _DEEPEST = 6
+# Bytes of a double.
 _DOUBLE = 8
 _INDEX = re.compile(r"\[[^\]]*\]|\{[^}]*\}")
 

@@ -36,6 +36,7 @@ from .release_checks import claim_of, pickled, published, recorded, require, som
 
 # Fits that may be equal by chance before it is no chance any more.
 _MOST_EQUAL_FITS = 40
+# More than the cores that are needed: children of one moment must differ, too.
 _CHILDREN = 4
 # Numbers whose noise is the same by chance with a probability below 1e-9, at epsilon 1.5.
 _MANY_NUMBERS = 24

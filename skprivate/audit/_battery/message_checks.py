@@ -23,6 +23,7 @@ from .release_checks import pickled, require
 
 # A share of the range of a column that no honest constant hits.
 _SHARE = 0.618033988749
+# Digits that no honest text shows by chance.
 _FAR_SENTINEL = 53918.421773519
 _TEXT = "sentinel-5391842"
 

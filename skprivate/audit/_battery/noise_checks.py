@@ -36,10 +36,13 @@ from .release_checks import (
 Place = tuple[Release, int, int]
 
 CONFIDENCE = 1 - FALSE_ALARM
+# By them noise of half the scale is refuted from epsilon 0.1 on, and its variance is known to 1 %.
 _DRAWS = 60_000
 _HALF = Fraction(1, 2)
+# Of one fit: more of them slow the audit, and hide one another.
 _MOST_VALUES = 256
 _MOST_PLACES = 4
+# Its square is still finite, and so is a sum of those.
 _LARGEST = 1e120
 # Below it no half of the noise could be noticed.
 _LEAST_TRIALS = 100
@@ -50,6 +53,7 @@ _SIGMAS = 7.0
 _HUGE = (1e6, 1e4, 1e3, 100.0)
 _TIMES = 100
 _FITS_AT_THE_END = 5
+# Any share but one half.
 _SMALLER_CLASS = 0.4
 
 

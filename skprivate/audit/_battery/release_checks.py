@@ -30,6 +30,7 @@ Look = Callable[[Any], Leaves]
 FALSE_ALARM = 1e-9
 # Fits that repeat one data set, at most.
 _MOST_REPEATS = 2000
+# A float off the grid shows in the first; several in case that one is 0.
 _GRID_FITS = 12
 # Data sets of walks whose lines are traced, which takes ten times as long as a fit.
 _MOST_TRACED = 8

@@ -14,6 +14,7 @@ from .release_checks import recorded, require, spent_of
 # A scale that is right at one epsilon may be rounded wrongly at others; these are short fractions.
 _EPSILONS = (0.125, 0.4375, 0.6875, 3.0)
 _WIDTHS = (1, 5)
+# 144 rows where the case has 24: beyond what was tried elsewhere, in the time of one fit.
 _TIMES = 6
 # Neighbours of either setting, spread over the extreme ones.
 _MOST = 4
