@@ -20,17 +20,17 @@ import numpy as np
 
 from skprivate import LocallyPrivateTreeClassifier, MomentAccumulator
 from skprivate.accounting import PrivacyGuarantee, PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
-from skprivate.accounting._mark import mark_path, read_mark, write_mark
+from skprivate.accounting._ledger.high_water_mark import mark_path, read_mark, write_mark
 from skprivate.collaborative import ConsentBox, MaskedSum
-from skprivate.collaborative._messages import Answer, Query, SiteCard, make_query
+from skprivate.collaborative._protocols.messages import Answer, Query, SiteCard, make_query
+from skprivate.collection import ReportWriter, TreeClient, TreeCurator, TreeSpecification
+from skprivate.collection._client import _Memory
+from skprivate.collection._report_files import ReportReader
 from skprivate.exceptions import ConsentError, LedgerError
+from skprivate.partition._partition import Partition
 from skprivate.preprocessing import estimate_bounds
 from skprivate.randomizers import HadamardRandomizer
-from skprivate.tree import ReportWriter, TreeClient, TreeCurator, TreeSpecification
-from skprivate.tree._client import _Memory
-from skprivate.tree._partition import Partition
-from skprivate.tree._report_files import ReportReader
-from skprivate.utils._documents import canonical, digest
+from skprivate.utils._json_documents import canonical, digest
 
 from ._mutations import mutate_bytes, mutate_json, write_json
 

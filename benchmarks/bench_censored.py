@@ -6,14 +6,14 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from skprivate.linear_model._censored import fit_censored, plan_censored
-from skprivate.linear_model._censored_release import CensoredRelease, bootstrap_censored, censored_warning
-from skprivate.linear_model._families import LOGISTIC, NORMAL, SEV, Family
-from skprivate.linear_model._grid import MomentGrid
-from skprivate.linear_model._noise_plan import Budget
-from skprivate.linear_model._release import Neighbours
-from skprivate.linear_model._solve import unscale
-from skprivate.linear_model._weights import moment_weights
+from skprivate.linear_model._censored.fit import fit_censored, plan_censored
+from skprivate.linear_model._censored.release import CensoredRelease, bootstrap_censored, censored_warning
+from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, Family
+from skprivate.linear_model._moments.grid import MomentGrid
+from skprivate.linear_model._moments.noise_scale import Budget
+from skprivate.linear_model._moments.release import Neighbours
+from skprivate.linear_model._moments.solve import unscale
+from skprivate.linear_model._moments.weights import moment_weights
 
 D = 5
 SIGMA = 0.5

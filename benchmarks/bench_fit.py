@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skprivate import LocallyPrivateTreeClassifier
+from skprivate.partition._partition import Partition, build_partition
 from skprivate.randomizers import make_randomizer
-from skprivate.tree._partition import Partition, build_partition
 
 N_CLIENTS = 1_000_000
 N_LEAVES = 2**8

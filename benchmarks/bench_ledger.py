@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from skprivate.accounting import PrivacyLedger, PrivacySpent
-from skprivate.accounting._ledger_entry import to_row
+from skprivate.accounting._statements.ledger_entry import to_row
 from skprivate.exceptions import BudgetExceededError, LedgerError
 
 from ._timing import seconds

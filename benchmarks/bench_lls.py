@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from skprivate import DPLogisticLLSRegressor, DPNormalLLSRegressor, DPSEVRegressor
 from skprivate.exceptions import UtilityWarning
-from skprivate.linear_model._families import SEV, family_of
-from skprivate.linear_model._release import MomentRelease
-from skprivate.linear_model._solve import solve_moments
+from skprivate.linear_model._distributions import SEV, family_of
+from skprivate.linear_model._moments.release import MomentRelease
+from skprivate.linear_model._moments.solve import solve_moments
 
 FloatArray = NDArray[np.float64]
 

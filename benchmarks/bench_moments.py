@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
-from skprivate.linear_model._accumulate import exact_gram
-from skprivate.linear_model._grid import MomentGrid
+from skprivate.linear_model._moments.gram import exact_gram
+from skprivate.linear_model._moments.grid import MomentGrid
 
 from ._timing import compare, seconds
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from skprivate import LocallyPrivateTreeClassifier
+from skprivate.collection import ReportWriter, TreeClient, TreeCurator, TreeSpecification
 from skprivate.datasets import make_posterior_drift
 from skprivate.inspection import PartitionDisplay
-from skprivate.tree import ReportWriter, TreeClient, TreeCurator, TreeSpecification
 
 folder = Path(tempfile.mkdtemp())
 X, y, is_public = make_posterior_drift(20_000, 200, gamma=2.0, random_state=0)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .collaborative import ConsentBox as ConsentBox
     from .collaborative import LocalAverageRegressor as LocalAverageRegressor
     from .collaborative import SecureSumAggregator as SecureSumAggregator
+    from .collection import TreeClient as TreeClient
+    from .collection import TreeCurator as TreeCurator
     from .games import AggregativeGame as AggregativeGame
     from .games import PrivateNashSolver as PrivateNashSolver
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from .preprocessing import TQMATransformer as TQMATransformer
     from .tree import DPTreeClassifier as DPTreeClassifier
     from .tree import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
-    from .tree import TreeClient as TreeClient
-    from .tree import TreeCurator as TreeCurator
 
 __version__ = "0.1.0"
 
@@ -73,8 +73,8 @@ _HOMES = {
     "SecureSumAggregator": ".collaborative",
     "ShuffledPrivacy": ".accounting",
     "TQMATransformer": ".preprocessing",
-    "TreeClient": ".tree",
-    "TreeCurator": ".tree",
+    "TreeClient": ".collection",
+    "TreeCurator": ".collection",
     "VaccinationGame": ".games",
     "compose": ".accounting",
     "privacy_report": ".base",

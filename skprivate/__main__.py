@@ -23,11 +23,11 @@ from sklearn.tree import DecisionTreeClassifier
 from . import (
     DPTreeClassifier,
     LocallyPrivateTreeClassifier,
-    _demo_games,
-    _demo_life,
-    _demo_parties,
     config_context,
 )
+from ._demo import games as games_part
+from ._demo import life as life_part
+from ._demo import parties as parties_part
 from .datasets import make_posterior_drift
 from .inspection import PartitionDisplay
 
@@ -169,12 +169,12 @@ def _draw_picture(
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(METHODS) + 1)
     PartitionDisplay.from_estimator(tree, ax=axes[3], edgecolor="face")
     axes[3].set(title="What was learnt at epsilon 1", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
-    _draw_lines(axes[4], life, _demo_life.TITLE, "median relative error")
+    _draw_lines(axes[4], life, life_part.TITLE, "median relative error")
     axes[4].set(yscale="log", title="B10 life of machines, SIMULATED")
     axes[4].legend(fontsize="small")
-    _demo_parties.draw_lines(axes[5], parties)
-    _demo_games.draw_lines(axes[6], games)
-    _demo_games.draw_leakage(axes[7])
+    parties_part.draw_lines(axes[5], parties)
+    games_part.draw_lines(axes[6], games)
+    games_part.draw_leakage(axes[7])
     figure.savefig(path, dpi=110)
 
 
@@ -207,26 +207,26 @@ def main(arguments: list[str] | None = None) -> None:
             _print_table(problem.scores)
         print("\nLife data, noise added by a trusted curator. The B10 life is what a tenth of the machines")
         print("do not reach; median relative error over machines. 'constant' takes all machines alike.")
-        print(f"\n{_demo_life.TITLE}")
-        life = _demo_life.evaluate(EPSILONS, REPETITIONS, _progress)
+        print(f"\n{life_part.TITLE}")
+        life = life_part.evaluate(EPSILONS, REPETITIONS, _progress)
         _print_table(life)
         print("\nHospitals that predict together. This is NOT differential privacy. Queries leave coarsened;")
         print("who has a table that is right up to 0.1 % of the range can link the share in the last column.")
-        print(f"\n{_demo_parties.TITLE}")
-        parties = _demo_parties.evaluate(REPETITIONS, _progress)
-        _demo_parties.print_table(parties)
+        print(f"\n{parties_part.TITLE}")
+        parties = parties_part.evaluate(REPETITIONS, _progress)
+        parties_part.print_table(parties)
         print(
             "\nAn operator copies one hospital's model; near 1 times, the copy does as well as the hospital:"
         )
-        print(_demo_parties.attack())
+        print(parties_part.attack())
         print("\nPlayers who seek an equilibrium and broadcast noisy estimates of the mean. Errors,")
         print(
             "and what the broadcasts tell of one player or of all, in nats. PML: pointwise maximal leakage,"
         )
         print("exact, for who knows the prior alone. DP: whatever is known. Strategies are not covered.")
-        print(f"\n{_demo_games.TITLE}")
-        games = _demo_games.evaluate(REPETITIONS, _progress)
-        _demo_games.print_table(games)
+        print(f"\n{games_part.TITLE}")
+        games = games_part.evaluate(REPETITIONS, _progress)
+        games_part.print_table(games)
     print("\nWhat one tree at epsilon 1 on the second table spent and claims:\n")
     print(trees[1].privacy_spent_)
     try:

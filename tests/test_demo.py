@@ -11,7 +11,7 @@ import pytest
 
 import skprivate
 from skprivate import __main__ as demo
-from skprivate import _demo_games, _demo_parties
+from skprivate._demo import games, parties
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_players_who_seek_an_equilibrium(output):
     table = re.search(" +" + " +".join(names) + r"\n((?: +[\d.e+-]+){7}\n)+", output)
     rows = np.array([line.split() for line in table.group().splitlines()[1:]], dtype=float)
     scales, strategies, mean, pml, dp, pml_all, dp_all = rows.T
-    assert scales.tolist() == list(_demo_games.NOISE_SCALES)
+    assert scales.tolist() == list(games.NOISE_SCALES)
     # 5000 draws of noise and more stand behind each error; a factor of 30 is no chance.
     assert (np.diff(strategies) > 0).all()
     assert strategies[-1] > 30 * strategies[0]
@@ -91,10 +91,10 @@ def test_the_picture_has_panels_of_the_players_and_of_leakage():
     scores = {"strategies": ones, "PML, one": 2 * ones, "DP, one": 3 * ones}
     figure = pytest.importorskip("matplotlib.figure").Figure()
     left, right = figure.subplots(1, 2)
-    _demo_games.draw_lines(left, scores)
+    games.draw_lines(left, scores)
     assert [text.get_text() for text in left.get_legend().get_texts()] == list(scores)
     np.testing.assert_array_equal(figure.axes[2].lines[1].get_ydata(), 3)
-    _demo_games.draw_leakage(right)
+    games.draw_leakage(right)
     diagonal, *curves = right.lines
     np.testing.assert_array_equal(diagonal.get_xdata(), diagonal.get_ydata())
     # At epsilon 8 and the priors uniform on 2 values, 70/30, uniform on 10 values, 99/1.
@@ -108,7 +108,7 @@ def test_the_picture_has_a_panel_of_the_hospitals():
     scores["linkable, %"] = 10 * depths[:, None] * np.ones((1, 2))
     figure = pytest.importorskip("matplotlib.figure").Figure()
     axis = figure.add_subplot()
-    _demo_parties.draw_lines(axis, scores)
+    parties.draw_lines(axis, scores)
     left, right = figure.axes
     assert [text.get_text() for text in left.get_legend().get_texts()] == list(scores)
     np.testing.assert_array_equal(left.lines[1].get_xydata(), np.column_stack([depths, depths]))

@@ -19,6 +19,8 @@ def loaded_by(statement):
     [
         "import skprivate",
         "import skprivate.tree",
+        "import skprivate.collection",
+        "import skprivate.partition",
         "import skprivate.randomizers",
         "import skprivate.noise",
         "import skprivate.collaborative",

@@ -12,7 +12,7 @@ from benchmarks._mutations import nested
 from benchmarks._parsers import all_parsers, fuzz
 from skprivate import MomentAccumulator
 from skprivate.accounting import PrivacySpent
-from skprivate.utils._documents import Fields, check_nesting, parse_json, read_sealed, seal_document
+from skprivate.utils._json_documents import Fields, check_nesting, parse_json, read_sealed, seal_document
 
 PARSERS = 15
 

@@ -34,8 +34,8 @@ from skprivate import (
     SecureSumAggregator,
     TQMATransformer,
 )
-from skprivate._trusted_types import _TYPES
 from skprivate.base import trusted_types
+from skprivate.base._trusted_types import _TYPES
 from skprivate.collaborative import LocalAverageRegressor
 from skprivate.games import Box, Simplex
 from skprivate.preprocessing import estimate_bounds

@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from skprivate.games import TwoTypePrior
-from skprivate.games._individual import FollowedPlayers
-from skprivate.games._model import BroadcastModel
-from skprivate.games._sensitivity import flat_ceiling
-from skprivate.games._sets import Unconstrained
+from skprivate.games._broadcast_model import BroadcastModel
+from skprivate.games._games.sets import Unconstrained
+from skprivate.games._leakage.sensitivity import flat_ceiling
+from skprivate.games._leakage.two_types import FollowedPlayers
 
 SIZES = (2, 5, 10, 20, 50)
 EPSILON, ALPHA, BETA = 0.2, 0.3, 0.6

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Accounting: what a fit spent, what is claimed for it, what it leaks, and the ledger that adds it up."""
 
-from ._amplification import ShuffledPrivacy, shuffle_amplification
-from ._blanket import Blanket
-from ._channels import joint_channel
-from ._composition import Composition, CompositionPart, compose
-from ._disclosure import DisclosureRisk
-from ._estimated_bounds import EstimatedBounds
-from ._guarantee import PrivacyGuarantee
-from ._ledger import PrivacyLedger
-from ._ledger_entry import LedgerEntry
-from ._model_card import add_privacy_section, privacy_section
-from ._pml import (
+from ._composition.blanket import Blanket
+from ._composition.compose import Composition, CompositionPart, compose
+from ._composition.shuffle import ShuffledPrivacy, shuffle_amplification
+from ._leakage.channels import joint_channel
+from ._leakage.pml import (
     max_information,
     maximal_leakage,
     pml_from_ldp,
@@ -20,11 +14,17 @@ from ._pml import (
     pointwise_maximal_leakage,
     prior_ratio,
 )
+from ._ledger.ledger import PrivacyLedger
 from ._privacy_report import PrivacyReport, StepReport
-from ._provenance import AuditRecord, PackageRecord
-from ._registry import RegistryEntry
-from ._spent import PrivacySpent
-from ._statement import statement_schema
+from ._statements.disclosure_risk import DisclosureRisk
+from ._statements.estimated_bounds import EstimatedBounds
+from ._statements.guarantee import PrivacyGuarantee
+from ._statements.ledger_entry import LedgerEntry
+from ._statements.model_card import add_privacy_section, privacy_section
+from ._statements.provenance import AuditRecord, PackageRecord
+from ._statements.registry import RegistryEntry
+from ._statements.spent import PrivacySpent
+from ._statements.statement import statement_schema
 
 __all__ = [
     "AuditRecord",

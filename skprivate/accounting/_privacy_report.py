@@ -5,9 +5,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ._composition import compose
-from ._report_statement import ReportStatements
-from ._spent import PrivacySpent
+from ._composition.compose import compose
+from ._statements.pipeline_statement import ReportStatements
+from ._statements.spent import PrivacySpent
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ._fuzz import SensitivityFuzz as SensitivityFuzz
     from ._fuzz import sensitivity_fuzz as sensitivity_fuzz
     from ._neighbours import AuditCase as AuditCase
+    from ._observation.recorder import record_releases as record_releases
     from ._pipeline_check import Hole as Hole
     from ._pipeline_check import PipelineCheck as PipelineCheck
     from ._pipeline_check import check_private_pipeline as check_private_pipeline
-    from ._tape import record_releases as record_releases
 
 _HOMES = {
     "AttributeAttack": "._attacks.attribute",
@@ -40,7 +40,7 @@ _HOMES = {
     "epsilon_lower_bound": "._epsilon",
     "low_bits": "._epsilon",
     "parametrize_with_private_checks": "._battery.battery",
-    "record_releases": "._tape",
+    "record_releases": "._observation.recorder",
     "sensitivity_fuzz": "._fuzz",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

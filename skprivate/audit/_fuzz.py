@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from ._losses import claimed_of, claims_rho
 from ._neighbours import AuditCase
-from ._search import Found, search_neighbours
+from ._search.privacy_loss import claimed_of, claims_rho
+from ._search.search import Found, search_neighbours
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,9 +15,9 @@ from sklearn.base import clone, is_classifier, is_regressor
 from ..accounting import PrivacyLedger
 from ..base import last_step
 from ..utils import check_bounds
-from ._patches import replacements
-from ._randomness import frozen_randomness, state_of_generators
-from ._tape import Tape, listening, record_releases
+from ._observation.patches import replacements
+from ._observation.randomness import frozen_randomness, state_of_generators
+from ._observation.recorder import Tape, listening, record_releases
 
 Arguments = dict[str, Any]
 

@@ -15,10 +15,18 @@ from .._config import config_context
 from ..accounting import PrivacyLedger
 from ..base import privacy_report
 from ._neighbours import Arguments, extreme_targets, fit_with, make_rows, private_rows
+from ._observation.object_views import (
+    SHOWS,
+    form_of,
+    outputs_of,
+    owners_of_files,
+    state_of,
+    steps_inside,
+    views_of,
+)
+from ._observation.object_walk import Leaves, differences, leaves
+from ._observation.recorder import Tape, listening, record_releases
 from ._row_changes import changed_tables, mixed_table
-from ._tape import Tape, listening, record_releases
-from ._views import SHOWS, form_of, outputs_of, owners_of_files, state_of, steps_inside, views_of
-from ._walk import Leaves, differences, leaves
 
 
 @dataclass(frozen=True, kw_only=True)

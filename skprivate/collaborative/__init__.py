@@ -7,11 +7,11 @@ from ..utils import lazy_exports
 
 if TYPE_CHECKING:
     from ._classifier import CollaborativeClassifier as CollaborativeClassifier
-    from ._consent import ConsentBox as ConsentBox
-    from ._keys import SiteKey as SiteKey
-    from ._local_average import LocalAverageRegressor as LocalAverageRegressor
-    from ._masked_sum import MaskedSum as MaskedSum
-    from ._preset import CollaborativeLARRegressor as CollaborativeLARRegressor
+    from ._lar_regressor import CollaborativeLARRegressor as CollaborativeLARRegressor
+    from ._local_average.regressor import LocalAverageRegressor as LocalAverageRegressor
+    from ._protocols.consent import ConsentBox as ConsentBox
+    from ._protocols.keys import SiteKey as SiteKey
+    from ._protocols.masked_sum import MaskedSum as MaskedSum
     from ._regressor import CollaborativeRegressor as CollaborativeRegressor
     from ._secure_sum import SecureSumAggregator as SecureSumAggregator
     from ._site import CollaborativeSite as CollaborativeSite
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "BSTDAggregator": "._swapping",
     "CollaborativeClassifier": "._classifier",
-    "CollaborativeLARRegressor": "._preset",
+    "CollaborativeLARRegressor": "._lar_regressor",
     "CollaborativeRegressor": "._regressor",
     "CollaborativeSite": "._site",
-    "ConsentBox": "._consent",
-    "LocalAverageRegressor": "._local_average",
-    "MaskedSum": "._masked_sum",
+    "ConsentBox": "._protocols.consent",
+    "LocalAverageRegressor": "._local_average.regressor",
+    "MaskedSum": "._protocols.masked_sum",
     "SecureSumAggregator": "._secure_sum",
-    "SiteKey": "._keys",
+    "SiteKey": "._protocols.keys",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

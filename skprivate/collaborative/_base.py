@@ -21,8 +21,8 @@ from ..preprocessing import TQMATransformer
 from ..utils import as_labels, check_characters
 from ..utils._compat import StrOptions, safe_indexing
 from ..utils._progress import progress
-from ..utils._tables import validate_data
-from ._local_average import LocalAverageRegressor
+from ..utils._table_validation import validate_data
+from ._local_average.regressor import LocalAverageRegressor
 from ._secure_sum import SecureSumAggregator
 from ._site import respond
 from ._swapping import BSTDAggregator

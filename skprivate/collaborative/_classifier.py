@@ -11,12 +11,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from .._html_repr import PrivacyHTMLMixin
 from ..base import without_private_text
-from ..utils._state import assign
-from ..utils._tables import check_array
-from ._local_average import LocalAverageRegressor
-from ._parts import PlatformOfParts
+from ..base._html_repr import PrivacyHTMLMixin
+from ..utils._atomic_state import assign
+from ..utils._table_validation import check_array
+from ._local_average.regressor import LocalAverageRegressor
+from ._platform_parts import PlatformOfParts
 
 FloatArray = NDArray[np.float64]
 

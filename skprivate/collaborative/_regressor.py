@@ -9,8 +9,8 @@ from sklearn.base import RegressorMixin, is_classifier
 from sklearn.utils.validation import column_or_1d
 
 from ..base import without_private_text
-from ..utils._tables import check_array
-from ._parts import PlatformOfParts
+from ..utils._table_validation import check_array
+from ._platform_parts import PlatformOfParts
 from ._transport import BasePlatform
 
 FloatArray = NDArray[np.float64]

@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._html_repr import PrivacyHTMLMixin
 from ..accounting import DisclosureRisk
 from ..base import fit_context, without_private_text
+from ..base._html_repr import PrivacyHTMLMixin
 from ..utils._compat import StrOptions
-from ..utils._fit import user_stacklevel
-from ._activity import (
+from ..utils._private_fit import user_stacklevel
+from ._active_parties import (
     aggregator_tags,
     check_party_sizes,
     relative_sizes,
@@ -23,7 +23,7 @@ from ._activity import (
     validate_responses,
     warn_few_active,
 )
-from ._masked_sum import MaskedSum, warn_few_parties
+from ._protocols.masked_sum import MaskedSum, warn_few_parties
 
 FloatArray = NDArray[np.float64]
 

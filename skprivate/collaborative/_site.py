@@ -11,8 +11,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils import check_characters, check_int
-from ._local_average import LocalAverageRegressor
-from ._messages import Answer, Query, SiteCard
+from ._local_average.regressor import LocalAverageRegressor
+from ._protocols.messages import Answer, Query, SiteCard
 
 FloatArray = NDArray[np.float64]
 

@@ -11,15 +11,15 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, RegressorMixin, Tr
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._html_repr import PrivacyHTMLMixin
 from ..accounting import DisclosureRisk
 from ..base import SHARED_CONSTRAINTS, fit_context, without_private_text
+from ..base._html_repr import PrivacyHTMLMixin
 from ..exceptions import DisclosureWarning
 from ..noise import check_entropy
 from ..noise._stream_kernels import WordStream
 from ..utils._compat import Interval, StrOptions
-from ..utils._fit import user_stacklevel
-from ._activity import (
+from ..utils._private_fit import user_stacklevel
+from ._active_parties import (
     aggregator_tags,
     check_party_sizes,
     relative_sizes,

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import without_private_text
 from ..exceptions import ConsentError, DisclosureWarning, UtilityWarning
-from ._bandwidth import BANDWIDTHS
 from ._base import USER_FRAME, BaseCollaborative, Failure, report
-from ._messages import Answer, Query, SiteCard, make_query, refuse_masked
-from ._primitives import framed
+from ._local_average.bandwidth import BANDWIDTHS
+from ._protocols.messages import Answer, Query, SiteCard, make_query, refuse_masked
+from ._protocols.primitives import framed
 from ._secure_sum import SecureSumAggregator
 from ._site import CollaborativeSite
 

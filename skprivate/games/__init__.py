@@ -6,32 +6,32 @@ from typing import TYPE_CHECKING
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
-    from ._game import AggregativeGame as AggregativeGame
-    from ._priors import ContinuousPrior as ContinuousPrior
-    from ._priors import JointPrior as JointPrior
-    from ._priors import SampledPrior as SampledPrior
-    from ._priors import TwoTypePrior as TwoTypePrior
-    from ._priors import TypePrior as TypePrior
-    from ._quadratic import QuadraticAggregativeGame as QuadraticAggregativeGame
-    from ._sets import Box as Box
-    from ._sets import ConstraintSet as ConstraintSet
-    from ._sets import Simplex as Simplex
+    from ._games.game import AggregativeGame as AggregativeGame
+    from ._games.quadratic import QuadraticAggregativeGame as QuadraticAggregativeGame
+    from ._games.sets import Box as Box
+    from ._games.sets import ConstraintSet as ConstraintSet
+    from ._games.sets import Simplex as Simplex
+    from ._games.vaccination import VaccinationGame as VaccinationGame
+    from ._leakage.priors import ContinuousPrior as ContinuousPrior
+    from ._leakage.priors import JointPrior as JointPrior
+    from ._leakage.priors import SampledPrior as SampledPrior
+    from ._leakage.priors import TwoTypePrior as TwoTypePrior
+    from ._leakage.priors import TypePrior as TypePrior
     from ._solver import PrivateNashSolver as PrivateNashSolver
-    from ._vaccination import VaccinationGame as VaccinationGame
 
 _HOMES = {
-    "AggregativeGame": "._game",
-    "Box": "._sets",
-    "ConstraintSet": "._sets",
-    "ContinuousPrior": "._priors",
-    "JointPrior": "._priors",
+    "AggregativeGame": "._games.game",
+    "Box": "._games.sets",
+    "ConstraintSet": "._games.sets",
+    "ContinuousPrior": "._leakage.priors",
+    "JointPrior": "._leakage.priors",
     "PrivateNashSolver": "._solver",
-    "QuadraticAggregativeGame": "._quadratic",
-    "SampledPrior": "._priors",
-    "Simplex": "._sets",
-    "TwoTypePrior": "._priors",
-    "TypePrior": "._priors",
-    "VaccinationGame": "._vaccination",
+    "QuadraticAggregativeGame": "._games.quadratic",
+    "SampledPrior": "._leakage.priors",
+    "Simplex": "._games.sets",
+    "TwoTypePrior": "._leakage.priors",
+    "TypePrior": "._leakage.priors",
+    "VaccinationGame": "._games.vaccination",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

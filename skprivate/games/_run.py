@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from ..noise._entropy import Entropy
 from ..noise._sampling_kernels import fill_discrete_laplace
 from ..noise._stream_kernels import WordStream
-from ._grid import Grid
+from ._broadcast_grid import Grid
+from ._broadcast_round import Dynamics, State
+from ._communication_weights import Mixing
 from ._round_kernels import fill_broadcast
-from ._rounds import Dynamics, State
-from ._weights import Mixing
 
 FloatArray = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacyGuarantee, PrivacySpent
-from ..accounting._guarantee import Criterion
+from ..accounting._statements.guarantee import Criterion
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, fit_context, reasons_against
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise import check_entropy
@@ -22,15 +22,15 @@ from ..noise._entropy import Entropy
 from ..utils import check_int
 from ..utils._compat import Interval, StrOptions
 from ..utils._progress import progress
-from ._description import describe_run, price, public_parts, public_reach
-from ._game import AggregativeGame
-from ._grid import make_grid
-from ._guarantees import View, privacy_guarantee
-from ._model import BroadcastModel, continued
-from ._rounds import Dynamics
+from ._broadcast_grid import make_grid
+from ._broadcast_model import BroadcastModel, continued
+from ._broadcast_round import Dynamics
+from ._communication_weights import check_weights
+from ._games.game import AggregativeGame
+from ._leakage.guarantees import View, privacy_guarantee
+from ._public_description import describe_run, price, public_parts, public_reach
 from ._run import Run
 from ._schedules import check_schedule, falling, growing
-from ._weights import check_weights
 
 FloatArray = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import PrivacyLedger
-from ..accounting._fields import check_choice
+from ..accounting._checks import check_choice
 from ._matplotlib import new_axes
 
 By = Literal["label", "estimator"]

@@ -10,10 +10,10 @@ from ..noise import check_entropy
 from ..utils import check_bounds
 from ._accumulator_plan import AccumulatorPlan
 from ._base import BaseLogLocationScale, Task
-from ._families import family_of
-from ._grid import SCALE_BITS
-from ._noise_plan import Budget
-from ._release import MomentPlan, Neighbours, plan_moments
+from ._distributions import family_of
+from ._moments.grid import SCALE_BITS
+from ._moments.noise_scale import Budget
+from ._moments.release import MomentPlan, Neighbours, plan_moments
 from ._targets import check_target_bounds
 
 

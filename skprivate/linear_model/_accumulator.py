@@ -11,14 +11,14 @@ from sklearn.base import clone
 
 from .._config import get_config
 from ..utils import check_characters
-from ..utils._fit import without_private_text
+from ..utils._atomic_state import assign
+from ..utils._private_fit import without_private_text
 from ..utils._replacements import numbers_of
-from ..utils._state import assign
-from ._accumulate import exact_gram
 from ._accumulated_fit import fit_accumulated
 from ._accumulator_bytes import SavedMoments, check_names
 from ._accumulator_plan import AccumulatorPlan, refuse_censored
 from ._batches import iter_batches
+from ._moments.gram import exact_gram
 
 
 class MomentAccumulator:

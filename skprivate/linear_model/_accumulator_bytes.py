@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..utils import check_characters
-from ..utils._documents import (
+from ..utils._json_documents import (
     UNREADABLE,
     Fields,
     check_rewritten,

@@ -15,31 +15,31 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacySpent
-from ..accounting._estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
+from ..accounting._statements.estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
 from ..base import SHARED_CONSTRAINTS, fit_context, reasons_against
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, is_structured, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
-from ..utils._fit import public_errors, warn_after_release
+from ..utils._private_fit import public_errors, warn_after_release
 from ..utils._progress import progress
 from ..utils._replacements import within_bounds
-from ..utils._tables import validate_data
-from ._accumulate import exact_gram
-from ._censored import fit_censored
-from ._censored_release import CensoredRelease, bootstrap_censored, censored_warning
-from ._families import Family, family_of
-from ._grid import MANY_ROWS, MomentGrid
-from ._histogram import kaplan_meier
-from ._intervals import bootstrap_moments, pivotal
-from ._noise_plan import Budget, root_above
-from ._planning import PUBLIC_INPUTS, PlannedMoments
+from ..utils._table_validation import validate_data
+from ._censored.fit import fit_censored
+from ._censored.histogram import kaplan_meier
+from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
+from ._distributions import Family, family_of
+from ._moments.bootstrap import bootstrap_moments, pivotal
+from ._moments.gram import exact_gram
+from ._moments.grid import MANY_ROWS, MomentGrid
+from ._moments.noise_scale import Budget, root_above
+from ._moments.release import MomentRelease, Neighbours, make_grid, plan_moments
+from ._moments.solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
+from ._moments.utility import constant_wins
+from ._moments.weights import moment_weights, order_of_norm
+from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
 from ._predictions import LogLocationScalePredictions
-from ._release import MomentRelease, Neighbours, make_grid, plan_moments
-from ._solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
 from ._targets import check_target_bounds, on_model_scale, read_target, refuse_other_forms, replace_target
-from ._utility import constant_wins
-from ._weights import moment_weights, order_of_norm
 
 FloatArray = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from .._config import get_config
 from ..utils import as_column, check_characters
-from ..utils._kinds import refuse_cells, refuse_kinds
+from ..utils._refused_values import refuse_cells, refuse_kinds
 from ..utils._replacements import numbers_of
-from ..utils._tables import check_array
+from ..utils._table_validation import check_array
 
 # Rows that are copied out of columns at a time.
 PIECE_ROWS = 2**15

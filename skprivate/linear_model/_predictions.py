@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import without_private_text
 from ..utils import is_structured
-from ..utils._tables import validate_data
+from ..utils._table_validation import validate_data
 from ._concordance import concordance_index
-from ._curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
-from ._families import Family
-from ._intervals import pivotal
+from ._distributions import Family
+from ._moments.bootstrap import pivotal
+from ._survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
 from ._targets import read_target
 
 FloatArray = NDArray[np.float64]

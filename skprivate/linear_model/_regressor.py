@@ -7,8 +7,8 @@ from sklearn.utils import Tags
 
 from ..utils._compat import StrOptions
 from ._base import LLS_CONSTRAINTS, BaseLogLocationScale
-from ._families import DISTRIBUTIONS, family_of
-from ._planning import LLS_ROLES
+from ._distributions import DISTRIBUTIONS, family_of
+from ._planned_cost import LLS_ROLES
 
 
 class DPLogLocationScaleRegressor(BaseLogLocationScale):
@@ -114,7 +114,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     **Privacy.** Relation: ``relation``, of rows, or with ``groups`` of persons with at most
     ``max_rows_per_group`` rows each. Numbers are observed: the sums of products of (1, y, x), scaled to
     [-1, 1] by the bounds and rounded toward zero to integers, are released once with exact noise; their
-    sensitivity follows from the bounds (``skprivate.linear_model._sensitivity`` has the proofs). Censored
+    sensitivity follows from the bounds (proofs: ``doc/proofs/moments.rst``). Censored
     targets: a histogram of 64 bins of log time by event with a fifth of the budget, then ``n_newton`` rounds
     of weighted sums. All else, coefficients, intervals, curves and warnings, is a function of these. Whoever
     runs ``fit`` sees the rows and is trusted. Not protected: the number of rows (of persons, with ``groups``)

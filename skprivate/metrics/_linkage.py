@@ -4,8 +4,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..utils._fit import without_private_text
-from ..utils._tables import check_array
+from ..utils._private_fit import without_private_text
+from ..utils._table_validation import check_array
 
 FloatArray = NDArray[np.float64]
 

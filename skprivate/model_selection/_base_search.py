@@ -15,9 +15,8 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._stateless import holds_any_row
 from ..accounting import PrivacyLedger, PrivacySpent
-from ..accounting._spent import Unit
+from ..accounting._statements.spent import Unit
 from ..base import (
     SHARED_CONSTRAINTS,
     PrivateEstimatorMixin,
@@ -26,6 +25,7 @@ from ..base import (
     fit_context,
     reasons_against,
 )
+from ..base._stateless_steps import holds_any_row
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import (
@@ -35,7 +35,8 @@ from ..utils import (
     select_rows,
 )
 from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
-from ..utils._fit import public_errors
+from ..utils._private_fit import public_errors
+from ._candidate_runs import Run, Task, best_run
 from ._candidates import (
     Candidate,
     Parameters,
@@ -47,8 +48,7 @@ from ._candidates import (
 )
 from ._delegation import Delegating
 from ._number_of_runs import NumberOfRuns, draw_below
-from ._rows import Masks, check_masks, check_rows, check_rows_strictly
-from ._runs import Run, Task, best_run
+from ._private_rows import Masks, check_masks, check_rows, check_rows_strictly
 from ._scores import SCORINGS, ScoringRows, check_score_epsilon, hold_out, resolve_scorer
 
 # As many fits as a plain search with its five folds. The number costs time and no privacy; a given candidate

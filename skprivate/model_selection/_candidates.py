@@ -28,7 +28,7 @@ from ..base import (
     steps_of,
 )
 from ..utils._compat import InvalidParameterError, safe_indexing
-from ..utils._fit import public_errors
+from ..utils._private_fit import public_errors
 
 Parameters = dict[str, Any]
 

@@ -16,7 +16,7 @@ from .._config import get_config
 from ..noise import DiscreteLaplaceMechanism
 from ..utils import check_int, is_structured
 from ..utils._compat import BaseScorer, num_samples, safe_indexing
-from ..utils._fit import public_errors
+from ..utils._private_fit import public_errors
 
 FloatArray = NDArray[np.float64]
 RowScorer = Callable[[Any, Any, Any], Any]

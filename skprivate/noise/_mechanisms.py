@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..utils import check_int, check_positive
-from ._bounds import geometric_bit_probabilities, zcdp_to_epsilon
+from ._argument_checks import MAX_SCALE, check_integers, check_scale
+from ._decimal_bounds import geometric_bit_probabilities, zcdp_to_epsilon
 from ._entropy import check_entropy
 from ._sampling_kernels import fill_discrete_gaussian, fill_discrete_laplace, fill_laplace_sum
 from ._stream_kernels import WordStream
-from ._validation import MAX_SCALE, check_integers, check_scale
 
 MAX_SUM_SCALE = 2**54  # n times the scale: the sampled sum passes 2^62 with probability below 2^-300
 MAX_TERMS = 2**40  # below it the stated distance of `laplace_sum` holds

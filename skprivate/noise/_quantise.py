@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._validation import MAX_SCALE
+from ._argument_checks import MAX_SCALE
 
 MAX_MAGNITUDE = 2**62  # of one grid value, and of a sum of rows
 MAX_SUM_BOUND = 2**61  # of a planned sum: int64 with two spare bits

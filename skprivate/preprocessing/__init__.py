@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
-    from .._public_steps import SilentUfunc as SilentUfunc
     from ..accounting import EstimatedBounds as EstimatedBounds
-    from ._bounds import BoundsScaler as BoundsScaler
+    from ..base._public_steps import SilentUfunc as SilentUfunc
+    from ._bounds_scaler import BoundsScaler as BoundsScaler
     from ._estimate_bounds import estimate_bounds as estimate_bounds
     from ._tqma import TQMATransformer as TQMATransformer
 
 _HOMES = {
-    "BoundsScaler": "._bounds",
+    "BoundsScaler": "._bounds_scaler",
     "EstimatedBounds": "..accounting",
-    "SilentUfunc": ".._public_steps",
+    "SilentUfunc": "..base._public_steps",
     "TQMATransformer": "._tqma",
     "estimate_bounds": "._estimate_bounds",
 }

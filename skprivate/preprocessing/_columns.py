@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..utils._kinds import refuse_cells
-from ..utils._tables import check_array
+from ..utils._refused_values import refuse_cells
+from ..utils._table_validation import check_array
 
 FloatArray = NDArray[np.float64]
 

@@ -17,9 +17,9 @@ from ..noise import DiscreteLaplaceMechanism, check_entropy
 from ..noise._quantise import grid_exponent
 from ..utils import check_epsilon, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
-from ..utils._fit import failures_counted, warn_after_release
+from ..utils._private_fit import failures_counted, warn_after_release
 from ..utils._replacements import numbers_of, within_bounds
-from ..utils._tables import check_array
+from ..utils._table_validation import check_array
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -14,13 +14,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from .._stateless import chosen_by_rows
 from ..accounting import DisclosureRisk
 from ..base import PrivateEstimatorMixin, assign_roles, fit_context, without_private_text
+from ..base._stateless_steps import chosen_by_rows
 from ..utils import check_bounds, check_int
 from ..utils._compat import Interval
-from ..utils._kinds import refuse_kinds
-from ..utils._tables import check_array
+from ..utils._refused_values import refuse_kinds
+from ..utils._table_validation import check_array
 from ._columns import (
     as_table,
     is_frame,

@@ -5,12 +5,12 @@ A client needs numpy only: nothing here imports scikit-learn or SciPy.
 """
 
 from ._base import LocalRandomizer
-from ._bits import SubsetRandomizer, UnaryRandomizer
+from ._bit_vectors import SubsetRandomizer, UnaryRandomizer
+from ._factory import make_randomizer, randomizer_from_dict
 from ._hadamard import HadamardRandomizer
 from ._krr import KRRRandomizer
 from ._label import LabelRandomizer
 from ._laplace import LaplaceRandomizer, SignedLaplaceRandomizer
-from ._make import make_randomizer, randomizer_from_dict
 
 __all__ = [
     "HadamardRandomizer",

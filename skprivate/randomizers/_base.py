@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import Blanket, PrivacyGuarantee
-from ..accounting._channels import check_prior, describe_prior
+from ..accounting._leakage.channels import check_prior, describe_prior
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
-from ..noise._response import response_odds, response_threshold
+from ..noise._response_threshold import response_odds, response_threshold
 from ..utils import check_epsilon, check_int
 
 IntArray = NDArray[np.int64]

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ..accounting import Blanket
 from ..noise._entropy import Entropy
-from ..noise._response import WORD
+from ..noise._response_threshold import WORD
 from ..noise._stream_kernels import WordStream
 from ._base import FloatArray, IntArray, response, response_leakage
-from ._counted import CountedRandomizer
 from ._report_kernels import count_answers, randomize_response
+from ._support_counts import CountedRandomizer
 
 
 class ResponseRandomizer(CountedRandomizer):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..accounting import Blanket, pml_from_ldp
-from ..accounting._channels import minus_log
+from ..accounting._leakage.channels import minus_log
 from ..noise import DiscreteLaplaceMechanism, check_entropy, laplace_sum
 from ..noise._entropy import Entropy
 from ..noise._quantise import grid_exponent

@@ -14,8 +14,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacySpent
-from ..accounting._estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
-from ..accounting._spent import Relation
+from ..accounting._statements.estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
+from ..accounting._statements.spent import Relation
 from ..base import (
     SHARED_CONSTRAINTS,
     PlannedCost,
@@ -27,6 +27,8 @@ from ..base import (
     without_private_text,
 )
 from ..noise import check_entropy
+from ..partition._leaf_kernels import count_leaves
+from ..partition._partition import CRITERIA, RULES, Partition, build_partition
 from ..utils import (
     as_labels,
     check_epsilon,
@@ -35,16 +37,14 @@ from ..utils import (
     select_rows,
 )
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
-from ..utils._fit import public_errors
+from ..utils._private_fit import public_errors
 from ..utils._replacements import within_bounds
-from ..utils._tables import validate_data
-from ._decision import check_pruning, decide, variance_per_row
-from ._design import Design, ReleaseMechanism, dimensions
-from ._estimation import DEEPEST, choose_depth
-from ._leaf_kernels import count_leaves
-from ._partition import CRITERIA, RULES, Partition, build_partition
-from ._pruning import paper_depth
-from ._rows import Rows, classes_of, declared_classes, number_labels, warn_of_unknown_labels
+from ..utils._table_validation import validate_data
+from ._estimation.decision import check_pruning, decide, variance_per_row
+from ._estimation.depth import DEEPEST, choose_depth
+from ._estimation.pruning import paper_depth
+from ._public_design import Design, ReleaseMechanism, dimensions
+from ._tree_rows import Rows, classes_of, declared_classes, number_labels, warn_of_unknown_labels
 
 FloatArray = NDArray[np.float64]
 

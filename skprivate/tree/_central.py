@@ -4,7 +4,7 @@
 from typing import Any
 
 from ._base import TREE_CONSTRAINTS, BasePrivateTree
-from ._histogram import NoisyHistogram
+from ._noisy_leaf_counts import NoisyHistogram
 
 
 class DPTreeClassifier(BasePrivateTree):

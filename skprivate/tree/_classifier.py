@@ -5,9 +5,9 @@ from typing import Any
 
 from sklearn.utils import Tags
 
-from ..accounting._spent import Relation
+from ..accounting._statements.spent import Relation
 from ..randomizers import LabelRandomizer, LocalRandomizer, make_randomizer
-from ..randomizers._make import MECHANISMS
+from ..randomizers._factory import MECHANISMS
 from ..utils._compat import StrOptions
 from ._base import TREE_CONSTRAINTS, TREE_ROLES, BasePrivateTree
 

@@ -3,7 +3,7 @@
 
 from ._groups import number_groups, select_rows, splits_by_group
 from ._lazy import lazy_exports
-from ._validation import (
+from ._parameter_checks import (
     as_cells,
     as_column,
     as_labels,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._validation import as_cells, as_labels
+from ._parameter_checks import as_cells, as_labels
 
 
 def number_groups(

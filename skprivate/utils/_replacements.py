@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._kinds import is_temporal, refuse_kinds
-from ._validation import as_cells, is_frame
+from ._parameter_checks import as_cells, is_frame
+from ._refused_values import is_temporal, refuse_kinds
 
 FloatArray = NDArray[np.float64]
 

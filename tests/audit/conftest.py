@@ -3,13 +3,13 @@
 
 import pytest
 
-from skprivate.audit import _black_box, _search
 from skprivate.audit._battery import rare_checks
+from skprivate.audit._search import black_box, search
 
 
 @pytest.fixture
 def short_searches(monkeypatch):
     """Searches of a third of a second: what is planted in small estimators is found on the first walks."""
-    for room in (_search._SECONDS, _search._CLIMB_SECONDS, _black_box._SECONDS, rare_checks._SECONDS):
+    for room in (search._SECONDS, search._CLIMB_SECONDS, black_box._SECONDS, rare_checks._SECONDS):
         for thorough in room:
             monkeypatch.setitem(room, thorough, 0.3)

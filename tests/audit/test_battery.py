@@ -34,7 +34,7 @@ from skprivate import (
 )
 from skprivate.audit import AuditCase, check_private_estimator, parametrize_with_private_checks
 from skprivate.audit._battery.battery import CHECKS
-from skprivate.audit._tape import Tape
+from skprivate.audit._observation.recorder import Tape
 from skprivate.base import PrivateEstimatorMixin
 from skprivate.collaborative import BSTDAggregator, LocalAverageRegressor
 from skprivate.games._run import Run

@@ -11,7 +11,7 @@ import pytest
 from skprivate import DPSEVRegressor, DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.audit import AuditCase, check_private_estimator
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
-from skprivate.randomizers._make import MECHANISMS
+from skprivate.randomizers._factory import MECHANISMS
 
 pytestmark = pytest.mark.usefixtures("short_searches")
 TREE = {"epsilon": 1.5, "max_depth": 2, "bounds": (-1, 1), "classes": [0, 1]}

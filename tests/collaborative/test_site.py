@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skprivate.collaborative import CollaborativeSite
-from skprivate.collaborative._messages import Query, SiteCard, make_query
+from skprivate.collaborative._protocols.messages import Query, SiteCard, make_query
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(40, 2))

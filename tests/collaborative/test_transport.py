@@ -18,7 +18,7 @@ from skprivate import (
     TQMATransformer,
 )
 from skprivate.collaborative import CollaborativeSite
-from skprivate.collaborative._messages import Answer, Query, SiteCard, _pack
+from skprivate.collaborative._protocols.messages import Answer, Query, SiteCard, _pack
 from skprivate.datasets import make_parties
 from skprivate.exceptions import ConsentError, DisclosureWarning, SiteError, SiteWarning
 

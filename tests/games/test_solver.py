@@ -28,7 +28,7 @@ from skprivate.games import (
     TypePrior,
     VaccinationGame,
 )
-from skprivate.games._rounds import State
+from skprivate.games._broadcast_round import State
 from skprivate.games._run import Run
 
 RING = (np.eye(5) + np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0)) / 3

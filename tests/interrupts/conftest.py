@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 import skprivate
-from skprivate.accounting import _sqlite_store
+from skprivate.accounting._ledger import sqlite_store
 
 EVERY_POINT = os.environ.get("SKPRIVATE_INTERRUPTS") == "all"
 PACKAGE = os.path.dirname(skprivate.__file__)
@@ -218,7 +218,7 @@ class Harness:
 def interrupted(tmp_path, monkeypatch):
     """Return the function that tries an `Operation`."""
     # A lock that an interrupt left behind shows at once.
-    monkeypatch.setattr(_sqlite_store, "TIMEOUT", 0.05)
+    monkeypatch.setattr(sqlite_store, "TIMEOUT", 0.05)
     with warnings.catch_warnings():
         # Files that are closed with the last reference to them, as the interrupt came before their end.
         warnings.simplefilter("ignore", ResourceWarning)

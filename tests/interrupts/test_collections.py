@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 
 from skprivate import DPLogLocationScaleRegressor, LocallyPrivateTreeClassifier, PrivacyLedger
+from skprivate.collection import (
+    ReportWriter,
+    TreeClient,
+    TreeCurator,
+    TreeSpecification,
+    _curator,
+    _report_files,
+)
 from skprivate.linear_model import MomentAccumulator
+from skprivate.partition._partition import build_partition
 from skprivate.randomizers import make_randomizer
-from skprivate.tree import ReportWriter, TreeClient, TreeCurator, TreeSpecification, _curator, _report_files
-from skprivate.tree._partition import build_partition
 from skprivate.utils._files import locked
 
 RNG = np.random.default_rng(0)

@@ -20,10 +20,10 @@ from sklearn.linear_model import LinearRegression
 from skprivate import DPLogLocationScaleRegressor, PrivacyLedger
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
 from skprivate.linear_model import DPSEVRegressor
-from skprivate.linear_model._accumulate import check_room, exact_gram
 from skprivate.linear_model._accumulator import MomentAccumulator
 from skprivate.linear_model._accumulator_plan import RowWeights
-from skprivate.utils._documents import digest, pack_integers, unpack_integers
+from skprivate.linear_model._moments.gram import check_room, exact_gram
+from skprivate.utils._json_documents import digest, pack_integers, unpack_integers
 
 N, D = 400, 3
 BOUNDS_X, BOUNDS_Y = ([-3.0, -2.0, 0.0], [3.0, 4.0, 1.0]), (0.1, 500.0)

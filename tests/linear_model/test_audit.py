@@ -15,7 +15,11 @@ import pytest
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, MomentAccumulator
 from skprivate.accounting import PrivacyLedger
 from skprivate.audit._epsilon import gaussian_lower_bound
-from skprivate.linear_model import _base, _censored, _grid, _noise_plan, _planning, _release, _rounds
+from skprivate.linear_model import _base, _planned_cost
+from skprivate.linear_model._censored import fit as censored
+from skprivate.linear_model._censored import gradient_round
+from skprivate.linear_model._moments import grid, noise_scale
+from skprivate.linear_model._moments import release as moment_release
 
 EPSILON = Fraction(3, 2)
 # A right fit fails an audit with a probability below this.
@@ -54,10 +58,10 @@ def record(model, rows, script=None):
 
 
 def tape_of(fit, script=None):
-    tape = Tape(_noise_plan.NoisePlan.randomize, script)
+    tape = Tape(noise_scale.NoisePlan.randomize, script)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        patch.setattr(_noise_plan.NoisePlan, "randomize", lambda *args: tape(*args))
+        patch.setattr(noise_scale.NoisePlan, "randomize", lambda *args: tape(*args))
         model = fit()
     return tape, model, [str(warning.message) for warning in caught]
 
@@ -146,8 +150,8 @@ class TestReplay:
             return exact_loss(tape, other), mine == pickle.dumps(model)
 
         assert loss()[1]
-        plan_laplace = _noise_plan.plan_laplace
-        for module in (_release, _rounds, _censored):
+        plan_laplace = noise_scale.plan_laplace
+        for module in (moment_release, gradient_round, censored):
             monkeypatch.setattr(
                 module, "plan_laplace", lambda weights, codes, s, e: plan_laplace(weights, codes, s / 2, e)
             )
@@ -210,7 +214,7 @@ class TestProtectedNumberOfRows:
     @pytest.mark.parametrize("structured", [False, True])
     def test_the_grid_is_that_of_many_rows(self, options, structured, monkeypatch):
         asked = []
-        module, name = (_planning, "plan_censored") if structured else (_base, "make_grid")
+        module, name = (_planned_cost, "plan_censored") if structured else (_base, "make_grid")
         function = getattr(module, name)
         monkeypatch.setattr(
             module, name, lambda *args, **kwargs: asked.append(kwargs["n_rows"]) or function(*args, **kwargs)
@@ -219,7 +223,7 @@ class TestProtectedNumberOfRows:
         make(**options).fit(*rows[:2], groups=rows[2])
         make().fit(*rows[:2])
         # Once before the charge, and once for the release itself.
-        assert list(dict.fromkeys(asked)) == [_grid.MANY_ROWS, 30]
+        assert list(dict.fromkeys(asked)) == [grid.MANY_ROWS, 30]
 
 
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
@@ -249,16 +253,16 @@ class TestNotFinite:
 
 
 def half_the_noise(monkeypatch):
-    draw = _noise_plan.NoisePlan.randomize
+    draw = noise_scale.NoisePlan.randomize
 
     def randomize(plan, values, entropy):
-        return draw(_noise_plan.NoisePlan(plan.mechanism, plan.scales // 2), values, entropy)
+        return draw(noise_scale.NoisePlan(plan.mechanism, plan.scales // 2), values, entropy)
 
-    monkeypatch.setattr(_noise_plan.NoisePlan, "randomize", randomize)
+    monkeypatch.setattr(noise_scale.NoisePlan, "randomize", randomize)
 
 
 def half_the_sensitivity(monkeypatch):
-    for module in (_release, _rounds, _censored):
+    for module in (moment_release, gradient_round, censored):
         of_units = module.of_units
         monkeypatch.setattr(
             module,
@@ -303,7 +307,7 @@ def draw_ratios(tape, other, trials, generator):
     differ = tape.values != other.values
     mine, theirs = (t.values[differ] for t in (tape, other))
     # Of the scales that the fit had; what is drawn may have others.
-    plan = _noise_plan.NoisePlan(tape.plans[0].mechanism, np.tile(tape.scales[differ], (trials, 1)))
+    plan = noise_scale.NoisePlan(tape.plans[0].mechanism, np.tile(tape.scales[differ], (trials, 1)))
     drawn = plan.randomize(np.tile(mine, (trials, 1)), generator)
     if plan.mechanism == "laplace":
         return ((np.abs(drawn - theirs) - np.abs(drawn - mine)) / plan.scales).sum(axis=1)
@@ -371,10 +375,12 @@ class TestLowBits:
         release = model.fit(X, y).release_
         assert_on_grid(release.histogram.counts, 1)
         for step in release.rounds:
-            assert_on_grid(np.array([step.events]), 2**_rounds._RESIDUAL_BITS)
-            assert_on_grid(step.gradient, 2 ** (_rounds._EXPONENT + _rounds._RESIDUAL_BITS))
+            assert_on_grid(np.array([step.events]), 2**gradient_round._RESIDUAL_BITS)
+            assert_on_grid(step.gradient, 2 ** (gradient_round._EXPONENT + gradient_round._RESIDUAL_BITS))
             if step.curvature is not None:
-                assert_on_grid(step.curvature, 2 ** (2 * _rounds._EXPONENT + _rounds._CURVATURE_BITS))
+                assert_on_grid(
+                    step.curvature, 2 ** (2 * gradient_round._EXPONENT + gradient_round._CURVATURE_BITS)
+                )
 
 
 def assert_on_grid(values, unit):

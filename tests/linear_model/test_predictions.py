@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from skprivate.linear_model import _predictions
 from skprivate.linear_model._concordance import TIED, concordance_index
-from skprivate.linear_model._families import family_of
+from skprivate.linear_model._distributions import family_of
 from skprivate.linear_model._predictions import LogLocationScalePredictions
 from skprivate.linear_model._targets import is_structured
 

@@ -29,10 +29,10 @@ from skprivate.exceptions import (
     PrivacyLeakWarning,
     UtilityWarning,
 )
-from skprivate.linear_model._intervals import bootstrap_moments
-from skprivate.linear_model._noise_plan import Budget
-from skprivate.linear_model._release import MomentPlan
-from skprivate.linear_model._solve import unscale
+from skprivate.linear_model._moments.bootstrap import bootstrap_moments
+from skprivate.linear_model._moments.noise_scale import Budget
+from skprivate.linear_model._moments.release import MomentPlan
+from skprivate.linear_model._moments.solve import unscale
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (-3.0, 3.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}

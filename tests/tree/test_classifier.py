@@ -24,9 +24,9 @@ from skprivate import (
 )
 from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import BudgetExceededError, LedgerError, PrivacyLeakError
+from skprivate.partition._partition import build_partition
 from skprivate.randomizers import HadamardRandomizer
-from skprivate.tree._estimation import choose_depth
-from skprivate.tree._partition import build_partition
+from skprivate.tree._estimation.depth import choose_depth
 
 X, Y, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)
 X5, Y5, _ = make_posterior_drift(4000, 200, n_features=5, random_state=4)

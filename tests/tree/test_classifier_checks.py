@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from skprivate import BoundsScaler, DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.exceptions import PrivacyLeakWarning
-from skprivate.randomizers._make import MECHANISMS
+from skprivate.randomizers._factory import MECHANISMS
 
 pytestmark = pytest.mark.filterwarnings(
     f"ignore::{PrivacyLeakWarning.__module__}.{PrivacyLeakWarning.__name__}"

@@ -8,9 +8,9 @@ from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier, PrivacyLed
 from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.randomizers import KRRRandomizer
-from skprivate.randomizers._make import MECHANISMS
-from skprivate.tree._estimation import choose_depth
-from skprivate.tree._pruning import paper_depth
+from skprivate.randomizers._factory import MECHANISMS
+from skprivate.tree._estimation.depth import choose_depth
+from skprivate.tree._estimation.pruning import paper_depth
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(6000, 2))

@@ -330,7 +330,7 @@ def _make_players(prior: Any, n_players: int) -> _Players:
 
 def _replayed(game: Any, solver: Any, observations: FloatArray, types: FloatArray) -> FloatArray:
     """Return log-likelihoods of shape (n_players, m), up to one constant per player."""
-    from ...games._rounds import Dynamics, replay
+    from ...games._broadcast_round import Dynamics, replay
 
     model, out = solver.model_, np.zeros(types.shape[:2])
     for j in range(types.shape[1]):

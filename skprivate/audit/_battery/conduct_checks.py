@@ -27,10 +27,10 @@ from ...base import PrivateEstimatorMixin, privacy_report
 from ...exceptions import BudgetExceededError
 from .._fuzz import NothingRecordedError, sensitivity_fuzz
 from .._neighbours import AuditCase, fit_with, with_unit, without_unit
-from .._patches import replacements
-from .._search import search_neighbours
-from .._tape import record_releases
-from .._walk import Leaves, differences, leaves, leaves_of
+from .._observation.object_walk import Leaves, differences, leaves, leaves_of
+from .._observation.patches import replacements
+from .._observation.recorder import record_releases
+from .._search.search import search_neighbours
 from .limits import NotApplicable
 from .release_checks import claim_of, pickled, published, recorded, require, some, spent_of
 

@@ -11,7 +11,7 @@ from unittest import SkipTest
 
 import sklearn
 
-from .._patches import CheckInterrupted, Task, current_task
+from .._observation.patches import CheckInterrupted, Task, current_task
 
 # For the thread to unwind; one that is stuck in compiled code, or takes no interrupt, is left behind.
 _GRACE, _AGAIN = 2.0, 0.1

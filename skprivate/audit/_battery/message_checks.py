@@ -16,8 +16,8 @@ from .._neighbours import (
     unit_of,
     with_unit,
 )
-from .._tape import listening
-from .._walk import forms_of_text, packed_forms
+from .._observation.object_walk import forms_of_text, packed_forms
+from .._observation.recorder import listening
 from .limits import NotApplicable
 from .release_checks import pickled, require
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from ...noise import DiscreteGaussianMechanism
-from .._black_box import furthest_pair
-from .._budget import Budget
 from .._epsilon import EpsilonAudit, audit_epsilon, epsilon_lower_bound, gaussian_lower_bound, low_bits
-from .._losses import claims_rho, one_number
 from .._neighbours import Arguments, AuditCase, domain_of_X, domain_of_y, is_column
-from .._search import Fit, search_neighbours
-from .._tape import Release, Tape
-from .._walk import leaves
+from .._observation.object_walk import leaves
+from .._observation.recorder import Release, Tape
+from .._search.black_box import furthest_pair
+from .._search.deadline import Budget
+from .._search.privacy_loss import claims_rho, one_number
+from .._search.search import Fit, search_neighbours
 from .limits import NotApplicable
 from .release_checks import (
     FALSE_ALARM,

@@ -15,12 +15,12 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ...accounting import PrivacyLedger
-from .._budget import Budget
-from .._designs import Row, filled
 from .._neighbours import AuditCase, domain_of_X, domain_of_y
-from .._process import State, process_state, survivors, watching_files, what_a_fit_changed
-from .._views import views_of_a_fit
-from .._walk import Leaves, same_leaf
+from .._observation.object_views import views_of_a_fit
+from .._observation.object_walk import Leaves, same_leaf
+from .._observation.process_state import State, process_state, survivors, watching_files, what_a_fit_changed
+from .._search.data_set_walks import Row, filled
+from .._search.deadline import Budget
 from .limits import NotApplicable
 from .message_checks import keeps, tells
 from .release_checks import exact_differences, require, some, spent_of

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .._budget import Budget
-from .._losses import claimed_of, loss_under
 from .._neighbours import AuditCase
-from .._randomness import EXTREMES
-from .._search import visible
-from .._tape import Tape
-from .._walk import Leaves, differences
+from .._observation.object_walk import Leaves, differences
+from .._observation.randomness import EXTREMES
+from .._observation.recorder import Tape
+from .._search.deadline import Budget
+from .._search.privacy_loss import claimed_of, loss_under
+from .._search.search import visible
 from .release_checks import recorded, require, some, spent_of
 
 # Processor seconds for fits with other seeds. At 2 milliseconds a fit, what happens once in 1,000 fits is

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import StatelessMixin
-from .._budget import Budget
 from .._epsilon import low_bits
 from .._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
 from .._neighbours import AuditCase, declared, is_column, private_rows, unit_of
-from .._search import Found, search_neighbours
-from .._tape import Tape
-from .._trace import first_difference, trace_lines
-from .._walk import Leaves, differences, leaves_of, same_leaf
+from .._observation.line_trace import first_difference, trace_lines
+from .._observation.object_walk import Leaves, differences, leaves_of, same_leaf
+from .._observation.recorder import Tape
+from .._search.deadline import Budget
+from .._search.search import Found, search_neighbours
 from .limits import NotApplicable
 
 # Fits rows, and returns what is looked at.

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._neighbours import AuditCase
-from .._randomness import frozen_randomness
-from .._search import Script, search_neighbours
-from .._tape import record_releases
-from .._views import views_of_a_fit
-from .._walk import Leaves
+from .._observation.object_views import views_of_a_fit
+from .._observation.object_walk import Leaves
+from .._observation.randomness import frozen_randomness
+from .._observation.recorder import record_releases
+from .._search.search import Script, search_neighbours
 
 # Data sets of walks with which whole objects are compared, beside those of the case.
 _MOST_SAMPLES = {False: 6, True: 40}

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._losses import claimed_of, loss_under
 from .._neighbours import AuditCase, declared, extreme_variants, is_column, make_rows
+from .._search.privacy_loss import claimed_of, loss_under
 from .limits import NotApplicable
 from .release_checks import recorded, require, spent_of
 

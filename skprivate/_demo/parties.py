@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part of the demonstration about hospitals that predict together: error and linkage against depth."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..audit import ModelExtractionAttack
+from ..collaborative import CollaborativeRegressor, LocalAverageRegressor
+from ..datasets import make_parties
+from ..exceptions import DisclosureWarning
+from ..metrics import correct_orientation_score
+from ..preprocessing import TQMATransformer
+
+FloatArray = NDArray[np.float64]
+
+DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8)
+N_ROWS, N_HOSPITALS, N_QUERIES = 10_000, 20, 1_000
+TITLE = (
+    f"Dose of a patient, SIMULATED: {N_HOSPITALS} hospitals with {N_ROWS:,} patients, one attribute coarsened"
+)
+#: Columns of the table.
+ALONE, TOGETHER, COARSENED, LINKABLE = "one alone", "together", "coarsened", "linkable, %"
+
+
+def evaluate(repetitions: int, progress: Callable[..., Any]) -> dict[str, FloatArray]:
+    """Return root mean squared errors, and the share of linkable values, of shape (n_depths, repetitions)."""
+    scores = {name: np.zeros((len(DEPTHS), repetitions)) for name in (ALONE, TOGETHER, COARSENED, LINKABLE)}
+    for repetition in progress(range(repetitions), repetitions):
+        platform, queries, truth = draw(repetition)
+        scores[ALONE][:, repetition] = _error_alone(repetition, queries, truth)
+        scores[TOGETHER][:, repetition] = _error(platform, queries, truth)
+        for row, depth in enumerate(DEPTHS):
+            coarse = TQMATransformer(depth, (0, 1), [0]).fit_transform(queries)
+            scores[COARSENED][row, repetition] = _error(platform, coarse, truth)
+            scores[LINKABLE][row, repetition] = correct_orientation_score(queries, coarse)[0]
+    return scores
+
+
+def draw(seed: int) -> tuple[CollaborativeRegressor, FloatArray, FloatArray]:
+    """Return a fitted platform, queries and the truth about them."""
+    X, y, hospitals = make_parties(N_ROWS, N_HOSPITALS, random_state=seed)
+    queries, truth, _ = make_parties(N_QUERIES, 1, noise=0, random_state=1_000 + seed)
+    platform = CollaborativeRegressor(LocalAverageRegressor(bounds=(0, 1)))
+    with warnings.catch_warnings():
+        # The largest hospital is known by its size: `attack` shows what an operator makes of that.
+        warnings.simplefilter("ignore", DisclosureWarning)
+        return platform.fit(X, y, sites=hospitals), queries, truth
+
+
+def _error_alone(seed: int, queries: FloatArray, truth: FloatArray) -> float:
+    """Return the error of hospital 0 with a bandwidth for its own patients alone."""
+    X, y, hospitals = make_parties(N_ROWS, N_HOSPITALS, random_state=seed)
+    own = hospitals == 0
+    return _error(LocalAverageRegressor(bounds=(0, 1)).fit(X[own], y[own]), queries, truth)
+
+
+def _error(model: Any, queries: FloatArray, truth: FloatArray) -> float:
+    return float(np.sqrt(((model.predict(queries) - truth) ** 2).mean()))
+
+
+def attack() -> str:
+    """Return what an operator gains who copies the largest hospital's model."""
+    platform, queries, truth = draw(0)
+    return str(ModelExtractionAttack(random_state=0).run(platform, queries, truth, bounds=(0, 1)))
+
+
+def print_table(scores: dict[str, FloatArray]) -> None:
+    """Print means over the repetitions."""
+    print("".join(f"{name:>15}" for name in ["depth", *scores]))
+    for row, depth in enumerate(DEPTHS):
+        means = [values[row].mean() for values in scores.values()]
+        print(f"{depth:>15}" + "".join(f"{mean:>15.4g}" for mean in means))
+
+
+def draw_lines(axis: Any, scores: dict[str, FloatArray]) -> None:
+    """Draw the errors, and on an axis of its own what can be linked."""
+    for name in (ALONE, TOGETHER, COARSENED):
+        axis.plot(DEPTHS, scores[name].mean(axis=1), marker="o", markersize=3, label=name)
+    axis.set(xlabel="depth of the query's cells", ylabel="root mean squared error", title=TITLE.split(":")[0])
+    twin = axis.twinx()
+    twin.plot(DEPTHS, scores[LINKABLE].mean(axis=1), color="gray", linestyle=":", label=LINKABLE)
+    twin.set(ylabel="attributes that can be linked, %", yscale="log")
+    lines = axis.get_lines() + twin.get_lines()
+    axis.legend(lines, [line.get_label() for line in lines], fontsize="small")

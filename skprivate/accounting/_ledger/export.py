@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A ledger as JSON for other programs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from .._amounts import to_text
+from .._statements.ledger_entry import LedgerEntry
+from .store import Identity, LedgerState
+
+FORMAT = "skprivate.ledger-export"
+VERSION = 1
+_NOTE = (
+    "Amounts are exact: numerator/denominator, the totals in hexadecimal digits (0x...), rounded up where "
+    "exact ones would grow with every entry. Totals are by basic composition over every entry. Failed fits "
+    "cost no epsilon and may tell something of the rows. Groups of data are disjoint as declared by the "
+    "user. Claimed by the software, not certified. The scores and the choice of a plain search are not "
+    "covered."
+)
+
+
+def write_export(
+    identity: Identity, entries: Sequence[LedgerEntry], state: LedgerState, failures: Mapping[str, int]
+) -> str:
+    """Return the JSON of a ledger; the file's path stays out of it."""
+    ceiling = None if identity.epsilon is None else _pair(identity.epsilon, identity.delta, to_text)
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "note": _NOTE,
+        "ledger": identity.uuid,
+        "ceiling": ceiling,
+        "spent": _pair(state.epsilon.upper, state.delta.upper, _to_hexadecimal),
+        "failures": {"total": state.failures, "limit": identity.max_failures, "estimators": dict(failures)},
+        "entries": [_entry(entry) for entry in entries],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _to_hexadecimal(amount: Fraction) -> str:
+    # A thousand digits, where a sum was rounded.
+    return f"{amount.numerator:#x}/{amount.denominator:#x}"
+
+
+def _pair(epsilon: Fraction, delta: Fraction, write: Any) -> dict[str, str]:
+    return {"epsilon": write(epsilon), "delta": write(delta)}
+
+
+def _entry(entry: LedgerEntry) -> dict[str, Any]:
+    return {field.name: _value(getattr(entry, field.name)) for field in fields(entry)}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return to_text(value)
+    return value.isoformat() if isinstance(value, datetime) else value

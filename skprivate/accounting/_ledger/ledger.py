@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A ledger on disk that adds up what every fit spent and refuses what would pass its limits."""
+
+import contextlib
+import math
+import os
+import threading
+import uuid
+from collections.abc import Iterator
+from fractions import Fraction
+
+from ...exceptions import PrivacyUnboundedError
+from ...utils._files import write_atomically
+from .._checks import check_text
+from .._composition.compose import Composition, Method, compose
+from .._statements.ledger_entry import LedgerEntry, from_row, to_row
+from .._statements.spent import PrivacySpent
+from .backup import backup, restore
+from .export import write_export
+from .high_water_mark import refuse_own_files
+from .limits import check_limits, require_below_ceiling, require_few_failures
+from .reference import LedgerReference, resolve
+from .report import write_report
+from .store import LedgerState, damaged
+
+_DECLARING = threading.Lock()
+
+
+class PrivacyLedger(LedgerReference):
+    """A file that counts what fits spend, shared by threads and processes, with an optional ceiling.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The ledger's file, on a local disk. It is created if there is none; otherwise it is opened, and its
+        limits must be those given here.
+    epsilon : float, Fraction or None, default=None
+        Ceiling on the sum of epsilon, above 0. None: there is no ceiling, on delta neither.
+    delta : float or Fraction, default=0.0
+        Ceiling on the sum of delta, in [0, 1). Must be 0 if ``epsilon`` is None.
+    max_failures : int or None, default=None
+        How many fits may fail, at least 0: one more, and everything is refused. None: they are only counted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is of another type or out of its range.
+    LedgerError
+        If the file is missing, moved, copied, damaged, rolled back, read-only, another ledger's or on a
+        network file system, or if its lock stays held. Every method that reads or writes the file raises it.
+
+    See Also
+    --------
+    PrivacySpent : What is charged.
+
+    Notes
+    -----
+    Every operation takes the ledger's lock, opens the file, works in one transaction, and closes it. The
+    object holds the path, the ledger's UUID and its limits, never a connection, and is the same ledger after
+    pickling, in a worker process, and in scikit-learn's `clone`.
+
+    **Files**: beside ``study.ledger`` stay ``study.ledger.lock``, which keeps other processes out, and
+    ``study.ledger.mark``, which holds the state that was last acknowledged. All three may be read while fits
+    run. Copy a ledger with `backup` only: ``cp`` may catch it between two pages, and what it made cannot be
+    told from an older state. A file that was moved or copied is refused, because it records where it was
+    created. An older state put in place of the present one, a file created anew and one that is gone are
+    noticed by the mark, in every process. An older ledger restored together with its mark is noticed only by
+    an object that has seen more; a mark that was deleted starts anew from the file as it is. Do not delete
+    the lock: a charge that finds it gone is undone, but another process is let in.
+
+    **Checks**: a charge checks the entries after the state that the object, or else the mark, has verified,
+    in time that does not depend on their number. Opening the ledger, `entries`, `report`, `composition`,
+    `to_json` and `backup` check all of them; an older entry that was altered shows then. The hash that links
+    the entries has no key: it finds accidents, not adversaries. Whoever may write the file may cheat.
+
+    **Amounts** are exact. ``0.1`` is a float slightly above 1/10, so that ten charges of it pass a ceiling of
+    1; give decimal amounts as ``Fraction("0.1")``. Where the common denominator of all amounts passes 2,048
+    bits, amounts that would lengthen it are rounded up in the sums by less than 2**-1200 each: the ceiling
+    is not passed, and a million charges lose less than 2**-1180 of it. Floats and decimals alone never get
+    there; add up `entries` for the exact sum of any others.
+
+    **Failed fits** are counted by `count_failure`, beside the entries: that a fit failed may tell something
+    of the rows, and no epsilon covers it.
+
+    **Privacy**: totals are by basic composition over every entry, as if all touched the same rows;
+    `composition` knows of disjoint data and of tighter methods, and no ceiling does. Names,
+    times and amounts in the file are public by nature: labels must not hold private values. A run that is
+    not private is charged its nominal amount and marked. What a search computes from private rows besides
+    the fits, its scores and its choice, is not counted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fractions import Fraction
+    >>> from pathlib import Path
+    >>> from skprivate.accounting import PrivacyLedger, PrivacySpent
+    >>> spent = PrivacySpent(
+    ...     mechanism="discrete Laplace", epsilon=Fraction(1, 2), relation="replace-one", noise_scale=4,
+    ...     noise_source="os-entropy", deployment="curator", claim="dp",
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = PrivacyLedger(Path(folder, "study.ledger"), epsilon=2)
+    ...     ledger.charge(spent, "DPTreeClassifier")
+    ...     ledger.remaining()
+    (Fraction(3, 2), Fraction(0, 1))
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        epsilon: float | Fraction | None = None,
+        delta: float | Fraction = 0.0,
+        *,
+        max_failures: int | None = None,
+    ) -> None:
+        super().__init__(resolve(path), check_limits(uuid.uuid4().hex, epsilon, delta, max_failures))
+
+    @property
+    def n_failures(self) -> int:
+        """The number of failed fits, read from the file."""
+        with self._transaction() as records:
+            return records.state.failures
+
+    def charge(self, spent: PrivacySpent, estimator: str) -> None:
+        """Add one entry, or refuse and add nothing.
+
+        Parameters
+        ----------
+        spent : PrivacySpent
+            What is about to be spent. Charge before noise is drawn.
+        estimator : str
+            Name of the estimator.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the total would pass the ceiling in epsilon or delta, or more fits failed than the limit
+            allows.
+        PrivacyUnboundedError
+            If the run's epsilon is infinite, with or without a ceiling.
+        LedgerError
+            If the file cannot be used; the message says whether something was charged.
+        """
+        if not isinstance(spent, PrivacySpent):
+            raise TypeError(f"spent must be a PrivacySpent, got {type(spent).__name__}.")
+        check_text(estimator, "estimator")
+        amount = _finite(spent.epsilon)
+        row = to_row(spent, amount, estimator, self._label, self._data)
+        with self._transaction(write=True) as records:
+            before, after = records.state, records.state.after(row)
+            require_few_failures(self._identity, before, self._path)
+            require_below_ceiling(self._identity, before, after, self._path)
+            records.append(row, after)
+
+    def count_failure(self, estimator: str) -> int:
+        """Count one failed fit, which costs no epsilon and may tell something of the rows.
+
+        Parameters
+        ----------
+        estimator : str
+            Name of the estimator.
+
+        Returns
+        -------
+        n_failures : int
+            How many fits failed, this one included.
+
+        Raises
+        ------
+        LedgerError
+            If the file cannot be used.
+        """
+        check_text(estimator, "estimator")
+        with self._transaction(write=True) as records:
+            records.add_failure(estimator)
+            return records.state.failures
+
+    def check_failures(self) -> None:
+        """Refuse to go on when more fits failed than the limit allows; call it before a fit looks at rows.
+
+        Raises
+        ------
+        BudgetExceededError
+            If `n_failures` is above `max_failures`.
+        LedgerError
+            If the file cannot be used.
+        """
+        if self.max_failures is None:
+            return
+        with self._transaction() as records:
+            require_few_failures(self._identity, records.state, self._path)
+
+    def entries(self) -> list[LedgerEntry]:
+        """Return every entry, oldest first, after a check of all of them."""
+        return self._read()[0]
+
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """Return the sums of epsilon and of delta over every entry, or upper bounds on them: see Notes."""
+        with self._transaction() as records:
+            return records.state.epsilon.upper, records.state.delta.upper
+
+    def remaining(self) -> tuple[Fraction | float, Fraction | float]:
+        """Return what the ceiling leaves of epsilon and of delta; infinities without a ceiling."""
+        epsilon, delta = self.spent()
+        return self._left(epsilon, delta)
+
+    def report(self) -> str:
+        """Return the entries by label and estimator, the totals, and what they do and do not cover."""
+        entries, state, failures = self._read()
+        spent = state.epsilon.upper, state.delta.upper
+        return write_report(
+            title=f"Privacy ledger {self._path}",
+            entries=entries,
+            spent=spent,
+            ceiling=None if self.epsilon is None else (self.epsilon, self.delta),
+            remaining=self._left(*spent),
+            failures=failures,
+            max_failures=self.max_failures,
+        )
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the ledger to another file, whole or not at all; no other way of copying it is safe.
+
+        The copy cannot be opened as a ledger where it is. `restore` puts it back.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where. An earlier backup of this ledger is replaced; any other file that is there is an error.
+
+        Raises
+        ------
+        ValueError
+            If ``path`` is the ledger itself, or a file beside it that belongs to it.
+        LedgerError
+            If the ledger is damaged, another file is there, or the copy cannot be written.
+        """
+        target = resolve(path)
+        with self._transaction(full=True) as records:
+            backup(records, self._path, target)
+
+    @classmethod
+    def restore(
+        cls,
+        backup: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        *,
+        discard_newer: bool = False,
+    ) -> "PrivacyLedger":
+        """Put a backup back where its ledger was, and return the ledger.
+
+        Parameters
+        ----------
+        backup : str or path-like
+            What `PrivacyLedger.backup` wrote; it stays. The ledger's own file if a backup was copied over it.
+        path : str or path-like
+            Where the ledger was created.
+        discard_newer : bool, default=False
+            Whether to forget entries that the backup does not hold, by the file in place and by its mark.
+            What they spent is spent; count it by other means.
+
+        Returns
+        -------
+        ledger : PrivacyLedger
+            The ledger, with the ceiling of the backup.
+
+        Raises
+        ------
+        LedgerError
+            If entries would be forgotten and ``discard_newer`` is False, if the backup is of another ledger
+            or place, or if a file cannot be used. The ledger in place is then as it was.
+        """
+        target = resolve(path)
+        limits = restore(resolve(backup), target, discard_newer=discard_newer)
+        return cls(target, limits.epsilon, limits.delta, max_failures=limits.max_failures)
+
+    @contextlib.contextmanager
+    def label(self, label: str) -> Iterator["PrivacyLedger"]:
+        """Mark the entries charged inside a ``with`` block; the innermost label counts.
+
+        The label belongs to the object, not to the thread: it reaches the fits that joblib runs in threads
+        and, pickled with the ledger, those in worker processes.
+
+        Parameters
+        ----------
+        label : str
+            A public text, not empty.
+        """
+        check_text(label, "label")
+        outer = self._label
+        try:
+            self._label = label
+            yield self
+        finally:
+            self._label = outer
+
+    @contextlib.contextmanager
+    def data(self, group: str) -> Iterator["PrivacyLedger"]:
+        """Declare which group of disjoint data the runs charged inside a ``with`` block touch.
+
+        Totals, the ceiling and what remains count every entry, whatever its group; `composition` takes the
+        dearest group, if no unit is in two of them. That is the user's declaration, and is printed as such.
+
+        The group belongs to the object, like a label: it reaches threads and worker processes that this
+        process starts. It does not outlive the block in a pickle: elsewhere, such an object charges without
+        a group, which counts in all of them.
+
+        Parameters
+        ----------
+        group : str
+            A public text, not empty, such as "hospital A".
+
+        Raises
+        ------
+        TypeError, ValueError
+            The group is no text or empty, or the object is inside such a block already: groups do not
+            overlap. Threads that work on different groups each need their own ``PrivacyLedger(path)``.
+        """
+        check_text(group, "group")
+        declared = False
+        try:
+            with _DECLARING:
+                if self._data is not None:
+                    raise ValueError(
+                        f"This ledger object is inside data({self._data!r}) already, and groups of data do "
+                        "not overlap. Leave that block first; in another thread, open the ledger anew."
+                    )
+                # This first: an interrupt between them must not leave the group declared.
+                declared = True
+                self._data = group
+            yield self
+        finally:
+            self._data = None if declared else self._data
+
+    def composition(self, method: Method = "basic", delta: float | Fraction | None = None) -> Composition:
+        """Return what all entries cost together, with groups of disjoint data and kinds kept apart.
+
+        Parameters
+        ----------
+        method : {"basic", "rdp", "pld"}, default="basic"
+            See `compose`.
+        delta : float or Fraction, default=None
+            Delta of the result, for "rdp" and "pld" only.
+
+        Returns
+        -------
+        composition : Composition
+            Less than `spent` where data are disjoint; the ceiling does not know of it.
+        """
+        return compose(self.entries(), method, delta)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return every entry, the totals and the ceiling as JSON, with exact amounts as text.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            A file to write it to as well, which is replaced if it exists; never one of the ledger's own.
+
+        Returns
+        -------
+        text : str
+            An object of ``"format": "skprivate.ledger-export"`` and ``"version": 1``. It cannot be opened as
+            a ledger: what is spent is in the ledger's file.
+        """
+        entries, state, failures = self._read()
+        text = write_export(self._identity, entries, state, failures)
+        if path is not None:
+            target = resolve(path)
+            refuse_own_files(self._path, target)
+            write_atomically(target, text.encode("utf-8"))
+        return text
+
+    def _read(self) -> tuple[list[LedgerEntry], LedgerState, dict[str, int]]:
+        with self._checked(write=False, full=True) as (records, rows):
+            failures = records.failures()
+        try:
+            return [from_row(*row) for row in rows], records.state, failures
+        except (TypeError, ValueError) as error:
+            raise damaged(self._path) from error
+
+    def _left(self, epsilon: Fraction, delta: Fraction) -> tuple[Fraction | float, Fraction | float]:
+        if self.epsilon is None:
+            return math.inf, math.inf
+        return self.epsilon - epsilon, self.delta - delta
+
+
+def _finite(epsilon: Fraction | float) -> Fraction:
+    if isinstance(epsilon, Fraction):
+        return epsilon
+    raise PrivacyUnboundedError(
+        "A run of infinite epsilon has no amount that a ledger could add up; nothing was written. Run it "
+        "without a ledger, or bound its sensitivity."
+    )

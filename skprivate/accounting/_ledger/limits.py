@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The limits of a ledger, fixed at its creation: a ceiling on what is spent, and on the number of failed
+fits."""
+
+from fractions import Fraction
+from pathlib import Path
+
+from ...exceptions import BudgetExceededError
+from ...utils import check_positive, check_probability
+from .._amounts import show, show_pair
+from .store import Identity, LedgerState
+
+
+def check_limits(
+    uuid: str, epsilon: float | Fraction | None, delta: float | Fraction, max_failures: int | None
+) -> Identity:
+    """Return the identity of a ledger with these limits, or raise TypeError or ValueError."""
+    ceiling = None if epsilon is None else check_positive(epsilon, "epsilon")
+    ceiling_delta = check_probability(delta, "delta")
+    if ceiling is None and ceiling_delta:
+        raise ValueError("A ceiling on delta needs one on epsilon: without epsilon there is no ceiling.")
+    if max_failures is not None:
+        if isinstance(max_failures, bool) or not isinstance(max_failures, int):
+            raise TypeError(f"max_failures must be an int or None, got {type(max_failures).__name__}.")
+        if max_failures < 0:
+            raise ValueError("max_failures must be at least 0.")
+    return Identity(uuid, ceiling, ceiling_delta, max_failures)
+
+
+def describe_limits(identity: Identity) -> str:
+    """Return the limits as a phrase for messages."""
+    ceiling = "no ceiling"
+    if identity.epsilon is not None:
+        ceiling = f"the ceiling {show_pair(identity.epsilon, identity.delta)}"
+    limit = identity.max_failures
+    return ceiling if limit is None else f"{ceiling} and at most {limit} failed fits"
+
+
+def require_below_ceiling(identity: Identity, before: LedgerState, after: LedgerState, place: Path) -> None:
+    """Refuse a charge that would pass the ceiling; rounded sums are compared by their upper bounds."""
+    if identity.epsilon is None:
+        return
+    excess = [
+        max(total.upper - ceiling, Fraction(0))
+        for total, ceiling in ((after.epsilon, identity.epsilon), (after.delta, identity.delta))
+    ]
+    if excess == [0, 0]:
+        return
+    amount = after.epsilon.upper - before.epsilon.upper, after.delta.upper - before.delta.upper
+    raise BudgetExceededError(
+        f"A run of {show_pair(*amount)} would pass the ceiling of the ledger {place} by "
+        f"{show_pair(*excess)}: spent so far {show_pair(before.epsilon.upper, before.delta.upper)}, ceiling "
+        f"{show_pair(identity.epsilon, identity.delta)}. Nothing was spent. Ask for less, or run fewer "
+        'fits; amounts are exact, so give decimals as Fraction("0.1").'
+    )
+
+
+def require_few_failures(identity: Identity, state: LedgerState, place: Path) -> None:
+    """Refuse to go on when more fits failed than the limit allows."""
+    if identity.max_failures is None or state.failures <= identity.max_failures:
+        return
+    raise BudgetExceededError(
+        f"The ledger {place} counts {state.failures} failed fits, and its limit is {identity.max_failures}: "
+        "a failure tells something of the rows and costs no epsilon. Nothing was spent. Find out why fits "
+        "fail, on data that are not private; the limit is fixed, so that more fits need a new ledger."
+    )
+
+
+def show_limits(identity: Identity) -> str:
+    """Return the limits as the arguments of a constructor, each after a comma."""
+    text = ""
+    if identity.epsilon is not None:
+        text += f", epsilon={show(identity.epsilon)}, delta={show(identity.delta)}"
+    return text if identity.max_failures is None else f"{text}, max_failures={identity.max_failures}"

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where a ledger is, who it is, and what was verified of it: copies and pickles are the same ledger."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self
+
+from ...exceptions import LedgerError
+from .limits import describe_limits, show_limits
+from .sqlite_store import SQLiteStore
+from .store import Identity, LedgerRecords, LedgerState, LedgerStore, Row, verify
+
+
+class LedgerReference:
+    """A reference to a ledger, which is opened or created.
+
+    Parameters
+    ----------
+    path : Path
+        The resolved path.
+    wanted : Identity
+        The limits that the ledger has, or gets if it is created; the UUID is for a new one.
+    """
+
+    def __init__(self, path: Path, wanted: Identity) -> None:
+        self._path = path
+        self._label: str | None = None
+        self._data: str | None = None
+        self._verified: LedgerState | None = None
+        self._identity = self._create_or_open(wanted)
+
+    @property
+    def path(self) -> Path:
+        """The absolute path of the file."""
+        return self._path
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The ceiling on epsilon, None without one."""
+        return self._identity.epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """The ceiling on delta; of no effect without one on epsilon."""
+        return self._identity.delta
+
+    @property
+    def max_failures(self) -> int | None:
+        """The number of failed fits that the ledger allows, None without a limit."""
+        return self._identity.max_failures
+
+    def __sklearn_clone__(self) -> Self:
+        # clone copies parameters: a copied account would count what no one reads.
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without what was verified: a fit must not change its parameters, and joblib hashes their pickles.
+        state = {name: value for name, value in vars(self).items() if name not in ("_verified", "_data")}
+        return state if self._data is None else {**state, "_data": (self._data, os.getpid())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # The file is not touched: a fitted estimator predicts where its ledger is out of reach.
+        # A declared group holds in the processes started by the one that declared it, and nowhere else: a fit
+        # that came back, or was saved, must not go on charging to it.
+        group, process = state.get("_data") or (None, None)
+        vars(self).update(state, _verified=None, _data=group if process == os.getppid() else None)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LedgerReference):
+            return NotImplemented
+        return (self._identity.uuid, self._path) == (other._identity.uuid, other._path)
+
+    def __hash__(self) -> int:
+        return hash((self._identity.uuid, self._path))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._path)!r}{show_limits(self._identity)})"
+
+    @property
+    def _store(self) -> LedgerStore:
+        return SQLiteStore(self._path)
+
+    def _create_or_open(self, wanted: Identity) -> Identity:
+        if not os.path.lexists(self._path):
+            self._store.create(wanted)
+        with self._store.transaction(write=False) as records:
+            records.check_structure()
+            found = records.identity
+            verify(records, None, self._path, full=True)
+        if replace(found, uuid=wanted.uuid) != wanted:
+            raise LedgerError(
+                f"The ledger {self._path} was created with {describe_limits(found)}, not with "
+                f"{describe_limits(wanted)}. Open it with its own limits: they are fixed at creation."
+            )
+        self._verified = records.state
+        return found
+
+    @contextlib.contextmanager
+    def _transaction(self, *, write: bool = False, full: bool = False) -> Iterator[LedgerRecords]:
+        with self._checked(write=write, full=full) as (records, _):
+            yield records
+
+    @contextlib.contextmanager
+    def _checked(self, *, write: bool, full: bool) -> Iterator[tuple[LedgerRecords, list[Row]]]:
+        # Read first: an entry that another thread adds while this one waits is no roll-back.
+        seen = self._verified
+        with self._store.transaction(write=write) as records:
+            if records.identity != self._identity:
+                raise LedgerError(
+                    f"The file {self._path} is another ledger than the one this object was made for. Restore "
+                    "that one, or make a new PrivacyLedger object."
+                )
+            rows = verify(records, seen, self._path, full=full)
+            self._verified = records.state
+            yield records, rows
+        self._verified = records.state
+
+
+def resolve(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path without symbolic links; TypeError if it is none."""
+    if not isinstance(os.fspath(path), str):
+        raise TypeError("path must be a str or a path-like of str.")
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError) as error:
+        raise LedgerError(
+            "The ledger's path cannot be resolved. Look for a loop of symbolic links."
+        ) from error

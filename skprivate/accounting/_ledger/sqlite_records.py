@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of a ledger's SQLite file: what is written, what is read, and what an older version wrote."""
+
+import contextlib
+import sqlite3
+import tempfile
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from ...exceptions import LedgerError
+from ...utils._files import write_atomically
+from .._amounts import from_hex, from_text, to_text
+from .._running_sum import GRID_BITS, running_sum_from_text, running_sum_to_text
+from .high_water_mark import mark_path, read_mark
+from .store import Identity, LedgerRecords, LedgerState, Row, damaged
+
+SCHEMA = 3
+_APPLICATION = 0x736B7072  # "skpr", in the header of the file: tells a ledger from other databases
+_FAILURES = "CREATE TABLE failures (estimator TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID"
+_TABLES = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE entries (
+    id INTEGER PRIMARY KEY, time TEXT NOT NULL, estimator TEXT NOT NULL,
+    mechanism TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, relation TEXT NOT NULL,
+    unit TEXT NOT NULL, private INTEGER NOT NULL, label TEXT,
+    data TEXT, rho TEXT, sensitivity TEXT, noise_scale TEXT
+);
+{_FAILURES};
+"""
+_COLUMNS = "time, estimator, mechanism, epsilon, delta, relation, unit, private, label"
+_ADDED = ("data", "rho", "sensitivity", "noise_scale")  # by schema 2
+
+
+class SQLiteRecords(LedgerRecords):
+    """The records of a ledger's file, inside a transaction of SQLite.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+        The open file, in a transaction.
+    path : Path
+        Where the ledger was created; a file that records another path is refused.
+    file : Path, default=None
+        The file that is open, if it is another: a backup. It has no mark.
+    write : bool, default=False
+        Whether to bring a file of an older version up to date.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        *,
+        file: Path | None = None,
+        write: bool = False,
+    ) -> None:
+        self._connection, self._path, self._file = connection, path, file or path
+        self._schema = self._read_schema()
+        meta = self._meta()
+        try:
+            self.identity = _read_identity(meta, path, self._file)
+            self.state = self._read_state(meta) if self._schema == SCHEMA else self._replay_old(meta)
+        except (KeyError, ValueError) as error:
+            raise damaged(self._file) from error
+        self.mark = None if file else self._read_mark()
+        self._upgrade_later = write and self._schema < SCHEMA
+
+    def rows(self, after: int = 0) -> list[Row]:
+        """Return the entries but the first ``after``; their ids count from 1 without a gap."""
+        columns = ", ".join((_COLUMNS, *("NULL" if self._schema == 1 else name for name in _ADDED)))
+        query = f"SELECT {columns} FROM entries WHERE id > ? ORDER BY id"
+        return self._connection.execute(query, (after,)).fetchall()
+
+    def append(self, row: Row, state: LedgerState) -> None:
+        """Add one entry, and the state that it leads to."""
+        self._upgrade()
+        columns = ", ".join((_COLUMNS, *_ADDED))
+        self._connection.execute(
+            f"INSERT INTO entries (id, {columns}) VALUES ({', '.join('?' * (len(row) + 1))})",
+            (state.count, *row),
+        )
+        self._write_state(state)
+
+    def failures(self) -> dict[str, int]:
+        """Return the number of failed fits of each estimator."""
+        if self._schema < SCHEMA:
+            return {}
+        query = "SELECT estimator, count FROM failures ORDER BY estimator"
+        return dict(self._connection.execute(query).fetchall())
+
+    def add_failure(self, estimator: str) -> None:
+        """Count one failed fit."""
+        self._upgrade()
+        self._connection.execute(
+            "INSERT INTO failures VALUES (?, 1) ON CONFLICT (estimator) DO UPDATE SET count = count + 1",
+            (estimator,),
+        )
+        self._write_state(replace(self.state, failures=self.state.failures + 1))
+
+    def check_structure(self) -> None:
+        """Let SQLite look for damaged pages."""
+        if self._connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
+            raise damaged(self._file)
+
+    def backup(self, target: Path) -> None:
+        """Write a copy by SQLite's online backup; it records the ledger's path, not its own."""
+        # In a folder beside the target: nothing is left behind after an error, and nobody sees half a file.
+        with tempfile.TemporaryDirectory(prefix=".skprivate-ledger-", dir=target.parent) as folder:
+            unfinished = Path(folder, "ledger")
+            copy_database(self._connection, unfinished)
+            write_atomically(target, unfinished.read_bytes())
+
+    def _read_schema(self) -> int:
+        if self._connection.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
+            raise LedgerError(f"{self._file} is a database, but no ledger of skprivate. Choose another path.")
+        try:
+            schema = int(self._meta()["schema"])
+        except (KeyError, ValueError) as error:
+            raise damaged(self._file) from error
+        if schema > SCHEMA:
+            raise LedgerError(
+                f"The ledger {self._file} was written by a newer skprivate (schema {schema}; this version "
+                f"knows {SCHEMA}). Upgrade skprivate."
+            )
+        if schema < 1:
+            raise damaged(self._file)
+        return schema
+
+    def _meta(self) -> dict[str, str]:
+        rows = dict(self._connection.execute("SELECT key, value FROM meta").fetchall())
+        if not all(isinstance(text, str) for pair in rows.items() for text in pair):
+            raise damaged(self._file)
+        return rows
+
+    def _read_state(self, meta: dict[str, str]) -> LedgerState:
+        state = LedgerState(
+            count=int(meta["count"]),
+            epsilon=running_sum_from_text(meta["total_epsilon"]),
+            delta=running_sum_from_text(meta["total_delta"]),
+            chain=meta["chain"],
+            failures=int(meta["failures"]),
+        )
+        # Without the scan that counting rows would be.
+        last = self._connection.execute("SELECT MAX(id) FROM entries").fetchone()[0] or 0
+        if last != state.count or state.failures < 0:
+            raise ValueError("count of entries")
+        return state
+
+    def _replay_old(self, meta: dict[str, str]) -> LedgerState:
+        """Return the state of a file of schema 1 or 2, which records exact sums, and a chain since 2."""
+        state = LedgerState()
+        for row in self.rows():
+            state = state.after(row)
+        if state.count != int(meta["count"]) or meta.get("chain", state.chain) != state.chain:
+            raise ValueError("entries")
+        if self._schema == 2 and "chain" not in meta:
+            raise ValueError("chain")
+        for name, total in (("epsilon", state.epsilon), ("delta", state.delta)):
+            excess = total.upper - from_hex(meta[f"total_{name}"])
+            if not 0 <= excess <= Fraction(state.count if total.rounded else 0, 1 << GRID_BITS):
+                raise ValueError("totals")
+        return state
+
+    def _read_mark(self) -> LedgerState | None:
+        found = read_mark(self._path)
+        if found is None:
+            return None
+        uuid, state = found
+        if uuid != self.identity.uuid:
+            raise LedgerError(
+                f"The file {self._path} is another ledger than the one that was here, by the mark "
+                f"{mark_path(self._path)}. Restore that one; if it is given up, delete the mark and count "
+                "what it had spent."
+            )
+        return state
+
+    def _upgrade(self) -> None:
+        """Bring a file of an older schema up to date, as a part of the transaction that writes to it."""
+        if not self._upgrade_later:
+            return
+        if self._schema == 1:
+            for name in _ADDED:
+                self._connection.execute(f"ALTER TABLE entries ADD COLUMN {name} TEXT")
+        self._connection.execute(_FAILURES)
+        write_meta(self._connection, {"schema": str(SCHEMA), "max_failures": "none"})
+        self._schema, self._upgrade_later = SCHEMA, False
+
+    def _write_state(self, state: LedgerState) -> None:
+        write_meta(self._connection, _state_to_meta(state))
+        self.state = state
+
+
+def fill(file: Path, path: Path, identity: Identity) -> None:
+    """Write the file of a new ledger that will be at ``path``."""
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.executescript(f"BEGIN; PRAGMA application_id = {_APPLICATION}; {_TABLES}")
+        values = {
+            "schema": str(SCHEMA),
+            "path": str(path),
+            "uuid": identity.uuid,
+            "epsilon": "none" if identity.epsilon is None else to_text(identity.epsilon),
+            "delta": to_text(identity.delta),
+            "max_failures": "none" if identity.max_failures is None else str(identity.max_failures),
+        }
+        write_meta(connection, values | _state_to_meta(LedgerState()))
+        connection.execute("COMMIT")
+
+
+def copy_database(connection: sqlite3.Connection, target: Path) -> None:
+    """Copy a database to a new file by SQLite's online backup."""
+    with contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy:
+        connection.backup(copy)
+
+
+def write_meta(connection: sqlite3.Connection, values: dict[str, str]) -> None:
+    """Write keys and values of the table of one-off facts."""
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+
+def _state_to_meta(state: LedgerState) -> dict[str, str]:
+    return {
+        "count": str(state.count),
+        "total_epsilon": running_sum_to_text(state.epsilon),
+        "total_delta": running_sum_to_text(state.delta),
+        "chain": state.chain,
+        "failures": str(state.failures),
+    }
+
+
+def _read_identity(meta: dict[str, str], path: Path, file: Path) -> Identity:
+    recorded = meta.get("path")
+    if recorded != str(path):
+        raise LedgerError(_not_here(recorded, path, file))
+    epsilon = None if meta["epsilon"] == "none" else from_text(meta["epsilon"])
+    limit = meta.get("max_failures", "none")
+    return Identity(meta["uuid"], epsilon, from_text(meta["delta"]), None if limit == "none" else int(limit))
+
+
+def _not_here(recorded: str | None, path: Path, file: Path) -> str:
+    if file != path:
+        return f"The file {file} is a backup of the ledger {recorded}, not of {path}. Restore it there."
+    return (
+        f"The ledger {path} was created as {recorded} and then moved or copied; a copy would let its budget "
+        "be spent twice. Put it back, by PrivacyLedger.restore if it is a backup; or start a new ledger "
+        "under another name and count what this one holds."
+    )

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a ledger asks of the place where it is kept, and how it checks what it finds there.
+
+`PrivacyLedger` talks to a `LedgerStore`, which runs transactions on `LedgerRecords`. A file is one such place
+(`_sqlite_store`); a database server would be another.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ...exceptions import LedgerError
+from .._amounts import from_text
+from .._running_sum import RunningSum
+
+Row = tuple[Any, ...]
+_EPSILON, _DELTA = 3, 4  # columns of a row, see _ledger_entry.to_row
+_REMEDY = "Restore the latest backup with PrivacyLedger.restore"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What makes a store this ledger and no other; the limits are fixed at creation."""
+
+    uuid: str
+    epsilon: Fraction | None
+    delta: Fraction
+    max_failures: int | None = None
+
+
+@dataclass(frozen=True)
+class LedgerState:
+    """What a sequence of entries leads to; without arguments: that of no entry.
+
+    ``chain`` is a hash of every entry in order. It has no key: it shows accidents, and whoever means to alter
+    entries can compute it anew.
+    """
+
+    count: int = 0
+    epsilon: RunningSum = field(default_factory=RunningSum)
+    delta: RunningSum = field(default_factory=RunningSum)
+    chain: str = ""
+    failures: int = 0
+
+    def after(self, row: Row) -> "LedgerState":
+        """Return the state after one entry more; ValueError if its amounts are none."""
+        epsilon, delta = from_text(row[_EPSILON]), from_text(row[_DELTA])
+        text = repr((self.chain, *row))
+        chain = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return LedgerState(
+            self.count + 1, self.epsilon.plus(epsilon), self.delta.plus(delta), chain, self.failures
+        )
+
+    def agrees(self, other: "LedgerState") -> bool:
+        """Return whether both come from the same entries; failed fits are counted apart."""
+        return self == replace(other, failures=self.failures)
+
+
+class LedgerRecords(ABC):
+    """A ledger inside one transaction.
+
+    Attributes
+    ----------
+    identity : Identity
+        Who the ledger says it is.
+    state : LedgerState
+        What it says its entries lead to; `append` and `add_failure` bring it up to date.
+    mark : LedgerState or None
+        The state that was last acknowledged, kept apart from the entries. None: it was lost, or never
+        written.
+    """
+
+    identity: Identity
+    state: LedgerState
+    mark: LedgerState | None
+
+    @abstractmethod
+    def rows(self, after: int = 0) -> list[Row]:
+        """Return the entries but the first ``after``, oldest first, in time that does not depend on those."""
+
+    @abstractmethod
+    def append(self, row: Row, state: LedgerState) -> None:
+        """Add one entry, and the state that it leads to."""
+
+    @abstractmethod
+    def failures(self) -> dict[str, int]:
+        """Return the number of failed fits of each estimator."""
+
+    @abstractmethod
+    def add_failure(self, estimator: str) -> None:
+        """Count one failed fit."""
+
+    @abstractmethod
+    def check_structure(self) -> None:
+        """Let the store look for damage of its own."""
+
+    @abstractmethod
+    def backup(self, target: Path) -> None:
+        """Write a copy to a file, whole or not at all."""
+
+
+class LedgerStore(ABC):
+    """A place where a ledger is kept.
+
+    A transaction sees what every transaction before it left, and none runs beside it, in any process. What it
+    wrote is lasting, and marked as acknowledged, when its block has ended without an error; an error in the
+    block writes nothing. An error of the store is a LedgerError that says whether something was charged.
+    """
+
+    @abstractmethod
+    def create(self, identity: Identity) -> None:
+        """Create the ledger unless another process was first; refuse if one was here and is gone."""
+
+    @abstractmethod
+    def transaction(self, *, write: bool) -> AbstractContextManager[LedgerRecords]:
+        """Run a block as one transaction."""
+
+
+def verify(records: LedgerRecords, seen: LedgerState | None, place: Path, *, full: bool = False) -> list[Row]:
+    """Check the entries after the last state that was verified, and return them.
+
+    Parameters
+    ----------
+    records : LedgerRecords
+        The ledger, inside a transaction.
+    seen : LedgerState or None
+        What the caller has verified before; None: nothing.
+    place : Path
+        Where the ledger is, for messages.
+    full : bool, default=False
+        Whether to check every entry.
+
+    Returns
+    -------
+    rows : list of tuple
+        The entries that were checked: all of them if ``full``.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger is in an older state than was seen or acknowledged, or is not what was written.
+
+    Notes
+    -----
+    The mark is a state that a process had verified before it was written. A ledger is taken for good if its
+    entries lead from the earlier of both states through the later one to what the ledger says of itself. An
+    entry before both is not read: its alteration shows at the next full check.
+    """
+    known = [state for state in (seen, records.mark) if state is not None]
+    for state in known:
+        _require_not_older(records.state, state, place)
+    start = LedgerState() if full or not known else min(known, key=lambda state: state.count)
+    rows = records.rows(start.count)
+    try:
+        reached = replay(start, rows, known)
+    except ValueError as error:
+        raise damaged(place) from error
+    if reached is None:
+        raise LedgerError(
+            f"The ledger {place} is damaged: its entries do not lead to those that were acknowledged. They "
+            f"were altered, or an older state was put in its place and charged. {_REMEDY}."
+        )
+    if not reached.agrees(records.state):
+        raise damaged(place)
+    if full and sum(records.failures().values()) != records.state.failures:
+        raise damaged(place)
+    return rows
+
+
+def replay(start: LedgerState, rows: list[Row], known: list[LedgerState]) -> LedgerState | None:
+    """Return the state after some entries, or None if they miss a known state on the way."""
+    waypoints = {state.count: [other for other in known if other.count == state.count] for state in known}
+    reached = start
+    for row in (*rows, None):
+        if any(not state.agrees(reached) for state in waypoints.get(reached.count, ())):
+            return None
+        if row is not None:
+            reached = reached.after(row)
+    return reached
+
+
+def damaged(place: Path) -> LedgerError:
+    """Return the error for a ledger whose content cannot be what was written."""
+    return LedgerError(
+        f"The ledger {place} is damaged, or is no ledger. {_REMEDY}, or start a new ledger under another "
+        "name and count what was lost."
+    )
+
+
+def _require_not_older(state: LedgerState, known: LedgerState, place: Path) -> None:
+    lost = known.count - state.count, known.failures - state.failures
+    if max(lost) <= 0:
+        return
+    what = f"{lost[0]} newer entries" if lost[0] > 0 else f"{lost[1]} newer failed fits"
+    raise LedgerError(
+        f"The ledger {place} is in an older state than was seen: it holds {state.count} entries, and {what} "
+        f"would be forgotten. {_REMEDY}; discard_newer=True forgets them, and what they spent is for you to "
+        "count."
+    )

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a protection that is not differential privacy does: one attack, one measure, one bound."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .html import label_of_risk, label_page
+from .registry import RegistryEntry, registry_entry_of_risk
+from .spent import _FrozenMapping
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisclosureRisk:
+    """What is claimed for a protection against one attack; it is not differential privacy.
+
+    There is no epsilon here: such a protection says nothing about any other attack, nor about an attacker who
+    knows more than is assumed.
+
+    Parameters
+    ----------
+    protection : str
+        What is done, with its parameters.
+    attack : str
+        Who does what with which knowledge.
+    metric : str
+        What is counted, in percent.
+    bound : mapping of str to float
+        Greatest expected value of the metric in percent, per column or party.
+    assumption : str
+        What must be true for the bound to hold.
+    unprotected : tuple of str, default=()
+        What the attacker sees all the same.
+    leaks : tuple of str, default=()
+        What was read from rows that should have been declared.
+
+    Raises
+    ------
+    ValueError
+        A bound is not in [0, 100].
+
+    Examples
+    --------
+    >>> from skprivate.accounting import DisclosureRisk
+    >>> print(DisclosureRisk(
+    ...     protection="TQMA of depth 4", attack="linkage within 0.001 by age",
+    ...     metric="correct orientation", bound={"age": 6.4}, assumption="ages are uniform"))
+    TQMA of depth 4 (not differential privacy)
+    - attack: linkage within 0.001 by age
+    - correct orientation at most: age 6.4 %
+    - assumed: ages are uniform
+    """
+
+    protection: str
+    attack: str
+    metric: str
+    bound: Mapping[str, float]
+    assumption: str
+    unprotected: tuple[str, ...] = ()
+    leaks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not all(0 <= value <= 100 for value in self.bound.values()):
+            raise ValueError("a bound is a percentage, in [0, 100].")
+        object.__setattr__(self, "bound", _FrozenMapping(self.bound))
+
+    def to_html(self) -> str:
+        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped. It says that this is not differential privacy.
+        """
+        return label_page([label_of_risk(self)])
+
+    def to_registry(self, **who_and_why: Any) -> RegistryEntry:
+        """Return an entry of the registry of differential privacy deployments that says that it is none.
+
+        Parameters
+        ----------
+        **who_and_why : str
+            What the software cannot know; see `RegistryEntry`. What is not given is printed as TODO.
+
+        Returns
+        -------
+        entry : RegistryEntry
+            Without any epsilon; attack, metric and bound stand in its description of the parameters.
+
+        Raises
+        ------
+        TypeError
+            A keyword is not a field of the registry, or is one that is stated here.
+        ValueError
+            A text is empty.
+        """
+        return registry_entry_of_risk(self, who_and_why)
+
+    def __str__(self) -> str:
+        bounds = ", ".join(f"{name} {value:.3g} %" for name, value in self.bound.items())
+        lines = [
+            f"{self.protection} (not differential privacy)",
+            f"- attack: {self.attack}",
+            f"- {self.metric} at most: {bounds}" if bounds else f"- {self.metric}: no bound is known",
+            f"- assumed: {self.assumption}",
+            *(f"- not protected: {item}" for item in self.unprotected),
+            *(f"- LEAK: {item}" for item in self.leaks),
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run as an entry of the public registry of differential privacy deployments."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from .._checks import check_text
+from .._running_sum import upper_sum
+from .provenance import PackageRecord
+from .text import DEPLOYMENTS, RELATIONS, SOURCES, one_line, print_amount
+
+if TYPE_CHECKING:
+    from .disclosure_risk import DisclosureRisk
+    from .guarantee import PrivacyGuarantee
+    from .spent import PrivacySpent
+
+TODO = "TODO"
+
+# The registry's fields, section by section. "" is the deployment itself.
+_FIELDS = {
+    "": (
+        "name data_curator description intended_use data_product_type data_product_region "
+        "data_product_sector publication_date"
+    ),
+    "dp_flavor": (
+        "name input_metric bound_on_input_distance output_measure bound_on_output_distance data_domain "
+        "unprotected_quantities"
+    ),
+    "privacy_loss": "privacy_unit privacy_unit_description privacy_parameters privacy_parameters_description",
+    "model": "model_name model_name_description actors release_type release_type_description",
+    "accounting": "post_processing composition",
+    "implementation": "pre_processing_eda_hyperparameter_tuning mechanisms justification",
+}
+# What only people know, and what they may say in their own words instead of ours.
+_OPEN = {
+    *_FIELDS[""].split(),
+    *_FIELDS["accounting"].split(),
+    "registry_authors",
+    "data_domain",
+    "privacy_unit_description",
+    "actors",
+    "release_type",
+    "release_type_description",
+    "pre_processing_eda_hyperparameter_tuning",
+    "justification",
+}
+_STATED = {field for fields in _FIELDS.values() for field in fields.split()} - _OPEN
+
+# In the words of NIST SP 800-226: units of privacy, bounded and unbounded, trust models.
+_INPUT_METRICS = {
+    "replace-one": "change-one distance: number of units whose values differ (bounded differential privacy)",
+    "add-remove": "symmetric distance: number of units that are in one data set only (unbounded "
+    "differential privacy)",
+    "local": "number of units whose values differ, for each unit's own report by itself (local differential "
+    "privacy)",
+    "label": "number of units whose label differs; the features are equal, and NOT protected (label "
+    "differential privacy)",
+}
+_UNITS = {
+    "row": "One row (event level; user level only if no person has several rows)",
+    "group": "One group of rows, such as all rows of one person (user level)",
+    "player": "One player: everything that the player sends during a run (user level)",
+}
+_MODELS = {"curator": "Central", "simulated": "Central", "collected": "Local"}
+
+
+class RegistryEntry(dict[str, Any]):
+    """An entry of the public registry of differential privacy deployments; made by ``to_registry``.
+
+    A dict of dicts, lists, texts and numbers. Its ``str()`` is a YAML document with what is missing printed
+    as TODO. The field names are those of the registry's records that have a ``dp_flavor``; the registry is
+    young, and renames fields now and then.
+
+    Attributes
+    ----------
+    missing : list of str
+        Paths of the fields that are still TODO, joined by dots.
+
+    Notes
+    -----
+    Keywords of ``to_registry``: name, data_curator, description, intended_use, data_product_type (default
+    "Machine learning model"), data_product_region, data_product_sector, publication_date (a date or a text),
+    registry_authors (a list), data_domain, privacy_unit_description, actors, release_type ("One release" or
+    "Many releases"), release_type_description, post_processing, composition,
+    pre_processing_eda_hyperparameter_tuning, justification. The rest is stated by the run.
+
+    **Privacy**: of a run that is not private no epsilon is written at all, and the flavour says so. What the
+    run states is what the software claims; nobody has certified it.
+
+    References
+    ----------
+    .. [1] Differential Privacy Deployments Registry, https://github.com/opendp/deployments-registry-data
+    .. [2] J. P. Near, D. Darais, N. Lefkovitz, G. S. Howarth, *Guidelines for Evaluating Differential Privacy
+       Guarantees*, NIST SP 800-226, 2025: the words.
+
+    Examples
+    --------
+    >>> from skprivate.accounting import PrivacySpent
+    >>> spent = PrivacySpent(
+    ...     mechanism="discrete Laplace", epsilon=1, relation="local", noise_scale=None,
+    ...     noise_source="seeded", deployment="simulated", claim="not-private", reasons=("seeded",))
+    >>> entry = spent.to_registry(registry_authors=["A. Author"])
+    >>> str(entry).splitlines()[:3]
+    ['status: "Draft"', 'registry_authors:', '  - "A. Author"']
+    >>> entry["deployment"]["dp_flavor"]["name"]
+    'Not differentially private'
+    """
+
+    @property
+    def missing(self) -> list[str]:
+        """Paths of the fields that are still TODO."""
+        return list(_blanks(self, ""))
+
+    def __str__(self) -> str:
+        return "\n".join(_yaml(self, 0)) + "\n"
+
+
+def registry_entry(
+    spents: Sequence[PrivacySpent], reasons: Sequence[str], given: Mapping[str, Any]
+) -> RegistryEntry:
+    """Return the entry of releases from the same rows; it is private if there is no reason against it."""
+    stated: dict[str, Any] = {
+        "unprotected_quantities": _unprotected(spents),
+        "mechanisms": _mechanisms(spents),
+        **_parties(spents),
+        **(_no_loss(reasons) if reasons else _loss(spents)),
+    }
+    composition = (
+        "Basic composition of all releases that are stated here, as if all used the same rows. Other uses of "
+        "the rows are not covered: see the ledger, if one was kept."
+    )
+    defaults = {
+        "privacy_unit_description": _join(RELATIONS[spent.relation] for spent in spents),
+        "post_processing": "Everything that is computed from released values alone, predictions included.",
+        "composition": composition,
+    }
+    return _assemble(stated, defaults, given)
+
+
+def registry_entry_of_guarantee(guarantee: PrivacyGuarantee, given: Mapping[str, Any]) -> RegistryEntry:
+    """Return the entry of one guarantee; of what it does not know, nothing is stated."""
+    proven = guarantee.status != "estimate" and math.isfinite(guarantee.epsilon)
+    pure = guarantee.criterion == "dp" and proven
+    measure = "max divergence" if guarantee.criterion == "dp" else "pointwise maximal leakage, almost surely"
+    bound = f"{guarantee.epsilon:.6g} nats" if proven else "none that is proven"
+    package = PackageRecord.current()
+    stated = {
+        "dp_name": "Pure DP" if pure else "Custom" if proven else "Not differentially private",
+        "output_measure": measure,
+        "bound_on_output_distance": bound,
+        "unprotected_quantities": None,
+        "privacy_parameters": {"epsilon": guarantee.epsilon} if pure else {},
+        "privacy_parameters_description": guarantee.statement(),
+        "mechanisms": f"{guarantee.subject}; computed by: {guarantee.method or TODO}; {package}",
+    }
+    return _assemble(stated, {}, given)
+
+
+def registry_entry_of_risk(risk: DisclosureRisk, given: Mapping[str, Any]) -> RegistryEntry:
+    """Return the entry of a protection that is not differential privacy."""
+    stated = {
+        **_no_loss([one_line(line) for line in str(risk).splitlines()]),
+        "unprotected_quantities": _join(risk.unprotected) or "none stated",
+        "mechanisms": f"{risk.protection}; {PackageRecord.current()}",
+    }
+    return _assemble(stated, {}, given)
+
+
+def _assemble(
+    stated: Mapping[str, Any], defaults: Mapping[str, str], given: Mapping[str, Any]
+) -> RegistryEntry:
+    texts = {"data_product_type": "Machine learning model", **defaults, **_check_given(given)}
+    authors = texts.pop("registry_authors", [TODO])
+    deployment: dict[str, Any] = {}
+    for section, names in _FIELDS.items():
+        target = deployment.setdefault(section, {}) if section else deployment
+        for name in names.split():
+            if section == "dp_flavor" and name == "name":
+                target[name] = stated["dp_name"]
+            else:
+                value = texts.get(name) if name in _OPEN else stated.get(name)
+                target[name] = TODO if value in (None, "") else value
+    return RegistryEntry(status="Draft", registry_authors=authors, deployment=deployment)
+
+
+def _check_given(given: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = min(given.keys() - _OPEN, default=None)
+    if unknown in _STATED:
+        raise TypeError(f"to_registry() states {unknown!r} itself, from the run: it cannot be given.")
+    if unknown is not None:
+        raise TypeError(
+            f"to_registry() got {unknown!r}, which is no field of the registry. Fields that can be given: "
+            f"{', '.join(sorted(_OPEN))}."
+        )
+    return {name: _check_value(name, value) for name, value in given.items()}
+
+
+def _check_value(name: str, value: Any) -> str | list[str]:
+    if name == "registry_authors" and isinstance(value, list | tuple) and value:
+        for author in value:
+            check_text(author, "each of registry_authors")
+        return list(value)
+    text = value.isoformat() if name == "publication_date" and isinstance(value, date) else value
+    check_text(text, name)
+    return [text] if name == "registry_authors" else str(text)
+
+
+def _loss(spents: Sequence[PrivacySpent]) -> dict[str, Any]:
+    """The privacy loss of private releases, added up where they mean the same."""
+    kinds = {(spent.relation, spent.unit) for spent in spents}
+    if len(kinds) > 1:
+        return _mixed_loss(spents)
+    epsilon = upper_sum(Fraction(spent.epsilon) for spent in spents)
+    delta = upper_sum(spent.delta for spent in spents)
+    rhos = [spent.rho for spent in spents if spent.rho is not None]
+    rho = upper_sum(rhos) if len(rhos) == len(spents) else None
+    parameters = {"epsilon": epsilon} | ({"delta": delta} if delta else {}) | ({"rho": rho} if rho else {})
+    name, measure = _flavor(delta, rho)
+    bound = ", ".join(f"{key} = {print_amount(value)}" for key, value in parameters.items())
+    return {
+        "dp_name": "Custom" if spents[0].relation == "label" else name,
+        "output_measure": measure,
+        "bound_on_output_distance": bound,
+        "privacy_parameters": {key: float(value) for key, value in parameters.items()},
+        "privacy_parameters_description": _join(_claimed(spent) for spent in spents),
+    }
+
+
+def _flavor(delta: Fraction, rho: Fraction | None) -> tuple[str, str]:
+    if rho is not None:
+        return "Zero-concentrated DP", "Rényi divergence of every order a > 1, divided by a (rho)"
+    if delta:
+        return "Approximate DP", "hockey-stick divergence at exp(epsilon) (delta)"
+    return "Pure DP", "max divergence (epsilon)"
+
+
+def _mixed_loss(spents: Sequence[PrivacySpent]) -> dict[str, Any]:
+    parts = _join(f"{spent.relation}, {spent.unit}: {_claimed(spent)}" for spent in spents)
+    return {
+        "dp_name": "Custom",
+        "output_measure": "one for each release, see privacy_parameters_description",
+        "bound_on_output_distance": parts,
+        "privacy_parameters": {},
+        "privacy_parameters_description": f"Releases of different relation or unit do not add up. {parts}",
+    }
+
+
+def _no_loss(reasons: Sequence[str]) -> dict[str, Any]:
+    return {
+        "dp_name": "Not differentially private",
+        "output_measure": "none",
+        "bound_on_output_distance": "none: no bound holds",
+        "privacy_parameters": {},
+        "privacy_parameters_description": f"NOT PRIVATE, no epsilon holds. {_join(reasons)}",
+    }
+
+
+def _parties(spents: Sequence[PrivacySpent]) -> dict[str, Any]:
+    rows = max((spent.max_rows_per_unit for spent in spents), default=1)
+    distance = f"1 unit of at most {rows} rows" if rows > 1 else "1 unit"
+    models = sorted({_MODELS[spent.deployment] for spent in spents}) or [TODO]
+    return {
+        "input_metric": _join(_INPUT_METRICS[spent.relation] for spent in spents),
+        "bound_on_input_distance": distance if spents else None,
+        "privacy_unit": _join(_UNITS[spent.unit] for spent in spents),
+        "model_name": models[0] if len(models) == 1 else "Varies",
+        "model_name_description": _join(DEPLOYMENTS[spent.deployment] for spent in spents),
+    }
+
+
+def _unprotected(spents: Sequence[PrivacySpent]) -> str:
+    pairs = [f"{name}: {one_line(value)}" for spent in spents for name, value in spent.unprotected.items()]
+    pairs += [f"public input: {name}" for spent in spents for name in spent.public_inputs]
+    return _join(pairs) or "none stated"
+
+
+def _mechanisms(spents: Sequence[PrivacySpent]) -> str:
+    return _join(
+        f"{spent.mechanism}; sensitivity {one_line(spent.sensitivity)} and noise scale "
+        f"{one_line(spent.noise_scale)} on a grid of integers; noise from {SOURCES[spent.noise_source]}; "
+        f"{spent.package or PackageRecord.current()}"
+        for spent in spents
+    )
+
+
+def _claimed(spent: PrivacySpent) -> str:
+    audit = "not audited" if spent.audit is None else str(spent.audit)
+    delta = f", delta = {print_amount(spent.delta)}" if spent.delta else ""
+    return f"claimed epsilon = {print_amount(spent.epsilon)}{delta}, {audit}, not certified"
+
+
+def _join(texts: Any) -> str:
+    return "; ".join(dict.fromkeys(texts))
+
+
+def _blanks(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _blanks(item, f"{path}.{name}" if path else name)
+    elif value in (TODO, [TODO]):
+        yield path
+
+
+def _yaml(value: Mapping[str, Any], depth: int) -> Iterator[str]:
+    """Write block YAML; a JSON string is a YAML string, so that no text can end early or start something."""
+    indent = "  " * depth
+    for name, item in value.items():
+        if isinstance(item, dict) and item:
+            yield f"{indent}{name}:"
+            yield from _yaml(item, depth + 1)
+        elif isinstance(item, list):
+            yield f"{indent}{name}:"
+            yield from (f"{indent}  - {_scalar(part)}" for part in item)
+        else:
+            yield f"{indent}{name}: {_scalar(item)}"
+
+
+def _scalar(value: Any) -> str:
+    if value == TODO:
+        return TODO
+    if isinstance(value, float):
+        # YAML 1.1 takes 1e-06 for a text: it wants a dot.
+        text = repr(value)
+        return text if "e" not in text or "." in text else text.replace("e", ".0e")
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Records what meets noise during a fit, and can hand out recorded outputs in place of new ones."""
+
+import contextlib
+import io
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...noise import DiscreteLaplaceMechanism, check_entropy
+from ...noise._mechanisms import _IntegerMechanism
+from ...randomizers._base import LocalRandomizer
+from ...randomizers._laplace import _NoisyVectorRandomizer
+from .patches import replacements
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """One call of a mechanism: the exact integers that went in, and what came out.
+
+    Attributes
+    ----------
+    mechanism : DiscreteLaplaceMechanism, DiscreteGaussianMechanism or LocalRandomizer
+        What was run.
+    exact : ndarray of int64
+        Integers before noise; of a local randomizer, the clients' categories.
+    output : ndarray
+        What was released.
+    """
+
+    mechanism: Any
+    exact: NDArray[np.int64]
+    output: NDArray[Any]
+
+    @property
+    def scale(self) -> Fraction | None:
+        """Scale t or sigma of the noise; None of a local randomizer."""
+        if isinstance(self.mechanism, LocalRandomizer):
+            return None
+        is_laplace = isinstance(self.mechanism, DiscreteLaplaceMechanism)
+        return Fraction(self.mechanism.scale if is_laplace else self.mechanism.sigma)
+
+    @property
+    def form(self) -> tuple[object, ...]:
+        """What must not depend on private rows: the mechanism, its noise, how many integers it got."""
+        local = isinstance(self.mechanism, LocalRandomizer)
+        noise = self.mechanism.specification if local else self.scale
+        return type(self.mechanism).__name__, noise, self.exact.shape
+
+    def loss(self, other: "Release") -> tuple[Fraction, Fraction]:
+        """Return epsilon and rho of this pair, exactly; of reports, that of every client who differs."""
+        mine, theirs = self.exact.ravel(), other.exact.ravel()
+        places = np.flatnonzero(mine != theirs)
+        # Most integers are the same: only the others are counted, without overflow.
+        differences = [abs(int(mine[place]) - int(theirs[place])) for place in places]
+        if self.scale is None:
+            losses = (self._loss_of_report(self.exact.flat[p], other.exact.flat[p]) for p in places)
+            return sum(losses, Fraction(0)), Fraction(0)
+        if isinstance(self.mechanism, DiscreteLaplaceMechanism):
+            return sum(differences) / self.scale, Fraction(0)
+        return Fraction(0), sum(d * d for d in differences) / (2 * self.scale**2)
+
+    def _loss_of_report(self, one: Any, other: Any) -> Fraction:
+        """Return the loss of one report about two categories: what the randomizer states, or less."""
+        if not isinstance(self.mechanism, _NoisyVectorRandomizer):
+            return Fraction(self.mechanism.epsilon)
+        vectors = np.zeros((2, *self.mechanism.report_shape), dtype=np.int64)
+        self.mechanism._fill(vectors, np.array([one, other], dtype=np.int64))
+        moved = int(np.abs(vectors[0] - vectors[1]).sum()) << self.mechanism.exponent
+        return Fraction(moved, self.mechanism.noise_scale)
+
+    def with_noise_times(self, factor: Fraction) -> Any:
+        """Return the mechanism with noise of another scale; a local one with epsilon divided by it."""
+        if self.scale is None:
+            content = {key: value for key, value in self.mechanism.to_dict().items() if key != "mechanism"}
+            content["epsilon"] = Fraction(content["epsilon"]) / factor
+            return type(self.mechanism)(**content)
+        kind = type(self.mechanism)
+        make = kind.from_scale if isinstance(self.mechanism, DiscreteLaplaceMechanism) else kind.from_sigma
+        return make(self.scale * factor)
+
+
+@dataclass(eq=False)
+class Tape:
+    """The releases of one fit, in order.
+
+    Attributes
+    ----------
+    releases : list of Release
+    script : sequence of ndarray or None
+        Outputs that are handed out instead of new ones.
+    diverged : bool
+        A script ran out, or does not fit.
+    said : list of str
+        What the fit warned of, logged and printed.
+    missed : bool
+        Noise was drawn in another thread meanwhile, which is not recorded.
+    seeded : bool
+        Noise came from something else than the operating system.
+    generators : int
+        Digest of where the shared generators of Python and NumPy stood at the end.
+    """
+
+    releases: list[Release] = field(default_factory=list)
+    script: Sequence[NDArray[Any]] | None = None
+    diverged: bool = False
+    said: list[str] = field(default_factory=list)
+    missed: bool = False
+    seeded: bool = False
+    generators: int = 0
+
+    @property
+    def outputs(self) -> list[NDArray[Any]]:
+        """What was released, call by call."""
+        return [release.output for release in self.releases]
+
+    def loss(self, other: "Tape") -> tuple[Fraction, Fraction]:
+        """Return epsilon and rho of a pair of fits with the same outputs.
+
+        Raises
+        ------
+        ValueError
+            The fits released different things.
+        """
+        if [release.form for release in self.releases] != [release.form for release in other.releases]:
+            raise ValueError("the fits of two neighbours released different things")
+        losses = [a.loss(b) for a, b in zip(self.releases, other.releases, strict=True)]
+        return sum((e for e, _ in losses), Fraction(0)), sum((r for _, r in losses), Fraction(0))
+
+    def take(self, mechanism: Any, exact: Any, draw: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Note one call and return its output."""
+        integers = np.array(exact, dtype=np.int64)
+        output = self._scripted() if self.script is not None else None
+        if output is not None and isinstance(mechanism, _IntegerMechanism) and output.shape != integers.shape:
+            # A fit that releases other things: its own noise must go on, not what belongs elsewhere.
+            output, self.diverged = None, True
+        if output is None:
+            output = draw()
+        self.releases.append(Release(mechanism, integers, np.array(output)))
+        return np.array(output)
+
+    def _scripted(self) -> NDArray[Any] | None:
+        position = len(self.releases)
+        if self.script is not None and position < len(self.script):
+            return self.script[position]
+        self.diverged = True
+        return None
+
+
+@contextlib.contextmanager
+def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Tape]:
+    """Record every call of skprivate's mechanisms and local randomizers made by this thread.
+
+    Inside the ``with`` block the methods that add noise are replaced by ones that note what they are given.
+    Outside of it nothing of the kind exists: no normal run has a place where an exact value could leave.
+
+    Parameters
+    ----------
+    script : sequence of ndarray or None, default=None
+        Outputs to hand out, call by call, instead of drawing new ones.
+
+    Yields
+    ------
+    tape : Tape
+
+    Notes
+    -----
+    **Privacy**: a tape holds exact values. Use it on data made for the purpose.
+
+    Examples
+    --------
+    >>> from skprivate.audit import record_releases
+    >>> from skprivate.noise import DiscreteLaplaceMechanism
+    >>> with record_releases() as tape:
+    ...     _ = DiscreteLaplaceMechanism(1.0, sensitivity=4).randomize([10, 20])
+    >>> tape.releases[0].exact, tape.releases[0].scale
+    (array([10, 20]), Fraction(4, 1))
+    """
+    tape = Tape(script=script)
+    owner = threading.get_ident()
+    inside = [False]
+
+    def wrap(method: Callable[..., Any]) -> Callable[..., Any]:
+        def recorded(self: Any, values: Any, random_state: Any = None) -> Any:
+            # A local randomizer may add its noise with a mechanism: that is one call.
+            if threading.get_ident() != owner:
+                tape.missed = True
+                return method(self, values, random_state)
+            if inside[0]:
+                return method(self, values, random_state)
+            inside[0] = True
+            tape.seeded |= not check_entropy(random_state).private
+            try:
+                return tape.take(self, values, lambda: method(self, values, random_state))
+            finally:
+                inside[0] = False
+
+        return recorded
+
+    with replacements() as undo:
+        for cls, name in _places():
+            method = vars(cls)[name]
+            undo.callback(setattr, cls, name, method)
+            setattr(cls, name, wrap(method))
+        yield tape
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[Callable[[], str]]:
+    """Collect what is printed and logged, by any logger; yields a function that returns it."""
+    out = io.StringIO()
+    root, handle = logging.getLogger(), logging.Logger.handle
+
+    def overheard(self: logging.Logger, record: logging.LogRecord) -> None:
+        out.write(f"{record.name}: {record.getMessage()}\n")
+        handle(self, record)
+
+    with replacements() as undo:
+        undo.callback(root.setLevel, root.level)
+        root.setLevel(logging.DEBUG)
+        undo.callback(setattr, logging.Logger, "handle", handle)
+        logging.Logger.handle = overheard  # type: ignore[method-assign]
+        undo.enter_context(contextlib.redirect_stdout(out))
+        undo.enter_context(contextlib.redirect_stderr(out))
+        yield out.getvalue
+
+
+def _places() -> Iterator[tuple[type, str]]:
+    """Classes and methods that add noise, those of third parties too."""
+    for cls in (_IntegerMechanism, *_descendants(_IntegerMechanism)):
+        if "randomize" in vars(cls):
+            yield cls, "randomize"
+    for cls in (LocalRandomizer, *_descendants(LocalRandomizer)):
+        for name in ("randomize", "simulate"):
+            if name in vars(cls):
+                yield cls, name
+
+
+def _descendants(cls: type) -> set[type]:
+    children: set[type] = set(cls.__subclasses__())
+    return children.union(*(_descendants(child) for child in children))

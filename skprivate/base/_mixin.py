@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The contract of a private estimator."""
+
+import warnings
+import weakref
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from .. import _config
+from ..accounting import PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
+from ..exceptions import PrivacyLeakError, PrivacyLeakWarning
+from ..utils import as_column, check_bounds, is_frame
+from ..utils._atomic_state import draft_of
+from ..utils._compat import Interval
+from ..utils._private_fit import fit_context, without_private_text
+from ..utils._refused_values import refuse_kinds
+from ..utils._replacements import labels_of, numbers_of
+from ..utils._table_validation import check_array, validate_data
+from ._html_repr import PrivacyHTMLMixin
+from ._pipeline_report import CONTAINERS as CONTAINERS
+from ._pipeline_report import StatelessMixin, privacy_report
+from ._pipeline_report import estimates_of as estimates_of
+from ._pipeline_report import last_step as last_step
+from ._pipeline_report import reads_rows as reads_rows
+from ._pipeline_report import steps_of as steps_of
+from ._planned_cost import PlannedCost, PublicShape, assign_roles, parameter_roles
+from ._public_steps import PublicEstimator
+from ._trusted_types import trusted_types
+
+__all__ = [
+    "PlannedCost",
+    "PrivacyReport",
+    "PrivateEstimatorMixin",
+    "PublicEstimator",
+    "PublicShape",
+    "StatelessMixin",
+    "StepReport",
+    "assign_roles",
+    "fit_context",
+    "parameter_roles",
+    "privacy_report",
+    "trusted_types",
+    "without_private_text",
+]
+
+FloatArray = NDArray[np.float64]
+
+#: Constraints of the parameters that every private estimator shares.
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "epsilon": [Fraction, Interval(Real, 0, None, closed="neither")],
+    "max_rows_per_group": [Interval(Integral, 1, None, closed="left")],
+    "random_state": [np.random.Generator, "random_state"],
+    "ledger": [PrivacyLedger, None],
+}
+
+
+class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
+    """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
+
+    Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
+    BaseEstimator)``. Decorate ``fit`` with `fit_context`, collect leaks in a list, call `_announce_leaks` and
+    `_charge` when everything deterministic is done, and draw the noise last.
+
+    Attributes
+    ----------
+    releases_state : bool, class attribute
+        True: fitted attributes and pickles hold released values and public inputs only. False: the object
+        holds a site's rows and must never be published.
+    releases_all_draws : bool, class attribute
+        True: all that a fit draws counts as released. False: what leaves is less than its mechanisms return,
+        the position of the largest noisy score, say, and the proof says why that costs less. The battery then
+        judges by what fits leave behind.
+
+    Examples
+    --------
+    A private count of the rows whose first column is positive, in full:
+
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator
+    >>> from skprivate import PrivacySpent
+    >>> from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context
+    >>> from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
+    >>> class DPCount(PrivateEstimatorMixin, BaseEstimator):
+    ...     _parameter_constraints = {k: SHARED_CONSTRAINTS[k] for k in ("epsilon", "random_state", "ledger")}
+    ...
+    ...     def __init__(self, epsilon=1.0, *, random_state=None, ledger=None):
+    ...         self.epsilon, self.random_state, self.ledger = epsilon, random_state, ledger
+    ...
+    ...     @fit_context
+    ...     def fit(self, X, y=None):
+    ...         exact = np.array([np.count_nonzero(np.asarray(X)[:, 0] > 0)])
+    ...         entropy = check_entropy(self.random_state)
+    ...         self._announce_leaks([])
+    ...         mechanism = DiscreteLaplaceMechanism(self.epsilon, sensitivity=1)
+    ...         seeded = () if entropy.private else ("the run is seeded",)
+    ...         spent = PrivacySpent(
+    ...             mechanism="discrete Laplace", epsilon=mechanism.epsilon, relation="replace-one",
+    ...             sensitivity=1, noise_scale=mechanism.scale, noise_source=entropy.source,
+    ...             deployment="curator", claim="not-private" if seeded else "dp", reasons=seeded)
+    ...         self._charge(spent)
+    ...         self.count_ = int(mechanism.randomize(exact, entropy)[0])
+    ...         self.privacy_spent_ = spent
+    ...         return self
+    >>> counter = DPCount(epsilon=0.5).fit(np.ones((1000, 1)))
+    >>> abs(counter.count_ - 1000) < 100, counter.privacy_spent_.private
+    (True, True)
+    """
+
+    releases_state: bool = True
+    releases_all_draws: bool = True
+    _may_claim = True
+    ledger: PrivacyLedger | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if self in _UNSEEDED_CLONES:
+            state[_CLONED_UNSEEDED] = True
+        return state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        if _CLONED_UNSEEDED in state:
+            _UNSEEDED_CLONES.add(self)
+        super().__setstate__(  # type: ignore[misc]
+            {name: value for name, value in state.items() if name != _CLONED_UNSEEDED}
+        )
+
+    def __sklearn_clone__(self) -> Any:
+        copy = super().__sklearn_clone__()
+        # The clone of a clone too: its seed is still not its owner's where one meta-estimator holds another.
+        if self in _UNSEEDED_CLONES or getattr(self, "random_state", 0) is None:
+            _UNSEEDED_CLONES.add(copy)
+        return copy
+
+    def _draft(self) -> Self:
+        """Return what a fit works on until it is complete."""
+        draft: Self = draft_of(self)
+        if self in _UNSEEDED_CLONES:
+            _UNSEEDED_CLONES.add(draft)
+        return draft
+
+    #: What to do about a leak, as the message says it.
+    _remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
+
+    def _announce_leaks(self, leaks: list[str], *, seeded: bool = False) -> None:
+        """Warn once about all that makes a fit not private and nobody asked for; an error in strict mode.
+
+        That is what was read from private rows, and a seed which a meta-estimator set on its clone of an
+        estimator without one. Whoever seeds an object of his own knows; in strict mode that is an error, too.
+        Seeds that are declared (``allow_seeds``) are neither.
+        """
+        strict, reasons, remedies = self._is_strict(), list(leaks), [self._remedy] if leaks else []
+        own_seed = getattr(self, "random_state", None) is not None
+        declared = _config.get_config()["allow_seeds"]
+        if own_seed and not strict and not declared and self in _UNSEEDED_CLONES:
+            reasons.append("its noise is seeded, by what cloned it without a seed and set random_state")
+            remedies.append("Fit it outside such a meta-estimator, or seed it yourself in a simulation.")
+        elif (own_seed or seeded) and strict and not self._may_be_seeded():
+            reasons.append("its noise is seeded by random_state")
+            remedies.append(_UNSEEDED)
+        if not reasons:
+            return
+        message = f"{type(self).__name__} is not private: {'; '.join(reasons)}. {' '.join(remedies)}"
+        if strict:
+            raise PrivacyLeakError(message)
+        warnings.warn(message, PrivacyLeakWarning, stacklevel=_USER_FRAME)
+
+    def _find_ledgers(self) -> list[PrivacyLedger]:
+        """Return the ledgers that a fit will charge, and count a failure in."""
+        ledger = getattr(self, "ledger", None)
+        return [ledger] if isinstance(ledger, PrivacyLedger) else []
+
+    def _charge(self, spent: PrivacySpent) -> None:
+        """Charge the ledger, if there is one; to be called before any noise is drawn."""
+        if self.ledger is not None:
+            self.ledger.charge(spent, estimator=type(self).__name__)
+
+    #: Role of every parameter of the constructor: see `parameter_roles`, and `assign_roles`.
+    _parameter_roles: Mapping[str, str] = {}
+
+    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
+        """Roles of the parameters as they are set, for a fit to such targets."""
+        return self._parameter_roles
+
+    def _planned_cost(self, any_public: bool) -> PlannedCost:
+        """What a fit will cost at most, from parameters alone; private searches ask for it."""
+        raise TypeError(
+            f"{type(self).__name__} states no epsilon before it is fitted, so a private search cannot pay "
+            "for it in advance."
+        )
+
+    def _check_public(self, shape: PublicShape) -> None:
+        """Raise what a fit to rows of such a shape would raise whatever they hold.
+
+        A fit calls it when it knows the shape of its rows; a private search for every candidate before it
+        pays.
+        """
+
+    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
+        """Return a fitted copy with other parameters of role "post-processing", from the same release."""
+        raise TypeError(f"{type(self).__name__} has no parameters that are post-processing.")
+
+    def _resolve_bounds(
+        self, bounds: Any, X: FloatArray, public_rows: FloatArray | None, *, name: str = "bounds"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bounds of X: as declared, else those of the public rows, else of all rows (a leak to announce)."""
+        if bounds is not None:
+            names = getattr(self, "feature_names_in_", None)
+            return check_bounds(bounds, X.shape[1], names, name=name)
+        rows = public_rows if public_rows is not None and len(public_rows) else X
+        lower, upper = rows.min(axis=0), rows.max(axis=0)
+        if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+            raise ValueError(f"the rows that tell the bounds hold NaN or infinity: declare {name}.")
+        return lower, upper
+
+    def _read_numbers(self, X: Any) -> FloatArray:
+        """Validate a table in strict mode, where its type alone can fail: NaN stands for what is no number.
+
+        The caller puts NaN and infinities within the declared bounds (`within_bounds`).
+        """
+        numbers = numbers_of(X)
+        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, cells=False)
+        table: FloatArray = check_array(numbers, dtype=np.float64, order="C", ensure_all_finite=False)
+        return table
+
+    def _read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
+        """Validate labels in strict mode: one that is neither text nor a number is among no classes."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None.")
+        refuse_kinds(y, "y")
+        labels = np.asarray(as_column(y))
+        labels = labels if labels.ndim == 1 else column_or_1d(labels, warn=True)
+        if len(labels) != n_rows:
+            raise ValueError("X and y must have one label per row.")
+        return labels_of(labels)
+
+
+# Clones of what had no seed: one that they have later is not their owner's. No attribute: all would show it.
+_UNSEEDED_CLONES: "weakref.WeakSet[PrivateEstimatorMixin]" = weakref.WeakSet()
+# Says so in a pickle.
+_CLONED_UNSEEDED = "_cloned_unseeded"
+
+# Frames between warnings.warn and the user's call of fit: _announce_leaks, fit, scikit-learn's context,
+# without_private_text, fit_context.
+_USER_FRAME = 6
+
+
+_UNSEEDED = (
+    "Leave it None; in a test or a simulation declare that with skprivate.config_context(allow_seeds=True)."
+)
+
+
+def refuse_seed(random_state: Any, name: str) -> None:
+    """Refuse seeded noise in strict mode, unless seeds are declared to be allowed.
+
+    For functions; estimators say it with what they announce.
+    """
+    config = _config.get_config()
+    if random_state is not None and config["strict"] and not config["allow_seeds"]:
+        raise PrivacyLeakError(f"{name} is not private: its noise is seeded by random_state. {_UNSEEDED}")
+
+
+def reasons_against(leaks: Iterable[str], source: str) -> tuple[str, ...]:
+    """Return why a release cannot claim to be private: what leaked, and noise that is not secret."""
+    seeded = ("random_state is seeded: who knows the seed can undo the noise",) if source == "seeded" else ()
+    return (*leaks, *seeded)

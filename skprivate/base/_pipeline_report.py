@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report over everything that a fitted object contains: pipelines, searches, what stands in them."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import ProgressBar
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from ..accounting import DisclosureRisk, EstimatedBounds, PrivacyReport, PrivacySpent, StepReport
+from ..accounting._statements.estimated_bounds import estimates_in
+from ..utils import splits_by_group
+from ._html_repr import PrivacyHTMLMixin
+from ._public_steps import PublicEstimator
+from ._stateless_steps import chosen_by_rows, has_own_methods, learns_from_rows, may_be_sparse, refuses_sparse
+
+# Only these very classes are known to learn nothing themselves; a subclass may do anything.
+CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
+
+
+class StatelessMixin:
+    """Mixin of transformers whose ``fit`` learns nothing from rows: a promise that `privacy_report` believes.
+
+    A subclass that may do more does not inherit the promise: it makes it by the mixin among its own bases.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator, TransformerMixin
+    >>> from skprivate.base import StatelessMixin, privacy_report
+    >>> class Negate(StatelessMixin, TransformerMixin, BaseEstimator):
+    ...     def fit(self, X, y=None):
+    ...         return self
+    ...
+    ...     def transform(self, X):
+    ...         return -X
+    >>> [step.status for step in privacy_report(Negate()).steps]
+    ['stateless']
+    """
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.requires_fit = False
+        return tags
+
+
+def privacy_report(estimator: BaseEstimator) -> PrivacyReport:
+    """Report what a fitted estimator, pipeline or search did with the private rows.
+
+    Walks Pipeline, ColumnTransformer, FeatureUnion, searches and other meta-estimators. What is neither a
+    `PrivateEstimatorMixin` that paid nor known to learn nothing counts as having read private rows without
+    paying: unknown means not private.
+
+    It sees the object as it is: a step swapped after the fit, or a ``best_estimator_`` taken out of the
+    search that chose it, no longer tells where it came from.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+
+    Returns
+    -------
+    report : PrivacyReport
+        Its ``str()`` names every step by name and class; its claim covers the whole.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        The estimator is not fitted.
+
+    See Also
+    --------
+    PublicEstimator : Declares a fitted step public.
+    skprivate.audit.check_private_pipeline : Looks for what a report may have missed.
+
+    Notes
+    -----
+    **Privacy.** Known to learn nothing are, besides a `StatelessMixin` and a `PublicEstimator`:
+
+    - ``Binarizer``, ``Normalizer`` but for norm "l1", ``FeatureHasher``, ``HashingVectorizer`` without
+      functions of its user;
+    - ``FunctionTransformer`` around functions of NumPy that never warn, or a `SilentUfunc`;
+    - ``OneHotEncoder`` and ``OrdinalEncoder`` with ``categories`` given, no ``min_frequency`` or
+      ``max_categories``, and a ``handle_unknown`` that neither fails nor warns (with ``drop=None``);
+    - ``SimpleImputer(strategy="constant")`` with ``fill_value`` given, ``keep_empty_features=True`` and no
+      indicator; ``MissingIndicator(features="all")``;
+    - a ``ColumnTransformer`` whose columns are given by name, position or a pattern of names, with
+      ``sparse_threshold=0`` or steps none of which can return a sparse matrix; containers without ``memory``,
+      ``transformer_weights``, or callbacks other than ``ProgressBar``.
+
+    Encoders and imputers keep the type of the table: 64-bit floats and text hold any row, so that they tell
+    of none, and other types count as read. A list gets its type from its rows: pass an array or a frame.
+    Names and number of columns are public. A bound that `estimate_bounds` paid for counts once, however many
+    steps use it, inside a `PublicEstimator` too. Not covered are failures, the time of a fit, and the warning
+    of scikit-learn's check for finite numbers where their sum overflows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skprivate import LocallyPrivateTreeClassifier, privacy_report
+    >>> X = np.random.default_rng(0).uniform(size=(500, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> tree = LocallyPrivateTreeClassifier(bounds=(-5, 5), classes=[0, 1])
+    >>> report = privacy_report(make_pipeline(StandardScaler(), tree).fit(X, y))
+    >>> report.claim
+    'not-private'
+    >>> [(step.path, step.estimator) for step in report.unpaid]
+    [('standardscaler', 'StandardScaler')]
+    """
+    check_is_fitted(estimator)
+    return PrivacyReport(tuple(_walk(estimator, "", set())))
+
+
+def _walk(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
+    step = functools.partial(StepReport, path=path or "estimator", estimator=type(estimator).__name__)
+    if type(estimator) not in CONTAINERS:
+        yield from _paid_bounds(estimator, path, counted)
+    spent = vars(estimator).get("privacy_spent_") if _may_claim(estimator) else None
+    if spent is not None and has_own_methods(estimator):
+        yield step(status="unpaid", reason=_OWN_METHODS)
+    if isinstance(spent, PrivacySpent) and estimator.releases_state:
+        paid = "noise was paid for" if spent.private else f"not private: {'; '.join(spent.reasons)}"
+        yield step(status="paid", reason=paid, spent=spent)
+        return
+    unpaid = reads_rows(estimator)
+    if unpaid is not None:
+        yield step(status="unpaid", reason=unpaid)
+    elif type(estimator) is PublicEstimator:
+        inside = type(estimator.estimator).__name__
+        yield step(status="public", reason=f"declared public by you: the {inside} inside")
+    elif type(estimator) not in CONTAINERS:
+        yield step(status="stateless", reason="learns nothing from rows")
+    for name, child in _children(estimator):
+        yield from _walk(child, f"{path} > {name}" if path else name, counted)
+
+
+_OWN_METHODS = "has methods of its own, which may do anything"
+_CALLBACKS = "shows private rows to its callbacks, which may keep them; call set_callbacks()"
+
+
+def _keeps_callbacks(estimator: Any) -> bool:
+    """Whether callbacks stand on an estimator that may keep more than progress."""
+    return any(type(one) is not ProgressBar for one in vars(estimator).get("_skl_callbacks", ()))
+
+
+def _may_claim(estimator: Any) -> bool:
+    return isinstance(estimator, PrivacyHTMLMixin) and type(estimator)._may_claim
+
+
+def _paid_bounds(estimator: Any, path: str, counted: set[str]) -> Iterator[StepReport]:
+    """Bounds that were paid for before and given to a step, each once."""
+    for name, bounds in estimates_of(estimator):
+        if bounds.release_id in counted:
+            continue
+        counted.add(bounds.release_id)
+        private = bounds.spent.private
+        paid = "paid for separately" if private else f"not private: {'; '.join(bounds.spent.reasons)}"
+        where = f"{path} > {name}" if path else name
+        yield StepReport(
+            path=where, estimator="estimate_bounds", status="paid before", reason=paid, spent=bounds.spent
+        )
+
+
+def estimates_of(estimator: Any) -> Iterator[tuple[str, EstimatedBounds]]:
+    """Estimated bounds among the parameters of an estimator and of what stands in it, by parameter."""
+    if not hasattr(estimator, "get_params"):
+        return
+    for name, value in sorted(estimator.get_params(deep=True).items()):
+        yield from ((name, bounds) for bounds in estimates_in(value))
+    # What is frozen hides its parameters.
+    for name, part in (("", estimator), *sorted(estimator.get_params(deep=True).items())):
+        if type(part) is PublicEstimator:
+            inner = f"{name}__estimator" if name else "estimator"
+            yield from ((f"{inner}__{below}", bounds) for below, bounds in estimates_of(part.estimator))
+
+
+def reads_rows(estimator: Any, *, any_row_fits: bool = True) -> str | None:
+    """Why an estimator that paid nothing may have read private rows; None if it is known not to.
+
+    Parameters
+    ----------
+    estimator : estimator
+    any_row_fits : bool, default=True
+        Before a fit: whether the table that it will see is one of `holds_any_row`. A fitted one tells itself.
+    """
+    if not _own(estimator, "releases_state", True):
+        return "holds rows of a site, and is never to be published"
+    risk = _own(estimator, "disclosure_risk_", None)
+    if isinstance(risk, DisclosureRisk):
+        # One part of a platform: it says itself what it read.
+        return "; ".join(risk.leaks) or None
+    if risk is not None:
+        return "its protections are not differential privacy"
+    if "cv_results_" in vars(estimator):
+        return f"its scores and its choice are exact functions of private rows{_caution_of(estimator)}"
+    if type(estimator) in CONTAINERS:
+        return _container_reads_rows(estimator)
+    if isinstance(estimator, StatelessMixin):
+        if StatelessMixin not in type(estimator).__bases__:
+            return "is a subclass, which may do anything; StatelessMixin among its own bases promises anew"
+        return _OWN_METHODS if has_own_methods(estimator) else None
+    return learns_from_rows(estimator, any_row_fits=any_row_fits)
+
+
+def _caution_of(search: Any) -> str:
+    """What a report adds about a search whose splitter knew of groups that the fits did not protect."""
+    spent = getattr(last_step(getattr(search, "best_estimator_", None)), "privacy_spent_", None)
+    if not splits_by_group(getattr(search, "cv", None)) or getattr(spent, "unit", None) != "row":
+        return ""
+    return (
+        "; its splitter keeps groups together, but the fits protect a row, not a group: pass groups to fit "
+        "with scikit-learn's metadata routing on"
+    )
+
+
+def _own(estimator: Any, name: str, otherwise: Any) -> Any:
+    """An attribute of an object or its class, and not of what it passes attributes on from."""
+    return vars(estimator).get(name, getattr(type(estimator), name, otherwise))
+
+
+def _container_reads_rows(container: Any) -> str | None:
+    if has_own_methods(container):
+        return _OWN_METHODS
+    if getattr(container, "memory", None) is not None:
+        return "its memory keeps what the steps were given, private rows included"
+    if _keeps_callbacks(container):
+        return _CALLBACKS
+    if getattr(container, "transformer_weights", None):
+        return "its weights warn where rows overflow them; scale by BoundsScaler, or not at all"
+    if callable(getattr(container, "verbose_feature_names_out", None)):
+        return "a function of its user names its columns"
+    if type(container) is not ColumnTransformer:
+        return None
+    chosen = [chosen_by_rows(entry[2]) for entry in container.transformers]
+    dense = None if not _may_be_sparse(container, True) else _DENSITY
+    return next((reason for reason in chosen if reason is not None), dense)
+
+
+_DENSITY = "the density of private rows may decide whether its output is sparse; pass sparse_threshold=0"
+
+
+def _may_be_sparse(step: Any, from_sparse: bool) -> bool:
+    """Whether a step, or None for what is passed through, may return a sparse matrix."""
+    if isinstance(step, str):
+        return from_sparse and step == "passthrough"
+    if type(step) is Pipeline:
+        for _, inner in step.steps:
+            from_sparse = _may_be_sparse(inner or "passthrough", from_sparse)
+        return from_sparse
+    if type(step) is FeatureUnion:
+        return any(_may_be_sparse(inner, from_sparse) for _, inner in step.transformer_list)
+    if type(step) is not ColumnTransformer:
+        return may_be_sparse(step, from_sparse=from_sparse)
+    # One step that takes some columns and no sparse matrix: there is none, or the fit fails.
+    dense = any(
+        refuses_sparse(_first(inner)) and _takes_some(chosen) for _, inner, chosen in step.transformers
+    )
+    inner_steps = [*(inner for _, inner, _ in step.transformers), step.remainder]
+    return bool(step.sparse_threshold) and any(_may_be_sparse(one, not dense) for one in inner_steps)
+
+
+def _first(step: Any) -> Any:
+    return _first(step.steps[0][1]) if type(step) is Pipeline else step
+
+
+def _takes_some(columns: Any) -> bool:
+    """Whether a choice is of one column or more, as far as it tells itself."""
+    return isinstance(columns, str | int) or (
+        isinstance(columns, list | tuple) and any(map(_names_one, columns))
+    )
+
+
+def _names_one(column: Any) -> bool:
+    return column is not False
+
+
+def _children(estimator: Any) -> Iterator[tuple[str, Any]]:
+    """What stands inside an estimator, with names: every step of a container, fitted estimators elsewhere."""
+    if isinstance(estimator, CONTAINERS):
+        pairs = steps_of(estimator)
+    else:
+        learnt = {key: value for key, value in vars(estimator).items() if key.endswith("_")}
+        found = [pair for key, value in learnt.items() for pair in _estimators_in(key, value)]
+        # Some keep the template that they cloned; it read nothing.
+        pairs = [(name, child) for name, child in found if _is_fitted(child)]
+    seen: set[int] = set()
+    for name, child in pairs:
+        if id(child) not in seen:
+            seen.add(id(child))
+            yield name, child
+
+
+def steps_of(container: Any) -> list[tuple[str, Any]]:
+    """Names and estimators of the steps of one of the `CONTAINERS`; once it is fitted, the fitted ones."""
+    if isinstance(container, Pipeline):
+        pairs = container.steps
+    elif isinstance(container, FeatureUnion):
+        pairs = container.transformer_list
+    elif hasattr(container, "transformers_"):
+        pairs = [(name, transformer) for name, transformer, _ in container.transformers_]
+    else:
+        named = [(name, transformer) for name, transformer, _ in container.transformers]
+        pairs = [*named, ("remainder", container.remainder)]
+    return [(name, step) for name, step in pairs if step is not None and not isinstance(step, str)]
+
+
+def last_step(estimator: Any) -> Any:
+    """What predicts: the estimator itself, or the last step of a pipeline."""
+    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
+
+
+def _is_fitted(estimator: BaseEstimator) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except (NotFittedError, TypeError):
+        return False
+    return True
+
+
+def _estimators_in(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, BaseEstimator):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _estimators_in(f"{name}[{key!r}]", item)
+    elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
+        for index, item in enumerate(value):
+            yield from _estimators_in(f"{name}[{index}]", item)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A site's key pair, and what the site remembers that it has done with it."""
+
+import os
+import threading
+from typing import Any, NoReturn, Self
+from weakref import WeakValueDictionary
+
+from ...exceptions import ConsentError
+from .primitives import KEY_BYTES, extract, framed, library
+
+
+class _Memory:
+    """What was done with one key pair in this process, by whichever object holds it."""
+
+    __slots__ = ("__weakref__", "done", "process")
+
+    def __init__(self) -> None:
+        self.done: dict[bytes, bytes] = {}
+        self.process = os.getpid()
+
+
+#: By public key. A pair whose private half has left, or came, as bytes can be loaded again: kept for good.
+_MEMORIES: WeakValueDictionary[bytes, _Memory] = WeakValueDictionary()
+_KEPT: dict[bytes, _Memory] = {}
+_LOCK = threading.Lock()
+
+
+class SiteKey:
+    """The X25519 key pair of one site, or of the platform that collects; made by `generate`.
+
+    The other parties get `public` over a channel that they trust: who can exchange public keys on the way can
+    read and write everything. The pair also remembers under which query ids it was used, because a site
+    that masks two answers under one id gives away their difference.
+
+    Attributes
+    ----------
+    public : bytes of length 32
+        The public half, for the others.
+
+    See Also
+    --------
+    ConsentBox : Answers that open only when every party consents.
+    MaskedSum : Sums of answers that are never opened.
+
+    Notes
+    -----
+    **Privacy.** The private half is in no repr and refuses to be pickled or copied; `to_bytes` is the only
+    way out. It writes the key but not the memory of used query ids. Within one process that memory
+    belongs to the pair: a key that is loaded again remembers. A process that restarts, and every further
+    process of a site, should `generate` a key of its own rather than load the old one; in a forked process
+    the old one refuses, loaded again or not.
+    Agreed secrets are kept in memory as long as the object, so that a query costs symmetric work only. Who
+    gets hold of a private half can read what was encrypted to it before: renew keys now and then.
+
+    References
+    ----------
+    .. [1] RFC 7748, Elliptic Curves for Security (X25519); RFC 5869, HKDF.
+
+    Examples
+    --------
+    >>> from skprivate.collaborative import SiteKey
+    >>> north, south = SiteKey.generate(), SiteKey.generate()
+    >>> north.agree(south.public, b"example") == south.agree(north.public, b"example")
+    True
+    """
+
+    __slots__ = ("_agreed", "_memory", "_private", "public")
+
+    public: bytes
+
+    def __init__(self, private: Any) -> None:
+        # Any object that is not such a key, bytes for instance, fails here rather than at its first use.
+        self.public = private.public_key().public_bytes_raw()
+        self._private = private
+        self._agreed: dict[tuple[bytes, bytes], bytes] = {}
+        # Without it two threads that load one key at once would each get a memory of its own.
+        with _LOCK:
+            self._memory = _MEMORIES.setdefault(self.public, _Memory())
+
+    @classmethod
+    def generate(cls) -> Self:
+        """Make a new key pair from the entropy of the operating system.
+
+        Returns
+        -------
+        key : SiteKey
+
+        Raises
+        ------
+        ImportError
+            ``cryptography`` is not installed.
+        """
+        return cls(library().PrivateKey.generate())
+
+    @classmethod
+    def from_bytes(cls, private: bytes) -> Self:
+        """Load what `to_bytes` gave, with what this process did with it; in a new process that is nothing.
+
+        Parameters
+        ----------
+        private : bytes of length 32
+
+        Returns
+        -------
+        key : SiteKey
+
+        Raises
+        ------
+        ValueError
+            Not 32 bytes.
+        """
+        if not isinstance(private, bytes) or len(private) != KEY_BYTES:
+            raise ValueError(f"a private key is {KEY_BYTES} bytes.")
+        key = cls(library().PrivateKey.from_private_bytes(private))
+        _KEPT[key.public] = key._memory
+        return key
+
+    def to_bytes(self) -> bytes:
+        """Return the private half: whoever reads it is this site.
+
+        Returns
+        -------
+        private : bytes of length 32
+        """
+        _KEPT[self.public] = self._memory
+        private: bytes = self._private.private_bytes_raw()
+        return private
+
+    def agree(self, peer_public: bytes, purpose: bytes) -> bytes:
+        """Return the secret that this pair and another share, the same on both sides.
+
+        Parameters
+        ----------
+        peer_public : bytes of length 32
+            The other's `public`.
+        purpose : bytes
+            A label of the protocol; secrets for two purposes tell nothing about each other.
+
+        Returns
+        -------
+        secret : bytes of length 32
+            HKDF-SHA256 of the exchange, bound to both public keys and to the purpose.
+
+        Raises
+        ------
+        ConsentError
+            Not a public key, or one of the few points with which every exchange gives a known secret.
+        """
+        # A dict's get and setitem are atomic; two threads at worst compute the same secret twice.
+        secret = self._agreed.get((peer_public, purpose))
+        if secret is None:
+            shared = self._exchange(peer_public)
+            context = framed(b"skprivate agree", *sorted((self.public, peer_public)), purpose)
+            secret = extract(shared, context)
+            self._agreed[peer_public, purpose] = secret
+        return secret
+
+    def _exchange(self, peer_public: bytes) -> bytes:
+        try:
+            point: bytes = self._private.exchange(library().PublicKey.from_public_bytes(peer_public))
+        except (TypeError, ValueError):
+            # The library refuses a wrong length, and an exchange whose result is zero.
+            raise ConsentError("a public key is not usable: nothing was agreed.") from None
+        return point
+
+    def remember(self, label: bytes, content: bytes) -> bool:
+        """Note what is done under a label, for good; later calls tell whether it is the same.
+
+        Parameters
+        ----------
+        label : bytes
+            What may be done only once, a query id for instance.
+        content : bytes
+            What is done.
+
+        Returns
+        -------
+        allowed : bool
+            True if nothing was done under the label before, or the very same.
+
+        Raises
+        ------
+        ConsentError
+            This is a forked process: what it and its parent note is not known to the other.
+        """
+        # Of the memory, not of the object: a key that is loaded in the fork is no other key.
+        if self._memory.process != os.getpid():
+            raise ConsentError("this process is a fork of the one that made the key, and needs its own.")
+        # setdefault is atomic: of two threads one comes first.
+        return self._memory.done.setdefault(label, content) == content
+
+    def __repr__(self) -> str:
+        return f"SiteKey(public={self.public.hex()[:8]}...)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a SiteKey cannot be pickled or copied: use to_bytes at the site that owns it")

@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Queries, answers and announcements as bytes that any transport can carry; checked when they come back."""
+
+import hashlib
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...exceptions import ConsentError
+from ...utils import check_characters
+from ...utils._json_documents import canonical, check_envelope, parse_json
+from .query_digest import query_digest
+
+FloatArray = NDArray[np.float64]
+
+_VERSION = 2
+_LENGTH_BYTES = 4
+QUERY_ID_BYTES = 16
+DIGEST_BYTES = 32
+_QUERY, _ANSWER, _CARD = "skprivate-query", "skprivate-answer", "skprivate-site"
+#: Cells of a table that is not numeric; anything else has no form in JSON.
+_CELLS = (str, bool, int, float, type(None))
+#: No site has as many rows: up to here a double counts without rounding.
+_MOST_ROWS = 2**53
+#: A platform makes room for a row before it has seen one: 8 MiB for as many features.
+_MOST_FEATURES = 2**20
+#: Up to here a double tells every whole number from the next.
+_EXACT = 2**53
+#: JSON has no NaN, and None is another missing value.
+_NAN = ["nan"]
+
+
+def new_query_id() -> bytes:
+    """Return 16 fresh random bytes: the name of one query, never used twice."""
+    return os.urandom(QUERY_ID_BYTES)
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A perturbed query as it travels: rows of features under a fresh id, for one roster of sites.
+
+    Numbers are finite. A missing value travels only as a cell of a table (None or NaN of an object array).
+    """
+
+    query_id: bytes
+    X: NDArray[Any] = field(repr=False)
+    names: tuple[str, ...] | None = None
+    #: Digest of the sites that are asked; empty where a protocol binds its own roster.
+    roster: bytes = b""
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What is bound: rows, names, id and roster (`query_digest`)."""
+        rows = self.X if self.X.dtype == np.float64 else _cells(self.X)
+        return query_digest(self.query_id, rows, self.names, self.roster)
+
+    def to_bytes(self) -> bytes:
+        """Return the message: floats as they are, other tables as JSON; ValueError for what is no query."""
+        numeric = self.X.dtype == np.float64
+        _check_query(self.X if numeric else np.array(_cells(self.X), dtype=object), self.names)
+        head = {"id": self.query_id.hex(), "shape": list(self.X.shape), "names": self.names, "table": None}
+        head["roster"] = self.roster.hex()
+        if numeric:
+            return _pack(_QUERY, head, self.X)
+        return _pack(_QUERY, head | {"table": [_sent(row) for row in _cells(self.X)]}, np.empty(0))
+
+    @classmethod
+    def from_bytes(cls, message: bytes) -> "Query":
+        """Read a message; ConsentError if it is not exactly a query."""
+        head, payload = _unpack(message, _QUERY, ("id", "shape", "names", "table", "roster"))
+        with _damaged():
+            shape = _shape(head["shape"])
+            X = _table(head["table"], shape, payload)
+            names = None if head["names"] is None else tuple(_list(head["names"], str))
+            _check_query(X, names)
+            return cls(_bytes(head["id"], QUERY_ID_BYTES), X, names, _roster(head["roster"]))
+
+    def rows(self, *, named: bool) -> Any:
+        """Return the rows as a model wants them: a data frame if it knows names, or if there is text."""
+        if self.names is None or not (named or self.X.dtype == object):
+            return self.X
+        import pandas as pd
+
+        return pd.DataFrame(self.X, columns=list(self.names)).infer_objects()
+
+
+def make_query(rows: Any, names: Any = None, roster: bytes = b"") -> Query:
+    """Return rows under a fresh id: numbers as float64, anything else as cells, a frame with its names.
+
+    Whole numbers that a double would round are cells too: what is asked is what travels.
+    """
+    refuse_masked(rows, "a query")
+    found = _column_names(rows)
+    names = tuple(map(str, found if found is not None else () if names is None else names))
+    table = np.asarray(rows)
+    if table.dtype.kind in "iu" and table.size and not -_EXACT <= table.min() <= table.max() <= _EXACT:
+        table = table.astype(object)
+    elif table.dtype.kind in "iufb":
+        table = table.astype(np.float64)
+    if table.ndim != 2:
+        raise ValueError("a query must be two-dimensional: a row for each prediction.")
+    return Query(new_query_id(), table, names or None, roster)
+
+
+def _column_names(rows: Any) -> Any:
+    """Return the names of a frame's columns, None if it is none."""
+    # An Arrow table's `columns` are values. (Of a pandas frame this may be a column.)
+    arrow = getattr(rows, "column_names", None)
+    return arrow if isinstance(arrow, list) else getattr(rows, "columns", None)
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """Raise ValueError for a masked array: what lies under its mask would be sent."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{what} must not be a masked array: fill it, or pass None or NaN.")
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one site answers to one query: one value per row, or one per row and class."""
+
+    query_id: bytes
+    site: str
+    n_samples: int
+    values: FloatArray = field(repr=False)
+    #: `Query.digest` of what the site was asked.
+    asked: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the message."""
+        head = {"id": self.query_id.hex(), "site": self.site, "n_samples": self.n_samples}
+        return _pack(
+            _ANSWER, head | {"asked": self.asked.hex(), "shape": list(self.values.shape)}, self.values
+        )
+
+    @classmethod
+    def from_bytes(cls, message: bytes) -> "Answer":
+        """Read a message; ConsentError if it is not exactly an answer."""
+        head, payload = _unpack(message, _ANSWER, ("id", "site", "n_samples", "asked", "shape"))
+        with _damaged():
+            values = _filled(payload, _shape(head["shape"]))
+            if np.isinf(values).any():
+                raise ValueError("an answer is infinite")
+            return cls(
+                _bytes(head["id"], QUERY_ID_BYTES),
+                _name(head["site"]),
+                _count(head["n_samples"], _MOST_ROWS),
+                values,
+                _bytes(head["asked"], DIGEST_BYTES),
+            )
+
+
+@dataclass(frozen=True)
+class SiteCard:
+    """What a site tells when it joins: its name, its numbers of rows and features, its classes. No model."""
+
+    site: str
+    n_samples: int
+    n_features: int
+    classes: tuple[Any, ...] | None = None
+    #: Rows of all sites for which the model smooths (`LocalAverageRegressor`); None: it has no such choice.
+    refined_to: int | None = None
+
+    def to_bytes(self) -> bytes:
+        """Return the message."""
+        return _pack(_CARD, vars(self), np.empty(0))
+
+    @classmethod
+    def from_bytes(cls, message: bytes) -> "SiteCard":
+        """Read a message; ConsentError if it is not exactly a card."""
+        fields = ("site", "n_samples", "n_features", "classes", "refined_to")
+        head, payload = _unpack(message, _CARD, fields)
+        with _damaged():
+            if payload.size:
+                raise ValueError("a card has no values")
+            refined_to = head["refined_to"]
+            return cls(
+                _name(head["site"]),
+                _count(head["n_samples"], _MOST_ROWS),
+                _count(head["n_features"], _MOST_FEATURES),
+                _classes(head["classes"]),
+                None if refined_to is None else _count(refined_to, _MOST_ROWS),
+            )
+
+
+def _pack(kind: str, head: dict[str, Any], payload: NDArray[Any]) -> bytes:
+    body = payload.astype("<f8").tobytes()
+    # Against accidents on the way; who alters on purpose is stopped by the transport or by a ConsentBox.
+    fields = head | {"format": kind, "version": _VERSION, "sha256": hashlib.sha256(body).hexdigest()}
+    header = canonical(fields)
+    return len(header).to_bytes(_LENGTH_BYTES, "little") + header + body
+
+
+def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[str, Any], FloatArray]:
+    try:
+        if not isinstance(message, bytes | bytearray | memoryview):
+            raise TypeError
+        content = bytes(message)
+        start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+        if start > len(content):
+            raise ValueError("it is cut short")
+        head = parse_json(content[_LENGTH_BYTES:start])
+        check_envelope(head, kind, _VERSION, (*fields, "sha256"))
+        # One content, one form: no field is there twice, and no number or text is spelt in another way.
+        if canonical(head) != content[_LENGTH_BYTES:start]:
+            raise ValueError("its header is not in the one form that is written")
+        body = content[start:]
+        if hashlib.sha256(body).hexdigest() != head["sha256"]:
+            raise ValueError("its content is not the one that was sent")
+        if len(body) % 8:
+            raise ValueError("its content is no sequence of numbers")
+        return head, np.frombuffer(body, dtype="<f8").astype(np.float64)
+    except (TypeError, ValueError, RecursionError) as error:
+        named = type(error) is ValueError
+        problem = str(error) if named else "it is not text"
+    raise ConsentError(f"The message is not a {kind} message: {problem}.")
+
+
+@contextmanager
+def _damaged() -> Iterator[None]:
+    """Turn what is wrong with a field into a ConsentError that names it."""
+    try:
+        yield
+    except ValueError as error:
+        problem = str(error)
+    else:
+        return
+    raise ConsentError(f"The message is damaged: {problem}.")
+
+
+def _shape(found: Any) -> tuple[int, int]:
+    shape = _list(found, int)
+    if len(shape) != 2 or min(shape) < 1:
+        raise ValueError("a shape is two positive whole numbers, of rows and of columns")
+    return shape[0], shape[1]
+
+
+def _filled(payload: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    if payload.size != shape[0] * shape[1]:
+        raise ValueError("its values do not fill its shape")
+    return payload.reshape(shape)
+
+
+def _table(table: Any, shape: tuple[int, int], payload: FloatArray) -> NDArray[Any]:
+    if table is None:
+        return _filled(payload, shape)
+    if payload.size:
+        raise ValueError("a table of cells is followed by numbers")
+    rows = [[math.nan if cell == _NAN else cell for cell in _list(row)] for row in _list(table, list)]
+    # Before room is made: a short message must not ask for a large table.
+    if len(rows) != shape[0] or any(len(row) != shape[1] for row in rows):
+        raise ValueError("its cells do not fill its shape")
+    X = np.empty(shape, dtype=object)
+    for i, row in enumerate(rows):
+        X[i] = _list(row, *_CELLS)
+    return X
+
+
+def _check_query(X: NDArray[Any], names: tuple[str, ...] | None) -> None:
+    """Refuse rows and names that no query may hold."""
+    if X.ndim != 2 or not X.size or X.shape[1] > _MOST_FEATURES:
+        raise ValueError("a query has at least one row, and from one to 2^20 columns")
+    if X.dtype == np.float64 and not np.isfinite(X).all():
+        raise ValueError(
+            "the numbers of a query must be finite: pass missing values as cells of an object array"
+        )
+    if X.dtype == object:
+        for cell in X.flat:
+            _check_cell(cell)
+    if names is not None:
+        if len(names) != X.shape[1] or len(set(names)) < len(names):
+            raise ValueError(
+                "the names of a query's columns must be as many as its columns, and all different"
+            )
+        for name in names:
+            check_characters(name, "the name of a column")
+
+
+def _check_cell(cell: Any) -> None:
+    if isinstance(cell, str):
+        check_characters(cell, "a cell")
+    elif isinstance(cell, int | float) and cell == cell and abs(cell) > sys.float_info.max:
+        raise ValueError("a cell must not be infinite, or beyond what a double holds")
+
+
+def _name(found: Any) -> str:
+    if type(found) is not str or not found:
+        raise ValueError("a site has a name: text that is not empty")
+    check_characters(found, "the name of a site")
+    return found
+
+
+def _count(found: Any, most: int) -> int:
+    if type(found) is not int or not 0 < found <= most:
+        raise ValueError("numbers of rows and of features are positive whole numbers, and not absurdly large")
+    return found
+
+
+def _classes(found: Any) -> tuple[Any, ...] | None:
+    if found is None:
+        return None
+    classes = tuple(_list(found, str, bool, int, float))
+    for label in classes:
+        _check_cell(label)
+    if not classes or len({isinstance(label, str) for label in classes}) > 1:
+        raise ValueError("classes must be at least one, and all text or all numbers")
+    _check_different(classes)
+    return classes
+
+
+def _check_different(classes: Sequence[Any]) -> None:
+    # Not by a set: whole numbers can be chosen to have one hash, and take quadratic time in it.
+    if any(label == following for label, following in pairwise(sorted(classes))):
+        raise ValueError("classes must be all different")
+
+
+def _bytes(found: Any, length: int) -> bytes:
+    content = bytes.fromhex(found) if type(found) is str else b""
+    if len(content) != length or content.hex() != found:
+        raise ValueError(f"an id or a digest is {length} bytes in lower-case hexadecimal digits")
+    return content
+
+
+def _roster(found: Any) -> bytes:
+    return b"" if found == "" else _bytes(found, DIGEST_BYTES)
+
+
+def _list(found: Any, *types: type) -> list[Any]:
+    """Return what JSON held if it is a list, with items of these types if any are given."""
+    if type(found) is not list or (types and not all(type(item) in types for item in found)):
+        raise ValueError("a field holds something of another kind than it should")
+    return found
+
+
+def _cells(X: NDArray[Any]) -> list[list[Any]]:
+    """Return a table as lists of plain cells."""
+    # Dates in nanoseconds would become whole numbers.
+    dated = X.dtype.kind in "mM" or any(isinstance(value, np.datetime64 | np.timedelta64) for value in X.flat)
+    rows = [[value.item() if isinstance(value, np.generic) else value for value in row] for row in X.tolist()]
+    if dated or not all(type(value) in _CELLS for row in rows for value in row):
+        raise TypeError("A query travels as numbers, strings and booleans; encode other columns first.")
+    return rows
+
+
+def _sent(row: list[Any]) -> list[Any]:
+    return [_NAN if isinstance(value, float) and math.isnan(value) else value for value in row]

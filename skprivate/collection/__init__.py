@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Collection of reports: a curator publishes a specification, and every client answers it once."""
+
+from typing import TYPE_CHECKING
+
+from ..utils import lazy_exports
+
+if TYPE_CHECKING:
+    from ._client import TreeClient as TreeClient
+    from ._curator import TreeCurator as TreeCurator
+    from ._report_files import ReportWriter as ReportWriter
+    from ._specification import TreeSpecification as TreeSpecification
+
+_HOMES = {
+    "ReportWriter": "._report_files",
+    "TreeClient": "._client",
+    "TreeCurator": "._curator",
+    "TreeSpecification": "._specification",
+}
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+
+__all__ = [
+    "ReportWriter",
+    "TreeClient",
+    "TreeCurator",
+    "TreeSpecification",
+]

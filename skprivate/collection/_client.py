@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One person's device: it answers a specification once, and its owner's epsilon has a ceiling."""
+
+import base64
+import math
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from numbers import Real
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..accounting._amounts import from_text, show, to_text
+from ..exceptions import BudgetExceededError, PrivacyLeakError
+from ..utils import check_positive
+from ..utils._files import OWNER_ONLY, locked, make_lasting, write_atomically
+from ..utils._json_documents import (
+    UNREADABLE,
+    Fields,
+    check_rewritten,
+    read_sealed,
+    seal_document,
+    unpack_bytes,
+)
+from ..utils._refused_values import is_temporal
+from ._specification import TreeSpecification
+
+_FORMAT = "skprivate.client"
+_VERSION = 1
+_FIELDS = ("lifetime", "spent", "reports")
+
+
+class TreeClient:
+    """Answers a specification for ONE person, on that person's device.
+
+    The first call of `randomize` draws the report; every later call, whatever it is asked about, repeats that
+    report, since a second draw would cost a second epsilon. A new specification costs its own epsilon, up to
+    a ceiling for the person's lifetime.
+
+    Parameters
+    ----------
+    specification : TreeSpecification
+        What the curator asks.
+    memory : str or path-like, default=None
+        A file that remembers, over restarts, what was answered and spent; clients of one person share it. It
+        is created at the first answer. None: this object remembers, and draws nothing in a forked process. A
+        client cannot be copied or pickled.
+    lifetime_epsilon : float or Fraction, default=None
+        Ceiling on the sum of epsilon over all specifications, fixed in the file when that is created. None:
+        the file's; without a file this specification's epsilon, so that no other question is answered.
+    protect : {"record", "label"}, default="record"
+        What must stay private. "record": a specification that protects the label alone is refused, for its
+        reports tell the leaf, and so the features, exactly. "label": it is answered too; for a person whose
+        features the curator knows.
+
+    Attributes
+    ----------
+    specification : TreeSpecification
+        What the curator asks.
+    lifetime_epsilon : Fraction
+        Ceiling on the sum of epsilon over all specifications.
+    spent_epsilon : Fraction
+        Sum of epsilon over the specifications answered so far.
+
+    Raises
+    ------
+    PrivacyLeakError
+        The specification protects the label alone, and ``protect`` is "record".
+    TypeError
+        The specification is none.
+    ValueError
+        The memory is damaged, or has another ceiling; later, also if it is gone; or the ceiling is not
+        positive and finite.
+
+    See Also
+    --------
+    TreeSpecification : Where it comes from.
+    TreeCurator : Where the report goes.
+
+    Notes
+    -----
+    **Privacy.** Relation: "local". The report is a function of the operating system's entropy and of one
+    category, the cell and the label; it is epsilon-private whatever the curator does. With
+    ``protect="label"`` a specification may make it "label": epsilon, and the ceiling, then bound what is told
+    about the label, and nothing bounds what is told about the features. There is no seed to pass. What has
+    been spent is written down before the report is handed out: a crash can lose a report, never a charge. The
+    memory file holds reports and amounts, nothing else about the person. Values outside the partition's box
+    count as values on its boundary, silently; a label outside the classes is refused here, on the device.
+
+    References
+    ----------
+    Erlingsson, Pihur, Korolova, RAPPOR, CCS 2014, for answers that are drawn once and repeated.
+
+    Examples
+    --------
+    >>> from skprivate.randomizers import HadamardRandomizer
+    >>> from skprivate.collection import TreeClient, TreeSpecification
+    >>> from skprivate.partition._partition import Partition
+    >>> partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
+    >>> specification = TreeSpecification(
+    ...     partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"], ["age"], "smokes")
+    >>> client = TreeClient(TreeSpecification.from_json(specification.to_json()))
+    >>> report = client.randomize({"age": 34}, "yes")
+    >>> len(report), client.randomize({"age": 35}, "no") == report
+    (2, True)
+    """
+
+    def __init__(
+        self,
+        specification: TreeSpecification,
+        *,
+        memory: str | os.PathLike[str] | None = None,
+        lifetime_epsilon: float | Fraction | None = None,
+        protect: str = "record",
+    ) -> None:
+        if not isinstance(specification, TreeSpecification):
+            raise TypeError("specification must be a TreeSpecification: read it with its from_json.")
+        check_protection(specification, protect)
+        self.specification = specification
+        self._path = None if memory is None else Path(memory).absolute()
+        wanted = lifetime_epsilon
+        self._lifetime = None if wanted is None else check_positive(wanted, "lifetime_epsilon")
+        self._lock, self._process = threading.Lock(), os.getpid()
+        self._own = _Memory(self._lifetime or specification.randomizer.epsilon)
+        self._has_file = self._is_lasting = False
+        self._load()
+
+    @property
+    def lifetime_epsilon(self) -> Fraction:
+        """Ceiling on the sum of epsilon over all specifications."""
+        return self._load().lifetime
+
+    @property
+    def spent_epsilon(self) -> Fraction:
+        """Sum of epsilon over the specifications answered so far."""
+        return self._load().spent
+
+    def randomize(self, x: Any, y: Any) -> bytes:
+        """Return this person's report: drawn at the first call, the same at every later one.
+
+        Parameters
+        ----------
+        x : sequence or mapping
+            The values, finite numbers: in the order of the specification's ``features``, or by their names.
+            Not looked at once the report is drawn.
+        y : str, int, float or bool
+            The label, one of the specification's ``classes``. Not looked at once the report is drawn.
+
+        Returns
+        -------
+        report : bytes of length ``specification.randomizer.report_bytes``
+            To be sent to the curator.
+
+        Raises
+        ------
+        ValueError
+            A column is unknown, missing, repeated or holds no finite number; the label is not among the
+            classes; the memory is damaged. Nothing is drawn or charged then, and no message shows a value.
+        BudgetExceededError
+            The report would pass the ceiling; nothing is drawn or charged.
+        RuntimeError
+            The report was not drawn before a fork, and there is no memory that the processes share.
+        """
+        if self._path is None:
+            with self._lock:
+                if os.getpid() != self._process and self.specification.hash not in self._own.reports:
+                    raise RuntimeError("a fork copied this TreeClient: give it a memory to share.")
+                return self._answer(self._own, x, y)
+        with locked(self._path):
+            return self._answer(self._load(), x, y)
+
+    def _answer(self, memory: "_Memory", x: Any, y: Any) -> bytes:
+        specification = self.specification
+        if specification.hash in memory.reports:
+            if self._path is not None and not self._is_lasting:
+                # Who wrote it may have failed before it was on the disk, and handed nothing out.
+                make_lasting(self._path)
+                self._is_lasting = True
+            return memory.reports[specification.hash]
+        category = _category(specification, x, y)
+        spent = memory.spent + specification.randomizer.epsilon
+        if spent > memory.lifetime:
+            raise BudgetExceededError(
+                f"A report of epsilon {show(specification.randomizer.epsilon)} would pass this person's "
+                f"ceiling: spent so far {show(memory.spent)} of {show(memory.lifetime)}. Nothing was drawn."
+            )
+        report = specification.pack(specification.randomizer.randomize(np.array([category])))
+        memory = replace(memory, spent=spent, reports={**memory.reports, specification.hash: report})
+        # Before the report is handed out, and its amount with it: a report that leaves was paid for.
+        if self._path is None:
+            self._own = memory
+        else:
+            write_atomically(self._path, memory.to_bytes(), mode=OWNER_ONLY)
+            self._has_file = self._is_lasting = True
+        return report
+
+    def _load(self) -> "_Memory":
+        """Return what is remembered now; another client of this person may have written it."""
+        if self._path is None:
+            return self._own
+        if not os.path.lexists(self._path):
+            if self._has_file:
+                raise _damaged(self._path)
+            # A new one each time: a report that could not be written down must not be handed out later.
+            return _Memory(self._own.lifetime)
+        memory = _Memory.from_bytes(self._path.read_bytes(), self._path)
+        self._has_file = True
+        if self._lifetime not in (None, memory.lifetime):
+            raise ValueError(
+                f"The client's memory {self._path} has a ceiling of epsilon {show(memory.lifetime)}, which "
+                "is fixed; leave out lifetime_epsilon to use it."
+            )
+        answer = memory.reports.get(self.specification.hash)
+        if answer is not None and len(answer) != self.specification.randomizer.report_bytes:
+            raise _damaged(self._path)
+        return memory
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a TreeClient cannot be copied or pickled, for a copy could answer a second time.")
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """What one person has answered, and what it cost.
+
+    Attributes
+    ----------
+    lifetime, spent : Fraction
+    reports : mapping of str to bytes
+        By the specification's hash.
+    """
+
+    lifetime: Fraction
+    spent: Fraction = Fraction(0)
+    reports: Mapping[str, bytes] = field(default_factory=dict)
+
+    def to_bytes(self) -> bytes:
+        content = {
+            "lifetime": to_text(self.lifetime),
+            "spent": to_text(self.spent),
+            "reports": {key: base64.b64encode(report).decode() for key, report in self.reports.items()},
+        }
+        return seal_document(_FORMAT, _VERSION, content)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, path: Path) -> "_Memory":
+        try:
+            state = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
+            texts = Fields(state, ("format", "version", *_FIELDS)).mapping("reports").items()
+            lifetime = check_positive(from_text(state["lifetime"]), "lifetime")
+            reports = {key: unpack_bytes(text) for key, text in texts}
+            memory = cls(lifetime, from_text(state["spent"]), reports)
+            if memory.spent > memory.lifetime:
+                raise ValueError("more is spent than may be")
+            check_rewritten(state, memory.to_bytes())
+            return memory
+        except UNREADABLE as error:
+            raise _damaged(path) from error
+
+
+def check_protection(specification: TreeSpecification, protect: str) -> None:
+    """Refuse to answer what does not protect as much as the person wants."""
+    if protect not in ("record", "label"):
+        raise ValueError(f"protect must be 'record' or 'label', got {protect!r}.")
+    if protect == "record" and specification.randomizer.relation == "label":
+        raise PrivacyLeakError(
+            "This specification protects the label alone: a report tells the leaf, and so the features, "
+            'exactly. If the curator knows the features already, answer it with protect="label".'
+        )
+
+
+def _damaged(path: Path) -> ValueError:
+    return ValueError(
+        f"The client's memory {path} is damaged, gone, of a newer version, or no such memory. It is not "
+        "started anew, for what this person has spent is in it: restore it from a backup."
+    )
+
+
+def _category(specification: TreeSpecification, x: Any, y: Any) -> int:
+    """Return ``n_labels * cell + label`` of one row, or refuse it without showing a value."""
+    values = _values(specification, x)
+    row = [_number(value, name) for value, name in zip(values, specification.features, strict=True)]
+    label = specification.label_index(y)
+    if label < 0:
+        raise ValueError(f"{specification.label!r} is not one of the specification's classes.")
+    cell = int(specification.partition.apply(np.array([row]))[0])
+    return specification.randomizer.n_labels * cell + label
+
+
+def _values(specification: TreeSpecification, x: Any) -> list[Any]:
+    """Return the values in the order of the specification's columns."""
+    names = specification.features
+    if isinstance(x, np.ma.MaskedArray):
+        raise ValueError("x must not be a masked array: a hidden value would be answered for.")
+    if isinstance(x, Mapping) or hasattr(x, "keys"):
+        return _values_by_name(names, x)
+    if isinstance(x, str | bytes) or not hasattr(x, "__len__") or not hasattr(x, "__getitem__"):
+        raise ValueError("x must be a sequence of values, or a mapping from names of columns to values.")
+    if len(x) != len(names):
+        raise ValueError(f"x must hold {len(names)} values ({', '.join(names)}), got {len(x)}.")
+    return list(x)
+
+
+def _values_by_name(names: tuple[str, ...], x: Any) -> list[Any]:
+    given = list(x.keys())
+    unknown = [key for key in given if key not in names]
+    missing = [name for name in names if name not in given]
+    repeated = [name for name in names if given.count(name) > 1]
+    for problem, found in (("unknown", unknown), ("missing", missing), ("repeated", repeated)):
+        if found:
+            raise ValueError(f"x: column {found[0]!r} is {problem}; the columns are {', '.join(names)}.")
+    return [x[name] for name in names]
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, Real | np.bool_) and not is_temporal(value):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+    raise ValueError(f"x: column {name!r} must hold a finite number.")

@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line of clients and curators: ``python -m skprivate.collection``.
+
+What a client runs imports neither scikit-learn nor SciPy; a curator's imports wait until they are needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import math
+import re
+import sys
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ..utils._files import create_atomically, write_atomically
+from ..utils._json_documents import parse_json
+from ._client import check_protection
+from ._csv_tables import CsvTable, guess_labels
+from ._report_files import ReportWriter
+from ._specification import TreeSpecification
+
+if TYPE_CHECKING:
+    from ._curator import TreeCurator
+
+_EXAMPLE = """example:
+  python -m skprivate.collection curator plan study.state study.json --public public.csv --label sick \\
+      --epsilon 1 --clients 100000
+  python -m skprivate.collection client study.json rows.csv monday.bin
+  python -m skprivate.collection curator add study.state monday.bin tuesday.bin
+  python -m skprivate.collection curator release study.state tree.joblib
+"""
+# Seconds between signs of life: on a terminal, and in a log.
+_INTERVALS = {True: 0.5, False: 60.0}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, default=None
+        Command line; None takes that of the process.
+
+    Returns
+    -------
+    code : int
+        0, or 2 after an error, of which one line tells on the error stream.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (TypeError, ValueError) as error:
+        return _fail(str(error))
+    return 0
+
+
+def _fail(message: str) -> int:
+    print("error:", " ".join(message.split()), file=sys.stderr)
+    return 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(_fail(f"{message} (see {self.prog} --help)"))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m skprivate.collection",
+        description="Collect reports for a locally private tree: clients answer a published specification, "
+        "a curator adds up the answers. Always strict: bounds and classes are public or declared.",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True, metavar="client|curator")
+    client = commands.add_parser("client", help="answer a specification for every row of a table")
+    client.description = (
+        "Answer SPEC for every row of ROWS, one person a row, and write the reports to a new file. A person "
+        "answers once: REPORTS is never overwritten, and rows must not be sent again under another name."
+    )
+    client.add_argument("specification", metavar="SPEC.json", type=Path)
+    client.add_argument("rows", metavar="ROWS.csv", type=Path, help="with a header; exactly SPEC's columns")
+    client.add_argument("reports", metavar="REPORTS.bin", type=Path, help="a new file")
+    client.add_argument(
+        "--protect",
+        default="record",
+        help='"label": answer even if SPEC protects the label alone and tells the features (default: record)',
+    )
+    client.set_defaults(run=_run_client)
+    curator = commands.add_parser("curator", help="plan a collection, add reports, merge, release the tree")
+    _add_curator(curator.add_subparsers(required=True, metavar="plan|add|merge|release|show"))
+    return parser
+
+
+def _add_curator(commands: Any) -> None:
+    plan = commands.add_parser("plan", help="make a specification from public data")
+    plan.add_argument("state", metavar="STATE", type=Path, help="the curator's new file")
+    plan.add_argument("specification", metavar="SPEC.json", type=Path, help="a new file, to be published")
+    _add_plan_options(plan)
+    plan.set_defaults(run=_run_plan)
+    add = commands.add_parser("add", help="count files of reports; each batch counts once")
+    add.add_argument("state", metavar="STATE", type=Path, help="saved as it goes; killed, run the same again")
+    add.add_argument("reports", metavar="REPORTS.bin", type=Path, nargs="+")
+    add.set_defaults(run=_run_add)
+    merge = commands.add_parser("merge", help="add the counts of other curators of the same specification")
+    merge.add_argument("state", metavar="STATE", type=Path)
+    merge.add_argument("others", metavar="OTHER", type=Path, nargs="+", help="left as they are")
+    merge.set_defaults(run=_run_merge)
+    release = commands.add_parser("release", help="write the fitted tree, and print what was spent")
+    release.add_argument("state", metavar="STATE", type=Path, help="left as it is; more may be added")
+    release.add_argument("model", metavar="MODEL.joblib", type=Path)
+    release.set_defaults(run=_run_release)
+    show = commands.add_parser("show", help="print what a state holds")
+    show.add_argument("state", metavar="STATE", type=Path)
+    show.set_defaults(run=_run_show)
+
+
+def _add_plan_options(plan: argparse.ArgumentParser) -> None:
+    plan.add_argument(
+        "--epsilon", required=True, type=_amount, help="privacy loss of a report, taken exactly"
+    )
+    plan.add_argument("--clients", required=True, type=int, help="number of reports that are expected")
+    plan.add_argument("--public", type=Path, metavar="PUBLIC.csv", help="public rows, with a header")
+    plan.add_argument("--label", default="label", help="name of the label's column (default: label)")
+    plan.add_argument(
+        "--bounds",
+        type=_json,
+        metavar="JSON",
+        help='{"age": [0, 120], ...}; default: of the public rows',
+    )
+    plan.add_argument(
+        "--classes", type=_json, metavar="JSON", help='["no", "yes"]; default: of the public rows'
+    )
+    tree = plan.add_argument_group("the tree, as in LocallyPrivateTreeClassifier")
+    tree.add_argument("--mechanism", default="auto")
+    tree.add_argument("--rule", default="max-edge")
+    tree.add_argument("--criterion", default="gini")
+    tree.add_argument("--protect", default="record")
+    tree.add_argument("--max-depth", default="auto", type=_number_or_auto(int))
+    tree.add_argument("--public-weight", default="auto", type=_number_or_auto(float))
+    tree.add_argument("--min-samples-leaf", default=0, type=int)
+    tree.add_argument("--partition-seed", default=0, type=int)
+    tree.add_argument("--prune", action="store_true")
+
+
+_TREE_OPTIONS = (
+    *("epsilon", "mechanism", "rule", "criterion", "protect", "max_depth", "public_weight", "prune"),
+    *("min_samples_leaf", "partition_seed", "bounds", "classes"),
+)
+
+
+def _amount(text: str) -> Fraction:
+    # Not by way of a float: 0.1 is 1/10 here. Fraction would take its time over 1e999999999.
+    with contextlib.suppress(ValueError, ZeroDivisionError):
+        if re.fullmatch("[0-9]{1,20}/[0-9]{1,20}", text) or math.isfinite(float(text)):
+            return Fraction(text)
+    raise argparse.ArgumentTypeError(f"not a number such as 2, 0.1 or 1/3: {text!r}")
+
+
+def _json(text: str) -> Any:
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"cannot be used: {error}") from None
+
+
+def _number_or_auto(kind: type) -> Any:
+    def number(text: str) -> Any:
+        return text if text == "auto" else kind(text)
+
+    return number
+
+
+def _run_client(options: argparse.Namespace) -> None:
+    specification = TreeSpecification.from_json(options.specification)
+    check_protection(specification, options.protect)
+    randomizer, progress = specification.randomizer, _Progress("rows")
+    wanted = (*specification.features, specification.label)
+    with CsvTable(options.rows) as table, ReportWriter(options.reports, specification) as writer, progress:
+        table.check_columns(wanted)
+        for piece in table.pieces():
+            labels = table.labels(piece, specification.label, specification.classes)
+            cells = specification.partition.apply(table.numbers(piece, specification.features))
+            writer.write(randomizer.randomize(randomizer.n_labels * cells.astype(np.int64) + labels))
+            progress(writer.n_reports)
+    print(f"{writer.n_reports} reports in {options.reports}")
+
+
+def _run_plan(options: argparse.Namespace) -> None:
+    from ..tree._classifier import LocallyPrivateTreeClassifier
+    from ._curator import TreeCurator
+
+    parameters = {name: getattr(options, name) for name in _TREE_OPTIONS}
+    X, y, features = None, None, None
+    if options.public is not None:
+        X, y, features = _read_public(options.public, options.label, options.classes)
+    curator = TreeCurator(
+        LocallyPrivateTreeClassifier(**parameters),
+        X,
+        y,
+        n_clients=options.clients,
+        features=features,
+        label=options.label,
+    )
+    text = curator.specification.to_json()
+    with (
+        create_atomically(options.state) as state,
+        create_atomically(options.specification) as specification,
+    ):
+        state.write(curator.to_bytes())
+        specification.write(text.encode("ascii"))
+    print(curator.specification)
+
+
+def _read_public(path: Path, label: str, classes: Any) -> tuple[Any, Any, list[str]]:
+    with CsvTable(path) as table:
+        features = [name for name in table.header if name != label]
+        table.check_columns([*features, label])
+        numbers, cells = [np.empty((0, len(features)))], []
+        for piece in table.pieces():
+            numbers.append(table.numbers(piece, features))
+            if isinstance(classes, list) and classes:
+                cells += [classes[position] for position in table.labels(piece, label, classes)]
+            else:
+                cells += piece.columns[table.header.index(label)]
+    return np.concatenate(numbers), cells if classes else guess_labels(cells), features
+
+
+def _run_add(options: argparse.Namespace) -> None:
+    with _held(options.state) as curator:
+        for path in options.reports:
+            before = curator.n_reports
+            with _Progress("reports") as progress:
+                new = curator.update_file(path, progress, checkpoint=options.state)
+            added = curator.n_reports - before
+            print(f"{path}: {added} reports added" if new else f"{path}: counted before, dropped")
+    print(f"{curator.n_reports} reports in {options.state}")
+
+
+def _run_merge(options: argparse.Namespace) -> None:
+    with _held(options.state) as curator:
+        for path in options.others:
+            try:
+                curator.merge(_load(path))
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from error
+        curator.save(options.state)
+    print(f"{curator.n_reports} reports in {options.state}")
+
+
+def _run_release(options: argparse.Namespace) -> None:
+    import joblib
+
+    tree = _load(options.state).release()
+    buffer = io.BytesIO()
+    joblib.dump(tree, buffer)
+    write_atomically(options.model, buffer.getvalue())
+    print(tree.privacy_spent_)
+
+
+def _run_show(options: argparse.Namespace) -> None:
+    curator = _load(options.state)
+    specification, history = curator.specification, curator.history
+    unfinished = sum(counted < total for counted, total in history.values())
+    print(specification)
+    print(f"hash: {specification.hash}")
+    print(f"columns: {', '.join(specification.features)}; label: {specification.label}")
+    print(f"classes: {', '.join(map(str, specification.classes))}")
+    print(f"{curator.n_reports} reports in {len(history)} batches, {unfinished} of them unfinished")
+
+
+def _held(path: Path) -> TreeCurator:
+    """Load a state that nobody else changes meanwhile; to be used in a ``with`` block."""
+    from ._curator import TreeCurator
+
+    return TreeCurator.from_file(path)
+
+
+def _load(path: Path) -> TreeCurator:
+    from ._curator import TreeCurator
+
+    try:
+        return TreeCurator.from_bytes(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+class _Progress:
+    """A counter on the error stream, on a terminal, or where it takes minutes; use it in a ``with`` block."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit, self._terminal = unit, sys.stderr.isatty()
+        self._start = self._shown = time.monotonic()
+
+    def __call__(self, done: int, total: int | None = None) -> None:
+        now = time.monotonic()
+        if now - self._shown < _INTERVALS[self._terminal]:
+            return
+        self._shown = now
+        text = f"{done} {self._unit}" if total is None else f"{done} of {total} {self._unit}"
+        line = f"  {text}, {now - self._start:.0f} s"
+        print(f"\r{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr)
+        sys.stderr.flush()
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._terminal and self._shown > self._start:
+            print("\r" + " " * 50 + "\r", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a curator holds, and its JSON: public inputs, counts, and the history of batches; no pickle."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ..accounting import EstimatedBounds
+from ..accounting._amounts import from_text, to_text
+from ..accounting._statements.estimated_bounds import decode_estimate, encode_estimate
+from ..partition._partition import RULES
+from ..randomizers import LocalRandomizer
+from ..tree._classifier import LocallyPrivateTreeClassifier
+from ..tree._public_design import Design
+from ..utils import check_epsilon
+from ..utils._compat import validate_parameter_constraints
+from ..utils._json_documents import (
+    UNREADABLE,
+    Fields,
+    check_rewritten,
+    pack_integers,
+    read_sealed,
+    seal_document,
+    unpack_integers,
+)
+from ._specification import TreeSpecification
+
+_FORMAT = "skprivate.curator"
+_VERSION = 1
+_FIELDS = (
+    "specification",
+    "tree",
+    "rule",
+    "bounds",
+    "named",
+    "public_counts",
+    "counts",
+    "history",
+    "stream",
+)
+
+
+@dataclass(frozen=True)
+class CuratorState:
+    """Everything about a collection; `TreeCurator` gives it its methods.
+
+    Nothing of it is changed in place: a curator goes from one state to the next by one assignment, so that an
+    interrupt finds counts and history that belong together.
+
+    Attributes
+    ----------
+    tree : LocallyPrivateTreeClassifier
+        Unfitted.
+    design : Design
+    specification : TreeSpecification
+    counts : ndarray of int64
+        Sum over all reports.
+    history : mapping of str to (int, int)
+        Batch id -> number of its reports that are in `counts`, and that it has.
+    stream : str or None
+        Batch id of reports without a file.
+    """
+
+    tree: LocallyPrivateTreeClassifier
+    design: Design
+    specification: TreeSpecification
+    counts: NDArray[np.int64]
+    history: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    stream: str | None = None
+
+    @classmethod
+    def empty(cls, tree: LocallyPrivateTreeClassifier, design: Design, label: str) -> Self:
+        """Return the state before the first report."""
+        randomizer: Any = design.randomizer
+        specification = TreeSpecification(
+            design.partition, randomizer, design.classes, design.feature_names, label
+        )
+        return cls(tree, design, specification, np.zeros(randomizer.counts_shape, dtype=np.int64))
+
+    def emptied(self) -> Self:
+        """Return a state of the same collection without reports."""
+        return replace(self, counts=np.zeros_like(self.counts), history={}, stream=None)
+
+    def after(
+        self,
+        counts: NDArray[np.int64],
+        batches: Mapping[str, tuple[int, int]],
+        stream: str | None = None,
+    ) -> Self:
+        """Return the state with other counts, and with what they hold of some batches."""
+        history = {**self.history, **batches}
+        return replace(self, counts=counts, history=history, stream=stream or self.stream)
+
+    @property
+    def randomizer(self) -> LocalRandomizer:
+        """What every client runs."""
+        return self.specification.randomizer
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports in `counts`."""
+        return sum(counted for counted, _ in self.history.values())
+
+    def to_bytes(self) -> bytes:
+        """Return the state as JSON."""
+        content = {
+            "specification": self.specification.to_dict(),
+            "tree": {name: _plain(value) for name, value in self.tree.get_params(deep=False).items()},
+            "rule": self.design.rule,
+            "bounds": [side.tolist() for side in self.design.bounds],
+            "named": self.design.feature_names is not None,
+            "public_counts": pack_integers(self.design.public_counts),
+            "counts": pack_integers(self.counts),
+            "history": {batch: list(numbers) for batch, numbers in self.history.items()},
+            "stream": self.stream,
+        }
+        return seal_document(_FORMAT, _VERSION, content)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Restore a state, and believe nothing in it."""
+        try:
+            content = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
+            state = cls._from_dict(content)
+            check_rewritten(content, state.to_bytes())
+            return state
+        except UNREADABLE as error:
+            raise ValueError(f"this is no state of a curator that can be used: {error}") from error
+
+    @classmethod
+    def _from_dict(cls, state: dict[str, Any]) -> Self:
+        fields = Fields(state, ("format", "version", *_FIELDS))
+        specification = TreeSpecification.from_dict(state["specification"])
+        parameters = {name: _value(value) for name, value in fields.mapping("tree").items()}
+        tree = checked_plan(LocallyPrivateTreeClassifier(**parameters))
+        shape = (specification.partition.n_leaves, len(specification.classes))
+        names = ("lower", "upper")
+        sides = Fields(dict(zip(names, _pair(state["bounds"]), strict=True)), names, what="the bounds")
+        lower, upper = (np.array(sides.numbers(name), dtype=np.float64) for name in names)
+        design = Design(
+            partition=specification.partition,
+            randomizer=specification.randomizer,
+            classes=np.asarray(specification.classes),
+            bounds=(lower, upper),
+            rule=fields.text("rule"),
+            public_counts=unpack_integers(fields.text("public_counts"), shape),
+            feature_names=specification.features if fields.flag("named") else None,
+        )
+        history = {batch: _check_numbers(*_pair(pair)) for batch, pair in fields.mapping("history").items()}
+        stream = fields.maybe(fields.text, "stream")
+        if stream is not None and stream not in history:
+            raise ValueError("the history does not hold its own stream")
+        counts = unpack_integers(fields.text("counts"), specification.randomizer.counts_shape)
+        _check_agreement(tree, design)
+        return cls(tree, design, specification, counts, history, stream)
+
+
+def checked_plan(tree: Any) -> LocallyPrivateTreeClassifier:
+    """Return a clone of the tree whose parameters were checked as ``fit`` does."""
+    if not isinstance(tree, LocallyPrivateTreeClassifier):
+        raise TypeError(f"tree must be a LocallyPrivateTreeClassifier, not {type(tree).__name__}.")
+    for name in ("random_state", "ledger"):
+        if getattr(tree, name) is not None:
+            raise ValueError(f"{name} must be None: clients draw their own reports and account for them.")
+    plan = clone(tree)
+    validate_parameter_constraints(plan._parameter_constraints, plan.get_params(deep=False), "TreeCurator")
+    plan._check_parameters()
+    return plan
+
+
+def _check_agreement(tree: LocallyPrivateTreeClassifier, design: Design) -> None:
+    """Refuse a plan that promises other than what the clients run, and a design that no plan has."""
+    randomizer: Any = design.randomizer
+    if (check_epsilon(tree.epsilon), tree.protect == "label") != (
+        randomizer.epsilon_requested,
+        randomizer.relation == "label",
+    ):
+        raise ValueError("the plan and the specification protect differently")
+    box = (design.partition.lower, design.partition.upper)
+    if design.rule not in RULES or not all(map(np.array_equal, design.bounds, box)):
+        raise ValueError("the rule or the bounds are not those of the partition")
+    if (design.public_counts < 0).any():
+        raise ValueError("a number of public rows is negative")
+
+
+def _pair(value: Any) -> list[Any]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("a pair is not a list of two")
+    return value
+
+
+def _check_numbers(counted: Any, total: Any) -> tuple[int, int]:
+    if type(counted) is not int or type(total) is not int or not 0 <= counted <= total < 2**62:
+        raise ValueError("a number of reports in the history is impossible")
+    return counted, total
+
+
+def _plain(value: Any) -> Any:
+    """Return a constructor parameter as JSON that `_value` reads back."""
+    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Fraction):
+        return {"fraction": to_text(value)}
+    if isinstance(value, EstimatedBounds):
+        return {"estimate": encode_estimate(value), "sides": [_plain(side) for side in value]}
+    if isinstance(value, Mapping):
+        return {"pairs": [[_plain(key), _plain(item)] for key, item in value.items()]}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"a parameter holds a {type(value).__name__}, which a file cannot hold")
+
+
+def _value(plain: Any) -> Any:
+    if isinstance(plain, dict) and set(plain) == {"fraction"}:
+        return from_text(plain["fraction"])
+    if isinstance(plain, dict) and set(plain) == {"estimate", "sides"}:
+        return decode_estimate([_value(side) for side in _pair(plain["sides"])], plain["estimate"])
+    if isinstance(plain, dict):
+        pairs = Fields(plain, ("pairs",), what="a parameter").items("pairs")
+        return {_value(key): _value(item) for key, item in map(_pair, pairs)}
+    return [_value(item) for item in plain] if isinstance(plain, list) else plain

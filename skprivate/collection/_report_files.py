@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files of reports: a header that says whose they are, then the raw reports; written whole, read in chunks.
+
+Layout, little-endian: 8 bytes that mark the format; uint32 version; 32 bytes, the specification's hash;
+16 random bytes, the batch id; uint32 size of one report; uint64 number of reports; the reports.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..utils._files import create_atomically
+from ._specification import TreeSpecification
+
+_MAGIC = b"\x89SKPRPT\n"  # a byte above 127 and a line end, which transfers as text would change
+_VERSION = 1
+_PRELUDE = struct.Struct("<8sI")
+_HEADER = struct.Struct("<8sI32s16sIQ")
+# Read at a time; what a reader holds in memory.
+_CHUNK_BYTES = 2**20
+
+
+class ReportWriter:
+    """Writes a file of reports; use it in a ``with`` block.
+
+    The file appears under its name when the block ends, with its number of reports and a random batch id, so
+    that a curator counts it once. After an error there is no file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A new file; FileExistsError if there is one.
+    specification : TreeSpecification
+        What the reports answer.
+
+    Attributes
+    ----------
+    specification : TreeSpecification
+        What the reports answer.
+    n_reports : int
+        Number of reports written so far.
+
+    See Also
+    --------
+    TreeCurator.update_file : Reads the file.
+
+    Notes
+    -----
+    **Privacy**: the file is as private as its reports, each of which is epsilon-private. Their order is that
+    in which they are written, and may tell who sent which.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from skprivate.randomizers import HadamardRandomizer
+    >>> from skprivate.collection import ReportWriter, TreeClient, TreeSpecification
+    >>> from skprivate.partition._partition import Partition
+    >>> partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
+    >>> specification = TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "monday.bin")
+    ...     with ReportWriter(path, specification) as writer:
+    ...         writer.write(TreeClient(specification).randomize([34], "yes"))
+    ...         writer.write(TreeClient(specification).randomize([51], "no"))
+    ...     writer.n_reports, path.stat().st_size
+    (2, 76)
+    """
+
+    def __init__(self, path: str | os.PathLike[str], specification: TreeSpecification) -> None:
+        self.specification = specification
+        self.n_reports = 0
+        self._path = path
+        self._batch_id = os.urandom(16)
+        self._stack = contextlib.ExitStack()
+
+    def write(self, reports: bytes | bytearray | memoryview | NDArray[Any]) -> None:
+        """Append reports.
+
+        Parameters
+        ----------
+        reports : bytes-like, or ndarray of shape (n, \\*report_shape)
+            One or several reports.
+
+        Raises
+        ------
+        TypeError, ValueError
+            One of them cannot be a report of this specification; none is written then.
+        """
+        if not hasattr(self, "_file"):
+            raise RuntimeError("reports are written in a `with` block of the writer: there is no file yet.")
+        array = reports if isinstance(reports, np.ndarray) else self.specification.unpack(reports)
+        # A gateway refuses a bad report when it comes in; in the file it would hold up all that follow.
+        self.specification.randomizer.aggregate(array)
+        self._file.write(self.specification.pack(array))
+        self.n_reports += len(array)
+
+    def __enter__(self) -> Self:
+        self._file: BinaryIO = self._stack.enter_context(create_atomically(self._path))
+        # The stack runs it before the file gets its name.
+        self._stack.push(self._complete)
+        self._file.write(self._header())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def _complete(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._file.seek(0)
+            self._file.write(self._header())
+
+    def _header(self) -> bytes:
+        specification = self.specification
+        return _HEADER.pack(
+            _MAGIC,
+            _VERSION,
+            bytes.fromhex(specification.hash),
+            self._batch_id,
+            specification.randomizer.report_bytes,
+            self.n_reports,
+        )
+
+
+class ReportReader:
+    """An open file of reports whose header was checked; use it in a ``with`` block.
+
+    Parameters
+    ----------
+    path : str or path-like
+    specification : TreeSpecification
+        What the reports must answer.
+
+    Attributes
+    ----------
+    path : Path
+    batch_id : str
+        32 hexadecimal digits.
+    n_reports : int
+
+    Raises
+    ------
+    ValueError
+        The file is no file of reports, of a newer version, for another specification, or cut short.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], specification: TreeSpecification) -> None:
+        self.path = Path(path)
+        self._specification = specification
+        with contextlib.ExitStack() as stack:
+            # Unbuffered: chunks are large.
+            self._file = stack.enter_context(open(self.path, "rb", buffering=0))
+            self.batch_id, self.n_reports = self._read_header()
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def chunks(self, start: int = 0) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield the reports from number `start` on, in pieces of bounded size, each with its first's number.
+
+        Yields
+        ------
+        first : int
+        reports : ndarray of shape (k, \\*report_shape)
+        """
+        size = self._specification.randomizer.report_bytes
+        at_once = max(_CHUNK_BYTES // size, 1)
+        self._file.seek(self.byte_offset(start))
+        for first in range(start, self.n_reports, at_once):
+            wanted = size * min(at_once, self.n_reports - first)
+            data = self._read(wanted)
+            if len(data) < wanted:
+                raise self.error(
+                    self.byte_offset(first) + len(data), "the file was cut short while it was read"
+                )
+            yield first, self._specification.unpack(data)
+
+    def byte_offset(self, number: int) -> int:
+        """Return where in the file a report starts."""
+        return _HEADER.size + number * self._specification.randomizer.report_bytes
+
+    def error(self, offset: int, problem: str) -> ValueError:
+        """Return the error that names the file and the byte."""
+        return ValueError(f"{self.path}, byte {offset}: {problem}.")
+
+    def _read_header(self) -> tuple[str, int]:
+        status = os.fstat(self._file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise self.error(0, "this is not a regular file")
+        header = self._read(_HEADER.size)
+        self._check_format(header)
+        _, _, hash_, batch_id, size, n_reports = _HEADER.unpack(header)
+        if hash_.hex() != self._specification.hash:
+            raise self.error(12, f"these reports answer another specification, {hash_.hex()[:8]}...")
+        if size != self._specification.randomizer.report_bytes:
+            raise self.error(60, f"reports of {size} bytes do not fit the specification")
+        complete = self.byte_offset(n_reports)
+        if status.st_size < complete:
+            raise self.error(status.st_size, f"the file ends here, but should have {complete} bytes")
+        if status.st_size > complete:
+            raise self.error(complete, "something follows the last report")
+        return batch_id.hex(), n_reports
+
+    def _check_format(self, header: bytes) -> None:
+        if header[: len(_MAGIC)] != _MAGIC[: len(header)]:
+            raise self.error(0, "this is no file of reports")
+        if len(header) >= _PRELUDE.size and _PRELUDE.unpack_from(header)[1] > _VERSION:
+            raise self.error(8, "a newer version of skprivate wrote this file: update skprivate")
+        if len(header) < _HEADER.size:
+            raise self.error(len(header), "the file ends within its header")
+        if _PRELUDE.unpack_from(header)[1] != _VERSION:
+            raise self.error(8, f"the version must be {_VERSION}")
+
+    def _read(self, wanted: int) -> bytes:
+        """Read so many bytes, fewer only at the file's end."""
+        parts = []
+        while wanted:
+            part = self._file.read(wanted)
+            if not part:
+                break
+            parts.append(part)
+            wanted -= len(part)
+        return b"".join(parts)

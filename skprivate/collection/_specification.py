@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a curator publishes and every client answers: partition, randomizer, classes, names of columns."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..partition._partition import Partition
+from ..randomizers import LocalRandomizer, randomizer_from_dict
+from ..utils import check_characters
+from ..utils._json_documents import canonical, check_envelope, digest, parse_json
+from ..utils._refused_values import is_temporal
+
+FORMAT = "skprivate.tree"
+VERSION = 1
+Label = str | int | float | bool
+
+_FIELDS = ("partition", "randomizer", "classes", "features", "label")
+# Bytes of a file; a tree of 2^18 leaves needs about a fifth of it.
+_LARGEST_FILE = 2**26
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeSpecification:
+    """One question to every client: in which cell are you, and with which label, at this epsilon?
+
+    It is public. A curator makes it (`TreeCurator.specification`) and publishes its JSON; a client needs
+    nothing else.
+
+    Parameters
+    ----------
+    partition : Partition
+        The cells.
+    randomizer : LocalRandomizer
+        The mechanism, with the partition's number of cells and as many labels as there are classes.
+    classes : sequence of str, int, float or bool
+        Two or more labels: all text or all numbers, none of them twice.
+    features : sequence of str, default=None
+        Names of the columns, in the partition's order. None: "x0", "x1", ...
+    label : str, default="label"
+        Name of the label's column.
+
+    Attributes
+    ----------
+    hash : str
+        64 hexadecimal digits over everything; two specifications of one hash are the same question.
+
+    Raises
+    ------
+    ValueError
+        Parts that do not fit together, or names or classes that are empty, repeated or of another type.
+
+    See Also
+    --------
+    TreeClient : Answers a specification, once.
+    TreeCurator : Makes a specification and adds up the answers.
+
+    Notes
+    -----
+    **Privacy**: a specification is made from public data alone. Clients should read in it what they are
+    asked, and compare the hash with one that was published at a second place: a curator who gave every
+    client another partition could still learn no more than epsilon allows from one report. That is so where
+    ``randomizer.relation`` is "local"; where it is "label", a report tells the leaf exactly, and a
+    `TreeClient` answers only if its owner agreed to that.
+
+    Examples
+    --------
+    >>> from skprivate.randomizers import HadamardRandomizer
+    >>> from skprivate.collection import TreeSpecification
+    >>> from skprivate.partition._partition import Partition
+    >>> partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
+    >>> specification = TreeSpecification(
+    ...     partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"], ["age"], "smokes")
+    >>> again = TreeSpecification.from_json(specification.to_json())
+    >>> again.features, again.label, again.classes, again.hash == specification.hash
+    (('age',), 'smokes', ('no', 'yes'), True)
+    """
+
+    partition: Partition
+    randomizer: LocalRandomizer
+    classes: tuple[Label, ...]
+    features: tuple[str, ...]
+    label: str
+
+    def __init__(
+        self,
+        partition: Partition,
+        randomizer: LocalRandomizer,
+        classes: Sequence[Label] | NDArray[Any],
+        features: Sequence[str] | None = None,
+        label: str = "label",
+    ) -> None:
+        labels = _check_classes(classes)
+        if (randomizer.n_cells, randomizer.n_labels) != (partition.n_leaves, len(labels)):
+            raise ValueError(
+                f"the randomizer is for {randomizer.n_cells} cells and {randomizer.n_labels} labels, but "
+                f"there are {partition.n_leaves} cells and {len(labels)} classes"
+            )
+        names = [f"x{i}" for i in range(partition.n_features)] if features is None else features
+        values = (partition, randomizer, labels, _check_names(names, label, partition.n_features), label)
+        for name, value in zip(_FIELDS, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over the canonical JSON of everything else, in hexadecimal digits."""
+        return digest(self._content())
+
+    def to_json(self) -> str:
+        """Return the canonical JSON text; `from_json` restores it.
+
+        Returns
+        -------
+        text : str
+            ASCII on one line.
+        """
+        return canonical(self.to_dict()).decode("ascii")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `to_json` writes, as plain lists, numbers and texts; `from_dict` restores it."""
+        return self._content() | {"hash": self.hash}
+
+    @classmethod
+    def from_json(cls, source: str | os.PathLike[str]) -> Self:
+        """Read a specification, and believe nothing in it.
+
+        Parameters
+        ----------
+        source : str or path-like
+            The JSON text, or the path of a file that holds it. A str that starts with "{" is text.
+
+        Returns
+        -------
+        specification : TreeSpecification
+
+        Raises
+        ------
+        ValueError
+            Not a specification, of a newer version, changed since it was written (the hash), or
+            contradictory.
+        """
+        if isinstance(source, str) and source.lstrip().startswith("{"):
+            text, origin = source, "this text"
+        else:
+            text, origin = _read(Path(source)), os.fspath(source)
+        try:
+            return cls.from_dict(parse_json(text))
+        except ValueError as error:
+            raise ValueError(f"{origin} is no specification that can be used: {error}") from None
+
+    @classmethod
+    def from_dict(cls, state: Any) -> Self:
+        """Restore a specification from `to_dict`; ValueError for anything that is not such a dictionary."""
+        check_envelope(state, FORMAT, VERSION, (*_FIELDS, "hash"))
+        content = {name: value for name, value in state.items() if name != "hash"}
+        if digest(content) != state["hash"]:
+            raise ValueError("its content does not fit its hash: it was changed or damaged")
+        partition = Partition.from_dict(state["partition"])
+        classes, features = _check_list(state, "classes"), _check_list(state, "features")
+        # Before the randomizer may think of allocating anything for its cells.
+        asked = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
+        if (asked.get("n_cells"), asked.get("n_labels")) != (partition.n_leaves, len(classes)):
+            raise ValueError("its randomizer is for another number of cells or labels")
+        made = cls(partition, randomizer_from_dict(asked), classes, features, state["label"])
+        if made.hash != state["hash"]:
+            # Its reports would bear another hash than the one that was published.
+            raise ValueError("it is not in the one form that is written")
+        return made
+
+    def pack(self, reports: NDArray[Any]) -> bytes:
+        """Return the raw bytes of reports: C order, little-endian, nothing between them.
+
+        Parameters
+        ----------
+        reports : ndarray of shape (n, \\*report_shape)
+            As the randomizer returns them.
+
+        Returns
+        -------
+        data : bytes of length ``n * randomizer.report_bytes``
+        """
+        return reports.astype(self.randomizer.report_dtype.newbyteorder("<"), copy=False).tobytes()
+
+    def unpack(self, data: bytes | bytearray | memoryview) -> NDArray[Any]:
+        """Return the reports that bytes hold; `pack` backwards.
+
+        Parameters
+        ----------
+        data : bytes-like
+            A whole number of reports. Their values are not checked; the randomizer's ``aggregate`` does that.
+
+        Returns
+        -------
+        reports : ndarray of shape (n, \\*report_shape)
+
+        Raises
+        ------
+        ValueError
+            Part of a report is missing.
+        """
+        length, each = memoryview(data).nbytes, self.randomizer.report_bytes
+        if length % each:
+            raise ValueError(f"{length} bytes are no whole number of reports of {each} bytes")
+        dtype = self.randomizer.report_dtype
+        flat = np.frombuffer(data, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False)
+        return flat.reshape(-1, *self.randomizer.report_shape)
+
+    def label_index(self, value: Any) -> int:
+        """Return the position of a label in ``classes``; -1 if it is none of them."""
+        # NumPy's durations would become whole numbers.
+        value = value.item() if isinstance(value, np.generic) and not is_temporal(value) else value
+        try:
+            return self._positions.get(value, -1)
+        except TypeError:  # not hashable
+            return -1
+
+    @cached_property
+    def _positions(self) -> dict[Any, int]:
+        return {label: position for position, label in enumerate(self.classes)}
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "partition": self.partition.to_dict(),
+            "randomizer": self.randomizer.to_dict(),
+            "classes": list(self.classes),
+            "features": list(self.features),
+            "label": self.label,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return self.hash == other.hash if isinstance(other, TreeSpecification) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def __repr__(self) -> str:
+        return (
+            f"TreeSpecification({self.partition.n_leaves} cells of {len(self.features)} columns, "
+            f"{len(self.classes)} classes, {self.randomizer.name}, "
+            f"epsilon={float(self.randomizer.epsilon):g}, "
+            f"hash={self.hash[:8]}...)"
+        )
+
+
+def _read(path: Path) -> str:
+    if path.stat().st_size > _LARGEST_FILE:
+        raise ValueError(f"{path} is too large for a specification")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is no specification: it is not text") from None
+
+
+def _check_list(state: dict[str, Any], name: str) -> list[Any]:
+    value = state[name]
+    if not isinstance(value, list):
+        raise ValueError(f"{name} must be a list")
+    return value
+
+
+def _check_classes(classes: Any) -> tuple[Label, ...]:
+    labels = tuple(label.item() if isinstance(label, np.generic) else label for label in classes)
+    kinds = {type(label) for label in labels}
+    if not kinds <= {str, int, float, bool} or (str in kinds and len(kinds) > 1):
+        raise ValueError("classes must be all text or all numbers")
+    # False for NaN too.
+    if not all(abs(label) <= sys.float_info.max for label in labels if not isinstance(label, str)):
+        raise ValueError("classes must be finite")
+    if len(labels) < 2 or len(set(labels)) < len(labels):
+        raise ValueError("classes must be two or more, none of them twice")
+    for label in labels:
+        if isinstance(label, str):
+            check_characters(label, "a label of classes")
+    return labels
+
+
+def _check_names(features: Any, label: Any, n_features: int) -> tuple[str, ...]:
+    names = tuple(features)
+    if not all(isinstance(name, str) and name for name in (*names, label)):
+        raise ValueError("features and label must be names, texts that are not empty")
+    if len(names) != n_features:
+        raise ValueError(f"the partition has {n_features} columns, but features has {len(names)} names")
+    if len({*names, label}) != n_features + 1:
+        raise ValueError("features and label must be different names")
+    for name in (*names, label):
+        check_characters(name, "a name of features and label")
+    # np.str_ is a str, but not for ever: names end in JSON and in messages.
+    return tuple(str(name) for name in names)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one player of independent players leaks."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import inf, isfinite, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import integrate, stats
+from scipy.special import logsumexp
+
+from ...accounting._leakage.laplace import uniform_log_mean, worst_log_mean
+from .priors import is_uniform
+from .sensitivity import Distance
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """A value in nats, whether it is attained, and what else is known of it."""
+
+    value: float
+    exact: bool
+    lower: float | None = None
+    confidence: float | None = None
+
+
+class OnePlayer(ABC):
+    """The prior of one player's private vector."""
+
+    @abstractmethod
+    def leakage(self, distance: Distance) -> Leakage:
+        """Return Theorem 1: the largest ``-log E exp(-D(r, r'))`` over r' in the support, or a bound."""
+
+    @abstractmethod
+    def corollary(self, distance: Distance) -> Leakage:
+        """Return Corollary 1: ``-log E exp(-max D(r, .))``, or a bound on it."""
+
+    @abstractmethod
+    def spread(self, distance: Distance) -> Leakage:
+        """Return Corollary 2: the largest D between two points of the support, or a bound on it."""
+
+
+@dataclass(frozen=True, eq=False)
+class FinitePlayer(OnePlayer):
+    """Types of shape (m, n_dims) with probabilities of shape (m,), all positive."""
+
+    types: FloatArray
+    probabilities: FloatArray
+
+    def leakage(self, distance: Distance) -> Leakage:
+        """Try every type as r'."""
+        table = np.log(self.probabilities)[:, None] - distance.between(self.types)
+        return Leakage(max(0.0, float(-logsumexp(table, axis=0).min())), distance.exact)
+
+    def corollary(self, distance: Distance) -> Leakage:
+        """Sum over all types r."""
+        worst = distance.between(self.types).max(axis=1)
+        return Leakage(max(0.0, float(-logsumexp(np.log(self.probabilities) - worst))), False)
+
+    def spread(self, distance: Distance) -> Leakage:
+        """Try all pairs."""
+        return Leakage(float(distance.between(self.types).max()), distance.exact)
+
+
+@dataclass(frozen=True, eq=False)
+class ContinuousPlayer(OnePlayer):
+    """Independent coordinates, one frozen distribution for each.
+
+    Notes
+    -----
+    If D separates into ``sum_j S_j |r_j - r_j'|``, the mean of exp(-D) is a product over coordinates, and so
+    the leakages add: one search in one dimension per coordinate. Otherwise that sum is still at least D, and
+    the result a bound. For a distribution with gaps in its support the search may end in a gap: a bound, too.
+    """
+
+    distributions: tuple[Any, ...]
+
+    def leakage(self, distance: Distance) -> Leakage:
+        """Add up the coordinates."""
+        parts = [_worst(*pair) for pair in zip(self.distributions, distance.rates, strict=True)]
+        value = sum(parts) + distance.allowance
+        exact = distance.exact and distance.separable and not any(map(_may_have_gaps, self.distributions))
+        return Leakage(value if exact else min(value, self.spread(distance).value), exact)
+
+    def corollary(self, distance: Distance) -> Leakage:
+        """Add up the coordinates, or take the largest distance where that is less."""
+        parts = [_centred(*pair) for pair in zip(self.distributions, distance.rates, strict=True)]
+        return Leakage(min(sum(parts) + distance.allowance, self.spread(distance).value), False)
+
+    def spread(self, distance: Distance) -> Leakage:
+        """Take the box of the supports: its corners are limits of points of the support."""
+        ends = np.array([item.support() for item in self.distributions], dtype=np.float64)
+        return Leakage(*distance.largest(ends[:, 1] - ends[:, 0]))
+
+
+@dataclass(frozen=True, eq=False)
+class BoxPlayer(OnePlayer):
+    """No prior: anything in a box with sides of these lengths."""
+
+    widths: FloatArray
+
+    def leakage(self, distance: Distance) -> Leakage:
+        """Return the largest distance: it bounds the leakage under every prior on the box."""
+        return Leakage(distance.largest(self.widths)[0], False)
+
+    def corollary(self, distance: Distance) -> Leakage:
+        """Return the largest distance."""
+        return self.leakage(distance)
+
+    def spread(self, distance: Distance) -> Leakage:
+        """Return the largest distance."""
+        return Leakage(*distance.largest(self.widths))
+
+
+def _worst(distribution: Any, rate: float) -> float:
+    low, high = distribution.support()
+    if rate == 0 or low == high:
+        return 0.0
+    if not isfinite(rate) or not isfinite(high - low):
+        return inf
+    if is_uniform(distribution):
+        return uniform_log_mean(float(rate * (high - low)))
+    with _quiet():
+        return worst_log_mean(distribution, float(rate))[0]
+
+
+def _centred(distribution: Any, rate: float) -> float:
+    """``-log E exp(-rate max(r - low, high - r))``: half the width, and the distance from the middle."""
+    low, high = distribution.support()
+    if rate == 0 or low == high:
+        return 0.0
+    if not isfinite(rate) or not isfinite(high - low):
+        return inf
+    half, middle = rate * (high - low) / 2, (low + high) / 2
+    if is_uniform(distribution):
+        return half + uniform_log_mean(float(half))
+
+    # Over probabilities: a quantile function is bounded where a density need not be.
+    def gain(probability: float) -> float:
+        return float(np.exp(-rate * abs(distribution.ppf(probability) - middle)))
+
+    kink, accuracy = float(distribution.cdf(middle)), {"epsabs": 0.0, "epsrel": 1e-10, "limit": 200}
+    with _quiet():
+        pieces = [integrate.quad(gain, *ends, **accuracy) for ends in ((0.0, kink), (kink, 1.0))]
+    # The estimated errors are paid for.
+    mean = sum(value - error for value, error in pieces)
+    return half + min(half, -log(mean) if mean > 0 else inf)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """SciPy warns where a quantile is below the smallest double, and returns that double."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        warnings.simplefilter("ignore", integrate.IntegrationWarning)
+        yield
+
+
+def _may_have_gaps(distribution: Any) -> bool:
+    return isinstance(distribution.dist, stats.rv_histogram)

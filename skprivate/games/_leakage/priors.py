@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What an adversary knows of the players' private vectors before it listens."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from ...utils import check_bounds, check_int
+from .._broadcast_model import BroadcastModel
+from .prior_checks import check_numbers, check_odds, check_size, check_support
+
+FloatArray = NDArray[np.float64]
+Draw = Callable[[int, np.random.Generator], ArrayLike]
+
+# Longer lists of probabilities are described by their number.
+_SHOWN = 6
+_FROZEN_METHODS = ("cdf", "sf", "ppf", "isf", "support")
+
+
+class Prior(ABC):
+    """A distribution of the private vectors of all players."""
+
+    @abstractmethod
+    def check(self, model: BroadcastModel) -> None:
+        """Raise a ValueError if the prior does not fit the players or the declared bounds."""
+
+    @abstractmethod
+    def describe(self, n_players: int) -> str:
+        """Return the prior in words, for `PrivacyGuarantee.prior`."""
+
+
+class TypePrior(Prior):
+    """Independent players, each of one of finitely many types.
+
+    Parameters
+    ----------
+    types : array-like of shape (m,), (m, n_dims) or (n_players, m, n_dims)
+        Private vectors that a player may hold; for one dimension (m,). Where more than a vector is private
+        they are labels, and every one of them counts as different.
+    probabilities : array-like of shape (m,) or (n_players, m)
+        At least 0, with sums of 1; a type of probability 0 is not in the support.
+
+    Attributes
+    ----------
+    types : ndarray of shape (m, n_dims) or (n_players, m, n_dims)
+        The types.
+    probabilities : ndarray of shape (m,) or (n_players, m)
+        Their probabilities.
+
+    Raises
+    ------
+    ValueError
+        Not finite, shapes that do not fit, negative probabilities, or a sum other than 1.
+
+    See Also
+    --------
+    JointPrior : Correlated players.
+
+    Notes
+    -----
+    **Privacy**: a prior states what an adversary knows; a guarantee holds for that adversary. It is public:
+    do not read it from what the players hold.
+
+    Examples
+    --------
+    >>> from skprivate.games import TypePrior
+    >>> TypePrior([0.0, 1.0], [0.7, 0.3]).describe(10)
+    '10 independent players, each of one of 2 types with probabilities 0.7, 0.3'
+    """
+
+    def __init__(self, types: ArrayLike, probabilities: ArrayLike) -> None:
+        values = check_numbers(types, "types")
+        self.types = values[:, None] if values.ndim == 1 else values
+        self.probabilities = check_odds(probabilities)
+        if self.types.ndim not in (2, 3):
+            raise ValueError("types must have the shape (m,), (m, n_dims) or (n_players, m, n_dims).")
+        sizes = {len(self.types)} if self.types.ndim == 3 else set()
+        sizes |= {len(self.probabilities)} if self.probabilities.ndim == 2 else set()
+        if self.probabilities.shape[-1] != self.types.shape[-2] or len(sizes) > 1:
+            raise ValueError("types and probabilities must agree in the number of types and of players.")
+        self._n_players = sizes.pop() if sizes else None
+
+    def check(self, model: BroadcastModel) -> None:
+        """Raise a ValueError if the prior does not fit the model."""
+        check_size(self._n_players, model.n_players)
+        # A type of probability 0 may lie anywhere: comparisons with nan are false.
+        values = np.where((self.probabilities > 0)[..., None], self.types, np.nan)
+        check_support(values if values.ndim == 3 else values[None], model)
+
+    def describe(self, n_players: int) -> str:
+        """Return the prior in words."""
+        m = self.types.shape[-2]
+        if self.probabilities.ndim == 2 or m > _SHOWN:
+            positive = self.probabilities[self.probabilities > 0]
+            odds = f"probabilities of at least {positive.min():.6g}"
+        else:
+            odds = "probabilities " + ", ".join(f"{p:.6g}" for p in self.probabilities)
+        return f"{n_players} independent players, each of one of {m} types with {odds}"
+
+
+class ContinuousPrior(Prior):
+    """Independent and identically distributed players with independent coordinates.
+
+    Parameters
+    ----------
+    distribution : frozen distribution of scipy.stats, or a sequence of them
+        Continuous; of every coordinate, or one per coordinate. The support is taken to be an interval.
+
+    Attributes
+    ----------
+    distributions : tuple of frozen distributions
+        One for all coordinates, or one per coordinate.
+
+    Raises
+    ------
+    TypeError
+        Not a frozen continuous distribution.
+
+    See Also
+    --------
+    SampledPrior : Distributions of which only a sampler is known.
+
+    Notes
+    -----
+    **Privacy**: a prior states what an adversary knows; a guarantee holds for that adversary. An unbounded
+    support gives no finite guarantee unless clipping or the constraint set limits the broadcasts.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> from skprivate.games import ContinuousPrior
+    >>> ContinuousPrior(stats.uniform(-1, 2)).describe(10)
+    '10 independent players, each uniform on [-1, 1]'
+    """
+
+    def __init__(self, distribution: Any) -> None:
+        several = isinstance(distribution, Sequence)
+        self.distributions = tuple(distribution) if several else (distribution,)
+        if not self.distributions or not all(map(is_frozen, self.distributions)):
+            raise TypeError("distribution must be a frozen continuous distribution of scipy.stats, or some.")
+
+    def per_dimension(self, n_dims: int) -> tuple[Any, ...]:
+        """Return one distribution per coordinate."""
+        return self.distributions * n_dims if len(self.distributions) == 1 else self.distributions
+
+    def support(self, n_dims: int) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the supports, each of shape (n_dims,)."""
+        ends = np.array([item.support() for item in self.per_dimension(n_dims)], dtype=np.float64)
+        return ends[:, 0], ends[:, 1]
+
+    def check(self, model: BroadcastModel) -> None:
+        """Raise a ValueError if the prior does not fit the model."""
+        if len(self.distributions) not in (1, model.n_dims):
+            raise ValueError(f"the prior has {len(self.distributions)} coordinates, the game {model.n_dims}.")
+        check_support(np.stack(self.support(model.n_dims))[None], model)
+
+    def describe(self, n_players: int) -> str:
+        """Return the prior in words."""
+        words = " and ".join(dict.fromkeys(map(_named, self.distributions)))
+        return f"{n_players} independent players, each {words}"
+
+
+class JointPrior(Prior):
+    """Finitely many profiles of all players, with any correlation.
+
+    Parameters
+    ----------
+    profiles : array-like of shape (m, n_players) or (m, n_players, n_dims)
+        Private vectors of all players; for one dimension (m, n_players).
+    probabilities : array-like of shape (m,)
+        At least 0, with sum 1; profiles of probability 0 are dropped.
+
+    Attributes
+    ----------
+    profiles : ndarray of shape (m, n_players, n_dims)
+        The profiles of positive probability.
+    probabilities : ndarray of shape (m,)
+        Their probabilities.
+
+    Raises
+    ------
+    ValueError
+        Not finite, shapes that do not fit, negative probabilities, or a sum other than 1.
+
+    See Also
+    --------
+    TwoTypePrior : A correlated prior for any number of players.
+
+    Notes
+    -----
+    **Privacy**: what is known of one player through others counts as its leakage in the individual view.
+
+    Examples
+    --------
+    >>> from skprivate.games import JointPrior
+    >>> JointPrior([[0.0, 0.0], [1.0, 1.0]], [0.5, 0.5]).describe(2)
+    'one of 2 joint profiles of 2 players with probabilities 0.5, 0.5'
+    """
+
+    def __init__(self, profiles: ArrayLike, probabilities: ArrayLike) -> None:
+        values, weights = check_numbers(profiles, "profiles"), check_odds(probabilities)
+        values = values[:, :, None] if values.ndim == 2 else values
+        if values.ndim != 3 or weights.shape != (len(values),):
+            raise ValueError(
+                "profiles must have the shape (m, n_players) or (m, n_players, n_dims), probabilities (m,)."
+            )
+        self.profiles, self.probabilities = values[weights > 0], weights[weights > 0]
+
+    def check(self, model: BroadcastModel) -> None:
+        """Raise a ValueError if the prior does not fit the model."""
+        check_size(self.profiles.shape[1], model.n_players)
+        check_support(self.profiles.swapaxes(0, 1), model)
+
+    def describe(self, n_players: int) -> str:
+        """Return the prior in words."""
+        m = len(self.probabilities)
+        odds = f"probabilities of at least {self.probabilities.min():.6g}"
+        if m <= _SHOWN:
+            odds = "probabilities " + ", ".join(f"{p:.6g}" for p in self.probabilities)
+        return f"one of {m} joint profiles of {n_players} players with {odds}"
+
+
+class TwoTypePrior(Prior):
+    """Two types and a first player whom the others follow: all as one, or any other profile alike.
+
+    The first player is of type 0 with probability `alpha`. Given its type, all others are of the same with
+    probability `beta`, and every other profile of the others is equally likely.
+
+    Parameters
+    ----------
+    types : array-like of shape (2,) or (2, n_dims)
+        The two private vectors.
+    alpha, beta : float
+        In (0, 1) and in [0, 1].
+
+    Attributes
+    ----------
+    types : ndarray of shape (2, n_dims)
+        The types.
+    alpha, beta : float
+        The probabilities.
+
+    Raises
+    ------
+    ValueError
+        A shape or a probability out of range.
+
+    See Also
+    --------
+    JointPrior : Any correlation, profile by profile.
+
+    Notes
+    -----
+    **Privacy**: with many players and a fixed `beta` everyone's broadcasts tell of the first player's type:
+    its leakage tends to ``log(1 / min(alpha, 1 - alpha))`` however little each of them says.
+
+    References
+    ----------
+    Cheng, Chen, Oechtering and Skoglund, Privacy guarantee for Nash equilibrium computation of aggregative
+    games based on pointwise maximal leakage: eq. (8).
+
+    Examples
+    --------
+    >>> from skprivate.games import TwoTypePrior
+    >>> print(TwoTypePrior([0.0, 1.0], alpha=0.3, beta=0.6).describe(5))
+    5 players of two types: the first of type 0 with probability 0.3, all others like it with probability 0.6
+    """
+
+    def __init__(self, types: ArrayLike, alpha: float, beta: float) -> None:
+        values = check_numbers(types, "types")
+        self.types = values[:, None] if values.ndim == 1 else values
+        if self.types.ndim != 2 or len(self.types) != 2:
+            raise ValueError("types must have the shape (2,) or (2, n_dims).")
+        if not 0 < alpha < 1 or not 0 <= beta <= 1:
+            raise ValueError("alpha must be in (0, 1), and beta in [0, 1].")
+        self.alpha, self.beta = float(alpha), float(beta)
+
+    def check(self, model: BroadcastModel) -> None:
+        """Raise a ValueError if the prior does not fit the model."""
+        if model.n_players < 2:
+            raise ValueError("a prior of players that follow the first needs at least 2 players.")
+        check_support(self.types[None], model)
+
+    def describe(self, n_players: int) -> str:
+        """Return the prior in words."""
+        return (
+            f"{n_players} players of two types: the first of type 0 with probability {self.alpha:.6g}, "
+            f"all others like it with probability {self.beta:.6g}"
+        )
+
+
+class SampledPrior(Prior):
+    """Independent and identically distributed players of whose distribution only a sampler is known.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(n_samples, rng)`` returns independent private vectors, of shape (n_samples,) or
+        (n_samples, n_dims); `rng` is a ``numpy.random.Generator``.
+    bounds : tuple of two array-likes
+        Lower and upper ends of the support, scalars or of shape (n_dims,), finite.
+    n_samples : int, default=20000
+        At least 2.
+    confidence : float, default=0.999999
+        Probability, in (0, 1), over the samples with which the guarantee is right.
+    log_concave : bool, default=False
+        Declares that the distribution has a log-concave density on a box; the worst private vector is then
+        sought at the corners of the bounds alone.
+    random_state : int or None, default=None
+        Seed of the samples.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `draw` is not callable, or a number is out of range.
+
+    See Also
+    --------
+    ContinuousPrior : Known distributions, without sampling error.
+
+    Notes
+    -----
+    **Privacy**: what comes of it is an estimate with a confidence, no proof. Asking again with other samples
+    until the number pleases voids the confidence.
+
+    Examples
+    --------
+    >>> from skprivate.games import SampledPrior
+    >>> prior = SampledPrior(lambda n, rng: rng.triangular(-1, 0, 1, size=n), bounds=(-1, 1))
+    >>> prior.describe(10)
+    '10 independent players, each as sampled on [-1, 1]'
+    """
+
+    def __init__(
+        self,
+        draw: Draw,
+        bounds: Any,
+        *,
+        n_samples: int = 20_000,
+        confidence: float = 0.999999,
+        log_concave: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        if not callable(draw):
+            raise TypeError("draw must be callable as draw(n_samples, rng).")
+        if not 0 < confidence < 1:
+            raise ValueError("confidence must be in (0, 1).")
+        size = max(np.size(side) for side in bounds)
+        self.lower, self.upper = check_bounds(bounds, size)
+        self.draw, self.log_concave, self.random_state = draw, bool(log_concave), random_state
+        self.n_samples, self.confidence = check_int(n_samples, "n_samples", least=2), float(confidence)
+
+    def box(self, n_dims: int) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the support, each of shape (n_dims,)."""
+        return np.broadcast_to(self.lower, n_dims), np.broadcast_to(self.upper, n_dims)
+
+    def sample(self, n_dims: int) -> FloatArray:
+        """Return new samples of shape (n_samples, n_dims); a ValueError if they leave the bounds."""
+        values = check_numbers(self.draw(self.n_samples, np.random.default_rng(self.random_state)), "draw")
+        values = values[:, None] if values.ndim == 1 else values
+        if values.shape != (self.n_samples, n_dims):
+            raise ValueError(f"draw must return {self.n_samples} vectors of {n_dims} coordinates.")
+        lower, upper = self.box(n_dims)
+        if (values < lower).any() or (values > upper).any():
+            raise ValueError("draw returned values outside the bounds of the prior.")
+        return values
+
+    def check(self, model: BroadcastModel) -> None:
+        """Raise a ValueError if the prior does not fit the model."""
+        if len(self.lower) not in (1, model.n_dims):
+            raise ValueError(f"the prior has {len(self.lower)} coordinates, the game {model.n_dims}.")
+        check_support(np.stack(self.box(model.n_dims))[None], model)
+
+    def describe(self, n_players: int) -> str:
+        """Return the prior in words."""
+        boxes = dict.fromkeys(
+            f"[{low:.6g}, {high:.6g}]" for low, high in zip(self.lower, self.upper, strict=True)
+        )
+        return f"{n_players} independent players, each as sampled on {' x '.join(boxes)}"
+
+
+def as_prior(prior: Any) -> Prior:
+    """Return a prior of this module; a frozen distribution of scipy.stats is wrapped."""
+    if isinstance(prior, Prior):
+        return prior
+    if is_frozen(prior):
+        return ContinuousPrior(prior)
+    raise TypeError(
+        "prior must be a TypePrior, ContinuousPrior, JointPrior, TwoTypePrior or SampledPrior, or a frozen "
+        f"continuous distribution of scipy.stats, not {type(prior).__name__}."
+    )
+
+
+def is_uniform(distribution: Any) -> bool:
+    """Return whether a frozen distribution is SciPy's uniform one: anyone may give that name to another."""
+    return isinstance(distribution.dist, type(stats.uniform))
+
+
+def is_frozen(distribution: Any) -> bool:
+    """Return whether this is a frozen continuous distribution of scipy.stats."""
+    known = all(callable(getattr(distribution, name, None)) for name in _FROZEN_METHODS)
+    return known and hasattr(distribution, "dist") and not hasattr(distribution.dist, "pmf")
+
+
+def _named(distribution: Any) -> str:
+    low, high = distribution.support()
+    ends = f"[{low:.6g}, {high:.6g}]" if np.isfinite([low, high]).all() else "an unbounded set"
+    name = getattr(distribution.dist, "name", None) or "distributed"
+    if is_uniform(distribution):
+        return f"uniform on {ends}"
+    numbers = [f"{value:.6g}" for value in distribution.args if np.ndim(value) == 0]
+    numbers += [f"{key}={value:.6g}" for key, value in distribution.kwds.items() if np.ndim(value) == 0]
+    return f"{name}({', '.join(numbers)}) on {ends}"

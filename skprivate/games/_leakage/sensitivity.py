@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How far two private vectors of a player can move its broadcasts apart, whatever was observed before."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...exceptions import PrivacyUnboundedError
+from .._broadcast_model import Algorithm, BroadcastModel
+from .._games.sets import Unconstrained
+from .rounding import affine_rounding, contractions, flat_rounding, induced_norm
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+# Differences at once, so that intermediate arrays stay below 32 MB.
+_ENTRIES_AT_ONCE = 4_000_000
+# The largest value of a norm on a box is searched over so many dimensions at most: 2^(n - 1) corners.
+_CORNER_DIMS = 12
+# Bounds that are no norms take one recursion per kind of player; beyond so many kinds one bounds them all.
+_MOST_KINDS = 1000
+
+
+class Distance(ABC):
+    """Bound on ``sum_k |v_i^k - v_i'^k|_1 / M_k`` of one player by its private vectors, for all observations.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether it is attained, independently of what is observed.
+    separable : bool
+        Whether it equals ``rates @ |r - r'|``.
+    rates : ndarray of shape (n_dims,)
+        It is at most ``rates @ |r - r'|``; infinite where only "the same or not" counts.
+    ceiling : float
+        It is at most this, whatever the private vectors.
+    allowance : float
+        Added for two different secrets: the grid of the noise, and rounding.
+    """
+
+    exact: bool
+    separable: bool
+    rates: FloatArray
+    ceiling: float
+    allowance: float
+
+    @abstractmethod
+    def bare(self) -> "Distance":
+        """Return the same without allowance."""
+
+    @abstractmethod
+    def of(self, differences: FloatArray) -> FloatArray:
+        """Return the bound for the rows r - r', without the allowance; differences of shape (m, n_dims)."""
+
+    def between(self, types: FloatArray) -> FloatArray:
+        """Return the bounds between all rows of shape (m, n_dims), with the allowance off the diagonal."""
+        m = len(types)
+        first, second = np.triu_indices(m, 1)
+        table = np.zeros((m, m))
+        table[first, second] = self.of(types[first] - types[second]) + self.allowance
+        return table + table.T
+
+    @abstractmethod
+    def largest(self, widths: FloatArray) -> tuple[float, bool]:
+        """Return a bound over a box with sides of these lengths, and whether it is attained."""
+
+
+@dataclass(frozen=True, eq=False)
+class NormDistance(Distance):
+    """``sum_k |Phi_k (r - r')|_1 / M_k``: independent of the observations, hence attained.
+
+    With the same broadcasts o, let E_k (r - r') and Phi_k (r - r') be the differences of the strategies and
+    of the estimates; both vanish at k = 0, where strategies are public. Without projection an affine
+    pseudo-gradient gives, o cancelling, the step ``d_k = -l_k (P E_k + Q Phi_k + I)``, and
+    ``E_{k+1} = E_k + d_k``. "ye" sets the estimate to a function of o plus the step: ``Phi_{k+1} = d_k``;
+    "wang_nedic" adds the step and a function of o to the estimate: ``Phi_{k+1} = Phi_k + d_k = E_{k+1}``.
+    """
+
+    rates: FloatArray
+    separable: bool
+    allowance: float
+    model: BroadcastModel
+    P: FloatArray
+    Q: FloatArray
+    exact = True
+    ceiling = np.inf
+
+    def bare(self) -> Distance:
+        """Return the same without allowance."""
+        return replace(self, allowance=0.0)
+
+    @cached_property
+    def _rows(self) -> FloatArray:
+        """All rows of all Phi_k / M_k: the norm is the L1 norm of their product with r - r'."""
+        if self.separable:
+            return np.diag(self.rates)
+        matrices = phi_matrices(self.P, self.Q, self.model.steps, self.model.algorithm)
+        rows = [phi / scale for phi, scale in zip(matrices, self.model.noise_scales, strict=True)]
+        return np.concatenate(rows)
+
+    def of(self, differences: FloatArray) -> FloatArray:
+        """Return the norms of the rows; infinite where the recursion overflows."""
+        size = max(1, _ENTRIES_AT_ONCE // max(1, len(self._rows)))
+        parts = [differences[i : i + size] for i in range(0, len(differences), size)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = [np.abs(self._rows @ part.T).sum(axis=0) for part in parts]
+        values = np.concatenate([np.zeros(0), *norms])
+        return np.where(differences.any(axis=1), np.nan_to_num(values, nan=np.inf, posinf=np.inf), 0.0)
+
+    def largest(self, widths: FloatArray) -> tuple[float, bool]:
+        """Return the largest norm on a box: a convex function is largest at a corner."""
+        widths = np.where(self.rates > 0, widths, 0.0)
+        if not np.isfinite(widths).all():
+            return np.inf, True
+        if self.separable or len(widths) > _CORNER_DIMS:
+            return float(self.rates @ widths) + self.allowance, self.separable
+        # r and -r have the same norm: the first sign is free.
+        signs = 1.0 - 2.0 * (np.arange(2 ** (len(widths) - 1))[:, None] >> np.arange(len(widths)) & 1)
+        return float(self.of(signs * widths).max()) + self.allowance, True
+
+
+@dataclass(frozen=True, eq=False)
+class LimitedDistance(Distance):
+    """An increasing function of |r - r'|_1 for a private constant part r with projection or clipping.
+
+    Notes
+    -----
+    Let e_k bound the L1 distance of the strategies and t = |r - r'|_1; G = P + Q and |.| is the L1 norm, for
+    matrices the largest column sum. In "wang_nedic" the estimates differ as the strategies do, since both
+    start equal and gain the same difference every round. So, without clipping, the points to be projected
+    differ by ``(I - l G)(x - x') - l (r - r')``, and the projection multiplies by `expansion` at most:
+
+        e_{k+1} <= expansion (|I - l G| e_k + l t), and <= diameter after a projection.
+
+    Clipping F to c F with ``c = min(1, C / |F|)`` bounds every step, ``e_{k+1} <= expansion (e_k + 2 C l)``,
+    but |I - l G| may then contract no more. Write, with |F| >= |F'| and so c <= c',
+    ``c F - c' F' = c (F - F') + (c - c') F'``, where
+
+        |(c - c') F'| <= |F| - |F'| <= |F - F'|
+
+    (both clipped: C (1 / |F'| - 1 / |F|) |F'| = C (|F| - |F'|) / |F|; F alone: (1 - C / |F|) |F'| and
+    |F'| <= C). The first part moves by a convex function of c in [0, 1], so at most by that of c = 0 or 1:
+
+        e_{k+1} <= expansion (max(e_k, |I - l G| e_k + l t) + l (|G| e_k + t)),
+
+    the last summand being 0 in one dimension, where c F - c' F' is between 0 and F - F'. In "ye", which does
+    not project, both parts together are at most twice |F - F'| (once in one dimension), so the estimates
+    differ by ``l min(2 C, 2 (|P| e_k + |Q| Delta(k) + t))`` and e_{k+1} by that more than e_k. All bounds
+    increase in e_k, so that the least of them may be taken in every round; without the limits C and
+    `diameter` they are proportional to t, which gives the rates. Stacks of P and Q stand for any of them.
+    """
+
+    allowance: float
+    model: BroadcastModel
+    P: FloatArray
+    Q: FloatArray
+    exact = False
+    separable = False
+
+    def bare(self) -> Distance:
+        """Return the same without allowance."""
+        return replace(self, allowance=0.0)
+
+    @cached_property
+    def rates(self) -> FloatArray:  # type: ignore[override]
+        return np.full(self.model.n_dims, self._sum(np.ones(1), limited=False)[0])
+
+    @cached_property
+    def ceiling(self) -> float:  # type: ignore[override]
+        return flat_ceiling(self.model)
+
+    def of(self, differences: FloatArray) -> FloatArray:
+        """Return the bounds for the rows."""
+        lengths, back = np.unique(np.abs(differences).sum(axis=1), return_inverse=True)
+        return self._sum(lengths, limited=True)[back]
+
+    def largest(self, widths: FloatArray) -> tuple[float, bool]:
+        """Return the bound for the corner of a box."""
+        finite = np.isfinite(widths).all()
+        return (float(self.of(widths[None])[0]) if finite else self.ceiling) + self.allowance, False
+
+    def _sum(self, lengths: FloatArray, *, limited: bool) -> FloatArray:
+        rounds = self._ye(lengths, limited) if self.model.algorithm == "ye" else self._wang(lengths, limited)
+        with np.errstate(over="ignore"):
+            return np.asarray(sum(map(np.divide, rounds, self.model.noise_scales.tolist())))
+
+    def _wang(self, lengths: FloatArray, limited: bool) -> Iterator[FloatArray]:
+        model, apart = self.model, np.zeros_like(lengths)
+        clip, size, scalar = model.clip_norm, induced_norm(self.P + self.Q), model.n_dims == 1
+        expansion, diameter = model.constraint.expansion, model.constraint.diameter
+        for step, contraction in zip(
+            model.steps.tolist(), contractions(self.P + self.Q, model.steps), strict=True
+        ):
+            yield apart
+            moved = contraction * apart + step * lengths
+            if clip is not None:
+                moved = np.maximum(apart, moved) + (0.0 if scalar else step * (size * apart + lengths))
+                moved = np.minimum(moved, apart + 2 * clip * step) if limited else moved
+            apart = expansion * moved
+            if limited:
+                apart = np.minimum(diameter, apart)
+
+    def _ye(self, lengths: FloatArray, limited: bool) -> Iterator[FloatArray]:
+        model, apart, change = self.model, np.zeros_like(lengths), np.zeros_like(lengths)
+        own, shared, factor = induced_norm(self.P), induced_norm(self.Q), 1.0 if model.n_dims == 1 else 2.0
+        most = 2 * model.clip_norm if limited and model.clip_norm is not None else np.inf
+        for step in model.steps:
+            yield change
+            change = step * np.minimum(most, factor * (own * apart + shared * change + lengths))
+            apart = apart + change
+
+
+@dataclass(frozen=True, eq=False)
+class FlatDistance(Distance):
+    """One bound for all different secrets: nothing but the clipping norm or the set's diameter is used."""
+
+    ceiling: float
+    rates: FloatArray
+    allowance: float
+    exact = False
+    separable = False
+
+    def bare(self) -> Distance:
+        """Return the same without allowance."""
+        return replace(self, allowance=0.0)
+
+    def of(self, differences: FloatArray) -> FloatArray:
+        """Return the ceiling for all rows but zeros."""
+        return np.where(differences.any(axis=1), self.ceiling, 0.0)
+
+    def between(self, types: FloatArray) -> FloatArray:
+        """Return the ceiling off the diagonal: equal vectors may stand for different functions."""
+        return (self.ceiling + self.allowance) * (1.0 - np.eye(len(types)))
+
+    def largest(self, widths: FloatArray) -> tuple[float, bool]:
+        """Return the ceiling: the box does not bound the functions."""
+        return self.ceiling + self.allowance, False
+
+
+def phi_matrices(
+    P: FloatArray, Q: FloatArray, steps: FloatArray, algorithm: Algorithm
+) -> Iterator[FloatArray]:
+    """Yield Phi_k of `NormDistance` for k = 0, 1, ..., one per step; P and Q of shape (..., n, n)."""
+    identity = np.eye(P.shape[-1])
+    strategies = estimates = np.zeros(np.broadcast_shapes(P.shape, Q.shape))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for step in steps:
+            yield estimates
+            change = -step * (P @ strategies + Q @ estimates + identity)
+            strategies = strategies + change
+            estimates = change if algorithm == "ye" else strategies
+
+
+def flat_ceiling(model: BroadcastModel, *, rounded: bool = False) -> float:
+    """Return the bound of `FlatDistance`: infinite if neither clipping nor a set bounds the broadcasts.
+
+    A clipped "ye" moves an estimate by at most C l from a function of the observations, so that two differ
+    by ``2 C l_{k-1}``. In "wang_nedic" they differ as the strategies do: by at most
+    ``e_{k+1} <= expansion (e_k + 2 C l_k)`` as every step is at most C l_k long, and by no more than the
+    diameter after a projection. `rounded` adds what double arithmetic does.
+    """
+    diameter, clip, total, apart = model.constraint.diameter, model.clip_norm, 0.0, 0.0
+    for step, scale, added in zip(model.steps, model.noise_scales, flat_rounding(model), strict=True):
+        total += apart / scale
+        before, after = added if rounded else (0.0, 0.0)
+        if model.algorithm == "ye":
+            apart = np.inf if clip is None else 2 * clip * step
+        elif clip is None:
+            apart = diameter + after
+        else:
+            apart = min(diameter, model.constraint.expansion * (apart + 2 * clip * step + before)) + after
+    return float(total)
+
+
+def player_distances(model: BroadcastModel) -> tuple[list[Distance], IntArray]:
+    """Return the distances of all kinds of players, and the kind of every player.
+
+    Parameters
+    ----------
+    model : BroadcastModel
+        Of the run.
+
+    Returns
+    -------
+    distances : list of Distance
+        One per distinct pair (P_i, Q_i).
+    kinds : ndarray of shape (n_players,)
+        Index of every player's distance.
+
+    Raises
+    ------
+    ValueError
+        If the noise of a round is not positive and finite.
+    PrivacyUnboundedError
+        If nothing bounds what is broadcast.
+    """
+    scales = model.noise_scales
+    if not (np.isfinite(scales).all() and (scales > 0).all()):
+        raise ValueError(
+            "noise_scale must be positive and finite in every round: without noise there is no guarantee."
+        )
+    grid = model.n_dims * float((model.allowance / scales).sum())
+    if model.private != {"r"} or model.P is None or model.Q is None:
+        return [_flat(model, grid)], np.zeros(model.n_players, dtype=np.intp)
+    P, Q, kinds = _kinds(model, model.P, model.Q)
+    # Once for all kinds: it is small.
+    allowance = grid + (affine_rounding(model, P, Q) if len(P) > 1 else affine_rounding(model, P[0], Q[0]))
+    unprojected = model.algorithm == "ye" or isinstance(model.constraint, Unconstrained)
+    if model.clip_norm is None and unprojected:
+        return _norms(model, P, Q, allowance), kinds
+    if len(P) > _MOST_KINDS:
+        return [LimitedDistance(allowance, model, P, Q)], np.zeros_like(kinds)
+    return [LimitedDistance(allowance, model, *pair) for pair in zip(P, Q, strict=True)], kinds
+
+
+def _flat(model: BroadcastModel, grid: float) -> Distance:
+    ceiling = flat_ceiling(model)
+    if np.isinf(ceiling):
+        raise PrivacyUnboundedError(
+            "nothing bounds how far a player's secret moves its broadcasts: set clip_norm, or use "
+            '"wang_nedic" with bounded strategies, or make P and Q public.'
+        )
+    allowance = grid + flat_ceiling(model, rounded=True) - ceiling
+    return FlatDistance(ceiling, np.full(model.n_dims, np.inf), allowance)
+
+
+def _norms(model: BroadcastModel, P: FloatArray, Q: FloatArray, allowance: float) -> list[Distance]:
+    """The distances of all kinds, their rates in one pass and without storing any Phi_k."""
+    n = model.n_dims
+    rates, mixed = np.zeros((len(P), n)), np.zeros(len(P), dtype=bool)
+    matrices = phi_matrices(P, Q, model.steps, model.algorithm)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for phi, scale in zip(matrices, model.noise_scales, strict=True):
+            rates += np.abs(phi).sum(axis=1) / scale
+            mixed |= (phi[:, ~np.eye(n, dtype=bool)] != 0).any(axis=1)
+    rates = np.nan_to_num(rates, nan=np.inf, posinf=np.inf)
+    return [
+        NormDistance(rates[kind], not mixed[kind], allowance, model, P[kind], Q[kind])
+        for kind in range(len(P))
+    ]
+
+
+def _kinds(model: BroadcastModel, P: FloatArray, Q: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Distinct pairs (P_i, Q_i), stacked, and the index of every player's pair."""
+    n, n_players = model.n_dims, model.n_players
+    if P.ndim == 2 and Q.ndim == 2:
+        return P[None], Q[None], np.zeros(n_players, dtype=np.intp)
+    stacks = [np.broadcast_to(matrix, (n_players, n, n)).reshape(n_players, -1) for matrix in (P, Q)]
+    pairs, kinds = np.unique(np.hstack(stacks), axis=0, return_inverse=True)
+    P, Q = pairs.reshape(-1, 2, n, n).swapaxes(0, 1)
+    return P, Q, kinds.reshape(-1)

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One round of a censored fit: exact integer sums of residuals and curvatures, and their noisy release."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._moments.gram import EXACT, packer
+from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid
+from .._moments.noise_scale import NoisePlan, plan_gaussian, plan_laplace
+from .._moments.release import Neighbours
+from .._moments.sensitivity import of_units
+from .._moments.weights import MomentWeights
+from .residual_kernels import fill_round
+from .sensitivity import (
+    Residuals,
+    l1_curvature,
+    l1_gradient,
+    squared_l2_curvature,
+    squared_l2_gradient,
+)
+
+FloatArray = NDArray[np.float64]
+
+# Rows that are packed together; sums of so many stay exact in float64.
+BLOCK_ROWS = 4096
+# A round needs the gradient exactly and the curvature roughly: 2^-14 for the rows in the first.
+_EXPONENT = 14
+_RESIDUAL_BITS = 20
+_CURVATURE_BITS = 12
+_FEWEST_BITS = 3
+# Weight of the gradient beside the curvature, where both are released; weights (1, 2, 2) for the latter.
+_GRADIENT_WEIGHT = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Validated private rows and the public grid's bounds."""
+
+    grid: MomentGrid
+    X: NDArray[Any]
+    time: FloatArray  # on the scale of the model
+    event: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One released round, in scaled units.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (D,)
+        Where the round was taken: the standardised error is theta . z.
+    events : float
+        Noisy number of events that are left within the cuts, less what `residuals_of` takes off.
+    events_std : float
+        Standard deviation of its noise.
+    gradient, gradient_std : ndarray of shape (D,)
+        Noisy sum of residual times z.
+    curvature, curvature_std : ndarray of shape (D, D), or None
+        Noisy sum of curvature times z z', where the round released it.
+    """
+
+    theta: FloatArray
+    events: float
+    events_std: float
+    gradient: FloatArray
+    gradient_std: FloatArray
+    curvature: FloatArray | None = None
+    curvature_std: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RoundPlan:
+    """Grids and sensitivities of the rounds of one fit: public.
+
+    Attributes
+    ----------
+    neighbours : Neighbours
+    residuals : Residuals
+    mechanism : {"laplace", "gaussian"}
+    exponent : int
+        Of the rows in the gradient.
+    coarse : int
+        Of the rows in the curvature.
+    residual_bits, curvature_bits : int
+        The residuals and the curvatures are multiples of 2^-bits.
+    """
+
+    neighbours: Neighbours
+    residuals: Residuals
+    mechanism: str
+    exponent: int
+    coarse: int
+    residual_bits: int
+    curvature_bits: int
+
+    @property
+    def gradient_weights(self) -> MomentWeights:
+        """Weights of the entries of z in the gradient."""
+        return self.neighbours.weights
+
+    @property
+    def curvature_weights(self) -> MomentWeights:
+        """Weights of the entries of z in the curvature, where the constant matters less."""
+        weights = self.neighbours.weights
+        return MomentWeights(2, 2 * weights.features, weights.n_features, weights.norm_order)
+
+    def sensitivity(self, with_curvature: bool) -> Fraction:
+        """Sensitivity of one round, L1 or squared L2, to one unit.
+
+        That of the gradient and the number of events, times the weight of both, plus that of the curvature:
+        distances of parts of a vector add up, and so do their squares.
+        """
+        relation = self.neighbours.relation
+        squared = self.mechanism == "gaussian"
+        gradient = squared_l2_gradient if squared else l1_gradient
+        total = gradient(self.residuals, self.gradient_weights, relation)
+        if with_curvature:
+            curvature = squared_l2_curvature if squared else l1_curvature
+            total *= _GRADIENT_WEIGHT ** (2 if squared else 1)
+            total += curvature(self.residuals, self.curvature_weights, relation)
+        return of_units(total, self.neighbours.rows_per_unit, squared=squared)
+
+    def noise(self, size: int, amount: Fraction, with_curvature: bool) -> NoisePlan:
+        """Plan the noise of one round: the number of events, the gradient, then the curvature's triangle."""
+        kinds = np.minimum(np.arange(size), 2)
+        weights = [Fraction(1, 2**self.residual_bits), *self._gradient_classes()]
+        codes = np.concatenate([[0], 1 + kinds])
+        power = 2 if self.mechanism == "gaussian" else 1
+        classes = [weight**power for weight in weights]
+        if with_curvature:
+            classes = [weight * _GRADIENT_WEIGHT**power for weight in classes]
+            classes += self._curvature_classes()
+            rows, columns = np.triu_indices(size)
+            codes = np.concatenate([codes, 4 + 3 * kinds[rows] + kinds[columns] + 9 * (rows == columns)])
+        plan = plan_gaussian if self.mechanism == "gaussian" else plan_laplace
+        return plan(classes, codes, self.sensitivity(with_curvature), amount)
+
+    def _gradient_classes(self) -> list[Fraction]:
+        weights = self.gradient_weights
+        unit = 2 ** (self.exponent + self.residual_bits)
+        return [Fraction(weight, unit) for weight in (1, weights.target, weights.features)]
+
+    def _curvature_classes(self) -> list[Fraction]:
+        weights = self.curvature_weights
+        unit = 2 ** (2 * self.coarse + self.curvature_bits)
+        single = [1, weights.target, weights.features]
+        pairs = [Fraction(one * other, unit) for one in single for other in single]
+        if self.mechanism == "gaussian":
+            return [2 * pair**2 for pair in pairs] + [pair**2 for pair in pairs]
+        return pairs + [pair / 2 for pair in pairs]
+
+
+def plan_rounds(
+    neighbours: Neighbours, residuals: Residuals, mechanism: str, n_rows: int, least_amount: Fraction
+) -> RoundPlan:
+    """Choose the grids of the rounds by public numbers alone.
+
+    Parameters
+    ----------
+    neighbours : Neighbours
+    residuals : Residuals
+    mechanism : {"laplace", "gaussian"}
+    n_rows : int
+        Largest number of rows.
+    least_amount : Fraction
+        Least epsilon, or rho, of a round.
+
+    Raises
+    ------
+    ValueError
+        There are too many rows, or epsilon is too small, for 64-bit integers.
+    """
+    draft = RoundPlan(neighbours, residuals, mechanism, 0, 0, 0, 0)
+    # Noise scale of an integer of weight 1/2, before the grid; the largest there is.
+    scale = 2 * draft.sensitivity(True) / least_amount
+    if mechanism == "gaussian":
+        scale = Fraction(isqrt(ceil(draft.sensitivity(True) / (2 * least_amount))) + 1)
+    by_noise = SCALE_BITS - ceil(scale).bit_length()
+    by_sums = min(
+        EXACT.bit_length() - 1 - (BLOCK_ROWS - 1).bit_length(), SUM_BITS - (n_rows - 1).bit_length()
+    )
+    largest = max(residuals.curvature, *residuals.extent)
+    room = min(by_noise, by_sums - ceil(largest - 1).bit_length())
+    bits = min(_RESIDUAL_BITS, room // 2)
+    curvature_bits = min(_CURVATURE_BITS, room // 2)
+    exponent, coarse = min(_EXPONENT, room - bits), min(_EXPONENT, (room - curvature_bits) // 2)
+    if min(exponent, coarse, bits) < _FEWEST_BITS:
+        raise ValueError("too many rows, or epsilon too small, for censored targets in 64-bit integers.")
+    return replace(draft, exponent=exponent, coarse=coarse, residual_bits=bits, curvature_bits=curvature_bits)
+
+
+def exact_round(
+    rows: Rows, plan: RoundPlan, theta: FloatArray, with_curvature: bool
+) -> tuple[int, NDArray[np.int64], NDArray[np.int64] | None]:
+    """Sum the residuals and curvatures of all rows as integers.
+
+    Returns
+    -------
+    events : int
+        Number of events within the cuts, less what `residuals_of` takes off; in units of
+        ``2**-residual_bits``.
+    gradient : int64 ndarray of shape (D,)
+        In units of ``2**-(exponent + residual_bits)``; index 0 the constant, 1 the target, then the features.
+    curvature : int64 ndarray of shape (D, D), or None
+        In units of ``2**-(2 coarse + curvature_bits)``.
+
+    Raises
+    ------
+    ValueError
+        A value is NaN or infinite (the message does not say which).
+
+    Notes
+    -----
+    The parameters are public, or made of released values. Every row is an integer vector whatever the block,
+    and the sums of a block stay below 2^53: the result depends on nothing but the set of rows.
+    """
+    grid = replace(rows.grid, exponent=plan.exponent)
+    size = grid.size
+    order = np.array([*range(2, size), 1, 0])
+    pack, block, residual, curvature = packer(grid), *_buffers(size)
+    units = np.array([2.0**plan.residual_bits, 2.0**plan.curvature_bits])
+    limits = plan.residuals.limits(2**plan.residual_bits, 2**plan.curvature_bits)
+    cuts, packed = np.array(plan.residuals.cuts), theta[order] / 2.0**plan.exponent
+    step = 2.0 ** (plan.coarse - plan.exponent)
+    events, gradient = 0, np.zeros(size, dtype=np.int64)
+    matrix = np.zeros((size, size), dtype=np.int64)
+    for first in range(0, len(rows.time), BLOCK_ROWS):
+        here = slice(first, first + BLOCK_ROWS)
+        m = len(rows.time[here])
+        q, r, w = block[:m], residual[:m], curvature[:m]
+        if not pack(rows.X[here], rows.time[here], q):
+            raise ValueError("X and y must be finite: NaN and inf are refused.")
+        events += fill_round(q, rows.event[here], packed, plan.residuals.code, cuts, units, limits, r, w)
+        gradient += (r @ q).astype(np.int64)
+        if with_curvature:
+            # Toward zero, so that no norm grows.
+            coarse = np.trunc(q * step)
+            matrix += ((coarse * w[:, None]).T @ coarse).astype(np.int64)
+    back = np.argsort(order)
+    return events, gradient[back], matrix[np.ix_(back, back)] if with_curvature else None
+
+
+def _buffers(size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    return np.empty((BLOCK_ROWS, size)), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
+
+
+def release_round(
+    rows: Rows, plan: RoundPlan, theta: FloatArray, amount: Fraction, with_curvature: bool, entropy: Any
+) -> Round:
+    """Release one round for `amount` of epsilon, or rho.
+
+    Notes
+    -----
+    **Privacy**: the sums are integers with the sensitivity that `RoundPlan.sensitivity` proves, whatever
+    theta is; discrete noise makes the release private with `amount`. Rounds around parameters that earlier
+    releases chose compose: their amounts add up.
+    """
+    events, gradient, matrix = exact_round(rows, plan, theta, with_curvature)
+    size = len(theta)
+    noise = plan.noise(size, amount, with_curvature)
+    upper = np.triu_indices(size)
+    parts = [np.array([events]), gradient] + ([] if matrix is None else [matrix[upper]])
+    exact = np.concatenate(parts)
+    noisy, std = noise.randomize(exact, entropy).astype(np.float64), noise.std
+    fine = 2.0**plan.residual_bits
+    unit = 2.0**plan.exponent * fine
+    vector = slice(1, size + 1)
+    result = Round(theta, noisy[0] / fine, std[0] / fine, noisy[vector] / unit, std[vector] / unit)
+    if matrix is None:
+        return result
+    unit = 2.0 ** (2 * plan.coarse + plan.curvature_bits)
+    full, full_std = (_mirrored(values[size + 1 :] / unit, size) for values in (noisy, std))
+    return replace(result, curvature=full, curvature_std=full_std)
+
+
+def _mirrored(values: FloatArray, size: int) -> FloatArray:
+    matrix = np.empty((size, size))
+    rows, columns = np.triu_indices(size)
+    matrix[rows, columns] = matrix[columns, rows] = values
+    return matrix

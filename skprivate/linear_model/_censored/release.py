@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a censored fit released; from it the estimates, their bootstrap, and when they are useless."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import gen_batches
+
+from .._distributions import NORMAL, Family
+from .._moments.solve import ScaledFit
+from .curvature import Belief, StepRule, length_of, to_fit
+from .gradient_round import Round
+from .histogram import HistogramRelease
+
+FloatArray = NDArray[np.float64]
+
+# Entries of noise matrices that are drawn at once: 8 MB.
+_AT_ONCE = 2**20
+# Replicates that the warnings look at.
+_FEW_REPLICATES = 100
+# Slopes within two standard errors of none tell nothing: the errors of the predictions are that part of them.
+_LOOSE_SLOPES = 0.5
+# A fit is of little use if the 90 % interval of its 10 % quantile holds its 20 % quantile as well.
+_NEXT_LEVEL = 0.2
+_HALF_WIDTH = 1.645  # of that interval, in standard deviations
+# Normal errors with a smaller share of events: curvatures of censored rows differ by orders of magnitude; one
+# law of how they grow is too rough. Coverage of 90 % intervals (`python -m benchmarks censored_intervals`,
+# three kinds of columns): .85 to 1 at shares of .7 and 1, .25 to 1 at shares from .2 to .5.
+_MOSTLY_EVENTS = 0.6
+# Share of the events, beyond that of the next bin, which the lower bound of the target may have moved into
+# the first: a tenth of those below the 10 % quantile. It must stand out of the noise as well.
+_CLIPPED = 0.01
+# Noisy number of events below which nothing is to be learnt, in standard deviations of its noise.
+_FEW_EVENTS = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class CensoredRelease:
+    """Everything that a censored fit released; noisy.
+
+    Attributes
+    ----------
+    histogram : HistogramRelease
+        Counts by time and event.
+    rounds : tuple of Round
+    belief : Belief
+        Of the last round; made of the others.
+    rule : StepRule
+    theta : ndarray of shape (D,)
+        The parameters: 1 / scale at index 1, -intercept / scale at 0, -coef / scale behind.
+    mechanism : {"laplace", "gaussian"}
+    """
+
+    histogram: HistogramRelease
+    rounds: tuple[Round, ...]
+    belief: Belief
+    rule: StepRule
+    theta: FloatArray
+    mechanism: str
+
+    @property
+    def fit(self) -> ScaledFit:
+        """The model in scaled units."""
+        return to_fit(self.theta)
+
+    @property
+    def event_share(self) -> float:
+        """Noisy share of events among all rows."""
+        return self.histogram.event_share
+
+
+def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: int = 0) -> ScaledFit:
+    """Return replicates of the fit: the last round, with fresh noise and fresh rows.
+
+    Parameters
+    ----------
+    release : CensoredRelease
+    n_replicates : int, default=400
+    seed : int, default=0
+        Of a generator of its own: the result is a function of the release.
+
+    Returns
+    -------
+    replicates : ScaledFit
+        A stack.
+
+    Notes
+    -----
+    The last step is theta - theta_K = I^-1 g, with I the information and g the gradient that was released at
+    theta_K. Errors of both move it by I^-1 (dg - dI s), s the step, to first order. A replicate draws
+
+    - dg: the rows' own spread, normal with covariance I, and the noise of the gradient and of the events;
+    - dI: the noise of the released curvature, which moves the step and the error of dg alike;
+    - what the information has changed since it was released: relative to I of first order in the length of
+      the way since then, so that a step of length l leaves an error of about that change times l, in a
+      direction that is not known. It is normal with covariance I^-1 times the square of both and the sum of
+      the curvatures.
+
+    Post-processing of released values: it spends nothing.
+    """
+    rng = np.random.default_rng(seed)
+    last, mechanism, errors = release.rounds[-1], release.mechanism, errors_of(release)
+    push = _noise(rng, mechanism, last.gradient_std, n_replicates)
+    events = _noise(rng, mechanism, np.array([last.events_std]), n_replicates)[:, 0]
+    push[:, 1] += events / release.theta[1]
+    widths = np.sqrt(np.diagonal(errors.information) * (1.0 + errors.unfinished))
+    related = _correlation(errors.information)
+    push += widths * rng.multivariate_normal(np.zeros(len(related)), related, n_replicates, method="eigh")
+    moved = push @ errors.inverse
+    for part in gen_batches(n_replicates, max(1, _AT_ONCE // errors.information.size)):
+        noise = _symmetric(rng, errors.curvature_std, part.stop - part.start)
+        moved[part] -= np.einsum("rij,rj->ri", noise, errors.step + moved[part]) @ errors.inverse
+    moved += release.theta
+    moved[:, 1] = np.clip(moved[:, 1], *release.rule.limits)
+    return to_fit(moved)
+
+
+@dataclass(frozen=True, eq=False)
+class StepErrors:
+    """What makes the last step of a censored fit wrong.
+
+    Attributes
+    ----------
+    step : ndarray of shape (D,)
+        The last step.
+    information, inverse : ndarray of shape (D, D)
+        Of the rows about theta, by the released values; it is the covariance of the rows' own spread, too.
+    curvature_std : ndarray of shape (D, D)
+        Standard deviations of the noise in the information.
+    unfinished : float
+        Variance of the gradient that rounds have left undone, as a multiple of the information.
+    """
+
+    step: FloatArray
+    information: FloatArray
+    inverse: FloatArray
+    curvature_std: FloatArray
+    unfinished: float
+
+
+def errors_of(release: CensoredRelease) -> StepErrors:
+    """Collect what makes the last step wrong; see `bootstrap_censored`."""
+    rule, belief, last = release.rule, release.belief, release.rounds[-1]
+    design, step = rule.design(belief, float(release.theta[1])), release.theta - last.theta
+    whole = np.concatenate([[1.0], design.mean])
+    centred = design.total * design.covariance
+    centred[0, 0] += max(last.events, 1.0) / release.theta[1] ** 2
+    information = design.total * np.outer(whole, whole)
+    information[1:, 1:] += centred
+    inverse = _inverse(design.total, design.mean, centred)
+    std = belief.total * belief.std
+    if rule.exact_total:
+        std[0, 0] = 0.0
+    left = rule.change_since(belief, release.theta) * float(length_of(design, step))
+    return StepErrors(step, information, inverse, std, left**2 * design.total)
+
+
+def _inverse(total: float, mean: FloatArray, centred: FloatArray) -> FloatArray:
+    """Invert total (1, mean) (1, mean)' + centred, the latter without the constant.
+
+    By blocks: where the targets hardly vary, a mean that is not 0 would leave the sum singular in float64.
+    """
+    widths = np.sqrt(np.diagonal(centred))
+    rest = np.linalg.inv(_correlation(centred)) / np.outer(widths, widths)
+    cross = -rest @ mean
+    return np.block([[np.array([[1.0 / total - mean @ cross]]), cross], [cross[:, None], rest]])
+
+
+def _correlation(covariance: FloatArray) -> FloatArray:
+    """Scale a covariance to a diagonal of 1: theta_1 may be of another order than the rest by far."""
+    widths = np.sqrt(np.diagonal(covariance))
+    return covariance / np.outer(widths, widths)
+
+
+def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int) -> FloatArray:
+    """Continuous noise of the released law."""
+    shape = (size, len(std))
+    return (
+        rng.laplace(size=shape) * std / np.sqrt(2) if mechanism == "laplace" else rng.normal(size=shape) * std
+    )
+
+
+def censored_warning(release: CensoredRelease, family: Family) -> str | None:
+    """Return why a censored fit is of little use, by released values alone, or None."""
+    histogram = release.histogram
+    n_cells = histogram.counts.shape[1]
+    if histogram.counts[1].sum() < _FEW_EVENTS * histogram.noise_std * np.sqrt(n_cells):
+        return "by the released counts there may be no events at all; the estimates mean nothing."
+    if _clipped_early(release):
+        return (
+            "by the released counts, many events lie below the lower bound of y, where they are clipped; the "
+            "estimates and their intervals do not know it. Declare a lower bound below all times."
+        )
+    replicates = bootstrap_censored(release, _FEW_REPLICATES)
+    if _slopes_drown(release, replicates):
+        return (
+            "by the released values, the noise hides what the features tell; use more rows, a larger "
+            "epsilon, or fewer features."
+        )
+    if _quantile_drowns(release, replicates, family):
+        return (
+            "by the released values, the noise hides the lower quantiles; use more rows or a larger epsilon."
+        )
+    rare = family is NORMAL and release.event_share < _MOSTLY_EVENTS
+    if rare or _stopped_short(release, family):
+        return (
+            "by the released values, the rounds ended before the estimates settled: they may be off by more "
+            "than their intervals. Use more rows, a larger epsilon, tighter bounds or fewer features."
+        )
+    return None
+
+
+def _symmetric(rng: np.random.Generator, std: FloatArray, size: int) -> FloatArray:
+    """Draw symmetric matrices of normal noise."""
+    upper = np.triu(rng.standard_normal((size, *std.shape)) * std)
+    return upper + np.swapaxes(np.triu(upper, 1), 1, 2)
+
+
+def _clipped_early(release: CensoredRelease) -> bool:
+    """Whether the first bin holds events of below the bound: in a tail it is about as full as the next."""
+    first, second = release.histogram.counts[1, :2]
+    noise = _FEW_EVENTS * float(np.sqrt(2.0 * release.histogram.noise_std**2 + max(first + second, 0.0)))
+    return bool(first - second > max(noise, _CLIPPED * release.histogram.n_events))
+
+
+def _slopes_drown(release: CensoredRelease, replicates: ScaledFit) -> bool:
+    """Whether the errors of the slopes move predictions nearly as much as the slopes do."""
+    features = release.rule.design(release.belief, float(release.theta[1])).covariance[1:, 1:]
+    coef = release.fit.coef
+    misses = replicates.coef - coef
+    error = np.einsum("ri,ij,rj->r", misses, features, misses).mean()
+    return bool(error > _LOOSE_SLOPES**2 * (coef @ features @ coef))
+
+
+def _quantile_drowns(release: CensoredRelease, replicates: ScaledFit, family: Family) -> bool:
+    """Whether the interval of the 10 % quantile, where the rows at risk are, holds the 20 % quantile."""
+    low, next_level = (float(family.quantile(level)) for level in (0.1, _NEXT_LEVEL))
+    center = release.belief.mean[1:]
+    quantiles = replicates.intercept + replicates.coef @ center + low * replicates.scale
+    return bool(_HALF_WIDTH * np.std(quantiles) > (next_level - low) * release.fit.scale)
+
+
+def _stopped_short(release: CensoredRelease, family: Family) -> bool:
+    """Whether most of the variance of the scale, or of the 10 % quantile, is a guess at what is left to do.
+
+    Noise has a known law; how far the rounds are from their end does not.
+    """
+    errors, last, theta = errors_of(release), release.rounds[-1], release.theta
+    squares = errors.curvature_std**2
+    noise = squares * np.outer(errors.step, errors.step)
+    np.fill_diagonal(noise, squares @ errors.step**2 + last.gradient_std**2)
+    noise[1, 1] += (last.events_std / theta[1]) ** 2
+    center = release.belief.mean[1:]
+    error = (float(family.quantile(0.1)) - theta[0] - theta[2:] @ center) / theta[1]
+    moves = np.stack([np.eye(len(theta))[1], np.concatenate([[1.0, error], center])]) @ errors.inverse
+    told = np.einsum("ki,ij,kj->k", moves, errors.information + noise, moves)
+    guessed = errors.unfinished * np.einsum("ki,ij,kj->k", moves, errors.information, moves)
+    return bool(np.any(guessed > told))

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a fit will cost, and what its parameters do: what a private search must know in advance."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
+from ._censored.fit import CensoredPlan, plan_censored
+from ._distributions import family_of
+from ._moments.grid import MANY_ROWS, MomentGrid
+from ._moments.noise_scale import Budget
+from ._moments.release import Neighbours, make_grid, plan_moments
+from ._targets import check_form, check_target_bounds, is_structured
+
+LLS_ROLES = assign_roles(
+    release="epsilon delta mechanism bounds_X bounds_y x_norm scale_bounds relation n_newton weight_clip "
+    "max_rows_per_group random_state",
+    post_processing="method regularization",
+    computing="ledger",
+)
+
+
+# Parameters that say what is known of the rows.
+PUBLIC_INPUTS = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
+
+
+class PlannedMoments(PrivateEstimatorMixin):
+    """A private estimator whose model is read off noisy moments."""
+
+    epsilon: Any
+    delta: Any
+    mechanism: str
+    method: str
+    regularization: str
+    relation: Any
+    random_state: Any
+
+    distribution: str
+    bounds_X: Any
+    bounds_y: Any
+    x_norm: Any
+    n_newton: Any
+    weight_clip: Any
+
+    _parameter_roles = LLS_ROLES
+
+    _method: str
+    _regularization: str
+
+    def _find_leaks(self) -> dict[str, str]:
+        """What would have to be read from private rows, by parameter."""
+        raise NotImplementedError
+
+    def _neighbours(self, n_features: int, grouped: bool) -> Neighbours:
+        """Return which tables are neighbours."""
+        raise NotImplementedError
+
+    def _bounds_of_scale(self) -> tuple[float, float] | None:
+        """Return the declared bounds of the scale."""
+        raise NotImplementedError
+
+    def _read_off(self, release: Any) -> None:
+        """Read the model off a release."""
+        raise NotImplementedError
+
+    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
+        # The rounds of a fit to censored targets go on from what was made of the last one.
+        again = ("method", "regularization") if y is not None and is_structured(y) else ()
+        return {**self._parameter_roles, **dict.fromkeys(again, "release")}
+
+    def _planned_cost(self, any_public: bool) -> PlannedCost:
+        budget = Budget.of(self.epsilon, self.delta, self.mechanism)
+        return PlannedCost(
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            relation=self.relation,
+            leaks=tuple(self._find_leaks().values()),
+            seeded=self.random_state is not None,
+        )
+
+    def _shape_of(self, X: Any, groups: Any, structured: bool) -> PublicShape:
+        names = getattr(self, "feature_names_in_", None)
+        return PublicShape(
+            n_features=X.shape[1],
+            feature_names=None if names is None else tuple(names),
+            n_rows=len(X) if groups is None else int(groups.max()) + 1,
+            grouped=groups is not None,
+            structured=structured,
+        )
+
+    def _check_public(self, shape: PublicShape) -> None:
+        budget = Budget.of(self.epsilon, self.delta, self.mechanism)
+        if shape.structured and self.method == "taylor":
+            raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
+        log_target = shape.structured or family_of(self.distribution)[1]
+        if self.bounds_y is not None:
+            check_target_bounds(self.bounds_y, log_target)
+        if shape.no_targets is not None:
+            check_form(shape.no_targets, log_target, strict=self._is_strict())
+        self._bounds_of_scale()
+        shape.check_bounds(self.bounds_X, "bounds_X")
+        if shape.n_features is None:
+            return
+        neighbours = self._neighbours(shape.n_features, shape.grouped)
+        n_rows = shape.n_rows if neighbours.n_is_public else MANY_ROWS
+        # Which bounds they are does not matter for whether a grid, and noise on it, can be planned.
+        sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
+        grid = make_grid(*sides, target, self.x_norm, n_rows=n_rows, neighbours=neighbours, budget=budget)
+        if shape.structured:
+            self._plan_rounds(grid, budget, neighbours, (1e-3, 1.0), n_rows)
+        else:
+            plan_moments(grid, neighbours, budget)
+
+    def _plan_rounds(
+        self,
+        grid: MomentGrid,
+        budget: Budget,
+        neighbours: Neighbours,
+        limits: tuple[float, float],
+        n_rows: int,
+    ) -> CensoredPlan:
+        """Plan the rounds of a fit to censored targets; `limits` are those of the scale, in scaled units."""
+        return plan_censored(
+            grid,
+            family_of(self.distribution)[0],
+            budget,
+            neighbours,
+            n_newton=self.n_newton,
+            weight_clip=self.weight_clip,
+            regularization=self.regularization,
+            scale_bounds=limits,
+            n_rows=n_rows,
+        )
+
+    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
+        changed = copy.copy(self)
+        changed.set_params(**parameters)  # type: ignore[attr-defined]
+        changed._validate_params()  # type: ignore[attr-defined]
+        changed._method, changed._regularization = changed.method, changed.regularization
+        changed._read_off(changed.release_)  # type: ignore[attr-defined]
+        return changed

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a private search is given: which rows are whose, and what is wrong with them for every candidate."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_consistent_length
+
+from ..base import PrivateEstimatorMixin, StatelessMixin
+from ..utils import as_cells, as_column, as_labels, check_row_mask, is_structured, number_groups
+from ..utils._compat import num_samples
+from ..utils._refused_values import refuse_kinds
+from ..utils._replacements import numbers_of
+from ..utils._table_validation import check_array, validate_data
+
+
+class Masks(NamedTuple):
+    """What is known about the rows: who may see them, and whose they are."""
+
+    public: NDArray[np.bool_]
+    validation: NDArray[np.bool_]
+    codes: NDArray[np.intp] | None  # of the private rows
+
+    @property
+    def private(self) -> NDArray[np.bool_]:
+        """The rows to be protected."""
+        private: NDArray[np.bool_] = ~self.public & ~self.validation
+        return private
+
+    @property
+    def n_units(self) -> int:
+        """Private rows, or groups of them."""
+        return int(self.private.sum()) if self.codes is None else int(self.codes.max()) + 1
+
+
+def check_rows(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """Refuse here what every candidate would refuse after it was paid for."""
+    tags = get_tags(search.estimator)
+    y, structured = as_labels(y), is_structured(y)
+    _refuse_tables(search.estimator, y)
+    if hasattr(X, "columns") or not tags.input_tags.two_d_array:
+        validate_data(search, X, y, skip_check_array=True)
+    else:
+        dtype = "numeric" if _takes_numbers(search.estimator) else None
+        options = {
+            "dtype": dtype,
+            "ensure_all_finite": "allow-nan" if tags.input_tags.allow_nan else True,
+            "accept_sparse": tags.input_tags.sparse,
+            "ensure_min_samples": 2,
+        }
+        if structured or y is None:
+            X = validate_data(search, X, **options) if structured else validate_data(search, X, y, **options)
+        else:
+            numeric = not is_classifier(search.estimator)
+            X, y = validate_data(search, X, y, y_numeric=numeric, **options)
+    check_consistent_length(X, y)
+    if y is None:
+        raise ValueError("a private search requires y to be passed: candidates are scored on it.")
+    if not structured:
+        check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    if hasattr(X, "columns") and tags.input_tags.two_d_array and _takes_numbers(search.estimator):
+        check_array(X, ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True)
+    return X, y
+
+
+def check_rows_strictly(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """Refuse in strict mode what is wrong with the containers; candidates replace values that are."""
+    if y is None:
+        raise ValueError("a private search requires y to be passed: candidates are scored on it.")
+    if isinstance(X, list | tuple) and get_tags(search.estimator).input_tags.two_d_array:
+        X = as_cells(X)
+    validate_data(search, X, skip_check_array=True, cells=False)
+    refuse_kinds(y, "y")
+    if _takes_numbers(search.estimator):
+        check_array(numbers_of(X), dtype=np.float64, ensure_all_finite=False)
+    y = as_column(y)
+    _refuse_tables(search.estimator, y)
+    if num_samples(X) != num_samples(y) or num_samples(X) < 2:
+        raise ValueError("X and y must have as many rows, and at least two.")
+    return X, y
+
+
+def _refuse_tables(estimator: Any, y: Any) -> None:
+    """Refuse targets of several columns; those with fields are for regressors of censored times."""
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) > 1 and shape[1] > 1 and not is_structured(y):
+        raise ValueError(f"y should be a 1d array, got an array of shape {shape} instead.")
+    if is_structured(y) and is_classifier(estimator):
+        raise ValueError("y should be a 1d array of labels, without fields and of one column.")
+
+
+def _takes_numbers(estimator: Any) -> bool:
+    """Whether an estimator is known to take nothing but numbers: ours do."""
+    if isinstance(estimator, Pipeline):
+        return _takes_numbers(estimator.steps[0][1])
+    return isinstance(estimator, PrivateEstimatorMixin | StatelessMixin)
+
+
+def check_masks(
+    n_rows: int, is_public: Any, groups: Any, is_public_validation: Any, *, strict: bool
+) -> Masks:
+    public = check_row_mask(is_public, n_rows, strict=strict)
+    validation = check_row_mask(is_public_validation, n_rows, name="is_public_validation", strict=strict)
+    if (public & validation).any():
+        raise ValueError("is_public and is_public_validation mark the same rows: train on them or score.")
+    if (public | validation).all():
+        raise ValueError("every row is public, so there is nothing to protect; use a plain search.")
+    return Masks(public, validation, number_groups(groups, ~public & ~validation, strict=strict))

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Partition of a public box into cells, grown on public rows by the rules of the LPCT paper."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._cart import grow_by_impurity
+from ._leaf_kernels import apply_rows
+from ._max_edge import Rows, chooser, grow
+
+# A complete tree of this depth still numbers its nodes in int32, and every midpoint fraction is exact.
+DEPTH_LIMIT = 30
+FORMAT_VERSION = 1
+RULES = ("max-edge", "cart", "random")
+CRITERIA = ("gini", "entropy")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Partition:
+    """A binary tree that cuts a public box into cells; the leaves are the cells.
+
+    Nodes are numbered level by level, so the partition truncated at a smaller depth is a prefix of this one,
+    and the children of a node are adjacent. Instances come from `build_partition`, `from_splits` or
+    `from_dict`; their arrays are read-only.
+
+    Attributes
+    ----------
+    feature : ndarray of int32, shape (n_nodes,)
+        Feature that an inner node compares; 0 at leaves.
+    threshold : ndarray of float64, shape (n_nodes,)
+        A row goes left if its value is below the threshold, else right; +inf at leaves.
+    left : ndarray of int32, shape (n_nodes,)
+        Left child; the right child is `left + 1`. A leaf points to itself.
+    depth : ndarray of int8, shape (n_nodes,)
+        Number of edges from the root.
+    leaf_index : ndarray of int32, shape (n_nodes,)
+        Leaf number, 0 to `n_leaves - 1` in node order; -1 at inner nodes.
+    n_leaves : int
+        Number of leaves.
+    max_depth : int
+        Depth of the deepest leaf.
+    n_features : int
+        Number of features.
+    lower, upper : ndarray of float64, shape (n_features,)
+        The public box, in the units of the rows.
+
+    Notes
+    -----
+    Every threshold lies in (lower, upper] of its feature, so a value outside the box takes the same turns as
+    the value clipped to it: rows need no clipping.
+
+    **Privacy**: a partition is a function of public data alone and costs nothing.
+    """
+
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    left: NDArray[np.int32]
+    depth: NDArray[np.int8]
+    leaf_index: NDArray[np.int32]
+    n_leaves: int
+    max_depth: int
+    n_features: int
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    @classmethod
+    def from_splits(
+        cls, feature: ArrayLike, threshold: ArrayLike, lower: ArrayLike, upper: ArrayLike
+    ) -> Partition:
+        """Assemble a partition from its splits.
+
+        Parameters
+        ----------
+        feature : array-like of int, shape (n_nodes,)
+            Feature of every node, level by level; -1 at leaves. The children of the k-th inner node (from 0)
+            are the nodes 2k + 1 and 2k + 2.
+        threshold : array-like of float, shape (n_inner_nodes,)
+            Thresholds of the inner nodes, in node order, in (lower, upper] of their features.
+        lower, upper : array-like of float, shape (n_features,)
+            The public box; finite.
+
+        Returns
+        -------
+        Partition
+            The partition.
+
+        Raises
+        ------
+        ValueError
+            If the splits do not form such a tree, or it is deeper than 30.
+        """
+        low, high = _check_box(lower, upper)
+        split, cut = np.asarray(feature), np.asarray(threshold, dtype=np.float64)
+        inner = np.flatnonzero(split >= 0)
+        _check_splits(split, cut, inner, low, high)
+        is_leaf = split < 0
+        left = np.arange(len(split), dtype=np.int32)
+        left[inner] = 2 * np.arange(len(inner)) + 1
+        thresholds = np.full(len(split), np.inf)
+        thresholds[inner] = cut
+        depth = _depths(inner, len(split))
+        arrays = (
+            np.where(is_leaf, 0, split).astype(np.int32),
+            thresholds,
+            left,
+            depth,
+            np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32),
+        )
+        for array in (*arrays, low, high):
+            array.setflags(write=False)
+        return cls(*arrays, len(split) - len(inner), int(depth[-1]), len(low), low, high)
+
+    def truncate(self, depth: int) -> Partition:
+        """Return the partition cut at `depth`, 0 or more: deeper nodes go, nodes at `depth` become leaves."""
+        if depth < 0:
+            raise ValueError(f"depth must be at least 0, got {depth}")
+        if depth >= self.max_depth:
+            return self
+        kept = int(np.searchsorted(self.depth, depth, side="right"))
+        feature = np.where(self.depth[:kept] < depth, self._splits()[:kept], -1)
+        threshold = self.threshold[:kept][feature >= 0]
+        return Partition.from_splits(feature, threshold, self.lower, self.upper)
+
+    def leaf_counts_by_depth(self) -> NDArray[np.int64]:
+        """Return the number of leaves of every truncation, shape (max_depth + 1,)."""
+        at_depth = np.bincount(self.depth, minlength=self.max_depth + 1)
+        leaves = np.bincount(self.depth[self.leaf_index >= 0], minlength=self.max_depth + 1)
+        return (at_depth + np.cumsum(leaves) - leaves).astype(np.int64)
+
+    def feature_counts_by_depth(self) -> NDArray[np.int64]:
+        """Return the number of different features that every truncation splits, shape (max_depth + 1,)."""
+        inner = self.leaf_index < 0
+        first = np.full(self.n_features, self.max_depth, dtype=np.int64)
+        np.minimum.at(first, self.feature[inner], self.depth[inner])
+        return np.searchsorted(np.sort(first), np.arange(self.max_depth + 1))
+
+    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Return the leaf number of every row.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n, n_features)
+            Rows in the units of the box; values outside it, or not finite, need no care (NaN goes left).
+            No copy is made of C-contiguous float64.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,)
+            Leaf numbers, 0 to `n_leaves - 1`.
+        """
+        rows = np.ascontiguousarray(X, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise ValueError(f"X must have shape (n, {self.n_features}), got {np.shape(X)}")
+        out = np.empty(len(rows), dtype=np.int32)
+        apply_rows(rows, self.feature, self.threshold, self.left, self.leaf_index, self.max_depth, out)
+        return out
+
+    def cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lower and upper corners of the leaves' boxes, each of shape (n_leaves, n_features)."""
+        low = np.tile(self.lower, (len(self.left), 1))
+        high = np.tile(self.upper, (len(self.left), 1))
+        for depth in range(self.max_depth):
+            node = np.flatnonzero((self.depth == depth) & (self.leaf_index < 0))
+            feature, left = self.feature[node], self.left[node]
+            for child in (left, left + 1):
+                low[child], high[child] = low[node], high[node]
+            # In a box of a few units in the last place, a midpoint's rounding may leave its cell.
+            cut = np.clip(self.threshold[node], low[node, feature], high[node, feature])
+            high[left, feature] = cut
+            low[left + 1, feature] = cut
+        is_leaf = self.leaf_index >= 0
+        return low[is_leaf], high[is_leaf]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers that JSON carries exactly; `from_dict` restores them."""
+        state = self.__getstate__()
+        return {"version": FORMAT_VERSION} | {name: array.tolist() for name, array in state.items()}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Partition:
+        """Restore a partition from `to_dict`; ValueError for anything that is not such a dictionary."""
+        names = ("feature", "threshold", "lower", "upper")
+        if not isinstance(state, Mapping) or set(state) != {"version", *names}:
+            raise ValueError(f"a partition has the keys 'version' and {names}")
+        if type(state["version"]) is not int or state["version"] != FORMAT_VERSION:
+            raise ValueError(f"a partition of another version than {FORMAT_VERSION}")
+        feature = _check_list("feature", state["feature"], (int,), np.iinfo(np.int32).max)
+        largest = sys.float_info.max
+        return cls.from_splits(
+            feature, *(_check_list(name, state[name], (int, float), largest) for name in names[1:])
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Partition):
+            return NotImplemented
+        # Everything else follows from these.
+        mine, theirs = self.__getstate__(), other.__getstate__()
+        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+    def __repr__(self) -> str:
+        return (
+            f"Partition(n_leaves={self.n_leaves}, max_depth={self.max_depth}, n_features={self.n_features})"
+        )
+
+    def __getstate__(self) -> dict[str, NDArray[Any]]:
+        cut = self.threshold[self.leaf_index < 0]
+        return {"feature": self._splits(), "threshold": cut, "lower": self.lower, "upper": self.upper}
+
+    def __setstate__(self, state: dict[str, NDArray[Any]]) -> None:
+        self.__dict__.update(Partition.from_splits(**state).__dict__)
+
+    def _splits(self) -> NDArray[np.int32]:
+        return np.where(self.leaf_index < 0, self.feature, np.int32(-1))
+
+
+def build_partition(
+    X: ArrayLike,
+    labels: ArrayLike,
+    *,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    max_depth: int,
+    n_labels: int = 2,
+    rule: str = "max-edge",
+    criterion: str = "gini",
+    min_samples_leaf: int = 0,
+    seed: int = 0,
+) -> Partition:
+    """Grow a partition of the box [lower, upper] on public rows, by halving longest edges or as CART does.
+
+    Halving: a cell splits if it holds a public row, is shallower than `max_depth`, and one of its longest
+    edges (halved the fewest times; edges of length 0 do not count) leaves `min_samples_leaf` public rows on
+    both sides. The split is at the edge's midpoint. Without public rows the rule is "random" and every cell
+    splits: the tree is complete.
+
+    CART: a cell splits if it holds public rows of two labels, is shallower than `max_depth`, and a cut leaves
+    `min_samples_leaf` public rows, and at least one, on both sides; it need not lower the impurity. The cuts
+    of a feature are the midpoints of adjacent distinct public values in the box; where there are more than
+    255, those at the 256-quantiles of the public rows.
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n, n_features)
+        Public rows; 0 rows are allowed. Rows outside the box count where their clipped values lie.
+    labels : array-like of int, shape (n,)
+        Public labels, 0 to `n_labels - 1`.
+    lower, upper : array-like of float, shape (n_features,)
+        The public box; finite, lower <= upper.
+    max_depth : int
+        Largest depth of a leaf, 0 to 30.
+    n_labels : int, default=2
+        Number of labels.
+    rule : {"max-edge", "cart", "random"}, default="max-edge"
+        Which split to take. "max-edge", "cart": the longest edge, or the cut, with the least weighted
+        impurity of the two sides; the lowest feature, then the lowest cut, among ties. "random": a longest
+        edge drawn at random.
+    criterion : {"gini", "entropy"}, default="gini"
+        Impurity for "max-edge" and "cart". Gini scores are compared exactly; entropies that differ by
+        rounding alone are ties.
+    min_samples_leaf : int, default=0
+        Least number of public rows in a child; 0 allows empty cells, but not to "cart". Of no effect without
+        public rows.
+    seed : int, default=0
+        Public seed of "random", 0 or more. One word is drawn per node, level by level, so the partition of a
+        smaller depth is a truncation.
+
+    Returns
+    -------
+    Partition
+        The partition; building at a smaller `max_depth` gives its truncation.
+
+    References
+    ----------
+    Ma, Y. and Yang, H. "Optimal Locally Private Nonparametric Classification with Public Data", section 3.
+
+    Breiman, L., Friedman, J., Olshen, R. and Stone, C. "Classification and Regression Trees", 1984.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.1, 0.2], [0.7, 0.3], [0.8, 0.9]])
+    >>> partition = build_partition(X, [0, 1, 1], lower=[0, 0], upper=[1, 1], max_depth=2)
+    >>> partition
+    Partition(n_leaves=4, max_depth=2, n_features=2)
+    >>> partition.apply(X)
+    array([0, 2, 3], dtype=int32)
+    """
+    low, high = _check_box(lower, upper)
+    _check_options(max_depth, n_labels, rule, criterion, min_samples_leaf)
+    rows = Rows.start(X, labels, n_labels, len(low))
+    if rule == "cart" and len(rows.X):
+        cut = grow_by_impurity(
+            rows.X, rows.labels, low, high, criterion, max_depth, n_labels, min_samples_leaf
+        )
+        return Partition.from_splits(*cut, low, high)
+    choose = chooser(rule, criterion, seed, len(rows.X))
+    cut = grow(rows, low, high, choose, max_depth, n_labels, min_samples_leaf)
+    return Partition.from_splits(*cut, low, high)
+
+
+def _depths(inner: NDArray[np.intp], n_nodes: int) -> NDArray[np.int8]:
+    """Depth of every node; nodes are numbered level by level."""
+    depth = np.empty(n_nodes, dtype=np.int8)
+    start, stop = 0, 1
+    for level in range(DEPTH_LIMIT + 1):
+        depth[start:stop] = level
+        start, stop = stop, 2 * int(np.searchsorted(inner, stop)) + 1
+        if start == stop:
+            return depth
+    raise ValueError(f"a partition has a depth of at most {DEPTH_LIMIT}")
+
+
+def _check_box(lower: ArrayLike, upper: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    low, high = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
+    if low.ndim != 1 or low.shape != high.shape or low.size == 0:
+        raise ValueError(f"lower and upper must be two lists of one length, got {low.shape} and {high.shape}")
+    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()):
+        raise ValueError("lower and upper must be finite, and lower at most upper")
+    return low, high
+
+
+def _check_splits(
+    split: NDArray[Any],
+    cut: NDArray[np.float64],
+    inner: NDArray[np.intp],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> None:
+    if split.dtype.kind not in "iu":
+        raise ValueError("feature must hold integers")
+    if split.ndim != 1 or len(split) != 2 * len(inner) + 1 or cut.shape != inner.shape:
+        raise ValueError("a partition has one more leaf than inner nodes, and a threshold for each of these")
+    if split.min() < -1 or split.max() >= len(low):
+        raise ValueError(f"feature must lie between -1 and {len(low) - 1}")
+    if (inner > 2 * np.arange(len(inner))).any():
+        raise ValueError("a node comes before its parent")
+    if not ((low[split[inner]] < cut) & (cut <= high[split[inner]])).all():
+        raise ValueError("a threshold lies outside the box")
+
+
+def _check_options(max_depth: int, n_labels: int, rule: str, criterion: str, min_samples_leaf: int) -> None:
+    if not 0 <= max_depth <= DEPTH_LIMIT:
+        raise ValueError(f"max_depth must lie between 0 and {DEPTH_LIMIT}, got {max_depth}")
+    if n_labels < 2 or min_samples_leaf < 0:
+        raise ValueError("n_labels must be at least 2 and min_samples_leaf at least 0")
+    if rule not in RULES or criterion not in CRITERIA:
+        raise ValueError(f"rule must be one of {RULES} and criterion one of {CRITERIA}")
+
+
+def _check_list(name: str, value: Any, kinds: tuple[type, ...], largest: float) -> list[Any]:
+    # type() rather than isinstance(): JSON's true is not a number. The comparison is false for NaN.
+    if not isinstance(value, list) or not all(type(v) in kinds and abs(v) <= largest for v in value):
+        raise ValueError(f"{name} must be a list of finite numbers in range")
+    return value

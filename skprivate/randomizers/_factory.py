@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A randomizer by the name of its mechanism, from its description, or the cheapest that is good enough."""
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+from ._base import LocalRandomizer
+from ._bit_vectors import SubsetRandomizer, UnaryRandomizer
+from ._hadamard import HadamardRandomizer
+from ._krr import KRRRandomizer
+from ._label import LabelRandomizer
+from ._laplace import LaplaceRandomizer, SignedLaplaceRandomizer
+
+#: The mechanisms of `make_randomizer`, but "auto".
+MECHANISMS: dict[str, type[LocalRandomizer]] = {
+    kind.name: kind
+    for kind in (
+        HadamardRandomizer,
+        KRRRandomizer,
+        SubsetRandomizer,
+        UnaryRandomizer,
+        SignedLaplaceRandomizer,
+        LaplaceRandomizer,
+    )
+}
+# Only where the cell is public may the label go alone, so no name of a mechanism stands for it.
+_RESTORABLE: dict[str, type[LocalRandomizer]] = {**MECHANISMS, LabelRandomizer.name: LabelRandomizer}
+_CANDIDATES: tuple[type[LocalRandomizer], ...] = (HadamardRandomizer, KRRRandomizer, UnaryRandomizer)
+# What fewer bytes may cost in variance.
+_TOLERANCE = 1.05
+_FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
+
+
+def make_randomizer(
+    mechanism: str, epsilon: float | Fraction, n_cells: int, n_labels: int = 2
+) -> LocalRandomizer:
+    """Return the randomizer of a mechanism.
+
+    Parameters
+    ----------
+    mechanism : {"auto", "hadamard", "krr", "subset", "unary", "signed-laplace", "laplace"}
+        "auto": of the first four, the one with the fewest bytes per report whose exact variance is at most
+        1.05 times the least; of two with equal bytes, the one of less variance. With more than two labels the
+        least is that of subset selection; with two, signed Hadamard reports can have less.
+    epsilon : float or Fraction
+        Privacy loss of one report, > 0 and finite.
+    n_cells : int
+        Number of cells.
+    n_labels : int, default=2
+        Number of labels.
+
+    Returns
+    -------
+    randomizer : LocalRandomizer
+
+    Raises
+    ------
+    TypeError, ValueError
+        The mechanism is unknown, or refuses the other parameters.
+
+    Examples
+    --------
+    >>> from skprivate.randomizers import make_randomizer
+    >>> make_randomizer("auto", 1.0, 256).name
+    'hadamard'
+    """
+    if mechanism == "auto":
+        return _cheapest(epsilon, n_cells, n_labels)
+    if mechanism not in MECHANISMS:
+        known = ", ".join(sorted(map(repr, ["auto", *MECHANISMS])))
+        raise ValueError(f"mechanism must be one of {known}, got {mechanism!r}.")
+    return MECHANISMS[mechanism](epsilon, n_cells, n_labels)
+
+
+def randomizer_from_dict(description: Mapping[str, Any]) -> LocalRandomizer:
+    """Restore a randomizer from what its ``to_dict`` returned.
+
+    Parameters
+    ----------
+    description : mapping
+        As from JSON; nothing in it is trusted.
+
+    Returns
+    -------
+    randomizer : LocalRandomizer
+        With the same ``specification``.
+
+    Raises
+    ------
+    ValueError
+        The description is not one that ``to_dict`` returns.
+
+    Examples
+    --------
+    >>> from skprivate.randomizers import HadamardRandomizer, randomizer_from_dict
+    >>> randomizer = HadamardRandomizer(0.5, 12)
+    >>> randomizer.to_dict()
+    {'mechanism': 'hadamard', 'epsilon': '1/2', 'n_cells': 12, 'n_labels': 2, 'n_blocks': 1}
+    >>> randomizer_from_dict(randomizer.to_dict()).specification == randomizer.specification
+    True
+    """
+    try:
+        content = dict(description)
+        kind = _RESTORABLE[content.pop("mechanism")]
+        epsilon = content.pop("epsilon")
+        # Fraction would read "1e999999999" too, and fill the memory.
+        if not isinstance(epsilon, str) or not _FRACTION.fullmatch(epsilon):
+            raise ValueError("epsilon must be a fraction.")
+        randomizer = kind(Fraction(epsilon), **content)
+    except (TypeError, ValueError, KeyError, ArithmeticError) as error:
+        raise ValueError(f"this does not describe a randomizer: {error}") from error
+    # An option that is absent or null would be chosen anew.
+    if randomizer.to_dict() != dict(description):
+        raise ValueError("this does not describe a randomizer: an option is missing or not in lowest terms.")
+    return randomizer
+
+
+def _cheapest(epsilon: float | Fraction, n_cells: int, n_labels: int) -> LocalRandomizer:
+    made: list[LocalRandomizer] = [SubsetRandomizer(epsilon, n_cells, n_labels)]
+    for kind in _CANDIDATES:
+        # Each has its own least epsilon and largest number of cells; subset selection took these.
+        with suppress(ValueError):
+            made.append(kind(epsilon, n_cells, n_labels))
+    limit = _TOLERANCE * min(randomizer._even_variance() for randomizer in made)
+    enough = [randomizer for randomizer in made if randomizer._even_variance() <= limit]
+    return min(enough, key=lambda randomizer: (randomizer.report_bytes, randomizer._even_variance()))

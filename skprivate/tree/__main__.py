@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: BSD-3-Clause
-"""Run ``python -m skprivate.tree --help``."""
-
-import sys
-
-from ._commands import main
-
-if __name__ == "__main__":
-    sys.exit(main())

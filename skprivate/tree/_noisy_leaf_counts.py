@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Leaf counts of a trusted curator, released with exact discrete Laplace noise."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..noise import DiscreteLaplaceMechanism
+from ..noise._argument_checks import MAX_SCALE
+from ..utils import check_epsilon
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class NoisyHistogram:
+    """Signed leaf counts of two labels, or leaf x label counts of more, with discrete Laplace noise.
+
+    Parameters
+    ----------
+    epsilon : float or Fraction
+        Privacy loss, > 0 and finite.
+    n_cells : int
+        Number of leaves.
+    n_labels : int
+        Number of labels.
+    rows_per_unit : int
+        Rows that one unit of privacy contributes at most.
+
+    Notes
+    -----
+    **Privacy.** Relation: replace-one. Replacing a row takes 1 from one count and adds 1 to another, or moves
+    two signed counts by 1 each, or one signed count by 2 when only the label differs: the counts move by at
+    most 2 in L1, and by ``2 * rows_per_unit`` when a unit's rows are replaced, which is attained. The noise
+    is exact discrete Laplace noise of scale ``sensitivity / epsilon`` on the integers, rounded up where that
+    has more binary digits than the sampler takes.
+    """
+
+    name = "histogram"
+    relation = "replace-one"
+
+    def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int, rows_per_unit: int) -> None:
+        self.n_cells, self.n_labels = n_cells, n_labels
+        sensitivity = 2 * rows_per_unit
+        scale = _scale(check_epsilon(epsilon), sensitivity)
+        self._mechanism = DiscreteLaplaceMechanism.from_scale(scale, sensitivity)
+        self.epsilon = self._mechanism.epsilon
+        self.sensitivity = self._mechanism.sensitivity
+        self.noise_scale = self._mechanism.scale
+
+    def describe(self) -> str:
+        """Return the mechanism in a few words."""
+        what = "signed leaf counts" if self.n_labels == 2 else "leaf x label counts"
+        return f"discrete Laplace noise on {what} (L={self.n_cells})"
+
+    def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
+        """Return the noisy counts, of shape (n_cells,) for two labels, else (n_cells, n_labels)."""
+        by_label = np.bincount(np.asarray(categories), minlength=self.n_cells * self.n_labels)
+        by_label = by_label.reshape(self.n_cells, self.n_labels).astype(np.int64)
+        exact = by_label[:, 1] - by_label[:, 0] if self.n_labels == 2 else by_label
+        return self._mechanism.randomize(exact, random_state)
+
+    def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
+        """Return the noisy counts as they are: they are unbiased."""
+        return np.asarray(counts, dtype=np.float64)
+
+    def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray | None:
+        """Return the numbers of rows in the leaves; None for two labels, whose sums were not released."""
+        return None if self.n_labels == 2 else self.estimate(counts, n).sum(axis=1)
+
+    def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
+        """Return the variance of the difference of two labels' estimates in every leaf, whatever the rows."""
+        noises = 1 if self.n_labels == 2 else 2
+        return np.full(self.n_cells, noises * self._mechanism.variance)
+
+
+def _scale(epsilon: Fraction, sensitivity: int) -> Fraction:
+    """Return the least scale that the sampler takes and that spends no more than epsilon, nearly."""
+    exact = sensitivity / epsilon
+    if exact > MAX_SCALE:
+        raise ValueError("epsilon is too small for the sensitivity: the scale of the noise passes 2^52.")
+    if exact.numerator <= MAX_SCALE and exact.denominator <= MAX_SCALE:
+        return exact
+    # Up to a fraction with about 50 binary digits above, and no more than 52 below.
+    digits = exact.numerator.bit_length() - exact.denominator.bit_length()
+    steps = 2 ** min(max(50 - digits, 0), 52)
+    return Fraction(math.ceil(exact * steps), steps)

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""States as JSON that is checked when it comes back: envelope, checksum, ranges of fields; no pickle.
+
+Everything that the package reads back goes through `parse_json` or `check_nesting`, and through `Fields`: a
+field that is not of its type and in its range is a ValueError, whose message repeats no content.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._parameter_checks import check_characters
+
+Value = TypeVar("Value")
+
+#: What a reader's parts may raise, and the reader reports as content that cannot be used.
+UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
+# What is written nests about ten deep; far below the limit of recursion.
+_DEEPEST = 64
+_NUMBERS = {int, float, bool, type(None)}
+
+
+class Fields:
+    """The fields of a JSON object, read by type and range: exactly those of the names.
+
+    Parameters
+    ----------
+    content : object
+        Parsed JSON.
+    names : sequence of str
+        All of them must be there.
+    optional : sequence of str, default=()
+        These may be.
+    what : str, default="it"
+        The object, for messages.
+
+    Raises
+    ------
+    ValueError
+        No object, or other fields; later, a field of another type or out of its range.
+    """
+
+    def __init__(
+        self, content: Any, names: Sequence[str], *, optional: Sequence[str] = (), what: str = "it"
+    ) -> None:
+        if type(content) is not dict or not set(names) <= set(content) <= {*names, *optional}:
+            raise ValueError(f"{what} must have the fields {', '.join(names)}")
+        self._content: dict[str, Any] = content
+        self._what = what
+
+    def integer(self, name: str, least: int, most: int) -> int:
+        """Return a whole number; true is none."""
+        value = self._content[name]
+        if type(value) is not int or not least <= value <= most:
+            raise self._error(name, f"a whole number from {least} to {most}")
+        return value
+
+    def number(self, name: str) -> float:
+        """Return a finite number."""
+        value = self._content[name]
+        if not _is_number(value):
+            raise self._error(name, "a finite number")
+        return float(value)
+
+    def numbers(self, name: str, count: int | None = None) -> list[float]:
+        """Return a list of finite numbers."""
+        return [float(value) for value in self._list(name, _is_number, count, "finite numbers")]
+
+    def text(self, name: str) -> str:
+        """Return a text."""
+        value = self._content[name]
+        if type(value) is not str:
+            raise self._error(name, "a text")
+        return value
+
+    def texts(self, name: str) -> list[str]:
+        """Return a list of texts."""
+        return self._list(name, lambda value: type(value) is str, None, "texts")
+
+    def items(self, name: str) -> list[Any]:
+        """Return a list."""
+        return self._list(name, lambda value: True, None, "anything")
+
+    def flag(self, name: str) -> bool:
+        """Return true or false."""
+        value = self._content[name]
+        if type(value) is not bool:
+            raise self._error(name, "true or false")
+        return value
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """Return an object."""
+        value = self._content[name]
+        if type(value) is not dict:
+            raise self._error(name, "an object")
+        return value
+
+    def maybe(self, read: Callable[..., Value], name: str, *limits: Any) -> Value | None:
+        """Return what a method of this object reads, None where the field is null."""
+        return None if self._content[name] is None else read(name, *limits)
+
+    def _list(self, name: str, accepts: Callable[[Any], bool], count: int | None, kind: str) -> list[Any]:
+        values = self._content[name]
+        if type(values) is not list or count not in (None, len(values)) or not all(map(accepts, values)):
+            raise self._error(name, f"a list of {kind}")
+        return values
+
+    def _error(self, name: str, kind: str) -> ValueError:
+        return ValueError(f"{self._what}: {name} must be {kind}")
+
+
+def _is_number(value: Any) -> bool:
+    # False for NaN too.
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
+
+
+def check_envelope(state: Any, format_name: str, version: int, fields: Sequence[str]) -> None:
+    """Refuse parsed JSON that is not an object of this format and version with exactly these fields."""
+    if not isinstance(state, dict) or state.get("format") != format_name:
+        raise ValueError(f"it is not of the format {format_name!r}")
+    found = state.get("version")
+    if type(found) is int and found > version:
+        raise ValueError(
+            f"it is of version {found}, and this version of skprivate knows {version}: update skprivate"
+        )
+    if type(found) is int and 0 < found < version:
+        raise ValueError(
+            f"it is of version {found}, and this version of skprivate reads {version} only: make it anew"
+        )
+    if type(found) is not int or found != version:
+        raise ValueError(f"its version is not {version}")
+    if set(state) != {"format", "version", *fields}:
+        raise ValueError(f"its fields must be {', '.join(('format', 'version', *fields))}")
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return parsed JSON; ValueError for anything else, without its content.
+
+    No number is infinite, no name stands twice in an object, no text holds half of a surrogate pair, and
+    nothing nests deeper than what is written does.
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("ascii")
+        content = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_different_names
+        )
+    except (json.JSONDecodeError, RecursionError, UnicodeError):
+        raise ValueError("it is not JSON, or only a part of it") from None
+    check_nesting(content)
+    return content
+
+
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(f"it holds {constant}")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError("it holds a number beyond what a double holds")
+    return number
+
+
+def _different_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("it names a field twice")
+    return content
+
+
+def check_nesting(content: Any) -> None:
+    """Refuse lists and objects in each other deeper than any that is written, and texts that are none."""
+    level = [content]
+    for _ in range(_DEEPEST):
+        level = [inner for value in level for inner in _inner(value)]
+        if not level:
+            return
+    raise ValueError("its lists and objects are nested too deep")
+
+
+def _inner(value: Any) -> list[Any]:
+    """Return what of a value needs to be looked at; not the numbers of a long list one by one."""
+    if isinstance(value, str):
+        check_characters(value, "a text in it")
+    if isinstance(value, Mapping):
+        return [*value, *value.values()]
+    if isinstance(value, list | tuple) and not set(map(type, value)) <= _NUMBERS:
+        return list(value)
+    return []
+
+
+def read_sealed(data: Any, format_name: str, version: int, fields: Sequence[str]) -> dict[str, Any]:
+    """Return what `seal_document` wrote, without its checksum; ValueError for anything else."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise ValueError("it is not bytes")
+    text = bytes(data)
+    if not text.isascii():
+        raise ValueError("it is not text")
+    content = parse_json(text)
+    check_envelope(content, format_name, version, (*fields, "checksum"))
+    checksum = content.pop("checksum")
+    if checksum != digest(content):
+        raise ValueError("its content does not fit its checksum: it was changed or damaged")
+    return dict(content)
+
+
+def check_rewritten(content: dict[str, Any], again: bytes) -> None:
+    """Refuse content that is not, to the last digit, what is written of the object that was read from it."""
+    if json.loads(again)["checksum"] != digest(content):
+        raise ValueError("a field is missing, or not in the one form that is written")
+
+
+def seal_document(format_name: str, version: int, content: dict[str, Any]) -> bytes:
+    """Return content as JSON with its format, version and checksum."""
+    whole = {"format": format_name, "version": version, **content}
+    return json.dumps(whole | {"checksum": digest(whole)}).encode("ascii")
+
+
+def canonical(content: dict[str, Any]) -> bytes:
+    """Return the one JSON of this content: sorted, without spaces, ASCII."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def digest(content: dict[str, Any]) -> str:
+    """Return the SHA-256 of the canonical JSON, in hexadecimal digits."""
+    return hashlib.sha256(canonical(content)).hexdigest()
+
+
+def pack_integers(array: NDArray[np.int64]) -> str:
+    """Return an array of int64 as text; its shape is for the reader to know."""
+    return base64.b64encode(array.astype("<i8").tobytes()).decode("ascii")
+
+
+def unpack_integers(text: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the array that `pack_integers` wrote; ValueError if it is not of this shape."""
+    data = unpack_bytes(text)
+    # Before room is made; -1 stands for any length.
+    if -1 not in shape and len(data) != 8 * math.prod(shape):
+        raise ValueError("an array is not of its shape")
+    return np.frombuffer(data, dtype="<i8").astype(np.int64).reshape(shape)
+
+
+def unpack_bytes(text: Any) -> bytes:
+    """Return the bytes that a text holds in base64, written in its one way."""
+    try:
+        data = base64.b64decode(text, validate=True) if isinstance(text, str) else None
+    except (binascii.Error, ValueError):
+        data = None
+    if data is None or base64.b64encode(data).decode("ascii") != text:
+        raise ValueError("a field does not hold bytes in base64")
+    return data

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Around ``fit``: parameters are checked, a failure undoes everything, no message repeats a private value."""
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from ..exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, PrivacyLeakWarning
+from ._atomic_state import draft_of
+from ._compat import InvalidParameterError
+from ._compat import fit_context as _validated_fit
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+# Messages of scikit-learn and numpy that repeat values of the data, and what is said instead.
+_REVEALING = {
+    "could not convert string to float": (
+        "could not convert string to float: X holds text; encode it as numbers first."
+    ),
+    "Expected 2D array, got": (
+        "Expected 2D array. Reshape your data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row."
+    ),
+    "Complex data not supported": "Complex data not supported.",
+    "got scalar": "Expected an array, got a scalar.",
+}
+
+
+def without_private_text(method: Fit) -> Fit:
+    """Decorate a method that reads data: no message of scikit-learn or numpy repeats a value of it.
+
+    Parameters
+    ----------
+    method : callable
+        A method that validates X and y.
+
+    Returns
+    -------
+    method : callable
+        The decorated method.
+
+    Examples
+    --------
+    >>> from skprivate.base import without_private_text
+    >>> @without_private_text
+    ... def read(cell):
+    ...     return float(cell)
+    >>> read("secret")
+    Traceback (most recent call last):
+    ValueError: could not convert string to float: X holds text; encode it as numbers first.
+    """
+
+    @functools.wraps(method)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            # Whether a sum of huge values overflows on the way is a fact about private rows.
+            with np.errstate(over="ignore", invalid="ignore"):
+                return method(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            instead = [text for phrase, text in _REVEALING.items() if phrase in str(error)]
+            # An inner fit has rewritten it, and may have counted it.
+            if not instead or str(error) == instead[0]:
+                raise
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+        # Raised outside the handler, so that the original is not kept as __context__.
+        raise kind(instead[0])
+
+    return cast(Fit, wrapper)
+
+
+def user_stacklevel() -> int:
+    """Return the `stacklevel` with which the caller's `warnings.warn` names the user's line.
+
+    It is the nearest line outside of this package and scikit-learn, however many estimators call each other:
+    a warning that named one of our own lines would be shown for the first of two fits only.
+    """
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("skprivate", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def warn_after_release(message: str, category: type[Warning], stacklevel: int) -> None:
+    """Warn about a release that is paid for: never an error, which would lose it.
+
+    Parameters
+    ----------
+    message : str
+    category : type of warning
+    stacklevel : int
+        As in `warnings.warn`, from the caller of this function.
+    """
+    try:
+        warnings.warn(message, category, stacklevel=stacklevel + 1)
+    except category:
+        # The user's filter turns warnings into errors; noise cannot be drawn again for nothing.
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", category)
+            warnings.warn(message, category, stacklevel=stacklevel + 1)
+
+
+@contextmanager
+def failures_counted(ledgers: Sequence[Any], name: str) -> Iterator[None]:
+    """Count in every ledger an error of what reads private rows: it is an answer that nobody paid for.
+
+    Parameters
+    ----------
+    ledgers : sequence of PrivacyLedger
+        A ledger whose limit of failures is passed refuses before any row is looked at.
+    name : str
+        Class of the estimator, or the function's name.
+
+    Notes
+    -----
+    What a ledger refuses and a parameter of a wrong type or range tell nothing about rows, and are not
+    counted; nor is an error that an inner fit has counted already. A ledger that cannot count does not hide
+    the error.
+    """
+    for ledger in ledgers:
+        ledger.check_failures()
+    try:
+        yield
+    except Exception as error:
+        if ledgers and not isinstance(error, _PUBLIC) and not hasattr(error, _COUNTED):
+            for ledger in ledgers:
+                with suppress(Exception):
+                    ledger.count_failure(name)
+            _mark(error)
+        raise
+
+
+@contextmanager
+def public_errors() -> Iterator[None]:
+    """Say of what looks at nothing but public facts that its errors are no failures to be counted."""
+    try:
+        yield
+    except Exception as error:
+        _mark(error)
+        raise
+
+
+def _mark(error: Exception) -> None:
+    with suppress(AttributeError):  # it may have no attributes
+        setattr(error, _COUNTED, True)
+
+
+# Errors that no row can cause.
+_PUBLIC = (
+    BudgetExceededError,
+    InvalidParameterError,
+    LedgerError,
+    PrivacyLeakError,
+    PrivacyLeakWarning,  # raised where a filter turns warnings into errors
+)
+# Set on errors that are counted, or public; it travels with them from joblib's workers.
+_COUNTED = "_skprivate_counted"
+
+
+def fit_context(fit: Fit) -> Fit:
+    """Decorate ``fit``: parameters are validated first, and the object changes in whole or not at all.
+
+    The fit works on a draft, another object with the same attributes, which this one takes over by one
+    assignment when it is complete. A fit that raises, for a bad input, an exhausted ledger or an interrupt,
+    changes nothing: a previous fit stays usable, also by other threads meanwhile. Its ledger counts a
+    failure, unless parameters of a wrong type or range, which are found before a row is looked at, or the
+    ledger itself was the reason.
+
+    Parameters
+    ----------
+    fit : callable
+        A method ``fit(self, X, y, ...)``.
+
+    Returns
+    -------
+    fit : callable
+        The decorated method.
+
+    Examples
+    --------
+    See `PrivateEstimatorMixin`.
+
+    >>> from sklearn.base import BaseEstimator
+    >>> from skprivate.base import fit_context
+    >>> class Failing(BaseEstimator):
+    ...     _parameter_constraints = {}
+    ...
+    ...     @fit_context
+    ...     def fit(self, X, y=None):
+    ...         self.half_ = 1
+    ...         raise ValueError("stopped half-way")
+    >>> failing = Failing()
+    >>> failing.fit([[0.0]])
+    Traceback (most recent call last):
+    ValueError: stopped half-way
+    >>> vars(failing)
+    {}
+    """
+    # Estimators that are passed as parameters come from the user: theirs are validated too.
+    validated = without_private_text(_validated_fit(prefer_skip_nested_validation=False)(fit))
+
+    @functools.wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        draft = getattr(self, "_draft", functools.partial(draft_of, self))()
+        find_ledgers = getattr(self, "_find_ledgers", tuple)
+        with failures_counted(find_ledgers(), type(self).__name__):
+            validated(draft, *args, **kwargs)
+        # A copy: a callback may have kept the draft.
+        self.__dict__ = dict(vars(draft))
+        return self
+
+    return cast(Fit, wrapper)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kinds of values that no table may hold: dates, durations, what a mask hides, numbers beyond floats.
+
+Whether a date is a number of days or of nanoseconds is for its owner to say. The type of an array or of a
+frame's column is public; a single object in a column of objects is not. So the first is refused in every
+mode, the second outside strict mode, where other values make a fit fail too.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import date, time, timedelta
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ._parameter_checks import check_characters, is_frame
+
+_TEMPORAL = (date, time, timedelta, np.datetime64, np.timedelta64)
+_DATES = "holds dates or durations; turn them into numbers of one unit, such as days."
+_LARGEST = Fraction(sys.float_info.max)
+_PLAIN = {float, bool, str, bytes, type(None), np.float64, np.float32, np.int64, np.str_, np.bool_}
+
+
+def refuse_kinds(values: Any, name: str = "X", *, all_columns: bool = True) -> None:
+    """Refuse a table or a column for its type, or the types and names of its columns.
+
+    Parameters
+    ----------
+    values : array-like or data frame
+    name : str, default="X"
+        For messages.
+    all_columns : bool, default=True
+        Whether the types of all columns of a frame matter; not where some pass as they are.
+
+    Raises
+    ------
+    TypeError
+        A masked array, or a type of dates or durations.
+    ValueError
+        The name of a column is no text that UTF-8 can write.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.utils._refused_values import refuse_kinds
+    >>> refuse_kinds(np.array(["2020-01-01"], dtype="M8[D]"))
+    Traceback (most recent call last):
+    TypeError: X holds dates or durations; turn them into numbers of one unit, such as days.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise _masked(name)
+    if (all_columns or not is_frame(values)) and any(map(_is_temporal_type, _types(values))):
+        raise TypeError(f"{name} {_DATES}")
+    if is_frame(values):
+        for label in values.columns:
+            if isinstance(label, str):
+                check_characters(label, f"the name of a column of {name}")
+
+
+def refuse_cells(values: Any, name: str = "X") -> None:
+    """Refuse a table or a column for one of its objects; outside strict mode only.
+
+    Parameters
+    ----------
+    values : array-like or data frame
+    name : str, default="X"
+        For messages.
+
+    Raises
+    ------
+    TypeError
+        A date, a duration or a masked value.
+    ValueError
+        A number that a float cannot hold. No message shows a value.
+    """
+    for cells in _objects(values):
+        for kind in set(map(type, cells)) - _PLAIN:
+            if _is_temporal_class(kind):
+                raise TypeError(f"{name} {_DATES}")
+            if issubclass(kind, np.ma.MaskedArray):
+                raise _masked(name)
+            if issubclass(kind, int | Fraction) and any(_is_beyond(cell) for cell in cells):
+                raise ValueError(f"{name} holds a number that a float cannot hold.")
+
+
+def refuse_missing(values: Any, name: str = "y") -> None:
+    """Refuse a target of objects in which one stands for a missing value; outside strict mode only."""
+    for cells in _objects(values):
+        if any(cell is None or type(cell).__name__ in ("NAType", "NaTType") for cell in cells):
+            raise ValueError(
+                f"{name} holds None, or another object for a missing value: leave such rows out, or fill it."
+            )
+
+
+def is_temporal(cell: Any) -> bool:
+    """Tell whether one value is a date, a time or a duration; NumPy counts its durations as integers."""
+    return _is_temporal_class(type(cell))
+
+
+def _masked(name: str) -> TypeError:
+    return TypeError(f"{name} must not be a masked array: write NaN where a value is missing.")
+
+
+def _is_temporal_class(kind: type) -> bool:
+    return issubclass(kind, _TEMPORAL) or kind.__name__ == "Period"  # of pandas, which may be absent
+
+
+def _is_beyond(cell: Any) -> bool:
+    return isinstance(cell, int | Fraction) and not -_LARGEST <= cell <= _LARGEST
+
+
+def _types(values: Any) -> Iterable[Any]:
+    if is_frame(values):
+        return list(getattr(values, "dtypes", ()))
+    dtype = getattr(values, "dtype", None)
+    names = getattr(dtype, "names", None)
+    return [dtype] if not names else [dtype[field] for field in names]  # type: ignore[index]
+
+
+def _is_temporal_type(dtype: Any) -> bool:
+    if getattr(dtype, "kind", None) in ("m", "M"):  # NumPy, pandas with a time zone or of Arrow
+        return True
+    tells = getattr(dtype, "is_temporal", None)  # polars
+    if callable(tells):
+        return bool(tells())
+    inner = getattr(getattr(dtype, "categories", None), "dtype", None)
+    kind = getattr(dtype, "type", None)
+    if inner is not None:
+        return _is_temporal_type(inner)
+    return isinstance(kind, type) and _is_temporal_class(kind)
+
+
+def _objects(values: Any) -> Iterator[list[Any]]:
+    """Yield the cells that are objects, column by column or row by row."""
+    if is_frame(values):
+        for place, dtype in enumerate(getattr(values, "dtypes", ())):
+            if getattr(dtype, "kind", "O") == "O" and _holds_objects(dtype):
+                column = values.iloc[:, place] if hasattr(values, "iloc") else values.to_series(place)
+                yield column.to_list()
+    elif isinstance(values, list | tuple):
+        yield list(values)
+        for row in values:
+            if isinstance(row, list | tuple | np.ndarray):
+                yield from _row(row)
+    elif hasattr(values, "dtype") and _holds_objects(values.dtype):
+        yield np.asarray(values).ravel().tolist()
+
+
+def _row(row: Any) -> Iterator[list[Any]]:
+    if isinstance(row, list | tuple):
+        yield list(row)
+    elif row.dtype.kind in "mMO":
+        yield row.ravel().astype(object).tolist() if row.dtype == object else [row.dtype.type(0, "D")]
+
+
+def _holds_objects(dtype: Any) -> bool:
+    return str(dtype) in ("object", "Object")  # of NumPy and pandas, of polars

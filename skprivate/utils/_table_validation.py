@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""scikit-learn's validation of tables and targets, which here refuses dates, masks and the like first."""
+
+from typing import Any
+
+from sklearn.utils import check_array as _check_array
+from sklearn.utils.validation import validate_data as _validate_data
+
+from ._refused_values import refuse_cells, refuse_kinds, refuse_missing
+
+_NOT_GIVEN = "no_validation"
+
+
+def validate_data(
+    estimator: Any, X: Any = _NOT_GIVEN, y: Any = _NOT_GIVEN, *, cells: bool = True, **options: Any
+) -> Any:
+    """Validate as scikit-learn does; X and y of kinds that no table may hold are refused.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, y : array-like or data frame
+    cells : bool, default=True
+        Whether single objects are looked at; not in strict mode, where they are replaced.
+    **options
+        As of scikit-learn's function.
+
+    Returns
+    -------
+    out : X, y or both
+        As scikit-learn returns them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `refuse_kinds`, `refuse_cells`, `refuse_missing` and scikit-learn's function.
+    """
+    _refuse(X, "X", cells)
+    _refuse(y, "y", cells)
+    return _validate_data(estimator, X, y, **options)
+
+
+def check_array(values: Any, *, input_name: str = "", **options: Any) -> Any:
+    """Check an array as scikit-learn does; kinds that no table may hold are refused."""
+    _refuse(values, input_name or "X", True)
+    return _check_array(values, input_name=input_name, **options)
+
+
+def _refuse(values: Any, name: str, cells: bool) -> None:
+    if values is None or isinstance(values, str):
+        return
+    refuse_kinds(values, name)
+    if cells and name == "y":
+        refuse_missing(values, name)
+    if cells:
+        refuse_cells(values, name)

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What runs cost together: exact sums, kinds and groups, and the tighter methods against exact ones."""
+
+import itertools
+import math
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from skprivate.accounting import LedgerEntry, PrivacySpent, compose
+from skprivate.accounting._statements.ledger_entry import from_row, to_row
+
+LAPLACE = {"sensitivity": 2**20, "noise_scale": 2**20}
+
+
+def spend(epsilon=1, delta=0, **changes):
+    settings = {
+        "mechanism": "discrete Laplace",
+        "epsilon": epsilon,
+        "delta": delta,
+        "relation": "replace-one",
+        "noise_scale": None,
+        "noise_source": "os-entropy",
+        "deployment": "curator",
+        "claim": "dp",
+    }
+    return PrivacySpent(**{**settings, **changes})
+
+
+def entry(data=None, **changes):
+    spent = spend(**changes)
+    return from_row(*to_row(spent, Fraction(spent.epsilon), "Tree", None, data))
+
+
+def response_epsilon(count, epsilon, delta):
+    """Exact epsilon of randomised response, count times (Kairouz, Oh, Viswanath)."""
+    wins = np.arange(count + 1)
+    losses = (2 * wins - count) * epsilon
+    masses = binom.pmf(wins, count, 1 / (1 + math.exp(-epsilon)))
+    low, high = 0.0, count * epsilon
+    for _ in range(80):
+        middle = (low + high) / 2
+        excess = masses @ np.maximum(0.0, -np.expm1(middle - losses))
+        low, high = (low, middle) if excess <= delta else (middle, high)
+    return high
+
+
+def noise_law(shift, scale, at):
+    rate = math.exp(-1 / scale)
+    return (1 - rate) / (1 + rate) * rate ** np.abs(at - shift)
+
+
+def divergence(first, second, t):
+    return np.maximum(0.0, first - math.exp(t) * second).sum()
+
+
+def test_sums_are_exact():
+    composition = compose(
+        [spend(Fraction(1, 3)), entry(epsilon=Fraction(1, 7), delta=Fraction(1, 10**6))] * 2
+    )
+    assert (composition.epsilon, composition.delta) == (Fraction(20, 21), Fraction(2, 10**6))
+    assert composition.n_runs == 4
+    assert composition.parts[0].holds
+    assert "epsilon = 0.952381, delta = 2e-06 (4 runs)" in str(composition)
+
+
+def test_without_runs():
+    for arguments in ({}, {"method": "rdp", "delta": 1e-6}):
+        composition = compose([], **arguments)
+        assert (composition.epsilon, composition.delta, composition.parts) == (0, 0, ())
+        assert "0 runs" in str(composition)
+
+
+@pytest.mark.parametrize("method", ["basic", "rdp"])
+def test_disjoint_groups(method):
+    runs = [entry(), entry("A"), entry("B"), entry("B", epsilon=2), spend()]
+    delta = None if method == "basic" else 1e-9
+    part = compose(runs, method, delta).parts[0]
+    assert part.epsilon == max(epsilon for epsilon, _ in part.groups.values()) == part.groups["B"][0]
+    # With so few runs no method is below the sum.
+    assert {name: pair[0] for name, pair in part.groups.items()} == {"A": 3, "B": 5}
+
+
+def test_the_largest_delta_of_disjoint_groups_counts():
+    runs = [entry("A", delta=Fraction(1, 10**6)), entry("B", delta=Fraction(3, 10**6)), entry("C")]
+    assert compose(runs).delta == Fraction(3, 10**6)
+
+
+@pytest.mark.parametrize(
+    ("runs", "first", "epsilon"),
+    [
+        ([spend(relation="local"), spend()], ("replace-one", "row"), 2),
+        ([spend(relation="label"), spend(relation="local"), spend()], ("label", "row"), 3),
+        ([spend(unit="group"), spend()], ("replace-one", "row"), 2),
+        ([spend(relation="add-remove"), spend()], None, math.inf),
+        ([spend(relation="add-remove", unit="group"), spend(relation="add-remove")], None, math.inf),
+        ([spend(unit="player", relation="local"), spend(relation="local")], None, math.inf),
+    ],
+)
+def test_kinds(runs, first, epsilon):
+    for order in itertools.permutations(runs):
+        composition = compose(order)
+        assert composition.epsilon == epsilon
+        holding = [part for part in composition.parts if part.holds]
+        assert [(part.relation, part.unit) for part in holding] == ([first] if first else [])
+        assert ("NO BOUND" in str(composition)) == (len(holding) < len(composition.parts))
+
+
+def test_runs_that_are_not_private():
+    exposed = {"noise_source": "seeded", "claim": "not-private", "reasons": ("seeded",)}
+    composition = compose([spend(), spend(**exposed)])
+    assert composition.epsilon == math.inf
+    assert composition.parts[0].epsilon == 2
+    assert "NO BOUND: 1 run not private" in str(composition)
+    assert compose([spend(), spend(**{**exposed, "epsilon": math.inf})], "rdp", 1e-6).epsilon == math.inf
+
+
+@pytest.mark.parametrize(("count", "epsilon"), [(81, 1.0), (1000, 0.05), (20, 0.5)])
+def test_rdp_is_above_the_exact_composition_and_near_it(count, epsilon):
+    exact = response_epsilon(count, epsilon, 1e-6)
+    bound = compose([spend(epsilon)] * count, "rdp", 1e-6).epsilon
+    assert exact <= bound <= min(1.15 * exact, count * epsilon)
+
+
+def test_laplace_noise_costs_less():
+    response = compose([spend()] * 81, "rdp", 1e-6).epsilon
+    laplace = compose([spend(**LAPLACE)] * 81, "rdp", 1e-6).epsilon
+    assert 60.638 < laplace < 63
+    assert 70.46 < response < 73
+    # On a grid of one step it is randomised response.
+    assert compose([spend(sensitivity=1, noise_scale=1)] * 81, "rdp", 1e-6).epsilon > 70.46
+    # Not all of the run: other noise, several releases, a delta, another mechanism.
+    for changes in (
+        {"epsilon": 2},
+        {"delta": 1e-9},
+        {"mechanism": "Laplace-like"},
+        {"noise_scale": None},
+    ):
+        runs = [spend(**{**LAPLACE, **changes})] * 81
+        assert compose(runs, "rdp", 1e-6).epsilon > response * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("scale", [1, 3, 8])
+@pytest.mark.parametrize("shifts", [(1, 1), (1, 2), (2, 3), (3, 3)])
+def test_one_number_dominates_two(shifts, scale):
+    """The step of the proof for vectors with Laplace noise, at all kinks and between them."""
+    at = np.arange(-60 * scale, 60 * scale)
+    pairs = [(noise_law(0, scale, at), noise_law(shift, scale, at)) for shift in shifts]
+    two = [np.outer(first, second).ravel() for first, second in zip(*pairs, strict=True)]
+    one = noise_law(0, scale, at), noise_law(sum(shifts), scale, at)
+    real = (sum(shifts) + 2) / scale
+    for t in np.linspace(0, sum(shifts) / scale, 41):
+        scalar = divergence(*one, t)
+        assert divergence(*two, t) <= scalar + 1e-12
+        assert scalar <= -math.expm1((t - real) / 2) + 1e-12
+
+
+def test_moments_have_several_scales():
+    text = "discrete Laplace noise on moments"
+    fine, coarse = ({"sensitivity": size, "noise_scale": size, "mechanism": text} for size in (2**40, 288))
+    plain = compose([spend()] * 81, "rdp", 1e-6).epsilon
+    assert compose([spend(**coarse)] * 81, "rdp", 1e-6).epsilon == plain
+    one_scale = {**fine, "sensitivity": 2**29, "noise_scale": 2**29, "mechanism": "discrete Laplace"}
+    least, bound = (compose([spend(**one)] * 81, "rdp", 1e-6).epsilon for one in (one_scale, fine))
+    # 1 / 2^14 more for the weights.
+    assert least * (1 + 2**-14) < bound < least * (1 + 2**-12) < plain
+
+
+def test_rdp_of_rho():
+    rho, delta = Fraction(1, 50), 1e-6
+    bound = compose([spend(3, 1e-7, rho=rho)] * 10, "rdp", delta).epsilon
+    # The textbook conversion of rho-zCDP is an upper bound of the better one.
+    assert bound <= 0.2 + 2 * math.sqrt(0.2 * math.log(1 / delta))
+    assert bound >= 0.8 * (0.2 + 2 * math.sqrt(0.2 * math.log(1 / delta)))
+
+
+def test_rdp_pays_for_deltas():
+    runs = [spend(0.1, 1e-8)] * 50
+    assert compose(runs, "rdp", 1e-6).epsilon > compose([spend(0.1)] * 50, "rdp", 1e-6).epsilon
+    with pytest.raises(ValueError, match="use up delta"):
+        compose(runs, "rdp", 1e-7)
+
+
+def test_the_sum_is_no_bound_where_its_deltas_are_above_the_results():
+    # Of a run with a rho the delta is free: it is no part of the divergence.
+    run = spend(0.001, 0.1, rho=Fraction(1, 50))
+    bound = compose([run], "rdp", 1e-9).epsilon
+    assert bound > math.sqrt(2 * 0.02 * math.log(1e9))
+    assert compose([run], "rdp", 0.1).epsilon == pytest.approx(0.001)
+
+
+def test_never_above_the_sum():
+    runs = [spend(0.1)] * 3
+    assert compose(runs, "rdp", 1e-9).epsilon == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        ((spend(1),), TypeError, "several PrivacySpent or LedgerEntry, not one PrivacySpent"),
+        (([1.0],), TypeError, "PrivacySpent or LedgerEntry, got float"),
+        (([], "sum"), ValueError, "method must be one of"),
+        (([], 3), TypeError, "method must be a str"),
+        (([], "basic", 1e-6), ValueError, "give none"),
+        (([], "rdp"), ValueError, "needs a delta"),
+        (([], "pld", 0.0), ValueError, "greater than 0"),
+        (([], "rdp", 1.0), ValueError, "below 1"),
+    ],
+)
+def test_wrong_input(arguments, error, match):
+    with pytest.raises(error, match=match):
+        compose(*arguments)
+
+
+def test_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
+    with pytest.raises(ImportError, match=r"skprivate\[accounting\]"):
+        compose([spend()], "pld", 1e-6)
+
+
+def test_an_entry_of_an_older_version_has_no_details():
+    old = entry()
+    row = {"time": old.time, "estimator": "T", "mechanism": "m", "epsilon": Fraction(1), "delta": Fraction(0)}
+    plain = LedgerEntry(**row, relation="local", unit="row", private=True, label=None)
+    assert compose([plain, plain], "rdp", 1e-6).epsilon == pytest.approx(2)
+
+
+class TestPrivacyLossDistributions:
+    @pytest.fixture(autouse=True)
+    def _extra(self):
+        pytest.importorskip("dp_accounting")
+
+    @pytest.mark.parametrize(("count", "epsilon"), [(81, 1.0), (1000, 0.05), (20, 0.5)])
+    def test_response_is_exact(self, count, epsilon):
+        bound = compose([spend(epsilon)] * count, "pld", 1e-6).epsilon
+        exact = response_epsilon(count, epsilon, 1e-6)
+        assert exact <= bound <= 1.001 * exact
+
+    def test_the_search_of_five_folds_and_twenty_candidates(self):
+        laplace = [spend(**LAPLACE)] * 81
+        assert compose(laplace).epsilon == 81
+        assert compose(laplace, "pld", 1e-6).epsilon == pytest.approx(60.64, abs=0.01)
+
+    @pytest.mark.parametrize(("count", "epsilon"), [(81, 1.0), (400, 0.1)])
+    @pytest.mark.parametrize("delta", [1e-9, 1e-11, 1e-12])
+    def test_a_small_delta_is_not_lost_in_rounding(self, count, epsilon, delta):
+        exact = response_epsilon(count, epsilon, delta)
+        assert exact <= compose([spend(epsilon)] * count, "pld", delta).epsilon < exact * 1.01
+
+    def test_a_delta_below_those_of_the_runs_gives_no_bound(self):
+        assert compose([spend(0.1, 1e-3)], "pld", 1e-6).epsilon == math.inf
+
+    def test_no_delta_below_the_rounding_gives_less_than_the_sum(self):
+        assert compose([spend(0.1)] * 400, "pld", 1e-13).epsilon == pytest.approx(40)
+
+    def test_a_coarse_grid_is_taken_as_it_is(self):
+        coarse = [spend(sensitivity=1, noise_scale=1)] * 81
+        assert compose(coarse, "pld", 1e-6).epsilon == pytest.approx(70.46, abs=0.05)
+
+    def test_deltas_and_different_epsilons(self):
+        runs = [
+            spend(0.3, 1e-9),
+            spend(0.2),
+            spend(Fraction(1, 3), **{"noise_scale": 3, "sensitivity": 1}),
+        ] * 30
+        bound = compose(runs, "pld", 1e-6).epsilon
+        assert 0.5 * 25 < bound < compose(runs, "rdp", 1e-6).epsilon < 25

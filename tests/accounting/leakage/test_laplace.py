@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The search for the worst point of a number with Laplace noise: its bounds, its gap and its integrals."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.special import hyp1f1
+
+from skprivate.accounting._leakage import laplace
+from skprivate.accounting._leakage.laplace import uniform_log_mean, worst_log_mean, worst_log_mean_of
+
+
+def heaps(edges, masses):
+    """A density that is constant between the edges."""
+    heights = np.array(masses) / np.diff(edges)
+    return stats.rv_histogram((heights, np.array(edges)), density=True)()
+
+
+def mean_of_heaps(edges, masses, rate, where):
+    """E exp(-rate |X - where|) in a closed form."""
+
+    def antiderivative(x):
+        return np.sign(x - where) * -np.expm1(-rate * np.abs(x - where)) / rate
+
+    edges = np.array(edges)
+    return np.diff(antiderivative(edges)) @ (np.array(masses) / np.diff(edges))
+
+
+# The worst points lie off the first grid, and between points that look harmless.
+CASES = [
+    ([0, 0.40, 0.43, 1], [0.5, 0, 0.5], 150.0),
+    ([0, 0.03, 0.04, 1], [0.1, 0, 0.9], 300.0),
+    ([0, 0.2, 0.71, 0.72, 0.75, 1], [0.3, 0.2, 0.2, 0, 0.3], 80.0),
+    ([0, 1], [1.0], 40.0),
+]
+
+
+@pytest.mark.parametrize(("edges", "masses", "rate"), CASES)
+def test_the_worst_point_is_found_wherever_it_is(edges, masses, rate):
+    value, where = worst_log_mean(heaps(edges, masses), rate)
+    points = np.linspace(0, 1, 4001)
+    dense = max(-math.log(mean_of_heaps(edges, masses, rate, a)) for a in points)
+    assert dense <= value <= dense + rate / 8000 + 1e-6
+    assert -math.log(mean_of_heaps(edges, masses, rate, where)) == pytest.approx(value, rel=1e-8)
+
+
+def panels_between(distribution, edges, rate):
+    """Panels with these edges and the median, none of them halved."""
+    edges = np.unique([*edges, distribution.ppf(0.5)])
+    upper = edges[:-1] >= distribution.ppf(0.5)
+    return laplace._integrate(distribution, rate, edges[:-1], edges[1:], upper)
+
+
+@settings(max_examples=50)
+@given(seed=st.integers(0, 10**6), rate=st.floats(0.1, 100))
+def test_no_point_of_a_panel_passes_its_bound(seed, rate):
+    rng = np.random.default_rng(seed)
+    edges, masses = np.sort(rng.random(6)), rng.dirichlet(np.full(5, 0.3))
+    # With the kinks among the edges the integrals are exact.
+    panels = panels_between(heaps(edges, masses), [*edges, *rng.uniform(edges[0], edges[-1], 4)], rate)
+    _, _, bounds = laplace._evaluate(panels, rate)
+    for start, end, bound in zip(panels.start, panels.end, bounds, strict=True):
+        inside = np.linspace(start, end, 41)
+        worst = max(-math.log(mean_of_heaps(edges, masses, rate, a)) for a in inside)
+        assert worst <= bound + 1e-6
+
+
+@settings(max_examples=50)
+@given(seed=st.integers(0, 10**6), rate=st.floats(0.1, 100))
+# In these, Gauss rules of one order err alike, by 2e-13 and by 3e-10.
+@example(seed=0, rate=4.0)
+@example(seed=210, rate=4.0)
+def test_error_covers_kinks_and_gaps(seed, rate):
+    rng = np.random.default_rng(seed)
+    edges, masses = np.sort(rng.random(5)), rng.dirichlet(np.full(4, 0.3))
+    value, where = worst_log_mean(heaps(edges, masses), rate)
+    points = [where, *np.linspace(edges[0], edges[-1], 501)]
+    # Probabilities are rounded to 1e-16, here and there.
+    rounding = 1e-15 * math.exp(value)
+    assert max(-math.log(mean_of_heaps(edges, masses, rate, a)) for a in points) <= value + rounding
+    assert value - rounding <= -math.log(mean_of_heaps(edges, masses, rate, where)) + 1e-7 * max(1, value)
+
+
+def test_bounds_are_tight_to_second_order():
+    distribution, rate = stats.beta(2, 3), 5.0
+    missed = []
+    for n in (16, 32, 64):
+        _, values, bounds = laplace._evaluate(
+            panels_between(distribution, np.linspace(0, 1, n + 1), rate), rate
+        )
+        missed.append((bounds - np.maximum(values[1:], values[:-1])).max())
+    assert missed[1] < missed[0] / 3
+    assert missed[2] < missed[1] / 3
+
+
+@pytest.mark.parametrize(("a", "b", "rate"), [(5, 5, 10.0), (20, 20, 100.0), (0.5, 5, 4.0), (3, 1, 50.0)])
+def test_end_of_beta_against_a_closed_form(a, b, rate):
+    # Log-concave, or worst at the thinner end.
+    ends = [-math.log(hyp1f1(a, a + b, -rate)), -math.log(hyp1f1(b, a + b, -rate))]
+    value, where = worst_log_mean(stats.beta(a, b), rate)
+    assert value == pytest.approx(max(ends), rel=1e-9)
+    assert where in (0.0, 1.0)
+
+
+@pytest.mark.parametrize("rate", [0.01, 1.0, 30.0, 3000.0])
+def test_gap_of_a_smooth_density_is_below_1e_9(rate):
+    value, _ = worst_log_mean(stats.uniform(), rate)
+    exact = math.log(rate / -math.expm1(-rate))
+    assert 0 <= value - exact <= 1e-9 * max(1, exact)
+
+
+def test_quantiles_that_fail_leave_an_upper_bound():
+    class Unknown:
+        def support(self):
+            return 0.0, 1.0
+
+        def ppf(self, u):
+            return np.full_like(u, np.nan)
+
+        isf = ppf
+
+        def cdf(self, x):
+            return np.asarray(x)
+
+        def sf(self, x):
+            return 1 - np.asarray(x)
+
+    assert math.log(7 / -math.expm1(-7)) <= worst_log_mean(Unknown(), 7.0)[0] <= 7
+
+
+def test_too_many_intervals_leave_a_wider_bound(monkeypatch):
+    exact = math.log(500 / -math.expm1(-500))
+    monkeypatch.setattr(laplace, "_MOST_PANELS", 20)
+    value, _ = worst_log_mean(stats.uniform(), 500.0)
+    assert exact < value <= 500
+
+
+def test_limits():
+    assert worst_log_mean(stats.norm(), 1.0)[0] == math.inf
+    assert worst_log_mean(stats.uniform(), 0.0)[0] == 0.0
+
+
+@given(seed=st.integers(0, 10**6), rate=st.floats(0, 1000))
+def test_values_in_any_order_and_repeated(seed, rate):
+    rng = np.random.default_rng(seed)
+    values, masses = rng.integers(-3, 4, 12) / 2, rng.dirichlet(np.ones(12)) * (rng.random(12) > 0.3)
+    masses[0] += 0.1
+    masses /= masses.sum()
+    value, where = worst_log_mean_of(values, masses, rate)
+    levels = [-math.log(masses @ np.exp(-rate * np.abs(values - a))) for a in values[masses > 0]]
+    assert value == pytest.approx(max(levels), abs=1e-12)
+    assert where in values[masses > 0]
+
+
+@pytest.mark.parametrize("width", [1e-8, 1e-4, 9.999e-4, 1.0001e-3, 0.3])
+def test_uniform_value_against_its_series(width):
+    # Bernoulli numbers: log(w / (1 - exp(-w))) = w / 2 - w^2 / 24 + w^4 / 2880 - w^6 / 181440 + ...
+    series = width / 2 - width**2 / 24 + width**4 / 2880 - width**6 / 181440 + width**8 / 9676800
+    assert uniform_log_mean(width) == pytest.approx(series, rel=1e-8, abs=1e-12)

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MaskedSum: exact sums, messages that say nothing, and refusals rather than wrong sums."""
+
+import itertools
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+from skprivate.collaborative import MaskedSum
+from skprivate.collaborative._protocols.fixed_point import WORDS, to_floats, to_words
+from skprivate.collaborative._protocols.messages import Query, new_query_id
+from skprivate.collaborative._protocols.primitives import unseal
+from skprivate.exceptions import ConsentError, DisclosureWarning
+
+NAMES = ("north", "south", "west", "east", "middle")
+VALUES = np.random.default_rng(0).normal(size=(7, len(NAMES)))
+QUERY = bytes(range(16))
+# Before the masked content of a message: the protocol, and the tag of what was asked.
+HEAD = len(MaskedSum._protocol) + 32
+
+
+def rows(n_rows, query_id=QUERY, shift=0.0):
+    return Query(query_id, np.arange(n_rows)[:, np.newaxis] + shift, ("x",)).to_bytes()
+
+
+class Platform:
+    """One roster with all its keys; queries are rows 0, 1, ... under an id, or messages."""
+
+    def __init__(self, keys, platform_key):
+        self.keys, self.platform_key = keys, platform_key
+        self.sum = MaskedSum({name: key.public for name, key in keys.items()}, platform_key.public)
+
+    def mask(self, query, values, sizes=1.0):
+        columns = np.asarray(values).T
+        weights = np.broadcast_to(sizes, columns.shape)
+        query = rows(columns.shape[1], query) if len(query) == 16 else query
+        return {
+            name: self.sum.mask(name, key, query, column, weight)
+            for (name, key), column, weight in zip(self.keys.items(), columns, weights, strict=True)
+        }
+
+    def open(self, query, messages, n_rows=7):
+        query = rows(n_rows, query) if len(query) == 16 else query
+        return self.sum.open(self.platform_key, query, messages)
+
+    def binding(self, query_id, n_rows=7, shift=0.0):
+        return self.sum._bind(rows(n_rows, query_id, shift))[1]
+
+    def words(self, name, query_id, message, shift=0.0):
+        """What the platform reads in one message: masked words of values and sizes."""
+        binding = self.binding(query_id, (len(message) - HEAD - 28) // 64, shift)
+        link = self.sum._link(self.platform_key, self.keys[name].public, b"message", binding)
+        content = unseal(link, message[HEAD:], self.sum._context(b"message", binding, name))
+        return np.frombuffer(content, dtype="<u4").astype(np.int64).reshape(-1, 2 * WORDS)
+
+
+@pytest.fixture
+def again(platform):
+    """The same keys in a process that was started anew: it has forgotten what was done with them."""
+
+    def make():
+        for key in platform.keys.values():
+            key._memory.done.clear()
+        return platform
+
+    return make
+
+
+@pytest.fixture
+def platform(fixed_keys):
+    keys = fixed_keys([*NAMES, "platform"])
+    return Platform({name: keys[name] for name in NAMES}, keys["platform"])
+
+
+def refuses(task, match="Nothing was opened"):
+    with pytest.raises(ConsentError, match=match) as caught:
+        task()
+    assert not any(character.isdigit() for character in str(caught.value))
+    assert caught.value.__cause__ is None
+
+
+def test_sums_are_those_of_the_values(platform):
+    sizes = np.random.default_rng(1).uniform(0, 100, size=VALUES.shape)
+    total, size = platform.open(QUERY, platform.mask(QUERY, VALUES, sizes.T))
+    np.testing.assert_allclose(total, [math.fsum(row) for row in VALUES], rtol=1e-15)
+    np.testing.assert_allclose(size, [math.fsum(row) for row in sizes], rtol=1e-15)
+
+
+def test_masks_cancel_exactly(platform):
+    messages = platform.mask(QUERY, VALUES)
+    words = sum(platform.words(name, QUERY, messages[name]) for name in NAMES)
+    plain = sum(np.hstack([to_words(column), to_words(np.ones(len(VALUES)))]) for column in VALUES.T)
+
+    def number(row):
+        return sum(int(word) << 32 * place for place, word in enumerate(row)) % 2**256
+
+    for masked, row in zip(words, plain, strict=True):
+        assert number(masked[:WORDS]) == number(row[:WORDS])
+        assert number(masked[WORDS:]) == number(row[WORDS:])
+
+
+def test_a_message_is_the_value_plus_the_streams_of_later_names_minus_earlier(platform):
+    # By Python's whole numbers and one stream per pair; north comes third of five.
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    name, key = "north", platform.keys["north"]
+    words = platform.words(name, QUERY, platform.sum.mask(name, key, rows(7), VALUES[:, 0], 3))
+    expected = [round(value * 2**128) for pair in zip(VALUES[:, 0], [3] * 7, strict=True) for value in pair]
+    for peer in set(NAMES) - {name}:
+        link = platform.sum._link(platform.keys[peer], key.public, b"mask", platform.binding(QUERY))
+        cipher = Cipher(algorithms.AES(link), modes.CTR(bytes(16))).encryptor()
+        sign = 1 if name < peer else -1
+        for place in range(14):
+            expected[place] += sign * int.from_bytes(cipher.update(bytes(32)), "little")
+    got = [
+        sum(int(word) << 32 * place for place, word in enumerate(number))
+        for number in words.reshape(14, WORDS)
+    ]
+    assert got == [number % 2**256 for number in expected]
+
+
+def test_blocks_of_queries_continue_the_same_streams(platform, again, monkeypatch):
+    values = np.random.default_rng(2).normal(size=(50, 5))
+    whole = platform.mask(QUERY, values)
+    monkeypatch.setattr("skprivate.collaborative._protocols.masked_sum._BLOCK_ROWS", 8)
+    blocks = again().mask(QUERY, values)
+    for name in NAMES:
+        first, second = (platform.words(name, QUERY, sent[name]) for sent in (whole, blocks))
+        np.testing.assert_array_equal(first, second)
+
+
+def test_extreme_values_and_units(platform):
+    column = np.array([1e-300, -1e-300, 1e18, -1e18, -0.0, 0.0, 5e-324, 1e29, 1e-20])
+    total, size = platform.open(QUERY, platform.mask(QUERY, np.column_stack([column] * 5)), 9)
+    np.testing.assert_allclose(total, 5 * np.where(np.abs(column) < 1e-38, 0.0, column), rtol=1e-15)
+    np.testing.assert_array_equal(size, 5.0)
+    # What cancels leaves exactly 0, and what remains is not lost beside it.
+    query_id = new_query_id()
+    values = np.array([[1e29, -1e29, 1e-9, 0.0, 0.0], [1e29, -1e29, 0.0, 0.0, -0.0]])
+    total, _ = platform.open(query_id, platform.mask(query_id, values), 2)
+    assert total.tolist() == [pytest.approx(1e-9, rel=1e-12), 0.0]
+
+
+def test_whole_numbers(platform):
+    total, size = platform.open(QUERY, platform.mask(QUERY, np.ones((3, 5), dtype=np.int8), 7), 3)
+    assert (total.tolist(), size.tolist()) == ([5.0] * 3, [35.0] * 3)
+
+
+def test_messages_of_zeros_are_uniform_and_all_different(platform, assert_fits):
+    # Fixed keys and ids, so that nothing here is random; the rate is that of assert_fits, 1e-7 each.
+    messages = platform.mask(QUERY, np.zeros((2000, 5)), 0.0)
+    words = {name: platform.words(name, QUERY, messages[name]) for name in NAMES}
+    for name in NAMES:
+        for place, part in enumerate(np.split(words[name].astype("<u4"), 16, axis=1)):
+            counts = np.bincount(np.frombuffer(part.tobytes(), np.uint8), minlength=256)
+            assert_fits(f"{name}, word {place}", counts, np.full(256, 1 / 256))
+    for one, two in itertools.combinations(NAMES, 2):
+        # 32,000 pairs of words of 32 bits: one is equal with probability 7.5e-6, five with less than 1e-27.
+        assert np.count_nonzero(words[one] == words[two]) < 5
+
+
+def test_no_mask_serves_two_queries_or_two_rosters(platform, fixed_keys, assert_fits):
+    zeros = np.zeros((2000, 5))
+    first = platform.mask(QUERY, zeros)
+    second = platform.mask(QUERY[::-1], zeros)
+    other = Platform(platform.keys, fixed_keys(["new platform"], seed=1)["new platform"])
+    third = other.mask(QUERY, zeros)
+    for name in NAMES:
+        one = platform.words(name, QUERY, first[name])
+        for two in (platform.words(name, QUERY[::-1], second[name]), other.words(name, QUERY, third[name])):
+            gap = ((one - two) % 2**32).astype("<u4")
+            counts = np.bincount(np.frombuffer(gap.tobytes(), np.uint8), minlength=256)
+            assert_fits(f"{name}, difference", counts, np.full(256, 1 / 256))
+
+
+def test_rows_of_one_query_have_masks_of_their_own(platform, assert_fits):
+    messages = platform.mask(QUERY, np.ones((2000, 5)))
+    for name in NAMES:
+        words = platform.words(name, QUERY, messages[name])
+        for gap in (words[1:] - words[:-1], words[:, WORDS:] - words[:, :WORDS]):
+            counts = np.bincount(
+                np.frombuffer((gap % 2**32).astype("<u4").tobytes(), np.uint8), minlength=256
+            )
+            assert_fits(f"{name}, difference", counts, np.full(256, 1 / 256))
+
+
+def test_no_proper_subset_of_messages_gives_its_sum(platform):
+    messages = platform.mask(QUERY, VALUES)
+    words = {name: platform.words(name, QUERY, messages[name]) for name in NAMES}
+    for count in range(1, len(NAMES) + 1):
+        for some in itertools.combinations(range(len(NAMES)), count):
+            total = to_floats(sum(words[NAMES[place]][:, :WORDS] for place in some))
+            near = np.abs(total - VALUES[:, list(some)].sum(axis=1)) < 1e20
+            # A uniform number of the ring is that near with probability 2e-18 each.
+            assert near.all() if count == len(NAMES) else not near.any()
+
+
+def test_m_minus_2_colluding_sites_still_cannot_read_one_of_the_others(platform):
+    messages = platform.mask(QUERY, VALUES)
+    honest, crooks = NAMES[:2], NAMES[2:]
+    for name in honest:
+        words = platform.words(name, QUERY, messages[name])[:, :WORDS].copy()
+        for crook in crooks:
+            # The crooks know the streams that they share with this site, and take them away.
+            link = platform.sum._link(
+                platform.keys[crook], platform.keys[name].public, b"mask", platform.binding(QUERY)
+            )
+            words -= (1 if name < crook else -1) * _stream(link, len(VALUES))[:, :WORDS]
+        left = to_floats(words)
+        assert (np.abs(left - VALUES[:, NAMES.index(name)]) > 1e20).all()
+
+
+def _stream(link, n_rows):
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    text = Cipher(algorithms.AES(link), modes.CTR(bytes(16))).encryptor().update(bytes(64 * n_rows))
+    return np.frombuffer(text, dtype="<u4").astype(np.int64).reshape(n_rows, 2 * WORDS)
+
+
+def test_a_site_masks_once_per_query_id(platform):
+    platform.mask(QUERY, VALUES)
+    for name, key in platform.keys.items():
+        for query, values in ((rows(7), VALUES[:, 0]), (rows(7), VALUES[:, 1] + 1), (rows(1), [0.0])):
+            refuses(
+                lambda n=name, k=key, q=query, v=values: platform.sum.mask(n, k, q, v), match="same query id"
+            )
+    # The memory is the key's: another object over the same roster, pickled or new, changes nothing.
+    again = pickle.loads(pickle.dumps(platform.sum))
+    refuses(lambda: again.mask("north", platform.keys["north"], rows(1), [0.0]), match="same query id")
+
+
+def test_a_refused_answer_does_not_use_up_the_id(platform):
+    with pytest.raises(ValueError, match="finite"):
+        platform.sum.mask("north", platform.keys["north"], rows(1), [np.nan])
+    assert platform.mask(QUERY, VALUES)
+
+
+def test_a_missing_foreign_or_double_message_is_refused(platform):
+    messages = platform.mask(QUERY, VALUES)
+    for count in range(len(NAMES)):
+        for some in itertools.combinations(NAMES, count):
+            refuses(lambda s=some: platform.open(QUERY, {name: messages[name] for name in s}))
+    for bad in (
+        {**messages, "stranger": messages["north"]},
+        {**messages, "north": messages["south"]},
+        {**messages, "north": messages["south"], "south": messages["north"]},
+        {**messages, "north": None},
+        {**messages, "north": messages["north"].hex()},
+        list(messages.values()),
+        None,
+    ):
+        refuses(lambda b=bad: platform.open(QUERY, b))
+
+
+def test_a_replayed_message_is_refused(platform, fixed_keys):
+    other = new_query_id()
+    first, second = platform.mask(QUERY, VALUES), platform.mask(other, VALUES)
+    for name in NAMES:
+        refuses(lambda n=name: platform.open(QUERY, {**first, n: second[n]}))
+    refuses(lambda: platform.open(QUERY, second))
+    refuses(lambda: platform.open(other, first))
+    elsewhere = Platform(platform.keys, fixed_keys(["new platform"], seed=1)["new platform"])
+    third = elsewhere.mask(QUERY, VALUES)
+    refuses(lambda: platform.open(QUERY, third))
+    refuses(lambda: elsewhere.open(QUERY, first))
+    refuses(lambda: platform.sum.open(elsewhere.platform_key, rows(7), first), match="receiver")
+
+
+def test_unequal_numbers_of_queries_are_refused(platform, again):
+    messages = platform.mask(QUERY, VALUES)
+    messages["west"] = again().mask(QUERY, VALUES[:3])["west"]
+    refuses(lambda: platform.open(QUERY, messages), match="other rows")
+    with pytest.raises(ValueError, match="as many as the query has rows"):
+        platform.sum.mask("north", platform.keys["north"], rows(7), VALUES[:3, 0])
+
+
+def test_600_damaged_messages_are_all_refused(platform, corruptions):
+    messages = platform.mask(QUERY, VALUES)
+    for damaged in corruptions(messages, 600):
+        refuses(lambda d=damaged: platform.open(QUERY, d))
+    np.testing.assert_allclose(platform.open(QUERY, messages)[0], VALUES.sum(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "sizes", "error", "message"),
+    [
+        ([2.0**100], 1, ValueError, r"below 2\^100"),
+        ([-123456.0 * 2.0**90], 1, ValueError, r"below 2\^100"),
+        ([np.nan], 1, ValueError, "finite"),
+        ([np.inf], 1, ValueError, "finite"),
+        ([1.0], np.inf, ValueError, "finite"),
+        ([1.0], -1, ValueError, "negative"),
+        ([1.0], [1, 2], ValueError, "one per query"),
+        ([[1.0]], 1, ValueError, "one-dimensional"),
+        (1.0, 1, ValueError, "one-dimensional"),
+        (["secret"], 1, TypeError, "real numbers"),
+        ([1.0], "secret", TypeError, "real numbers"),
+        ([1j], 1, TypeError, "real numbers"),
+    ],
+)
+def test_bad_numbers_are_refused_without_being_repeated(platform, values, sizes, error, message):
+    with pytest.raises(error, match=message) as caught:
+        platform.sum.mask("north", platform.keys["north"], rows(1), values, sizes)
+    assert "secret" not in str(caught.value)
+    assert "123456" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("count", "message"), [(1, "its answer"), (2, "the other's answer")])
+def test_few_members_are_warned_about(platform, count, message):
+    publics = {name: platform.keys[name].public for name in NAMES[:count]}
+    with pytest.warns(DisclosureWarning, match=message) as caught:
+        few = MaskedSum(publics, platform.platform_key.public)
+    assert caught[0].filename == __file__
+    sent = {name: few.mask(name, platform.keys[name], rows(1), [1.5]) for name in NAMES[:count]}
+    assert few.open(platform.platform_key, rows(1), sent)[0].tolist() == [1.5 * count]
+
+
+def test_three_members_are_not_warned_about(platform):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MaskedSum({name: platform.keys[name].public for name in NAMES[:3]}, platform.platform_key.public)
+        MaskedSum.simulate(["alone"])
+
+
+@pytest.mark.parametrize("size", [-5.0, (len(NAMES) + 1) * 2.0**100])
+def test_a_sum_of_sizes_that_no_honest_sites_have_is_not_opened(platform, size):
+    """A site that leaves out the checks of its own answers masks any whole numbers."""
+    asked, binding = platform.sum._bind(rows(1))
+    messages = platform.mask(QUERY, np.zeros((1, len(NAMES))), sizes=0.5)
+    key = platform.keys["west"]
+    key._memory.done.clear()
+    words = np.hstack([to_words(np.zeros(1)), to_words(np.array([size]))])
+    messages["west"] = platform.sum._mask("west", key, asked, binding, words)
+    with pytest.raises(ConsentError, match="no answer"):
+        platform.open(QUERY, messages, n_rows=1)

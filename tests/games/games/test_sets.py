@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Projections against their definition; diameters and expansions that no pair of points exceeds."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import optimize
+
+from skprivate.games import Box, ConstraintSet, Simplex
+from skprivate.games._games.sets import ProjectionSet, Unconstrained, check_constraint
+
+
+def clip_to_disc(points):
+    """Project on the discs of radius 1."""
+    return points / np.maximum(1.0, np.linalg.norm(points, axis=1, keepdims=True))
+
+
+def make_sets(n_players, n_dims):
+    infinite = np.where(np.arange(n_dims) % 2, np.inf, 1.0)
+    sets = (
+        None,
+        (-1.0, 2.0),
+        (np.zeros(n_dims), infinite),
+        (np.arange(n_players * n_dims).reshape(n_players, n_dims) / 10 - 1.0, 5.0),
+        "simplex",
+        Simplex(2.5),
+        ProjectionSet(clip_to_disc, n_dims, 2 * math.sqrt(n_dims)),
+    )
+    return [check_constraint(bounds, n_players, n_dims) for bounds in sets]
+
+
+points = st.integers(1, 4).flatmap(
+    lambda n_dims: arrays(np.float64, (2, 5, n_dims), elements=st.floats(-1e3, 1e3, width=32))
+)
+
+
+@given(points)
+def test_projections_land_inside_stay_and_contract_in_l2(pair):
+    first, second = pair
+    for constraint in make_sets(*first.shape):
+        near, far = constraint.project(first), constraint.project(second)
+        assert constraint.contains(near).all()
+        np.testing.assert_allclose(constraint.project(near), near, rtol=1e-12, atol=1e-12)
+        before = np.linalg.norm(first - second, axis=1)
+        assert (np.linalg.norm(near - far, axis=1) <= before * (1 + 1e-12) + 1e-12).all()
+
+
+@given(points)
+def test_no_pair_is_moved_apart_or_lies_apart_by_more_than_promised(pair):
+    first, second = pair
+    for constraint in make_sets(*first.shape):
+        apart = np.abs(constraint.project(first) - constraint.project(second)).sum(axis=1)
+        assert (apart <= constraint.diameter * (1 + 1e-12)).all()
+        before = np.abs(first - second).sum(axis=1)
+        assert (apart <= constraint.expansion * before * (1 + 1e-12) + 1e-9).all()
+
+
+@pytest.mark.parametrize("n_dims", [1, 2, 3, 7])
+def test_start_is_inside(n_dims):
+    for constraint in make_sets(4, n_dims):
+        start = constraint.start(4, n_dims)
+        assert start.shape == (4, n_dims)
+        assert constraint.contains(start).all()
+
+
+def test_simplex_projection_is_the_nearest_point():
+    generator = np.random.default_rng(0)
+    for n_dims in (1, 2, 3, 5):
+        rows = generator.normal(scale=2.0, size=(6, n_dims))
+        for row, projected in zip(rows, Simplex(1.5).project(rows), strict=True):
+            found = optimize.minimize(
+                lambda y, row=row: ((y - row) ** 2).sum(),
+                np.full(n_dims, 1.5 / n_dims),
+                bounds=[(0, None)] * n_dims,
+                constraints={"type": "eq", "fun": lambda y: y.sum() - 1.5},
+                tol=1e-12,
+            )
+            np.testing.assert_allclose(projected, found.x, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_dims", [2, 3, 4])
+def test_simplex_projection_of_huge_points_is_a_vertex(n_dims):
+    # The largest doubles: two of them have no sum.
+    rows = np.full((1, n_dims), -1.5e308)
+    rows[0, 1] = 0.0
+    np.testing.assert_array_equal(Simplex().project(rows), np.eye(n_dims)[[1]])
+
+
+def test_two_coordinates_agree_with_sorting():
+    generator = np.random.default_rng(1)
+    pairs = generator.normal(size=(50, 2))
+    sorted_way = Simplex().project(np.column_stack([pairs, np.full(50, -10.0)]))
+    np.testing.assert_allclose(Simplex().project(pairs), sorted_way[:, :2], atol=1e-15)
+
+
+@pytest.mark.parametrize("n_dims", [3, 5, 8])
+def test_simplex_projection_expands_in_l1_by_exactly_its_expansion(n_dims):
+    constraint = check_constraint("simplex", 1, n_dims)
+    middle = constraint.start(1, n_dims)
+    moved = middle.copy()
+    moved[0, 0] += 1e-3
+    ratio = np.abs(constraint.project(moved) - middle).sum() / 1e-3
+    assert ratio > 1.3
+    assert ratio == pytest.approx(constraint.expansion, rel=1e-9)
+    assert constraint.expansion < math.sqrt(n_dims)
+
+
+def test_a_users_projection_expands_in_l1_by_less_than_promised():
+    disc = ProjectionSet(clip_to_disc, 2)
+    angle = np.pi * 3 / 8
+    point = np.array([[np.cos(angle), np.sin(angle)]])
+    moved = point + [[1e-6, 0.0]]
+    ratio = np.abs(disc.project(moved) - point).sum() / 1e-6
+    assert 1.2 < ratio < disc.expansion == math.sqrt(2)
+
+
+def test_diameters():
+    assert check_constraint((0, 1), 3, 2).diameter == 2.0
+    assert check_constraint(([0, 0, 0], [1, 5, 2]), 3, 1).diameter == 5.0
+    assert check_constraint((0, np.inf), 3, 2).diameter == math.inf
+    assert check_constraint(None, 3, 2).diameter == math.inf
+    assert check_constraint(Simplex(3.0), 3, 2).diameter == 6.0
+    assert check_constraint("simplex", 3, 1).diameter == 0.0
+    assert Box([[0, 0], [1, 1]], [1, 4]).diameter == 5.0
+    assert Box(0, 1).diameter == math.inf, "a game may give it any number of dimensions"
+
+
+def test_start_is_the_middle_or_the_value_nearest_0():
+    box = Box([0.0, -np.inf, 2.0, -np.inf, -np.inf], [1.0, np.inf, np.inf, -3.0, 4.0])
+    np.testing.assert_array_equal(box.start(2, 5), [[0.5, 0.0, 2.0, -3.0, 0.0]] * 2)
+    np.testing.assert_array_equal(Simplex(2).start(1, 4), [[0.5] * 4])
+
+
+def test_contains_tells_row_by_row():
+    np.testing.assert_array_equal(
+        check_constraint((0, 1), 3, 2).contains(np.array([[0, 1], [0, 1.1], [np.nan, 0]])),
+        [True, False, False],
+    )
+    np.testing.assert_array_equal(
+        Simplex().contains(np.array([[0.5, 0.5], [0.5, 0.6], [1.5, -0.5], [np.nan, 1]])),
+        [True, False, False, False],
+    )
+    np.testing.assert_array_equal(Unconstrained().contains(np.array([[1.0], [np.inf]])), [True, False])
+    disc = ProjectionSet(clip_to_disc, 2)
+    np.testing.assert_array_equal(disc.contains(np.array([[0.6, 0.8], [1.0, 1.0]])), [True, False])
+
+
+def test_sets_compare_show_and_pickle():
+    for first, other in zip(make_sets(3, 2), make_sets(3, 2), strict=True):
+        assert first == other
+        assert pickle.loads(pickle.dumps(first)) == first
+    assert Box(0, 1) != Box(0, 2)
+    assert Simplex() != Simplex(2)
+    assert Simplex() != Box(0, 1)
+    assert repr(Box(0, [1, 2])) == "Box(lower=0.0, upper=[1.0, 2.0])"
+    assert repr(Box(np.zeros((9, 2)), 1)) == "Box(lower=<array of shape (9, 2)>, upper=1.0)"
+    assert repr(Simplex()) == "Simplex(total=1.0)"
+    assert repr(Unconstrained()) == "Unconstrained()"
+    assert repr(ProjectionSet(clip_to_disc, 2)) == "ProjectionSet(clip_to_disc)"
+
+
+def test_corners_cannot_be_written():
+    box = Box([0.0], [1.0])
+    with pytest.raises(ValueError, match="read-only"):
+        box.lower[0] = -5.0
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "error", "message"),
+    [
+        (1, 0, ValueError, "above upper"),
+        ([0, 2], [1, 1], ValueError, "above upper"),
+        (np.nan, 1, ValueError, "NaN"),
+        (0, [1, np.nan], ValueError, "NaN"),
+        (np.inf, np.inf, ValueError, "infinity"),
+        (-np.inf, -np.inf, ValueError, "infinity"),
+        ([0, 0], [1, 1, 1], ValueError, "fit together"),
+        (np.zeros((2, 2, 2)), 1, ValueError, "shape"),
+        ("a", 1, TypeError, "numbers"),
+        (True, 1, TypeError, "numbers"),
+    ],
+)
+def test_bad_corners(lower, upper, error, message):
+    with pytest.raises(error, match=message):
+        Box(lower, upper)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "error", "message"),
+    [
+        (Box([0, 0, 0], 1), ValueError, r"\(2,\) or \(4, 2\)"),
+        (([0, 0, 0, 0], 1), ValueError, r"\(2,\) or \(4, 2\)"),
+        (3, TypeError, "pair"),
+        ("disc", TypeError, "pair"),
+        ((0, 1, 2), TypeError, "pair"),
+        (check_constraint("simplex", 4, 3), ValueError, "3 coordinates"),
+    ],
+)
+def test_bad_bounds(bounds, error, message):
+    with pytest.raises(error, match=message):
+        check_constraint(bounds, 4, 2)
+
+
+@pytest.mark.parametrize("total", [0, -1, np.inf, np.nan])
+def test_bad_totals(total):
+    with pytest.raises(ValueError, match="total"):
+        Simplex(total)
+
+
+@pytest.mark.parametrize(
+    ("projection", "diameter", "error", "message"),
+    [
+        (3, None, TypeError, "callable"),
+        (lambda z: z[0], None, ValueError, "shape"),
+        (lambda z: z * np.nan, None, ValueError, "finite"),
+        (lambda z: z + 1, None, ValueError, "leave its own results"),
+        (clip_to_disc, -1.0, ValueError, "diameter"),
+        (clip_to_disc, np.nan, ValueError, "diameter"),
+        (clip_to_disc, [1.0, 2.0], ValueError, "diameter"),
+    ],
+)
+def test_bad_projections(projection, diameter, error, message):
+    with pytest.raises(error, match=message):
+        ProjectionSet.checked(projection, diameter, 3, 2)
+
+
+def test_a_users_own_set_is_taken_as_it_is():
+    class Ball(ConstraintSet):
+        diameter, expansion = 2.0, 1.0
+
+        def project(self, points):
+            return clip_to_disc(points)
+
+        def contains(self, points):
+            return np.linalg.norm(points, axis=1) <= 1 + 1e-9
+
+        def start(self, n_players, n_dims):
+            return np.zeros((n_players, n_dims))
+
+    ball = Ball()
+    assert check_constraint(ball, 4, 2) is ball

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The stated sensitivities of a censored fit bound every pair of rows, on the grid, and are reached."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from skprivate.linear_model._censored.gradient_round import RoundPlan, Rows, exact_round, plan_rounds
+from skprivate.linear_model._censored.histogram import count_bins
+from skprivate.linear_model._censored.sensitivity import (
+    histogram_sensitivity,
+    l1_curvature,
+    l1_gradient,
+    residuals_of,
+    squared_l2_curvature,
+    squared_l2_gradient,
+)
+from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
+from skprivate.linear_model._moments.grid import MomentGrid
+from skprivate.linear_model._moments.release import Neighbours
+from skprivate.linear_model._moments.weights import MomentWeights
+
+FAMILIES = [SEV, LOGISTIC, NORMAL]
+CLIPS = [0.5, 1.0, 2.0, 8.0]
+WEIGHTS = [MomentWeights(2, 1, d, order) for d in (1, 3) for order in (None, 1, 2)]
+
+
+def extreme_rows(weights):
+    """Rows v at corners of the cube or the ball."""
+    levels = np.array(list(itertools.product([-1.0, 0.0, 1.0], repeat=weights.n_features)))
+    if weights.norm_order is not None:
+        norms = np.linalg.norm(levels, ord=weights.norm_order, axis=1, keepdims=True)
+        levels = levels / np.maximum(norms, 1.0)
+    rows = [[1.0, weights.target * y, *(weights.features * x)] for x in levels for y in (-1.0, 1.0)]
+    return np.array(rows)
+
+
+def gradients(residuals, weights):
+    """(event, residual times v) at all corners, and nothing."""
+    rows = extreme_rows(weights)
+    parts = [
+        np.column_stack([np.full(len(rows), float(event)), float(r) * rows]) for event, r in residuals.corners
+    ]
+    return np.vstack(parts)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("clip", CLIPS)
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_the_gradient_reaches_its_bounds(family, clip, weights):
+    residuals = residuals_of(family, clip)
+    found = gradients(residuals, weights)
+    if weights.norm_order != 2:
+        replaced = cdist(found, found, "cityblock").max()
+        assert replaced == pytest.approx(float(l1_gradient(residuals, weights, "replace-one")), rel=1e-12)
+        alone = np.abs(found).sum(axis=1).max()
+        assert alone == pytest.approx(float(l1_gradient(residuals, weights, "add-remove")), rel=1e-12)
+    if weights.norm_order != 1:
+        replaced = cdist(found, found, "sqeuclidean").max()
+        bound = squared_l2_gradient(residuals, weights, "replace-one")
+        assert replaced == pytest.approx(float(bound), rel=1e-12)
+        alone = (found**2).sum(axis=1).max()
+        bound = squared_l2_gradient(residuals, weights, "add-remove")
+        assert alone == pytest.approx(float(bound), rel=1e-12)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_the_curvature_keeps_to_its_bounds(family, weights):
+    residuals = residuals_of(family, 2.0)
+    largest = float(residuals.curvature)
+    rows = extreme_rows(weights)
+    squares = np.array([np.outer(v, v) for v in rows]).reshape(len(rows), -1)
+    both = largest * np.vstack([squares, 0 * squares[:1]])
+    if weights.norm_order != 2:
+        # Half the entrywise norm is that of the coefficients, each once.
+        found = cdist(both, both, "cityblock").max() / 2
+        bound = float(l1_curvature(residuals, weights, "replace-one"))
+        assert found <= bound * (1 + 1e-12)
+        # In a ball of one dimension no two supports are disjoint.
+        assert found >= 0.99 * bound or (weights.norm_order, weights.n_features) == (1, 1)
+        alone = np.abs(both).sum(axis=1).max() / 2
+        assert alone == pytest.approx(float(l1_curvature(residuals, weights, "add-remove")), rel=1e-12)
+    if weights.norm_order != 1:
+        found = cdist(both, both, "sqeuclidean").max()
+        bound = float(squared_l2_curvature(residuals, weights, "replace-one"))
+        assert found <= bound * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("clip", [*CLIPS, 40.0, 100.0, 1 - 3e-7])
+def test_residuals_of_rows_stay_in_the_polygon(family, clip):
+    # Convex: a row is inside if no direction separates it from the corners. The last clip is just below a
+    # whole number of steps, to which its own residual would be rounded.
+    residuals = residuals_of(family, clip)
+    corners = np.array(residuals.corners, dtype=float)
+    plan, rows = small_plan(family, clip), one_by_one(500)
+    found = np.array([contribution(row, plan) for row in rows])
+    unit = 2.0**plan.residual_bits
+    pairs = np.column_stack([found[:, 0] / unit, found[:, 1] / (unit * 2.0**plan.exponent)])
+    for angle in np.linspace(0, 2 * np.pi, 60, endpoint=False):
+        direction = np.array([np.cos(angle), np.sin(angle)])
+        assert (pairs @ direction).max() <= (corners @ direction).max() + 1e-9
+    # The constant's square is the first entry of the curvature.
+    curvature = found[:, 5] / 2.0 ** (2 * plan.coarse + plan.curvature_bits)
+    assert curvature.min() >= 0
+    assert curvature.max() <= float(residuals.curvature)
+
+
+def small_plan(family, clip, mechanism="laplace", n_features=2, order=None, relation="replace-one"):
+    neighbours = Neighbours(weights=MomentWeights(2, 1, n_features, order), relation=relation)
+    return plan_rounds(neighbours, residuals_of(family, clip), mechanism, 1000, Fraction(1, 10))
+
+
+def small_grid(n_features=2, order=None):
+    bounds = np.full(n_features, 2.0)
+    norm = None if order is None else 2.0
+    return MomentGrid(
+        lower=-bounds, upper=bounds, target=(-1.0, 3.0), exponent=20, x_norm=norm, norm_order=order
+    )
+
+
+def one_by_one(n, order=None, seed=0):
+    """Tables of one row, all different: corners of the box, far outside, and anywhere."""
+    levels, off = [-9.0, -2.0, 0.0, 1.0, 2.0], [0.0, 0.3]
+    every = np.array(list(itertools.product(levels, levels, off, [-5.0, -1.0, 0.5, 3.0, 9.0], [0, 1])))
+    every = np.random.default_rng(seed).permutation(every)[:n]
+    X, time, event = every[:, :2] + every[:, 2:3], every[:, 3], every[:, 4].astype(np.uint8)
+    grid = small_grid(order=order)
+    return [Rows(grid, X[i : i + 1], time[i : i + 1], event[i : i + 1]) for i in range(len(every))]
+
+
+THETA = np.array([0.3, 2.0, -0.7, 1.1])
+
+
+def contribution(rows, plan, theta=THETA):
+    """What a table puts into a round, as integers."""
+    events, gradient, matrix = exact_round(rows, plan, theta, True)
+    return np.concatenate([[events], gradient, matrix[np.triu_indices(4)]])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("order", [None, 1])
+@pytest.mark.parametrize("theta", [THETA, 3 * THETA, np.array([-4.0, 0.5, 6.0, 0.1])])
+def test_one_row_moves_the_integers_within_the_laplace_noise(family, order, theta):
+    plan = small_plan(family, 2.0, order=order)
+    found = np.array([contribution(rows, plan, theta) for rows in one_by_one(300, order)])
+    for with_curvature in (False, True):
+        scales = plan.noise(4, Fraction(1, 10), with_curvature).scales
+        loss = cdist(found[:, : len(scales)] / scales, found[:, : len(scales)] / scales, "cityblock").max()
+        assert loss <= 0.1
+    assert loss >= 0.02  # the rows are extreme enough to tell
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("order", [None, 2])
+def test_one_row_moves_the_integers_within_the_gaussian_noise(family, order):
+    plan = small_plan(family, 2.0, "gaussian", order=order)
+    found = np.array([contribution(rows, plan) for rows in one_by_one(300, order)])
+    for with_curvature in (False, True):
+        scales = plan.noise(4, Fraction(1, 10), with_curvature).scales
+        part = found[:, : len(scales)] / scales
+        assert cdist(part, part, "sqeuclidean").max() / 2 <= 0.1
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_groups_multiply_the_sensitivity(mechanism):
+    one = small_plan(SEV, 1.0, mechanism)
+    neighbours = Neighbours(weights=one.neighbours.weights, rows_per_unit=3, grouped=True)
+    three = RoundPlan(neighbours, one.residuals, mechanism, 10, 10, 10, 10)
+    assert three.sensitivity(True) == one.sensitivity(True) * (9 if mechanism == "gaussian" else 3)
+
+
+def test_one_row_moves_the_histogram_by_its_sensitivity():
+    grid = small_grid()
+    flags = np.array([0, 1], dtype=np.uint8)
+    cells = [
+        count_bins(grid, np.array([time]), flags[k : k + 1]).ravel()
+        for time in (-9.0, -1.0, 0.1, 3.0, 9.0)
+        for k in (0, 1)
+    ]
+    assert cdist(cells, cells, "cityblock").max() == histogram_sensitivity("replace-one")
+    assert cdist(cells, cells, "sqeuclidean").max() == histogram_sensitivity("replace-one")
+    assert max(np.abs(cell).sum() for cell in cells) == histogram_sensitivity("add-remove")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("theta", [np.array([np.inf, 1.0, 1.0, -np.inf]), np.full(4, 1e308)])
+def test_wild_parameters_move_the_integers_no_further(family, theta):
+    plan = small_plan(family, 2.0)
+    found = np.array([contribution(rows, plan, theta) for rows in one_by_one(100)])
+    scales = plan.noise(4, Fraction(1, 10), True).scales
+    assert cdist(found / scales, found / scales, "cityblock").max() <= 0.1

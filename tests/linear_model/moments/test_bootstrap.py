@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import numpy as np
+import pytest
+
+from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
+from skprivate.linear_model._moments.bootstrap import _possible_design, bootstrap_moments
+from skprivate.linear_model._moments.release import MomentRelease
+from skprivate.linear_model._moments.solve import SOLVERS, noise_level, solve_moments
+
+WIDE = (1e-9, 2.0)
+SLOPES = np.array([0.3, -0.2, 0.1])
+EVERY_FAMILY = pytest.mark.parametrize("family", [SEV, LOGISTIC, NORMAL], ids=lambda family: family.name)
+
+
+def moments(rng, family, n, scale=0.05):
+    x = rng.uniform(-1, 1, (n, len(SLOPES))) @ (0.6 * np.eye(3) + 0.1) + 0.1
+    y = 0.05 + x @ SLOPES + scale * family.quantile(rng.uniform(size=n))
+    rows = np.column_stack([np.ones(n), y, x])
+    return rows.T @ rows
+
+
+def noise_of(level, size=5):
+    std = level * (1.0 + np.eye(size))
+    std[0, 0] = 0.0
+    return std
+
+
+def add_noise(rng, matrix, std, mechanism):
+    draws = (
+        rng.laplace(scale=0.5**0.5, size=std.shape) if mechanism == "laplace" else rng.normal(size=std.shape)
+    )
+    upper = np.triu(draws) * std
+    return MomentRelease(matrix + upper + np.triu(upper, 1).T, std, mechanism)
+
+
+def columns(fit):
+    return np.column_stack([fit.intercept, np.log(fit.scale), fit.coef])
+
+
+@EVERY_FAMILY
+@pytest.mark.parametrize("level", [0.0, 3.0])
+def test_replicates_vary_as_fits_to_new_rows_and_new_noise_do(family, level):
+    """Covariances of 2,000 fits: relative standard errors are near .03 for variances."""
+    rng, n, std = np.random.default_rng(0), 1000, noise_of(level)
+    exact = moments(np.random.default_rng(1), family, 20_000)
+    release = MomentRelease(exact * n / 20_000, std, "gaussian")
+    fits = bootstrap_moments(release, family, "floor", WIDE, n_replicates=4000)
+    matrices = np.array(
+        [add_noise(rng, moments(rng, family, n), std, "gaussian").matrix for _ in range(2000)]
+    )
+    true = np.cov(columns(solve_moments(MomentRelease(matrices, std, "gaussian"), family, "floor", WIDE)).T)
+    drawn = np.cov(columns(fits).T)
+    sd = np.sqrt(np.diag(true))
+    np.testing.assert_allclose(np.diag(drawn) / sd**2, 1.0, atol=0.2)
+    np.testing.assert_allclose(drawn / np.outer(sd, sd), true / np.outer(sd, sd), atol=0.2)
+
+
+def test_skewness_ties_the_intercept_to_the_scale():
+    """The limit law of the location and the log scale without features; the logistic law has no such tie."""
+    n = 10_000
+    for family, tied in ((SEV, True), (LOGISTIC, False)):
+        matrix = n * np.array([[1.0, 0.0, 0.0], [0.0, 0.01 * family.variance, 0.0], [0.0, 0.0, 0.3]])
+        fits = bootstrap_moments(MomentRelease(matrix, np.zeros((3, 3)), "laplace"), family, "floor", WIDE)
+        line = fits.intercept + family.mean * fits.scale
+        found = np.corrcoef(line, fits.scale)[0, 1]
+        expected = family.skewness / np.sqrt(family.kurtosis - 1.0)
+        assert found == pytest.approx(expected, abs=0.2), tied
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_intervals_of_slopes_cover(mechanism):
+    """900 intervals: 90 % plus or minus 5.5 standard errors of independent hits is .845 to .955."""
+    rng, std = np.random.default_rng(3), noise_of(10.0)
+    matrix = moments(rng, NORMAL, 4000)
+    hits = []
+    for _ in range(300):
+        release = add_noise(rng, matrix, std, mechanism)
+        fits = bootstrap_moments(release, NORMAL, "floor", WIDE, n_replicates=200)
+        estimate = solve_moments(release, NORMAL, "floor", WIDE).coef
+        exact = solve_moments(MomentRelease(matrix, 0 * std, mechanism), NORMAL, "floor", WIDE).coef
+        low, high = 2 * estimate - np.quantile(fits.coef, [0.95, 0.05], axis=0)
+        hits.append((low <= exact) & (exact <= high))
+    assert 0.845 < np.mean(hits) < 0.96
+
+
+@pytest.mark.parametrize("rule", ["floor", "trim", "zhang", "none"])
+@pytest.mark.parametrize("method", sorted(SOLVERS))
+def test_useless_releases_give_finite_replicates(rule, method):
+    rng, std = np.random.default_rng(4), noise_of(1e7)
+    for matrix in (moments(rng, SEV, 50), np.zeros((5, 5)), np.full((5, 5), -1e12)):
+        release = add_noise(rng, matrix, std, "laplace")
+        fits = bootstrap_moments(release, SEV, rule, (1e-3, 2.0), method=method)
+        assert fits.coef.shape == (400, 3)
+        for values in (fits.coef, fits.intercept, fits.scale):
+            assert np.isfinite(values).all()
+        assert fits.scale.min() >= 1e-3
+        assert fits.scale.max() <= 2.0
+
+
+def test_replicates_are_fitted_by_the_same_method():
+    """The truncated likelihood's scale is at least half of the target's half-width, whatever the data are."""
+    rng = np.random.default_rng(8)
+    release = add_noise(rng, moments(rng, SEV, 2000), noise_of(1.0), "laplace")
+    taylor = bootstrap_moments(release, SEV, "floor", WIDE, method="taylor").scale
+    assert taylor.min() > 0.45 > bootstrap_moments(release, SEV, "floor", WIDE).scale.max()
+
+
+def test_same_release_same_replicates():
+    release = add_noise(
+        np.random.default_rng(5), moments(np.random.default_rng(6), SEV, 500), noise_of(2.0), "laplace"
+    )
+    first, second, other = (
+        bootstrap_moments(release, SEV, "floor", WIDE, seed=seed).coef for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, other)
+
+
+def test_replicates_are_of_rows_that_stand_out_of_the_noise_and_are_possible():
+    n, std = 1000.0, noise_of(2.0)
+    matrix = n * np.diag([1.0, 0.3, -0.5, 1e-3, 9.0])
+    matrix[0, 3] = matrix[3, 0] = 3 * n
+    release = MomentRelease(matrix, std, "gaussian")
+    design = _possible_design(release)
+    assert np.abs(design[0]).max() == n
+    centred = design[1:, 1:] - np.outer(design[0, 1:], design[0, 1:]) / n
+    np.testing.assert_allclose(
+        np.linalg.eigvalsh(centred), [noise_level(release), noise_level(release), 3 * n], rtol=1e-9
+    )
+
+
+def test_replicates_are_fewer_with_very_many_features():
+    for d, expected in ((98, 400), (200, 102), (300, 100)):
+        release = MomentRelease(1000 * np.eye(d + 2), noise_of(1.0, d + 2), "gaussian")
+        fits = bootstrap_moments(release, NORMAL, "floor", WIDE)
+        assert fits.coef.shape == (expected, d)
+
+
+def test_noise_level_is_the_typical_norm_of_the_noise():
+    """The largest eigenvalue of noise on 100 features' moments; it varies by about 3 %."""
+    std = noise_of(2.0, 102)
+    release = add_noise(np.random.default_rng(7), np.zeros((102, 102)), std, "gaussian")
+    assert np.linalg.norm(release.matrix[2:, 2:], 2) == pytest.approx(noise_level(release), rel=0.15)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import numpy as np
+import pytest
+
+from skprivate.linear_model._distributions import NORMAL
+from skprivate.linear_model._moments import utility
+from skprivate.linear_model._moments.release import MomentRelease
+from skprivate.linear_model._moments.solve import ScaledFit, solve_moments
+from skprivate.linear_model._moments.utility import constant_wins, explained_share
+
+WIDE = (1e-9, 2.0)
+D, N = 8, 2000
+
+
+def exact(slope):
+    """Moments of N rows: independent features of variance .1, residuals of variance .05."""
+    b = slope * np.where(np.arange(D) % 2, 1.0, -0.5)
+    matrix = np.zeros((D + 2, D + 2))
+    matrix[0, 0] = 1.0
+    matrix[2:, 2:] = 0.1 * np.eye(D)
+    matrix[1, 2:] = matrix[2:, 1] = 0.1 * b
+    matrix[1, 1] = 0.1 * b @ b + 0.05
+    return N * matrix, b
+
+
+def release_of(rng, matrix, level):
+    std = level * (1.0 + np.eye(D + 2))
+    std[0, 0] = 0.0
+    upper = np.triu(rng.normal(size=std.shape)) * std
+    return MomentRelease(matrix + upper + np.triu(upper, 1).T, std, "gaussian")
+
+
+def runs(slope, level, count=300):
+    """True gain of every fit, and what the releases tell of it."""
+    rng = np.random.default_rng(0)
+    matrix, b = exact(slope)
+    for _ in range(count):
+        release = release_of(rng, matrix, level)
+        fit = solve_moments(release, NORMAL, "floor", WIDE)
+        line = fit.intercept
+        yield 0.1 * (b @ b - np.sum((fit.coef - b) ** 2)) - line**2, release, fit
+
+
+@pytest.mark.parametrize(("slope", "level"), [(0.6, 4.0), (0.3, 8.0), (0.1, 8.0), (0.0, 8.0)])
+def test_estimate_is_about_right_on_average(slope, level):
+    """It also takes off the rows' sampling error, twice .05 * 8 / 2000, which these rows do not have."""
+    true, estimates = [], []
+    for gain, release, fit in runs(slope, level):
+        true.append(gain)
+        estimates.append(explained_share(release, fit)[0])
+    error = np.std(np.subtract(estimates, true)) / np.sqrt(len(true))
+    # A fifth of what the noise costs, for terms of second order.
+    cost = 0.1 * np.sum(exact(slope)[1] ** 2) - np.mean(true)
+    assert abs(np.mean(estimates) + 0.0004 - np.mean(true)) < 6 * error + 0.2 * cost
+
+
+@pytest.mark.parametrize(("slope", "level"), [(0.0, 8.0), (0.05, 20.0), (0.2, 80.0), (0.6, 300.0)])
+def test_fits_that_lose_to_a_constant_are_found(slope, level):
+    lost = [constant_wins(release, fit) is not None for gain, release, fit in runs(slope, level) if gain < 0]
+    assert len(lost) > 30
+    assert np.mean(lost) > 0.9
+
+
+@pytest.mark.parametrize(("slope", "level"), [(0.6, 4.0), (0.3, 4.0), (0.1, 1.0)])
+def test_fits_that_are_clearly_better_are_left_alone(slope, level):
+    assert all(constant_wins(release, fit) is None for _, release, fit in runs(slope, level))
+
+
+def test_a_release_without_noise_is_not_suspected():
+    matrix, b = exact(0.5)
+    release = MomentRelease(matrix, np.zeros_like(matrix), "laplace")
+    assert constant_wins(release, ScaledFit(0.0, b, 0.1)) is None
+    gain, error = explained_share(release, ScaledFit(0.0, b, 0.1))
+    assert gain == pytest.approx(0.1 * b @ b - 2 * D * 0.05 / N)
+    assert 0 < error < 0.1 * gain
+
+
+@pytest.mark.parametrize(("errors", "suspected"), [(0.95, True), (1.05, False)])
+def test_slopes_must_be_better_by_a_standard_error(monkeypatch, errors, suspected):
+    monkeypatch.setattr(utility, "explained_share", lambda release, fit: (0.02 * errors, 0.02))
+    matrix, b = exact(0.5)
+    release = MomentRelease(matrix, np.zeros_like(matrix), "laplace")
+    assert (constant_wins(release, ScaledFit(0.0, b, 0.1)) is not None) is suspected
+
+
+def test_slopes_of_zero_are_no_better_than_a_constant():
+    matrix, b = exact(0.5)
+    reason = constant_wins(
+        MomentRelease(matrix, np.zeros_like(matrix), "laplace"), ScaledFit(0.0, 0 * b, 0.1)
+    )
+    assert reason is not None
+    assert not any(character.isdigit() for character in reason)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e12, -1e12])
+def test_any_release_is_judged(size):
+    matrix = np.full((D + 2, D + 2), size)
+    release = MomentRelease(matrix, np.full_like(matrix, 1e7), "laplace")
+    assert constant_wins(release, ScaledFit(0.0, np.full(D, 1e300), 1.0)) is not None
+
+
+def test_estimate_by_hand():
+    """Two features of variance .4 and .01; the noise's level per row is .02 sqrt(2)."""
+    n, s = 1000, 10.0
+    matrix = n * np.diag([1.0, 0.3, 0.4, 0.01])
+    matrix[1, 2:] = matrix[2:, 1] = [200.0, 4.0]
+    std = s * (1.0 + np.eye(4))
+    std[0, 1:] = std[1:, 0] = 3 * s
+    std[0, 0] = 0.0
+    b = np.array([0.45, 0.2])
+    level = 0.02 * 2**0.5
+    gain, error = explained_share(MomentRelease(matrix, std, "laplace"), ScaledFit(0.0, b, 0.3))
+    seen = 2 * (0.45 * 0.2 + 0.2 * 0.004) - 0.4 * 0.45**2 - level * 0.2**2
+    residual = 0.3 - seen
+    noise, sampling = (s / n) ** 2, residual / n
+    bent = noise * np.array([4 * b[0] ** 2 + b[1] ** 2, b[0] ** 2 + 4 * b[1] ** 2])
+    taken = np.array([(noise + bent[0]) / 0.4 + sampling, noise / level + sampling])
+    mean = 9 * noise * (1 + b @ b)
+    assert gain == pytest.approx(seen - 2 * taken.sum() - mean, rel=1e-10)
+    straight = 4 * (noise + bent) @ b**2 + 4 * sampling * seen
+    assert error == pytest.approx(np.sqrt(straight + 8 * taken @ taken + 2 * mean**2), rel=1e-10)

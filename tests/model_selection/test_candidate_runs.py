@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of a private search: what happens when some of them fail."""
+
+from fractions import Fraction
+
+import pytest
+
+from skprivate.exceptions import PrivateSearchError
+from skprivate.model_selection import _candidate_runs
+from skprivate.model_selection._candidate_runs import Failure, Run, best_run
+from skprivate.model_selection._scores import ScoreShapeError
+
+GOOD = Run(Fraction(1, 2), "a model", {})
+
+
+def finish(monkeypatch, *runs):
+    monkeypatch.setattr(_candidate_runs, "_in_silence", lambda jobs, n_jobs: list(runs))
+    return best_run(None, [(f"candidate {k}", {}) for k in range(len(runs))], [None] * len(runs), None)
+
+
+def test_the_first_of_the_best_runs_is_kept(monkeypatch):
+    better = Run(Fraction(3, 4), "another", {})
+    assert finish(monkeypatch, GOOD, better, better._replace(estimator="later")) == (better, "candidate 1")
+
+
+def test_one_failure_among_many_runs_releases_nothing(monkeypatch):
+    with pytest.raises(PrivateSearchError, match=r"announced: KeyError\. Nothing is released"):
+        finish(monkeypatch, GOOD, Failure(False, "KeyError"), GOOD)
+
+
+def test_a_worker_that_died_releases_nothing(monkeypatch):
+    with pytest.raises(PrivateSearchError, match="Nothing is released"):
+        finish(monkeypatch)
+
+
+def test_a_wrong_shape_is_told(monkeypatch):
+    with pytest.raises(ScoreShapeError, match="one score per row"):
+        finish(monkeypatch, GOOD, Failure(True, "ScoreShapeError"), Failure(False, "KeyError"))

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A warning about a release that is paid for never loses it, and a fit that fails is counted."""
+
+import pickle
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import GridSearchCV
+
+import skprivate
+from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, DPTreeClassifier, PrivacyLedger
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context
+from skprivate.exceptions import (
+    BudgetExceededError,
+    PrivacyLeakError,
+    PrivateSearchError,
+    UtilityWarning,
+)
+from skprivate.model_selection import PrivateGridSearchCV
+from skprivate.preprocessing import estimate_bounds
+from skprivate.utils._compat import InvalidParameterError
+from skprivate.utils._private_fit import failures_counted, warn_after_release
+
+
+def warn():
+    warn_after_release("too noisy", UtilityWarning, 2)
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_is_shown_once_at_the_caller_and_never_raised(action):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter(action)
+        warn()
+    assert [str(warning.message) for warning in caught] == ["too noisy"]
+    assert caught[0].filename == __file__
+
+
+def test_stays_silent_where_the_user_says_so():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore", UtilityWarning)
+        warn()
+    assert not caught
+
+
+def test_a_useless_fit_is_kept_where_warnings_are_errors(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=10)
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, size=(50, 3)), rng.uniform(-1, 1, size=50)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("error")
+        model = DPSEVRegressor(0.1, bounds_X=(-1, 1), bounds_y=(-1, 1), ledger=ledger).fit(X, y)
+        bounds = estimate_bounds(X, 0.1, ledger)
+    assert model.coef_.shape == (3,)
+    assert bounds[0].shape == (3,)
+    assert len(ledger.entries()) == 2
+    assert [warning.category for warning in caught] == [UtilityWarning, UtilityWarning]
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+# Failures are counted.
+
+X = np.linspace(0, 1, 40).reshape(20, 2)
+Y = np.arange(20) % 2
+BAD = np.where(X > 0.9, np.nan, X)
+
+
+def tree(ledger, **parameters):
+    return DPTreeClassifier(**{"bounds": (0, 1), "classes": [0, 1], "ledger": ledger, **parameters})
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return PrivacyLedger(tmp_path / "failures.ledger", epsilon=10)
+
+
+class Around(PrivateEstimatorMixin, BaseEstimator):
+    """Fits a tree within its own fit; both have one ledger."""
+
+    _parameter_constraints = {"ledger": SHARED_CONSTRAINTS["ledger"]}
+
+    def __init__(self, ledger=None):
+        self.ledger = ledger
+
+    @fit_context
+    def fit(self, X, y):
+        return tree(self.ledger).fit(X, y)
+
+
+@pytest.mark.parametrize("make", [tree, Around])
+@pytest.mark.parametrize("bad", [BAD, np.array([["text", 1]] * 20, dtype=object)], ids=["NaN", "text"])
+def test_a_failed_fit_is_counted_once(make, bad, ledger):
+    for n_failures in (1, 2):
+        with pytest.raises(ValueError, match=r"NaN|could not convert"):
+            make(ledger).fit(bad, Y)
+        assert (ledger.n_failures, len(ledger.entries())) == (n_failures, 0)
+    make(ledger).fit(X, Y)
+    assert ledger.n_failures == 2
+
+
+def test_what_no_row_can_cause_is_not_counted(ledger):
+    for parameters in ({"max_depth": -1}, {"bounds": (1, 0)}, {"classes": [0]}, {"epsilon": 11}):
+        with pytest.raises(ValueError):  # noqa: PT011
+            tree(ledger, **parameters).fit(X, Y)
+    with skprivate.config_context(strict=True), pytest.raises(PrivacyLeakError):
+        tree(ledger, bounds=None).fit(X, Y)
+    with pytest.raises(InvalidParameterError):
+        PrivateGridSearchCV(tree(ledger), {"max_depth": [-1]}).fit(X, Y)
+    assert ledger.n_failures == 0
+
+
+def test_searches_count_once_wherever_the_ledger_stands(ledger):
+    def scorer(model, rows, y):
+        raise KeyError("secret")
+
+    for search in (
+        PrivateGridSearchCV(tree(ledger), {"max_depth": [1, 2]}, scoring=scorer),
+        PrivateGridSearchCV(tree(None), {"max_depth": [1, 2]}, scoring=scorer, ledger=ledger),
+        PrivateGridSearchCV(tree(None), {"ledger": [ledger]}, scoring=scorer),
+    ):
+        before = ledger.n_failures
+        with pytest.raises(PrivateSearchError, match="KeyError"):
+            search.fit(X, Y)
+        assert ledger.n_failures == before + 1
+    assert len(ledger.entries()) == 3
+
+
+def test_workers_count_once_each(ledger):
+    with joblib.parallel_backend("threading"), pytest.raises(ValueError, match="All the 2 fits failed"):
+        GridSearchCV(tree(ledger), {"max_depth": [1]}, cv=2, n_jobs=2).fit(np.full((20, 2), np.nan), Y)
+    assert ledger.n_failures == 2
+
+
+def test_an_error_from_a_worker_process_is_not_counted_again(ledger):
+    with pytest.raises(ValueError, match="NaN") as caught:
+        tree(ledger).fit(BAD, Y)
+    sent = pickle.loads(pickle.dumps(caught.value))
+    with pytest.raises(ValueError, match="NaN"), failures_counted([ledger], "Around"):
+        raise sent
+    assert ledger.n_failures == 1
+
+
+def test_functions_and_regressors_count(ledger):
+    with pytest.raises(ValueError, match="NaN"):
+        estimate_bounds(BAD, 1.0, ledger)
+    with pytest.raises(ValueError, match="not above 0"):
+        DPLogLocationScaleRegressor(bounds_X=(0, 1), bounds_y=(1, 2), ledger=ledger).fit(X, np.arange(20))
+    assert ledger.n_failures == 2
+
+
+def test_a_passed_limit_refuses_before_rows_are_looked_at(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "limit.ledger", max_failures=1)
+    model = tree(ledger).fit(X, Y)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(BAD, Y)
+    for bad in (BAD, X):
+        for refused in (model.fit, lambda X, y: estimate_bounds(X, 1.0, ledger)):
+            with pytest.raises(BudgetExceededError, match="failed fits"):
+                refused(bad, Y)
+    assert (ledger.n_failures, len(ledger.entries())) == (2, 1)
+    assert model.privacy_spent_.private
+
+
+def test_a_ledger_that_cannot_count_does_not_hide_the_error(tmp_path, ledger):
+    model = tree(ledger)
+    ledger.path.rename(tmp_path / "gone")
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(BAD, Y)

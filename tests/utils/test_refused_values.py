@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dates, durations, masks, numbers beyond floats and surrogates: one clear error, whatever meets them."""
+
+import datetime
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone, is_classifier
+
+from skprivate import (
+    BoundsScaler,
+    BSTDAggregator,
+    CollaborativeClassifier,
+    CollaborativeLARRegressor,
+    CollaborativeRegressor,
+    DPLogLocationScaleRegressor,
+    DPNormalLLSRegressor,
+    DPTreeClassifier,
+    LocalAverageRegressor,
+    LocallyPrivateTreeClassifier,
+    MomentAccumulator,
+    PrivacySpent,
+    PrivateGridSearchCV,
+    SecureSumAggregator,
+    TQMATransformer,
+    config_context,
+)
+from skprivate.collection import TreeClient, TreeCurator, TreeSpecification
+from skprivate.metrics import record_linkage_score
+from skprivate.partition._partition import Partition
+from skprivate.preprocessing import estimate_bounds
+from skprivate.randomizers import HadamardRandomizer
+from skprivate.utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
+from skprivate.utils._replacements import labels_of, numbers_of
+
+N = 12
+X = np.random.default_rng(0).uniform(size=(N, 2))
+LABELS, TIMES = np.arange(N) % 2, 1 + X[:, 0]
+DAYS = np.arange(N).astype("M8[D]")
+DATES = "holds dates or durations; turn them into numbers of one unit, such as days"
+MASKED = "must not be a masked array"
+BEYOND = "holds a number that a float cannot hold"
+SURROGATE = "\ud800"
+
+
+def with_cell(value):
+    table = X.astype(object)
+    table[3, 1] = value
+    return table
+
+
+def frame(column, library=pd):
+    return library.DataFrame({"a": X[:, 0], "b": column})
+
+
+CELLS = {
+    "date": datetime.date(2020, 1, 1),
+    "time": datetime.time(1),
+    "duration": datetime.timedelta(3),
+    "NumPy's date": np.datetime64("2020-01-01"),
+    "NumPy's duration": np.timedelta64(3, "D"),
+    "Timestamp": pd.Timestamp(0),
+    "NaT": pd.NaT,
+    "Timedelta": pd.Timedelta(3),
+    "Period": pd.Period("2020-01"),
+}
+COLUMNS = {
+    "pandas": frame(pd.Series(DAYS)),
+    "time zone": frame(pd.Series(DAYS).dt.tz_localize("UTC")),
+    "durations": frame(pd.Series(DAYS - DAYS[0])),
+    "periods": frame(pd.Series(pd.period_range("2020", periods=N, freq="D"))),
+    "categories": frame(pd.Series(DAYS).astype("category")),
+    "Arrow": frame(pd.Series(DAYS).astype("timestamp[ns][pyarrow]")),
+    "Arrow's days": frame(pd.Series(DAYS.astype(object)).astype("date32[pyarrow]")),
+    "polars": frame(pl.Series(DAYS), pl),
+    "polars' time zone": frame(pl.Series(DAYS.astype("M8[us]")).dt.replace_time_zone("UTC"), pl),
+    "polars' durations": frame(pl.Series((DAYS - DAYS[0]).astype("m8[us]")), pl),
+    "array": np.column_stack([DAYS, DAYS]),
+    "array of durations": np.column_stack([DAYS, DAYS]) - DAYS[0],
+    "column": DAYS,
+    "record": np.array([(1.0, DAYS[0])], dtype=[("a", float), ("b", "M8[D]")]),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_types_of_dates_are_refused_in_every_mode(name):
+    for strict in (False, True):
+        with config_context(strict=strict), pytest.raises(TypeError, match=f"z {DATES}"):
+            refuse_kinds(COLUMNS[name], "z")
+    if name != "record":
+        with pytest.raises(TypeError, match=DATES):
+            numbers_of(COLUMNS[name])
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_single_dates_are_refused_or_missing(name):
+    table = with_cell(CELLS[name])
+    both = [table, table.tolist(), table[3].tolist(), pd.DataFrame(table), [*X[:3], table[3]]]
+    if name not in ("NaT", "Period"):
+        both.append(pl.DataFrame({"b": pl.Series([CELLS[name], 1.5], dtype=pl.Object)}))
+    for container in both:
+        with pytest.raises(TypeError, match=DATES):
+            refuse_cells(container)
+    # In strict mode no cell is an error, nor a number by accident.
+    assert np.isnan(numbers_of(table)[3, 1])
+    assert labels_of(table[3]).tolist() == [X[3, 0], None]
+
+
+def test_masks():
+    masked = np.ma.array(X, mask=X > 0.5)
+    for check in (refuse_kinds, numbers_of):
+        with pytest.raises(TypeError, match=MASKED):
+            check(masked)
+    for rows in ([[np.ma.masked, 1.0]], [masked[0], masked[1]]):
+        with pytest.raises(TypeError, match=MASKED):
+            refuse_cells(rows)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), Fraction(10**400)])
+def test_numbers_beyond_floats(value):
+    for container in (with_cell(value), with_cell(value).tolist(), pd.DataFrame(with_cell(value))):
+        with pytest.raises(ValueError, match=BEYOND) as caught:
+            refuse_cells(container)
+        assert "000" not in str(caught.value)
+
+
+def test_what_is_usual_is_not_refused():
+    categories = pd.Series(["a", "b"] * 6).astype("category")
+    nullable = pd.Series([1, None] * 6, dtype="Int64")
+    usual = [
+        X,
+        X.tolist(),
+        X.astype(object),
+        with_cell(None),
+        with_cell("text"),
+        with_cell(10**300),
+        [],
+        [[]],
+    ]
+    frames = [frame(X[:, 1]), frame(categories), frame(nullable), frame(X[:, 1], pl), frame(["a"] * N, pl)]
+    for values in (*usual, *frames, LABELS, pd.Series(LABELS), None, object()):
+        refuse_kinds(values)
+        refuse_cells(values)
+
+
+@pytest.mark.parametrize("value", [None, pd.NA, pd.NaT])
+def test_what_is_missing_in_a_target(value):
+    for container in ([1, value], np.array([1, value], dtype=object), pd.Series([1, value], dtype=object)):
+        with pytest.raises(ValueError, match="y holds None, or another object for a missing value"):
+            refuse_missing(container)
+    refuse_missing(np.array([1.0, np.nan]))
+
+
+# Everything that takes rows.
+
+SITES = np.arange(N) % 3
+TREE = {"bounds": (0, 1), "classes": [0, 1]}
+LEARNERS = {
+    "central": DPTreeClassifier(**TREE),
+    "local": LocallyPrivateTreeClassifier(**TREE),
+    "search": PrivateGridSearchCV(DPTreeClassifier(**TREE), {"max_depth": [1]}),
+    "weibull": DPLogLocationScaleRegressor(bounds_X=(0, 1), bounds_y=(1, 2)),
+    "normal": DPNormalLLSRegressor(bounds_X=(0, 1), bounds_y=(1, 2)),
+    "swapping": BSTDAggregator(),
+    "sum": SecureSumAggregator(),
+    "local average": LocalAverageRegressor(bounds=(0, 1)),
+    "sites": CollaborativeRegressor(),
+    "sites' classes": CollaborativeClassifier(),
+    "sites, coarsened": CollaborativeLARRegressor(),
+}
+OTHERS = {
+    "scaler": lambda rows: BoundsScaler((0, 1)).fit(rows),
+    "scaler, transform": lambda rows: BoundsScaler((0, 1)).fit(X).transform(rows),
+    "scaler, back": lambda rows: BoundsScaler((0, 1)).fit(X).inverse_transform(rows),
+    "coarsened": lambda rows: TQMATransformer(bounds=(0, 1)).fit(rows),
+    "bounds": lambda rows: estimate_bounds(rows, epsilon=1.0),
+    "moments": lambda rows: MomentAccumulator((0, 1), (1, 2), n_max=N).update(rows, TIMES),
+    "curator": lambda rows: TreeCurator(LocallyPrivateTreeClassifier(**TREE), rows, LABELS, n_clients=9),
+    "linkage": lambda rows: record_linkage_score(rows, X),
+}
+HOSTILE = {
+    "dates": (COLUMNS["array"], TypeError, DATES),
+    "durations": (COLUMNS["array of durations"], TypeError, DATES),
+    "time zone": (COLUMNS["time zone"], TypeError, DATES),
+    "polars": (COLUMNS["polars"], TypeError, DATES),
+    "cell": (with_cell(pd.NaT), TypeError, DATES),
+    "duration": (with_cell(np.timedelta64(3, "D")), TypeError, DATES),
+    "list": (with_cell(datetime.date(2020, 1, 1)).tolist(), TypeError, DATES),
+    "masked": (np.ma.array(X, mask=X > 0.5), TypeError, MASKED),
+    "beyond": (with_cell(10**400), ValueError, BEYOND),
+    "name": (
+        pd.DataFrame(X, columns=pd.Index(["a", SURROGATE], dtype=object)),
+        ValueError,
+        "lone surrogates",
+    ),
+}
+
+
+def fit(name, rows, y):
+    sites = {"sites": SITES} if name.startswith("sites") else {}
+    return clone(LEARNERS[name]).fit(rows, y, **sites)
+
+
+def target_of(name):
+    return LABELS if is_classifier(LEARNERS[name]) else TIMES
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
+@pytest.mark.parametrize("name", [*LEARNERS, *OTHERS])
+def test_hostile_rows(name):
+    for rows, kind, message in HOSTILE.values():
+        if name == "moments" and isinstance(rows, pd.DataFrame | pl.DataFrame):
+            message = message.replace("holds dates", "'b' holds dates")
+        if name == "coarsened" and isinstance(rows, pd.DataFrame | pl.DataFrame) and kind is TypeError:
+            # Other columns pass as they are; one that is coarsened is named.
+            kind, message = (
+                (TypeError, ValueError),
+                "column 'b' (holds dates|is a quasi-identifier and does not)",
+            )
+        with pytest.raises(kind, match=message) as caught:
+            OTHERS[name](rows) if name in OTHERS else fit(name, rows, target_of(name))
+        assert "2020" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
+@pytest.mark.parametrize("name", LEARNERS)
+def test_hostile_targets(name):
+    for value, kind, message in (
+        (None, ValueError, "y holds None"),
+        (10**400, ValueError, f"y {BEYOND}"),
+        (pd.Timestamp(0), TypeError, f"y {DATES}"),
+    ):
+        y = target_of(name).astype(object)
+        y[3] = value
+        for container in (y, y.tolist()):
+            with pytest.raises(kind, match=message):
+                fit(name, X, container)
+    for y, message in ((DAYS, DATES), (np.ma.array(TIMES, mask=TIMES > 1.5), MASKED)):
+        with pytest.raises(TypeError, match=message):
+            fit(name, X, y)
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+@pytest.mark.parametrize("name", ["central", "weibull", "local average"])
+def test_hostile_rows_to_predict(name):
+    fitted = fit(name, X, target_of(name))
+    for rows, kind, message in (HOSTILE["duration"], HOSTILE["masked"], HOSTILE["beyond"]):
+        with pytest.raises(kind, match=message):
+            fitted.predict(rows)
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+def test_strict_mode_refuses_types_and_replaces_cells():
+    with config_context(strict=True):
+        for name in ("dates", "time zone", "polars", "masked"):
+            rows, kind, message = HOSTILE[name]
+            for learner in ("central", "weibull", "search"):
+                with pytest.raises(kind, match=message):
+                    fit(learner, rows, target_of(learner))
+        for name in ("cell", "duration", "beyond"):
+            for learner in ("central", "weibull"):
+                fit(learner, HOSTILE[name][0], target_of(learner))
+
+
+# One person's device, and what is published.
+
+
+def make_specification(names=("age",), classes=(0, 3)):
+    partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
+    return TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=2), classes, names)
+
+
+@pytest.mark.parametrize("value", [np.timedelta64(3, "D"), np.datetime64("2020-01-01"), 10**400, pd.NaT])
+def test_a_client_takes_no_dates(value):
+    client = TreeClient(make_specification())
+    for x in ([value], {"age": value}):
+        with pytest.raises(ValueError, match="'age' must hold a finite number"):
+            client.randomize(x, 3)
+    with pytest.raises(ValueError, match="is not one of the specification's classes"):
+        client.randomize([1], np.timedelta64(3, "D"))
+    with pytest.raises(ValueError, match="masked"):
+        client.randomize(np.ma.array([1.0], mask=[False]), 3)
+
+
+def test_no_hidden_report_or_group_counts():
+    specification = make_specification()
+    reports = np.ma.array(specification.randomizer.randomize([0, 1]), mask=[True, False])
+    with pytest.raises(TypeError, match="hidden report"):
+        specification.randomizer.aggregate(reports)
+    with pytest.raises(TypeError, match="hidden group"):
+        DPTreeClassifier(**TREE).fit(X, LABELS, groups=np.ma.array(SITES, mask=SITES > 1))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: make_specification(names=[SURROGATE]),
+        lambda: make_specification(classes=["a", SURROGATE]),
+        lambda: MomentAccumulator((0, 1), (1, 2), n_max=N, feature_names=[SURROGATE]),
+        lambda: MomentAccumulator((0, 1), (1, 2), n_max=N, target=SURROGATE),
+        lambda: MomentAccumulator((0, 1), (1, 2), n_max=N).update(X, TIMES, batch_id=SURROGATE),
+        lambda: CollaborativeRegressor().fit(X, TIMES, sites=[SURROGATE, "a"] * 6),
+        lambda: PrivacySpent(
+            mechanism="m",
+            epsilon=1,
+            relation="local",
+            noise_scale=1,
+            noise_source="os-entropy",
+            deployment="curator",
+            claim="dp",
+            unprotected={"classes": ("a", SURROGATE)},
+        ),
+    ],
+)
+def test_surrogates_in_names(make):
+    with pytest.raises(ValueError, match="holds lone surrogates"):
+        make()
