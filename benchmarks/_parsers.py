@@ -173,14 +173,14 @@ def _moments() -> Parser:
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(50, 2)), rng.uniform(1, 2, size=50)
     both = {"a": (0, 1), "b": (0, 1)}
-    named = MomentAccumulator(both, (1, 2), n_max=100, target="t", max_sample_weight=2.0)
+    named = MomentAccumulator(both, (1, 2), max_rows=100, target="t", max_sample_weight=2.0)
     paid = estimate_bounds(X, epsilon=1.0, random_state=0)
     accumulators = [
-        MomentAccumulator((0, 1), (1, 2), n_max=100),
-        MomentAccumulator((0, 1), (1, 2), n_max=100).update(X, y, batch_id="day"),
+        MomentAccumulator((0, 1), (1, 2), max_rows=100),
+        MomentAccumulator((0, 1), (1, 2), max_rows=100).update(X, y, batch_id="day"),
         named,
-        MomentAccumulator(paid, (1, 2), n_max=100, max_rows_per_group=2).update(X, y),
-        MomentAccumulator(None, (1, 2), n_max=100, x_norm=1.0, mechanism="gaussian").update(X, y),
+        MomentAccumulator(paid, (1, 2), max_rows=100, max_rows_per_group=2).update(X, y),
+        MomentAccumulator(None, (1, 2), max_rows=100, x_norm=1.0, mechanism="gaussian").update(X, y),
     ]
     documents = [accumulator.to_bytes() for accumulator in accumulators]
     read, write = MomentAccumulator.from_bytes, MomentAccumulator.to_bytes

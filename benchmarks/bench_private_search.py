@@ -5,7 +5,7 @@ import numpy as np
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
-from skprivate.model_selection import PrivateGridSearchCV
+from skprivate.model_selection import PrivateGridSearch
 
 SEEDS = 20
 TOTAL = 3.0
@@ -22,7 +22,7 @@ def scores_of_seed(kind: type, seed: int, problem: tuple[int, int, float, str]) 
     X_test, y_test, _ = make_posterior_drift(4000, 0, random_state=10_000 + seed)
     declared = {"bounds": (0, 1), "classes": [0, 1]}
     automatic = kind(TOTAL, **declared).fit(X, y, is_public=is_public)
-    search = PrivateGridSearchCV(kind(TOTAL / 3, **declared), GRID)
+    search = PrivateGridSearch(kind(TOTAL / 3, **declared), GRID)
     held_out = search.fit(X, y, is_public=is_public).score(X_test, y_test)
     validation = is_public & (np.arange(len(y)) % 2 == 0)
     known = {"is_public": is_public & ~validation, "is_public_validation": validation}

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from .linear_model import DPNormalLLSRegressor as DPNormalLLSRegressor
     from .linear_model import DPSEVRegressor as DPSEVRegressor
     from .linear_model import MomentAccumulator as MomentAccumulator
-    from .model_selection import PrivateGridSearchCV as PrivateGridSearchCV
-    from .model_selection import PrivateRandomizedSearchCV as PrivateRandomizedSearchCV
+    from .model_selection import PrivateGridSearch as PrivateGridSearch
+    from .model_selection import PrivateRandomizedSearch as PrivateRandomizedSearch
     from .model_selection import PublicPrivateSplit as PublicPrivateSplit
     from .preprocessing import BoundsScaler as BoundsScaler
     from .preprocessing import TQMATransformer as TQMATransformer
@@ -65,9 +65,9 @@ _HOMES = {
     "PrivacyGuarantee": ".accounting",
     "PrivacyLedger": ".accounting",
     "PrivacySpent": ".accounting",
-    "PrivateGridSearchCV": ".model_selection",
+    "PrivateGridSearch": ".model_selection",
     "PrivateNashSolver": ".games",
-    "PrivateRandomizedSearchCV": ".model_selection",
+    "PrivateRandomizedSearch": ".model_selection",
     "PublicPrivateSplit": ".model_selection",
     "QuadraticAggregativeGame": ".games",
     "SecureSumAggregator": ".collaborative",
@@ -103,9 +103,9 @@ __all__ = [
     "PrivacyGuarantee",
     "PrivacyLedger",
     "PrivacySpent",
-    "PrivateGridSearchCV",
+    "PrivateGridSearch",
     "PrivateNashSolver",
-    "PrivateRandomizedSearchCV",
+    "PrivateRandomizedSearch",
     "PublicPrivateSplit",
     "QuadraticAggregativeGame",
     "SecureSumAggregator",

@@ -25,9 +25,9 @@ from skprivate import (
     DPSEVRegressor,
     DPTreeClassifier,
     LocallyPrivateTreeClassifier,
-    PrivateGridSearchCV,
+    PrivateGridSearch,
     PrivateNashSolver,
-    PrivateRandomizedSearchCV,
+    PrivateRandomizedSearch,
     SecureSumAggregator,
     TQMATransformer,
 )
@@ -62,8 +62,8 @@ PREDICTORS = [
     CollaborativeRegressor(),
     CollaborativeLARRegressor(bounds=BOUNDS),
     CollaborativeClassifier(),
-    PrivateGridSearchCV(DPTreeClassifier(**TREE), TREES, **SEARCH),
-    PrivateRandomizedSearchCV(DPTreeClassifier(**TREE), TREES, 2, **SEARCH),
+    PrivateGridSearch(DPTreeClassifier(**TREE), TREES, **SEARCH),
+    PrivateRandomizedSearch(DPTreeClassifier(**TREE), TREES, 2, **SEARCH),
 ]
 TRANSFORMERS = [BoundsScaler(BOUNDS), TQMATransformer(2, BOUNDS), BSTDAggregator(random_state=0)]
 ALL = [*PREDICTORS, *TRANSFORMERS[:2]]
@@ -110,7 +110,7 @@ def test_every_estimator_is_here():
     classes = {getattr(skprivate, name) for name in skprivate.__all__}
     estimators = {one for one in classes if inspect.isclass(one) and issubclass(one, BaseEstimator)}
     assert {type(one) for one in ALL} == estimators - {PrivateNashSolver}
-    searches = {PrivateGridSearchCV, PrivateRandomizedSearchCV}
+    searches = {PrivateGridSearch, PrivateRandomizedSearch}
     transformers = {one for one in estimators if hasattr(one, "transform")} - searches
     assert {type(one) for one in TRANSFORMERS} == transformers
 
@@ -201,11 +201,11 @@ class TestSearches:
         y = target_of(estimator)
         pipeline = make_pipeline(BoundsScaler(BOUNDS), estimator).set_output(transform=library)
         grid = {f"{type(estimator).__name__.lower()}__epsilon": [1.0, 2.0]}
-        search = PrivateGridSearchCV(pipeline, grid, random_state=0).fit(frame, column(y))
+        search = PrivateGridSearch(pipeline, grid, random_state=0).fit(frame, column(y))
         assert search.feature_names_in_.tolist() == NAMES
         assert search.best_estimator_[-1].feature_names_in_.tolist() == NAMES
         plain = make_pipeline(BoundsScaler((-1, 1)), unnamed(estimator))
-        expected = PrivateGridSearchCV(plain, grid, random_state=0).fit(X, y)
+        expected = PrivateGridSearch(plain, grid, random_state=0).fit(X, y)
         assert_same(search.predict(frame), expected.predict(X))
 
 
@@ -216,7 +216,7 @@ def test_censored_targets_in_a_frame(library):
     life = {"event": RNG.random(N) < 0.5, "time": np.exp(X[:, 0])}
     frame = FRAMES[library](life)
     array = np.array(list(zip(*life.values(), strict=True)), dtype=[("event", bool), ("time", float)])
-    model = DPLogLocationScaleRegressor(n_newton=3, **{**LLS, "bounds_y": (0.1, 10)})
+    model = DPLogLocationScaleRegressor(max_iter=3, **{**LLS, "bounds_y": (0.1, 10)})
     named, plain = clone(model).fit(rows, frame), unnamed(model).fit(X, array)
     np.testing.assert_array_equal(named.coef_, plain.coef_)
     assert_same(named.predict(rows), plain.predict(X))
@@ -227,9 +227,9 @@ def test_censored_targets_in_a_frame(library):
         assert type(y) is type(frame)
         return np.ones(len(y))
 
-    found = PrivateGridSearchCV(model, grid, scoring=score, random_state=0).fit(rows, frame)
+    found = PrivateGridSearch(model, grid, scoring=score, random_state=0).fit(rows, frame)
     assert 0 <= found.best_estimator_.event_share_ <= 1
-    beside = PrivateGridSearchCV(unnamed(model), grid, scoring=score, random_state=0).fit(X, frame)
+    beside = PrivateGridSearch(unnamed(model), grid, scoring=score, random_state=0).fit(X, frame)
     np.testing.assert_array_equal(beside.best_estimator_.coef_, found.best_estimator_.coef_)
     with pytest.raises(ValueError, match="censored targets have no score by name"):
-        PrivateGridSearchCV(model, grid, random_state=0).fit(rows, frame)
+        PrivateGridSearch(model, grid, random_state=0).fit(rows, frame)

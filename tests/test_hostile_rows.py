@@ -26,7 +26,7 @@ from skprivate import (
 )
 from skprivate.exceptions import UtilityWarning
 from skprivate.linear_model._targets import replace_target
-from skprivate.model_selection import PrivateGridSearchCV
+from skprivate.model_selection import PrivateGridSearch
 from skprivate.model_selection._scores import row_scores
 from skprivate.preprocessing import estimate_bounds
 from skprivate.utils._replacements import numbers_of, within_bounds
@@ -66,7 +66,7 @@ GROUPS = np.arange(N) // 2
 
 
 def search(estimator, **grid):
-    return PrivateGridSearchCV(estimator, grid)
+    return PrivateGridSearch(estimator, grid)
 
 
 TREES = {
@@ -145,7 +145,7 @@ def test_targets(name):
 
 @pytest.mark.parametrize("name", ["weibull", "lognormal, gaussian"])
 def test_censored_targets(name):
-    model = clone(LIFE[name]).set_params(n_newton=1)
+    model = clone(LIFE[name]).set_params(max_iter=1)
     seen = np.arange(N) % 2 == 0
     y = pd.DataFrame({"event": seen, "time": TIMES})
     for column in ("event", "time"):
@@ -172,7 +172,7 @@ def test_estimated_bounds():
 
 def test_batches():
     def add(table, y, weights=None):
-        moments = MomentAccumulator((0, 1), (1, 2), n_max=100, max_sample_weight=2.0, target="y")
+        moments = MomentAccumulator((0, 1), (1, 2), max_rows=100, max_sample_weight=2.0, target="y")
         moments.update(table, y, sample_weight=weights)
 
     for table in tables():
@@ -197,7 +197,7 @@ def test_a_scorer_that_fails_on_one_row_counts_it_as_0():
         alone = row_scores(scorer, None, X, LABELS)
         beside = row_scores(scorer, None, table, LABELS)
         assert not row_scores(scorer, None, np.full_like(X, 9.0), LABELS).any()
-        PrivateGridSearchCV(TREES["central"], {"max_depth": [1]}, scoring=scorer, holdout=0.9).fit(
+        PrivateGridSearch(TREES["central"], {"max_depth": [1]}, scoring=scorer, validation_fraction=0.9).fit(
             table, LABELS
         )
     np.testing.assert_array_equal(beside, np.append(alone[:-1], 0))

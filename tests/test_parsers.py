@@ -67,14 +67,14 @@ def resealed(data, change):
         lambda state: state["plan"]["grid"].update(lower=[0.0] * 10**5, upper=[1.0] * 10**5),
         lambda state: state["plan"].update(estimates=[]),
         lambda state: state["plan"].update(estimates={"bounds_X": {"spent": None, "release_id": "a"}}),
-        lambda state: state["plan"].update(n_max=10**400),
-        lambda state: state["plan"].pop("n_max"),
+        lambda state: state["plan"].update(max_rows=10**400),
+        lambda state: state["plan"].pop("max_rows"),
         lambda state: state.update(batches=["a", "a"]),
         lambda state: state.update(target="\ud800"),
     ],
 )
 def test_a_plan_out_of_range_is_refused_at_once(change):
-    data = MomentAccumulator((0, [1, 1]), (1, 2), n_max=100).to_bytes()
+    data = MomentAccumulator((0, [1, 1]), (1, 2), max_rows=100).to_bytes()
     with pytest.raises(ValueError, match="these are no bytes of an accumulator"):
         MomentAccumulator.from_bytes(resealed(data, change))
 

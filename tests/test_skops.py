@@ -27,9 +27,9 @@ from skprivate import (
     DPTreeClassifier,
     LocallyPrivateTreeClassifier,
     PrivacyLedger,
-    PrivateGridSearchCV,
+    PrivateGridSearch,
     PrivateNashSolver,
-    PrivateRandomizedSearchCV,
+    PrivateRandomizedSearch,
     QuadraticAggregativeGame,
     SecureSumAggregator,
     TQMATransformer,
@@ -51,7 +51,7 @@ SITES = np.arange(N) % 5
 
 TREE = {"epsilon": 1.5, "bounds": (-1, 1), "classes": ["no", "yes"], "max_depth": 2}
 LLS = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (-2, 2)}
-AFT = {**LLS, "bounds_y": (0.1, 5), "n_newton": 3}
+AFT = {**LLS, "bounds_y": (0.1, 5), "max_iter": 3}
 TREES = {"max_depth": [1, 2]}
 KERNELS = ("gaussian", "laplace", "epanechnikov", "partition", "knn")
 PLATFORM = {"X": X, "y": TARGET, "sites": SITES}
@@ -93,8 +93,8 @@ CASES = [
     (CollaborativeLARRegressor(bounds=(-1, 1)), PLATFORM, ()),
     (CollaborativeClassifier(), {**PLATFORM, "y": LABELS}, ()),
     (CollaborativeClassifier(LogisticRegression()), {**PLATFORM, "y": LABELS}, ()),
-    (PrivateGridSearchCV(DPTreeClassifier(**TREE), TREES), None, (DPTreeClassifier,)),
-    (PrivateRandomizedSearchCV(DPTreeClassifier(**TREE), TREES, 2), None, ("DPTreeClassifier",)),
+    (PrivateGridSearch(DPTreeClassifier(**TREE), TREES), None, (DPTreeClassifier,)),
+    (PrivateRandomizedSearch(DPTreeClassifier(**TREE), TREES, 2), None, ("DPTreeClassifier",)),
     (PrivateNashSolver(max_iter=3), game(), ()),
     (PrivateNashSolver(weights=RING, max_iter=3), game(Box(0, 1)), ()),
     (PrivateNashSolver(max_iter=3), game(Simplex(1.0)), ()),

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skprivate import PrivacySpent
-from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, check_entropy
 from skprivate.randomizers import KRRRandomizer
 from skprivate.utils import check_bounds, number_groups, select_rows
@@ -57,7 +57,7 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
     }
     _relation, _unit, _deployment, _name = "replace-one", "row", "curator", "discrete Laplace"
 
-    @fit_context
+    @private_fit
     def fit(self, X, y=None):
         leaks = self._leaks()
         if self._is_strict():

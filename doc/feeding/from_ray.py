@@ -9,7 +9,7 @@ import ray
 from skprivate import DPLogLocationScaleRegressor, MomentAccumulator
 
 bounds = {"load": (0, 10), "speed": (0, 1)}
-empty = MomentAccumulator(bounds, (10, 20_000), n_max=10**6, target="hours").to_bytes()
+empty = MomentAccumulator(bounds, (10, 20_000), max_rows=10**6, target="hours").to_bytes()
 
 
 @ray.remote

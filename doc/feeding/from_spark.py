@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from skprivate import DPLogLocationScaleRegressor, MomentAccumulator
 
 bounds = {"load": (0, 10), "speed": (0, 1)}
-empty = MomentAccumulator(bounds, (10, 20_000), n_max=10**6, target="hours").to_bytes()
+empty = MomentAccumulator(bounds, (10, 20_000), max_rows=10**6, target="hours").to_bytes()
 
 
 def gather(batches):

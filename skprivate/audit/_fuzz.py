@@ -148,7 +148,7 @@ def _fuzz_of(found: Found, spent: Any) -> SensitivityFuzz:
         data_sets=(None, None) if pair is None else (pair[0].data, pair[1].data),
         design=found.other_forms or found.design,
         n_pairs=found.n_pairs,
-        n_integers=0 if pair is None else sum(one.exact.size for one in pair[0].tape.releases),
+        n_integers=0 if pair is None else sum(one.exact.size for one in pair[0].recording.releases),
         measure="rho" if claims_rho(spent) else "epsilon",
         same_form=not found.other_forms,
     )

@@ -17,7 +17,7 @@ from ..base import last_step
 from ..utils import check_bounds
 from ._observation.patches import replacements
 from ._observation.randomness import frozen_randomness, state_of_generators
-from ._observation.recorder import Tape, listening, record_releases
+from ._observation.recorder import Recording, listening, record_releases
 
 Arguments = dict[str, Any]
 
@@ -39,7 +39,7 @@ class AuditCase:
         Arguments of ``fit``; neighbours of one another.
     pairs : tuple of pairs of int, default=None
         Which of them are neighbours. None: every two of them.
-    strangers : tuple of dict, default=()
+    unrelated_data_sets : tuple of dict, default=()
         Arguments of ``fit`` with as many rows, all of them others but the public ones. Handed the same
         outputs, even they must end in the same object.
     released : callable, default=None
@@ -52,7 +52,7 @@ class AuditCase:
         Takes the fitted estimator and the arguments of ``fit``. None: ``predict`` of the rows.
     recorder : callable, default=None
         Stands for `record_releases` where noise is added in another way: ``recorder(script)`` is a context
-        manager that yields a `Tape`.
+        manager that yields a `Recording`.
     n_trials : int, default=1000
         Fits of either neighbour in the audit of whole fits. Near epsilon 1.5, noise of half the scale takes
         1,000, and noise 1.25 times too small 20,000; fewer if they take too long. Noise of skprivate is
@@ -77,7 +77,7 @@ class AuditCase:
     estimator: Any
     data_sets: tuple[Arguments, ...]
     pairs: tuple[tuple[int, int], ...] | None = None
-    strangers: tuple[Arguments, ...] = ()
+    unrelated_data_sets: tuple[Arguments, ...] = ()
     released: Callable[[Any], Any] | None = None
     reference: Callable[..., Any] | None = None
     answer: Callable[..., Any] | None = None
@@ -119,14 +119,14 @@ class AuditCase:
         relation = declared_relation(estimator, rows)
         only_label = relation == "label"
         variants = list(extreme_variants(estimator, rows, only_label=only_label))
-        strangers = tuple(make_strangers(estimator, rows, only_label=only_label))
+        unrelated_data_sets = tuple(make_unrelated_data_sets(estimator, rows, only_label=only_label))
         if relation == "add-remove":
             variants = [without_unit(rows), *variants]
         pairs = tuple((0, k) for k in range(1, len(variants))) if relation == "add-remove" else None
         return cls(
             estimator=estimator,
             data_sets=tuple(variants),
-            **{"pairs": pairs, "strangers": strangers, "relation": relation, **options},
+            **{"pairs": pairs, "unrelated_data_sets": unrelated_data_sets, "relation": relation, **options},
         )
 
     @property
@@ -173,7 +173,7 @@ class AuditCase:
         seed: int = 0,
         extreme: str | None = None,
         **parameters: Any,
-    ) -> tuple[Any, Tape]:
+    ) -> tuple[Any, Recording]:
         """Return a fitted copy and what it released; with a script, what it is made to release.
 
         What else is random, which rows of a person count say, is the same choice in all such fits: see
@@ -186,13 +186,13 @@ class AuditCase:
                 self.fit(data)
         with (
             frozen_randomness(seed, extreme),
-            (self.recorder or record_releases)(script) as tape,
+            (self.recorder or record_releases)(script) as recording,
             listening() as heard,
         ):
             model, warned = self.listen(data, self.make(**parameters))
-            tape.generators = state_of_generators()
-        tape.said = [*warned, heard()]
-        return model, tape
+            recording.generators = state_of_generators()
+        recording.said = [*warned, heard()]
+        return model, recording
 
 
 def _kind(value: Any) -> str:
@@ -339,7 +339,9 @@ def extreme_variants(estimator: Any, rows: Arguments, *, only_label: bool = Fals
             yield with_unit(rows, X=corner, y=target)
 
 
-def make_strangers(estimator: Any, rows: Arguments, *, only_label: bool = False) -> Iterator[Arguments]:
+def make_unrelated_data_sets(
+    estimator: Any, rows: Arguments, *, only_label: bool = False
+) -> Iterator[Arguments]:
     """Yield the data set with all private rows at one end of the domain, and at the other."""
     private = private_rows(rows)
     targets = list(extreme_targets(estimator, rows)) if rows.get("y") is not None else [None]

@@ -25,7 +25,7 @@ from ._observation.object_views import (
     views_of,
 )
 from ._observation.object_walk import Leaves, differences, leaves
-from ._observation.recorder import Tape, listening, record_releases
+from ._observation.recorder import Recording, listening, record_releases
 from ._row_changes import changed_tables, mixed_table
 
 
@@ -210,14 +210,14 @@ class _Search:
         model, _ = self._fit(rows, None)
         # Before the fit that is compared: its warnings are put down to the same steps as those of the others.
         self.owners = owners_of_files(model)
-        model, tape = self._fit(rows, None)
+        model, recording = self._fit(rows, None)
         self.started = True
         report = privacy_report(model)
         self.unpaid = () if every_step else tuple(str(step) for step in report.unpaid)
         self.closed = set() if every_step else {step.path for step in report.unpaid}
-        self.replayed = bool(tape.releases) and not tape.missed
+        self.replayed = bool(recording.releases) and not recording.missed
         self.loose = set() if self.replayed else {step.path for step in report.steps if step.status == "paid"}
-        self.base = _Fit(self._look(model, tape), tape.outputs)
+        self.base = _Fit(self._look(model, recording), recording.outputs)
 
     def run(self) -> PipelineCheck:
         """Try every change."""
@@ -274,19 +274,21 @@ class _Search:
 
     def _attempt(self, rows: Arguments, *, shown: bool) -> _Fit:
         """Return a fit with the noise of the first."""
-        model, tape = self._fit(rows, self.base.outputs if self.replayed else None)
+        model, recording = self._fit(rows, self.base.outputs if self.replayed else None)
         if model is not None:
-            return _Fit(self._look(model, tape, shown=shown), tape.outputs, shown=shown)
+            return _Fit(self._look(model, recording, shown=shown), recording.outputs, shown=shown)
         # Warnings of a step before the error; those of checks belong to it.
-        own = {f"warning: {text}" for text in tape.said if text.partition(": ")[0] in self.owners.values()}
+        own = {
+            f"warning: {text}" for text in recording.said if text.partition(": ")[0] in self.owners.values()
+        }
         return _Fit({"estimator": Leaves(dict.fromkeys(own, True))}, [], failed=True)
 
-    def _fit(self, rows: Arguments, script: Any) -> tuple[Any, Tape]:
+    def _fit(self, rows: Arguments, script: Any) -> tuple[Any, Recording]:
         """Return a fitted copy, None if it fails, and what it released and said."""
         self.n_fits += 1
         model = None
         with (
-            record_releases(script) as tape,
+            record_releases(script) as recording,
             listening() as heard,
             warnings.catch_warnings(record=True) as told,
             # The seeds are this check's, and no fit is kept.
@@ -298,22 +300,22 @@ class _Search:
             except Exception:
                 if not self.started:
                     raise
-        tape.said = [f"{self.owners.get(one.filename, 'a check')}: {one.message}" for one in told]
+        recording.said = [f"{self.owners.get(one.filename, 'a check')}: {one.message}" for one in told]
         # Progress shows the time, which is documented.
-        tape.said += [re.sub(r"[0-9.]+ ?(s|min)\b", "", heard())]
-        return model, tape
+        recording.said += [re.sub(r"[0-9.]+ ?(s|min)\b", "", heard())]
+        return model, recording
 
-    def _look(self, model: Any, tape: Tape, *, shown: bool = True) -> dict[str, Leaves]:
+    def _look(self, model: Any, recording: Recording, *, shown: bool = True) -> dict[str, Leaves]:
         """Return everything that can be seen of a fitted object, step by step."""
         parts = {}
         for path, step in steps_inside(model, ""):
             if path not in self.closed:
                 seen = {**dict(state_of(step)), **(dict(views_of(step)) if shown else {})}
                 parts[path] = Leaves(form_of(seen) if path in self.loose else seen)
-        whole = {f"warning: {text}": True for text in tape.said if text and self._is_ours(text)}
+        whole = {f"warning: {text}": True for text in recording.said if text and self._is_ours(text)}
         if shown and not self.loose and not self.closed:
             whole |= leaves(outputs_of(model, self.rows["X"]), "output")
-        form = (tape.diverged, [release.form for release in tape.releases])
+        form = (recording.diverged, [release.form for release in recording.releases])
         whole |= leaves(form if self.replayed else None, "what is released")
         parts["estimator"] = Leaves({**parts.get("estimator", {}), **whole})
         return parts

@@ -8,8 +8,8 @@ from ..utils import lazy_exports
 if TYPE_CHECKING:
     from ..accounting import PrivacyReport as PrivacyReport
     from ..accounting import StepReport as StepReport
-    from ..utils._private_fit import fit_context as fit_context
-    from ..utils._private_fit import without_private_text as without_private_text
+    from ..utils._private_fit import private_fit as private_fit
+    from ..utils._private_fit import redact_errors as redact_errors
     from ._mixin import SHARED_CONSTRAINTS as SHARED_CONSTRAINTS
     from ._mixin import PrivateEstimatorMixin as PrivateEstimatorMixin
     from ._mixin import reasons_against as reasons_against
@@ -40,7 +40,7 @@ _HOMES = {
     "StepReport": "..accounting",
     "assign_roles": "._planned_cost",
     "estimates_of": "._pipeline_report",
-    "fit_context": "..utils._private_fit",
+    "private_fit": "..utils._private_fit",
     "last_step": "._pipeline_report",
     "parameter_roles": "._planned_cost",
     "privacy_report": "._pipeline_report",
@@ -49,7 +49,7 @@ _HOMES = {
     "refuse_seed": "._mixin",
     "steps_of": "._pipeline_report",
     "trusted_types": "._trusted_types",
-    "without_private_text": "..utils._private_fit",
+    "redact_errors": "..utils._private_fit",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
@@ -62,9 +62,9 @@ __all__ = [
     "StatelessMixin",
     "StepReport",
     "assign_roles",
-    "fit_context",
     "parameter_roles",
     "privacy_report",
+    "private_fit",
+    "redact_errors",
     "trusted_types",
-    "without_private_text",
 ]

@@ -18,7 +18,7 @@ from ..exceptions import PrivacyLeakError, PrivacyLeakWarning
 from ..utils import as_column, check_bounds, is_frame
 from ..utils._atomic_state import draft_of
 from ..utils._compat import Interval
-from ..utils._private_fit import fit_context, without_private_text
+from ..utils._private_fit import private_fit, redact_errors
 from ..utils._refused_values import refuse_kinds
 from ..utils._replacements import labels_of, numbers_of
 from ..utils._table_validation import check_array, validate_data
@@ -42,11 +42,11 @@ __all__ = [
     "StatelessMixin",
     "StepReport",
     "assign_roles",
-    "fit_context",
     "parameter_roles",
     "privacy_report",
+    "private_fit",
+    "redact_errors",
     "trusted_types",
-    "without_private_text",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -64,7 +64,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
 
     Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
-    BaseEstimator)``. Decorate ``fit`` with `fit_context`, collect leaks in a list, call `_announce_leaks` and
+    BaseEstimator)``. Decorate ``fit`` with `private_fit`, collect leaks in a list, call `_announce_leaks` and
     `_charge` when everything deterministic is done, and draw the noise last.
 
     Attributes
@@ -84,7 +84,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     >>> import numpy as np
     >>> from sklearn.base import BaseEstimator
     >>> from skprivate import PrivacySpent
-    >>> from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context
+    >>> from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
     >>> from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
     >>> class DPCount(PrivateEstimatorMixin, BaseEstimator):
     ...     _parameter_constraints = {k: SHARED_CONSTRAINTS[k] for k in ("epsilon", "random_state", "ledger")}
@@ -92,7 +92,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     ...     def __init__(self, epsilon=1.0, *, random_state=None, ledger=None):
     ...         self.epsilon, self.random_state, self.ledger = epsilon, random_state, ledger
     ...
-    ...     @fit_context
+    ...     @private_fit
     ...     def fit(self, X, y=None):
     ...         exact = np.array([np.count_nonzero(np.asarray(X)[:, 0] > 0)])
     ...         entropy = check_entropy(self.random_state)
@@ -246,7 +246,7 @@ _UNSEEDED_CLONES: "weakref.WeakSet[PrivateEstimatorMixin]" = weakref.WeakSet()
 _CLONED_UNSEEDED = "_cloned_unseeded"
 
 # Frames between warnings.warn and the user's call of fit: _announce_leaks, fit, scikit-learn's context,
-# without_private_text, fit_context.
+# redact_errors, private_fit.
 _USER_FRAME = 6
 
 

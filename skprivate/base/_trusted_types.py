@@ -34,7 +34,7 @@ _LIFE = (
         f"skprivate.linear_model.{name}"
         for name in (
             *(
-                "_censored.curvature.Belief",
+                "_censored.curvature.CurvatureEstimate",
                 "_censored.curvature.StepRule",
                 "_censored.release.CensoredRelease",
             ),
@@ -87,7 +87,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
         *(*_SPENT, _PARTITION, *_RANDOMIZERS),
         "skprivate.tree._classifier.LocallyPrivateTreeClassifier",
     ),
-    "PrivateGridSearchCV": (*_SPENT, f"{_SEARCH}.PrivateGridSearchCV"),
+    "PrivateGridSearch": (*_SPENT, f"{_SEARCH}.PrivateGridSearch"),
     "PrivateNashSolver": (
         *(*_SPENT, "builtins.frozenset"),
         *(
@@ -99,7 +99,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
             )
         ),
     ),
-    "PrivateRandomizedSearchCV": (*_SPENT, f"{_SEARCH}.PrivateRandomizedSearchCV"),
+    "PrivateRandomizedSearch": (*_SPENT, f"{_SEARCH}.PrivateRandomizedSearch"),
     "SecureSumAggregator": _SECURE_SUM,
     "TQMATransformer": _TQMA,
 }

@@ -15,7 +15,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ..base import PrivateEstimatorMixin, fit_context, without_private_text
+from ..base import PrivateEstimatorMixin, private_fit, redact_errors
 from ..exceptions import SiteError, SiteWarning
 from ..preprocessing import TQMATransformer
 from ..utils import as_labels, check_characters
@@ -94,7 +94,7 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
 
     # Fitting.
 
-    @fit_context
+    @private_fit
     def fit(self, X: Any, y: Any, sites: Any = None) -> Self:
         """Fit every site's model on its own rows, and prepare the platform.
 
@@ -285,7 +285,7 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             aggregator.set_params(party_sizes=np.asarray(sizes)[answered])
         return aggregator.fit(np.zeros((1, len(answered))))
 
-    @without_private_text
+    @redact_errors
     def site_responses(self, X: Any) -> FloatArray:
         """Return what the sites answer to the perturbed queries.
 
@@ -308,7 +308,7 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         """
         return _squeeze(self._ask_sites(self._queries(X)).values)
 
-    @without_private_text
+    @redact_errors
     def observe(self, X: Any) -> FloatArray:
         """Return what the platform's operator sees of the sites' answers: the aggregator's released values.
 

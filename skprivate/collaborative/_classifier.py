@@ -11,7 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ..base import without_private_text
+from ..base import redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
 from ..utils._atomic_state import assign
 from ..utils._table_validation import check_array
@@ -124,7 +124,7 @@ class CollaborativeClassifier(ClassifierMixin, PlatformOfParts):
         one_class = len(np.unique(y)) == 1 and not isinstance(template, FrozenEstimator)
         return DummyClassifier(strategy="prior") if one_class else template
 
-    @without_private_text
+    @redact_errors
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the synthesised probabilities of every class.
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, is_classifier
 from sklearn.utils.validation import column_or_1d
 
-from ..base import without_private_text
+from ..base import redact_errors
 from ..utils._table_validation import check_array
 from ._platform_parts import PlatformOfParts
 from ._transport import BasePlatform
@@ -32,7 +32,7 @@ class RegressionPlatform(RegressorMixin, BasePlatform):
         y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y")
         return np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
 
-    @without_private_text
+    @redact_errors
     def predict(self, X: Any) -> FloatArray:
         """Predict: perturb the queries, ask every site, synthesise the answers.
 

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import DisclosureRisk
-from ..base import fit_context, without_private_text
+from ..base import private_fit, redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
 from ..utils._compat import StrOptions
 from ..utils._private_fit import user_stacklevel
@@ -112,7 +112,7 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         self.party_sizes = party_sizes
         self.active_rule = active_rule
 
-    @fit_context
+    @private_fit
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the responses and make keys; nothing is learnt from values.
 
@@ -141,7 +141,7 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         self.disclosure_risk_ = _risk(n_parties)
         return self
 
-    @without_private_text
+    @redact_errors
     def predict(self, X: Any) -> FloatArray:
         """Return the synthesis of responses, from masked sums.
 

@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import DisclosureRisk
-from ..base import SHARED_CONSTRAINTS, fit_context, without_private_text
+from ..base import SHARED_CONSTRAINTS, private_fit, redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
 from ..exceptions import DisclosureWarning
 from ..noise import check_entropy
@@ -199,7 +199,7 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
         self.active_rule = active_rule
         self.random_state = random_state
 
-    @fit_context
+    @private_fit
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the parameters against the number of parties; nothing is learnt from X or y.
 
@@ -238,7 +238,7 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
         self._warn()
         return self
 
-    @without_private_text
+    @redact_errors
     def transform(self, X: Any) -> FloatArray:
         """Swap the responses to every query.
 
@@ -257,7 +257,7 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
         values, _ = self._shares(validate_responses(self, X, reset=False))
         return self._swap(values)
 
-    @without_private_text
+    @redact_errors
     def predict(self, X: Any) -> FloatArray:
         """Combine the responses to every query.
 

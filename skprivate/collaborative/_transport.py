@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import without_private_text
+from ..base import redact_errors
 from ..exceptions import ConsentError, DisclosureWarning, UtilityWarning
 from ._base import USER_FRAME, BaseCollaborative, Failure, report
 from ._local_average.bandwidth import BANDWIDTHS
@@ -140,7 +140,7 @@ class BasePlatform(BaseCollaborative):
         size = int(self.site_sizes_[self.sites_.index(name)])
         return CollaborativeSite(str(name), self._model(name), size, getattr(self, "classes_", None))
 
-    @without_private_text
+    @redact_errors
     def ask(self, X: Any) -> bytes:
         """Return perturbed queries as a message; run it where the queries are, before anything leaves.
 

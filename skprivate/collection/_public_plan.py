@@ -11,11 +11,11 @@ from ..exceptions import PrivacyLeakError
 from ..tree._classifier import LocallyPrivateTreeClassifier
 from ..tree._public_design import Design
 from ..utils import as_labels
-from ..utils._private_fit import without_private_text
+from ..utils._private_fit import redact_errors
 from ..utils._table_validation import validate_data
 
 
-@without_private_text
+@redact_errors
 def plan_design(
     plan: LocallyPrivateTreeClassifier, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
 ) -> Design:

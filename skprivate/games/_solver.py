@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacyGuarantee, PrivacySpent
 from ..accounting._statements.guarantee import Criterion
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, fit_context, reasons_against
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, private_fit, reasons_against
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
@@ -35,7 +35,7 @@ from ._schedules import check_schedule, falling, growing
 FloatArray = NDArray[np.float64]
 
 # Frames between warnings.warn and the user's call: a method of ours, _run, fit, scikit-learn's context,
-# without_private_text, fit_context.
+# redact_errors, private_fit.
 _USER_FRAME = 7
 
 
@@ -215,7 +215,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         self.random_state = random_state
         self.ledger = ledger
 
-    @fit_context
+    @private_fit
     def fit(self, game: AggregativeGame, x0: Any = None) -> Self:
         """Run `max_iter` rounds from a public starting point.
 
@@ -247,7 +247,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         mixing = check_weights(self.weights, game.n_players, symmetric=self.algorithm == "wang_nedic")
         return self._run(game, Run.begin(start, mixing, self.store))
 
-    @fit_context
+    @private_fit
     def partial_fit(self, game: AggregativeGame) -> Self:
         """Run `max_iter` more rounds from where the last call ended; the first call is `fit`.
 

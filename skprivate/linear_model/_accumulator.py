@@ -12,7 +12,7 @@ from sklearn.base import clone
 from .._config import get_config
 from ..utils import check_characters
 from ..utils._atomic_state import assign
-from ..utils._private_fit import without_private_text
+from ..utils._private_fit import redact_errors
 from ..utils._replacements import numbers_of
 from ._accumulated_fit import fit_accumulated
 from ._accumulator_bytes import SavedMoments, check_names
@@ -35,7 +35,7 @@ class MomentAccumulator:
         from public knowledge. None with `x_norm`: rows are centred at 0.
     bounds_y : pair of floats
         ``(lower, upper)`` of the target in the units that are passed, for times above 0.
-    n_max : int
+    max_rows : int
         Public bound on the number of rows, at least 1. A larger one costs a coarser grid, which hardly
         matters: 10 times too large is fine.
     distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
@@ -89,8 +89,8 @@ class MomentAccumulator:
     cost: charge both to one ledger. With ``max_sample_weight`` M, a row of weight w counts as w of its
     products, w clipped to [0, M] and rounded toward zero to a multiple of about M / 4096: the sensitivity is
     M times that of a row that may be absent, and the total weight is released with noise. Not protected:
-    `n_max`, the batch ids, whether the rows are more than `n_max`; and the number of rows, where there are no
-    weights and no groups, unless the estimator's relation is "add-remove".
+    `max_rows`, the batch ids, whether the rows are more than `max_rows`; and the number of rows, where there
+    are no weights and no groups, unless the estimator's relation is "add-remove".
 
     A batch without an id is counted under an id that this object draws once. A merge of accumulators that
     share an id is refused, so that nothing is counted twice. Copies of an accumulator that holds nothing
@@ -102,13 +102,13 @@ class MomentAccumulator:
     >>> import numpy as np
     >>> from skprivate import DPLogLocationScaleRegressor, MomentAccumulator
     >>> rng = np.random.default_rng(0)
-    >>> moments = MomentAccumulator((0, 10), (10, 20000), n_max=100_000)
+    >>> moments = MomentAccumulator((0, 10), (10, 20000), max_rows=100_000)
     >>> for day in range(5):
     ...     load = rng.uniform(0, 10, size=(4000, 1))
     ...     hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=4000)
     ...     moments = moments.update(load, hours, batch_id=f"day {day}")
     >>> moments
-    MomentAccumulator(n_features=1, n_max=100000, batches=5)
+    MomentAccumulator(n_features=1, max_rows=100000, batches=5)
     >>> model = moments.release(DPLogLocationScaleRegressor("weibull", epsilon=1.0))
     >>> bool(abs(model.coef_[0] + 0.2) < 0.05), moments.released
     (True, True)
@@ -118,7 +118,7 @@ class MomentAccumulator:
         self,
         bounds_X: Any,
         bounds_y: Any,
-        n_max: int,
+        max_rows: int,
         *,
         distribution: str = "weibull",
         mechanism: str = "laplace",
@@ -132,7 +132,7 @@ class MomentAccumulator:
         plan = AccumulatorPlan.of(
             bounds_X,
             bounds_y,
-            n_max,
+            max_rows,
             distribution=distribution,
             mechanism=mechanism,
             x_norm=x_norm,
@@ -168,7 +168,7 @@ class MomentAccumulator:
         """What `release` returned, None before: an interrupt just before it returns loses nothing."""
         return self._released_model
 
-    @without_private_text
+    @redact_errors
     def update(self, X: Any, y: Any = None, *, sample_weight: Any = None, batch_id: Any = None) -> Self:
         """Add the rows of a batch; all of them, or on an error none.
 
@@ -195,7 +195,7 @@ class MomentAccumulator:
         RuntimeError
             The moments were released.
         TypeError, ValueError
-            The batch id was added before; the rows would be more than `n_max`; columns are missing; values
+            The batch id was added before; the rows would be more than `max_rows`; columns are missing; values
             are not finite, no numbers, or times not above 0; weights without ``max_sample_weight``. In strict
             mode no value of a row is an error: infinities and times not above 0 go to the bounds, what is
             missing to their middle, and a missing weight is 0.
@@ -267,8 +267,8 @@ class MomentAccumulator:
         RuntimeError
             The moments of one were released.
         TypeError, ValueError
-            No accumulator; other bounds, weights or columns; a batch that both hold; more than `n_max` rows
-            together. Nothing changes then.
+            No accumulator; other bounds, weights or columns; a batch that both hold; more than `max_rows`
+            rows together. Nothing changes then.
         """
         if not isinstance(other, MomentAccumulator):
             raise TypeError(f"other must be a MomentAccumulator, not {type(other).__name__}.")
@@ -390,8 +390,8 @@ class MomentAccumulator:
         return str(batch_id)
 
     def _check_count(self, n_rows: int) -> int:
-        if n_rows > self.plan.n_max:
-            raise ValueError("the rows would be more than n_max, which the grid is made for.")
+        if n_rows > self.plan.max_rows:
+            raise ValueError("the rows would be more than max_rows, which the grid is made for.")
         return n_rows
 
     def _check_names_of(self, names: tuple[str, ...] | None, plan: AccumulatorPlan) -> tuple[str, ...] | None:
@@ -414,4 +414,4 @@ class MomentAccumulator:
     def __repr__(self) -> str:
         end = ", released" if self.released else f", batches={len(self._batches)}"
         columns = self.plan.grid.n_features if self.plan.columns_known else "?"
-        return f"MomentAccumulator(n_features={columns}, n_max={self.plan.n_max}{end})"
+        return f"MomentAccumulator(n_features={columns}, max_rows={self.plan.max_rows}{end})"

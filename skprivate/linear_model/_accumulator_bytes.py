@@ -87,7 +87,7 @@ class SavedMoments:
         names = check_names(fields.maybe(fields.texts, "feature_names"), None, target)
         if names is not None and len(names) != plan.grid.n_features:
             raise ValueError("the names are not as many as the features")
-        n_rows, batches = fields.integer("n_rows", 0, plan.n_max), fields.texts("batches")
+        n_rows, batches = fields.integer("n_rows", 0, plan.max_rows), fields.texts("batches")
         if batches != sorted(set(batches)):
             raise ValueError("the batches must be sorted, and all different")
         _check_gram(gram, n_rows, plan)

@@ -37,7 +37,7 @@ LARGEST_CAP = 2**20
 # The grid is fixed before epsilon is known; at this one the noise still fits 64-bit integers.
 LEAST_EPSILON = Fraction(1, 1000)
 _FIELDS = (
-    *("grid", "bounds_y", "distribution", "mechanism", "n_max"),
+    *("grid", "bounds_y", "distribution", "mechanism", "max_rows"),
     *("max_sample_weight", "max_rows_per_group", "columns_known"),
 )
 
@@ -95,7 +95,7 @@ class AccumulatorPlan:
     bounds_y : tuple of two floats
         In the units of what is passed.
     distribution, mechanism : str
-    n_max : int
+    max_rows : int
     weights : RowWeights or None
     max_rows_per_group : int or None
     columns_known : bool
@@ -108,7 +108,7 @@ class AccumulatorPlan:
     bounds_y: tuple[float, float]
     distribution: str
     mechanism: str
-    n_max: int
+    max_rows: int
     weights: RowWeights | None
     max_rows_per_group: int | None
     columns_known: bool = True
@@ -119,7 +119,7 @@ class AccumulatorPlan:
         cls,
         bounds_X: Any,
         bounds_y: Any,
-        n_max: Any,
+        max_rows: Any,
         *,
         distribution: str,
         mechanism: str,
@@ -129,7 +129,7 @@ class AccumulatorPlan:
         features: Sequence[str] | None,
     ) -> Self:
         """Check the parameters of an accumulator."""
-        n_max = check_int(n_max, "n_max", least=1)
+        max_rows = check_int(max_rows, "max_rows", least=1)
         if mechanism not in ("laplace", "gaussian"):
             raise ValueError("mechanism must be 'laplace' or 'gaussian'.")
         if max_rows_per_group is not None:
@@ -147,7 +147,7 @@ class AccumulatorPlan:
             lower=lower,
             upper=upper,
             target=on_model_scale(bounds_y, log_target),
-            exponent=_exponent(n_max, largest, max_rows_per_group or 1, len(lower), mechanism, order),
+            exponent=_exponent(max_rows, largest, max_rows_per_group or 1, len(lower), mechanism, order),
             x_norm=norm,
             norm_order=order,
         )
@@ -156,7 +156,7 @@ class AccumulatorPlan:
             bounds_y=bounds_y,
             distribution=distribution,
             mechanism=mechanism,
-            n_max=n_max,
+            max_rows=max_rows,
             weights=weights,
             max_rows_per_group=max_rows_per_group,
             columns_known=columns_known,
@@ -171,7 +171,7 @@ class AccumulatorPlan:
         plan = type(self).of(
             tuple(sides),
             self.bounds_y,
-            self.n_max,
+            self.max_rows,
             distribution=self.distribution,
             mechanism=self.mechanism,
             x_norm=self.grid.x_norm,
@@ -237,7 +237,7 @@ class AccumulatorPlan:
             "bounds_y": list(self.bounds_y),
             "distribution": self.distribution,
             "mechanism": self.mechanism,
-            "n_max": self.n_max,
+            "max_rows": self.max_rows,
             "max_sample_weight": None if self.weights is None else self.weights.cap,
             "max_rows_per_group": self.max_rows_per_group,
             "columns_known": self.columns_known,
@@ -252,7 +252,7 @@ class AccumulatorPlan:
         plan = cls.of(
             (grid.lower, grid.upper) if known else (grid.lower[0], grid.upper[0]),
             fields.numbers("bounds_y", 2),
-            fields.integer("n_max", 1, 2**SUM_BITS),
+            fields.integer("max_rows", 1, 2**SUM_BITS),
             distribution=fields.text("distribution"),
             mechanism=fields.text("mechanism"),
             x_norm=grid.x_norm,
@@ -261,7 +261,7 @@ class AccumulatorPlan:
             features=None,
         )
         # Another version may choose another step.
-        check_room(plan.n_max, grid.exponent, plan.largest_weight)
+        check_room(plan.max_rows, grid.exponent, plan.largest_weight)
         paid = fields.mapping("estimates") if "estimates" in values else {}
         if not set(paid) <= {"bounds_X", "bounds_y"}:
             raise ValueError("it tells of payments for what is no bound")
@@ -307,14 +307,14 @@ def _count_columns(bounds: Any) -> int | None:
 
 
 def _exponent(
-    n_max: int, largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
+    max_rows: int, largest: int, rows_per_unit: int, n_features: int, mechanism: str, norm_order: int | None
 ) -> int:
     """Finest grid whose sums and noise are safe; from public numbers alone."""
     # Without a norm the grid is the same for both mechanisms, and the release may use either.
     mechanisms = ("laplace", "gaussian") if norm_order is None else (mechanism,)
     scale = max(_noise_scale(largest, rows_per_unit, n_features, name, norm_order) for name in mechanisms)
     # So much noise keeps 4^k largest below 2^38: float64 holds the sums of large blocks.
-    return choose_exponent(n_max * largest, min(scale, Fraction(2**SCALE_BITS)))
+    return choose_exponent(max_rows * largest, min(scale, Fraction(2**SCALE_BITS)))
 
 
 def _noise_scale(

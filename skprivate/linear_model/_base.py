@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
-from ..base import SHARED_CONSTRAINTS, fit_context, reasons_against
+from ..base import SHARED_CONSTRAINTS, private_fit, reasons_against
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, is_structured, number_groups, select_rows
@@ -54,8 +54,8 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "regularization": [StrOptions(set(REGULARIZATIONS))],
     "scale_bounds": ["array-like", None],
     "relation": [StrOptions({"replace-one", "add-remove"})],
-    "n_newton": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
-    "weight_clip": [StrOptions({"auto"}), Interval(Real, 0.1, 100.0, closed="both")],
+    "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
+    "hazard_clip": [StrOptions({"auto"}), Interval(Real, 0.1, 100.0, closed="both")],
 }
 # Of the half-width of the target: where nothing is declared, scale_ ends between these. No law whose scale is
 # beyond 2 keeps to the bounds; a scale of 1e-3 is 500 times finer than a histogram of them shows.
@@ -133,8 +133,8 @@ class BaseLogLocationScale(
     regularization: str
     scale_bounds: Any
     relation: str
-    n_newton: Any
-    weight_clip: Any
+    max_iter: Any
+    hazard_clip: Any
     max_rows_per_group: int
     random_state: Any
 
@@ -145,7 +145,7 @@ class BaseLogLocationScale(
     # Asked for by default: the groups are what the guarantee is about.
     __metadata_request__fit = {"groups": True}
 
-    @fit_context
+    @private_fit
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Release noisy moments of the rows once, and read the model off them.
 
@@ -307,7 +307,7 @@ class BaseLogLocationScale(
         what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, entropy.source, what, None, None)
         self._charge(spent)
-        n_parts = None if plan.n_newton is None else 1 + plan.n_newton
+        n_parts = None if plan.max_iter is None else 1 + plan.max_iter
         with progress(self, "release", n_parts) as done:
             release = fit_censored(plan, rows.X, rows.y, event, entropy, done)
         self._adopt(release, grid, task, spent)

@@ -16,7 +16,7 @@ from ._moments.release import Neighbours, make_grid, plan_moments
 from ._targets import check_form, check_target_bounds, is_structured
 
 LLS_ROLES = assign_roles(
-    release="epsilon delta mechanism bounds_X bounds_y x_norm scale_bounds relation n_newton weight_clip "
+    release="epsilon delta mechanism bounds_X bounds_y x_norm scale_bounds relation max_iter hazard_clip "
     "max_rows_per_group random_state",
     post_processing="method regularization",
     computing="ledger",
@@ -42,8 +42,8 @@ class PlannedMoments(PrivateEstimatorMixin):
     bounds_X: Any
     bounds_y: Any
     x_norm: Any
-    n_newton: Any
-    weight_clip: Any
+    max_iter: Any
+    hazard_clip: Any
 
     _parameter_roles = LLS_ROLES
 
@@ -128,8 +128,8 @@ class PlannedMoments(PrivateEstimatorMixin):
             family_of(self.distribution)[0],
             budget,
             neighbours,
-            n_newton=self.n_newton,
-            weight_clip=self.weight_clip,
+            max_iter=self.max_iter,
+            hazard_clip=self.hazard_clip,
             regularization=self.regularization,
             scale_bounds=limits,
             n_rows=n_rows,

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import without_private_text
+from ..base import redact_errors
 from ..utils import is_structured
 from ..utils._table_validation import validate_data
 from ._concordance import concordance_index
@@ -174,7 +174,7 @@ class LogLocationScalePredictions:
         """
         return self._curves(X, CumulativeHazardFunction, return_array)
 
-    @without_private_text
+    @redact_errors
     def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Score the predicted medians.
 
@@ -210,7 +210,7 @@ class LogLocationScalePredictions:
         check_consistent_length(medians, target.event)
         return concordance_index(target.event, target.time_on_model_scale, medians)  # type: ignore[arg-type]
 
-    @without_private_text
+    @redact_errors
     def _locations(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Validated rows, and the location of each on the scale of the model."""
         check_is_fitted(self)

@@ -56,10 +56,10 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     relation : {"replace-one", "add-remove"}, default="replace-one"
         Neighbouring tables: of the same, public size, or of sizes that differ by one row; the number of rows
         is then protected too, and released with noise.
-    n_newton : int or "auto", default="auto"
+    max_iter : int or "auto", default="auto"
         With censored targets: rounds after the histogram; a smaller scale needs more, fewer have less noise.
         "auto": 3 to 8, by released values.
-    weight_clip : float or "auto", default="auto"
+    hazard_clip : float or "auto", default="auto"
         With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
         round; less means less noise, and less use of late rows. "auto": 1, and .5 where the released share
         of events is below a tenth. Logistic errors need none.
@@ -115,7 +115,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     ``max_rows_per_group`` rows each. Numbers are observed: the sums of products of (1, y, x), scaled to
     [-1, 1] by the bounds and rounded toward zero to integers, are released once with exact noise; their
     sensitivity follows from the bounds (proofs: ``doc/proofs/moments.rst``). Censored
-    targets: a histogram of 64 bins of log time by event with a fifth of the budget, then ``n_newton`` rounds
+    targets: a histogram of 64 bins of log time by event with a fifth of the budget, then ``max_iter`` rounds
     of weighted sums. All else, coefficients, intervals, curves and warnings, is a function of these. Whoever
     runs ``fit`` sees the rows and is trusted. Not protected: the number of rows (of persons, with ``groups``)
     unless ``relation="add-remove"``, and the bounds. A seeded fit, or one that reads bounds from the rows,
@@ -166,8 +166,8 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         regularization: str = "floor",
         scale_bounds: Any = None,
         relation: str = "replace-one",
-        n_newton: Any = "auto",
-        weight_clip: Any = "auto",
+        max_iter: Any = "auto",
+        hazard_clip: Any = "auto",
         max_rows_per_group: int = 1,
         random_state: Any = None,
         ledger: Any = None,
@@ -183,8 +183,8 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         self.regularization = regularization
         self.scale_bounds = scale_bounds
         self.relation = relation
-        self.n_newton = n_newton
-        self.weight_clip = weight_clip
+        self.max_iter = max_iter
+        self.hazard_clip = hazard_clip
         self.max_rows_per_group = max_rows_per_group
         self.random_state = random_state
         self.ledger = ledger

@@ -4,7 +4,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..utils._private_fit import without_private_text
+from ..utils._private_fit import redact_errors
 from ..utils._table_validation import check_array
 
 FloatArray = NDArray[np.float64]
@@ -13,7 +13,7 @@ FloatArray = NDArray[np.float64]
 CHUNK = 1 << 19
 
 
-@without_private_text
+@redact_errors
 def record_linkage_score(responses: ArrayLike, swapped: ArrayLike) -> float:
     """Return the share of perturbed responses that distance links to the party that gave them.
 

@@ -4,11 +4,11 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..utils._private_fit import without_private_text
+from ..utils._private_fit import redact_errors
 from ..utils._table_validation import check_array
 
 
-@without_private_text
+@redact_errors
 def correct_orientation_score(
     X: ArrayLike, X_perturbed: ArrayLike, *, mu: float | ArrayLike = 1e-3
 ) -> NDArray[np.float64]:

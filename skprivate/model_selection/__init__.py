@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 from ..utils._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from ._private_search import PrivateGridSearchCV as PrivateGridSearchCV
-    from ._private_search import PrivateRandomizedSearchCV as PrivateRandomizedSearchCV
+    from ._private_search import PrivateGridSearch as PrivateGridSearch
+    from ._private_search import PrivateRandomizedSearch as PrivateRandomizedSearch
     from ._split import PublicPrivateSplit as PublicPrivateSplit
 
 _HOMES = {
-    "PrivateGridSearchCV": "._private_search",
-    "PrivateRandomizedSearchCV": "._private_search",
+    "PrivateGridSearch": "._private_search",
+    "PrivateRandomizedSearch": "._private_search",
     "PublicPrivateSplit": "._split",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__ = ["PrivateGridSearchCV", "PrivateRandomizedSearchCV", "PublicPrivateSplit"]
+__all__ = ["PrivateGridSearch", "PrivateRandomizedSearch", "PublicPrivateSplit"]

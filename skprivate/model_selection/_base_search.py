@@ -22,7 +22,7 @@ from ..base import (
     PrivateEstimatorMixin,
     PublicShape,
     assign_roles,
-    fit_context,
+    private_fit,
     reasons_against,
 )
 from ..base._stateless_steps import holds_any_row
@@ -59,7 +59,7 @@ _LARGEST_ETA = 100
 SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict"])],
     "eta": [Fraction, Interval(Real, 0, _LARGEST_ETA, closed="both")],
-    "holdout": [Interval(Real, 0, 1, closed="neither")],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "scoring": [StrOptions(set(SCORINGS)), callable, None],
     "score_epsilon": [*SHARED_CONSTRAINTS["epsilon"], None],
     "random_state": SHARED_CONSTRAINTS["random_state"],
@@ -100,7 +100,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
 
     estimator: Any
     eta: Any
-    holdout: Any
+    validation_fraction: Any
     scoring: Any
     score_epsilon: Any
     random_state: Any
@@ -117,14 +117,15 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     __metadata_request__fit = {"is_public": True, "groups": True, "is_public_validation": True}
 
     _parameter_roles: Mapping[str, str] = assign_roles(
-        release="estimator eta holdout scoring score_epsilon random_state", computing="ledger n_jobs"
+        release="estimator eta validation_fraction scoring score_epsilon random_state",
+        computing="ledger n_jobs",
     )
 
     @abstractmethod
     def _entries(self, entropy: Entropy) -> list[Parameters]:
         """Return the parameters of every entry; drawn, if at all, without looking at rows."""
 
-    @fit_context
+    @private_fit
     def fit(
         self,
         X: Any,
@@ -271,7 +272,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         if masks.validation.any():
             scored = np.flatnonzero(masks.validation)
             return Parts(np.flatnonzero(~masks.validation), scored, None, len(scored))
-        held = hold_out(masks.n_units, self.holdout, entropy.random_bytes)
+        held = hold_out(masks.n_units, self.validation_fraction, entropy.random_bytes)
         codes = np.arange(masks.n_units) if masks.codes is None else masks.codes
         scored = np.flatnonzero(masks.private)[held[codes]]
         train = np.setdiff1d(np.arange(len(masks.public)), scored)

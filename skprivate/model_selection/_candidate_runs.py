@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._config import config_context
-from ..base import without_private_text
+from ..base import redact_errors
 from ..exceptions import PrivateSearchError
 from ..noise import check_entropy
 from ._candidates import Candidate, Parameters, with_post_processing
@@ -122,7 +122,7 @@ def _public_cause(error: Exception) -> str:
     """Type of an error; its message too where we wrote it, for a fit: those hold no private value."""
     kind = type(error).__name__
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
-    ours = without_private_text.__code__.co_filename in files and files[-1].startswith(_PACKAGE)
+    ours = redact_errors.__code__.co_filename in files and files[-1].startswith(_PACKAGE)
     return f"{kind}: {str(error).rstrip('.')}" if ours else kind
 
 

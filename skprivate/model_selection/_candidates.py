@@ -347,7 +347,7 @@ def route_metadata(estimator: Any, known: Mapping[str, Any], others: Mapping[str
         Must be asked for by the estimator.
     """
     mapping = MethodMapping().add(caller="fit", callee="fit")
-    router = MetadataRouter(owner="PrivateGridSearchCV").add(estimator=estimator, method_mapping=mapping)
+    router = MetadataRouter(owner="PrivateGridSearch").add(estimator=estimator, method_mapping=mapping)
     # A private step asks for what its guarantee is about; in a pipeline only routing takes it there.
     with sklearn.config_context(enable_metadata_routing=True):
         router.validate_metadata(params=dict(others), method="fit")

@@ -15,7 +15,7 @@ from ._base_search import SEARCH_CONSTRAINTS, BasePrivateSearch
 from ._candidates import Parameters
 
 
-class PrivateGridSearchCV(BasePrivateSearch):
+class PrivateGridSearch(BasePrivateSearch):
     """Grid search with an end-to-end guarantee: (2 + eta) times the epsilon of one candidate.
 
     A random number of runs is made, each of a candidate drawn at random; each fits the candidate on the
@@ -33,7 +33,7 @@ class PrivateGridSearchCV(BasePrivateSearch):
     eta : float or Fraction, default=1
         Of the law of the number of runs, from 0 to 100. The search costs ``2 + eta`` times its dearest
         candidate. 1: geometric. 0: logarithmic, cheaper, and often of few runs.
-    holdout : float, default=0.2
+    validation_fraction : float, default=0.2
         Share of the private rows (of the persons, with ``groups``) on which candidates are scored, not
         trained; above 0 and below 1. Without effect where ``is_public_validation`` is passed.
     scoring : {"accuracy", "absolute_error", "squared_error"}, callable or None, default=None
@@ -78,7 +78,7 @@ class PrivateGridSearchCV(BasePrivateSearch):
 
     See Also
     --------
-    PrivateRandomizedSearchCV : The same over entries that are drawn from distributions.
+    PrivateRandomizedSearch : The same over entries that are drawn from distributions.
     skprivate.base.parameter_roles : Which parameters cost a fit, and which are free.
     skprivate.PrivacyLedger : Adds up what searches spend.
 
@@ -126,12 +126,12 @@ class PrivateGridSearchCV(BasePrivateSearch):
     --------
     >>> import numpy as np
     >>> from skprivate import DPTreeClassifier
-    >>> from skprivate.model_selection import PrivateGridSearchCV
+    >>> from skprivate.model_selection import PrivateGridSearch
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(5000, 2))
     >>> y = (X[:, 0] > 0.5).astype(int)
     >>> tree = DPTreeClassifier(epsilon=1.0, bounds=(0, 1), classes=[0, 1], rule="random")
-    >>> search = PrivateGridSearchCV(tree, {"max_depth": [1, 4], "prune": [False, True]}).fit(X, y)
+    >>> search = PrivateGridSearch(tree, {"max_depth": [1, 4], "prune": [False, True]}).fit(X, y)
     >>> search.privacy_spent_.epsilon, search.privacy_spent_.private
     (Fraction(3, 1), True)
     >>> sorted(search.best_params_)
@@ -152,7 +152,7 @@ class PrivateGridSearchCV(BasePrivateSearch):
         param_grid: Any,
         *,
         eta: Any = 1,
-        holdout: float = 0.2,
+        validation_fraction: float = 0.2,
         scoring: Any = None,
         score_epsilon: Any = None,
         random_state: Any = None,
@@ -162,7 +162,7 @@ class PrivateGridSearchCV(BasePrivateSearch):
         self.estimator = estimator
         self.param_grid = param_grid
         self.eta = eta
-        self.holdout = holdout
+        self.validation_fraction = validation_fraction
         self.scoring = scoring
         self.score_epsilon = score_epsilon
         self.random_state = random_state
@@ -173,10 +173,10 @@ class PrivateGridSearchCV(BasePrivateSearch):
         return list(ParameterGrid(self.param_grid))
 
 
-class PrivateRandomizedSearchCV(BasePrivateSearch):
+class PrivateRandomizedSearch(BasePrivateSearch):
     """Randomised search with an end-to-end guarantee: (2 + eta) times the epsilon of one candidate.
 
-    A `PrivateGridSearchCV` whose entries are drawn from distributions, before any row is looked at.
+    A `PrivateGridSearch` whose entries are drawn from distributions, before any row is looked at.
 
     Parameters
     ----------
@@ -187,8 +187,8 @@ class PrivateRandomizedSearchCV(BasePrivateSearch):
     n_candidates : int, default=10
         Entries that are drawn; at most as many as there are, where all are lists. It is no number of runs,
         and does not change the price.
-    eta, holdout, scoring, score_epsilon, random_state, ledger, n_jobs
-        As in `PrivateGridSearchCV`. A seed determines the entries, too.
+    eta, validation_fraction, scoring, score_epsilon, random_state, ledger, n_jobs
+        As in `PrivateGridSearch`. A seed determines the entries, too.
 
     Attributes
     ----------
@@ -197,17 +197,17 @@ class PrivateRandomizedSearchCV(BasePrivateSearch):
     best_params_ : dict
         Its entry.
     best_score_ : float
-        Its score. The other attributes are those of `PrivateGridSearchCV`.
+        Its score. The other attributes are those of `PrivateGridSearch`.
     privacy_spent_ : PrivacySpent
         What the whole search spent, on what unit, and what is claimed.
 
     See Also
     --------
-    PrivateGridSearchCV : The same over a grid, with all that is to be said on privacy.
+    PrivateGridSearch : The same over a grid, with all that is to be said on privacy.
 
     Notes
     -----
-    **Privacy.** As of `PrivateGridSearchCV`: the entries are drawn without a look at rows, and everything
+    **Privacy.** As of `PrivateGridSearch`: the entries are drawn without a look at rows, and everything
     said there holds for any entries. The price is that of the dearest entry drawn.
 
     References
@@ -219,12 +219,12 @@ class PrivateRandomizedSearchCV(BasePrivateSearch):
     >>> import numpy as np
     >>> from scipy.stats import randint
     >>> from skprivate import DPTreeClassifier
-    >>> from skprivate.model_selection import PrivateRandomizedSearchCV
+    >>> from skprivate.model_selection import PrivateRandomizedSearch
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(5000, 2))
     >>> y = (X[:, 0] > 0.5).astype(int)
     >>> tree = DPTreeClassifier(epsilon=1.0, bounds=(0, 1), classes=[0, 1], rule="random")
-    >>> search = PrivateRandomizedSearchCV(tree, {"max_depth": randint(1, 6)}, n_candidates=4).fit(X, y)
+    >>> search = PrivateRandomizedSearch(tree, {"max_depth": randint(1, 6)}, n_candidates=4).fit(X, y)
     >>> search.privacy_spent_.epsilon, search.privacy_spent_.private
     (Fraction(3, 1), True)
     """
@@ -248,7 +248,7 @@ class PrivateRandomizedSearchCV(BasePrivateSearch):
         n_candidates: int = 10,
         *,
         eta: Any = 1,
-        holdout: float = 0.2,
+        validation_fraction: float = 0.2,
         scoring: Any = None,
         score_epsilon: Any = None,
         random_state: Any = None,
@@ -259,7 +259,7 @@ class PrivateRandomizedSearchCV(BasePrivateSearch):
         self.param_distributions = param_distributions
         self.n_candidates = n_candidates
         self.eta = eta
-        self.holdout = holdout
+        self.validation_fraction = validation_fraction
         self.scoring = scoring
         self.score_epsilon = score_epsilon
         self.random_state = random_state

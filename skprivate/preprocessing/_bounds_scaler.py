@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
 from .._config import StrictMixin
-from ..base import PublicShape, StatelessMixin, without_private_text
+from ..base import PublicShape, StatelessMixin, redact_errors
 from ..utils import check_bounds, is_frame
 from ..utils._replacements import numbers_of, within_bounds
 from ..utils._table_validation import check_array, validate_data
@@ -58,7 +58,7 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
     def __init__(self, bounds: Any = (0.0, 1.0)) -> None:
         self.bounds = bounds
 
-    @without_private_text
+    @redact_errors
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check X and the bounds; learns nothing else.
 
@@ -92,7 +92,7 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, reset=reset, cells=False)
         return check_array(numbers, dtype=np.float64, ensure_all_finite=False)
 
-    @without_private_text
+    @redact_errors
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Map X to [0, 1], clipping what lies outside the bounds.
 
@@ -113,7 +113,7 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         scaled = (np.clip(X, lower, upper) * unit - lower * unit) / (upper * unit - lower * unit)
         return np.clip(scaled, 0.0, 1.0)
 
-    @without_private_text
+    @redact_errors
     def inverse_transform(self, X: Any) -> NDArray[np.float64]:
         """Map [0, 1] back to the bounds.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._config import get_config
 from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent
-from ..base import SHARED_CONSTRAINTS, reasons_against, refuse_seed, without_private_text
+from ..base import SHARED_CONSTRAINTS, reasons_against, redact_errors, refuse_seed
 from ..exceptions import UtilityWarning
 from ..noise import DiscreteLaplaceMechanism, check_entropy
 from ..noise._quantise import grid_exponent
@@ -45,7 +45,7 @@ _CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-@without_private_text
+@redact_errors
 def estimate_bounds(
     X: Any,
     epsilon: Any,
@@ -237,7 +237,7 @@ def read_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float)
     return lower, upper
 
 
-# Frames to the user's call: read_bounds, estimate_bounds, without_private_text.
+# Frames to the user's call: read_bounds, estimate_bounds, redact_errors.
 _USER_FRAME = 4
 
 

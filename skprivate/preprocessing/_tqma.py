@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from ..accounting import DisclosureRisk
-from ..base import PrivateEstimatorMixin, assign_roles, fit_context, without_private_text
+from ..base import PrivateEstimatorMixin, assign_roles, private_fit, redact_errors
 from ..base._stateless_steps import chosen_by_rows
 from ..utils import check_bounds, check_int
 from ..utils._compat import Interval
@@ -153,7 +153,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         self.quasi_identifiers = quasi_identifiers
         self.perturb_fit = perturb_fit
 
-    @fit_context
+    @private_fit
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the quasi-identifiers and lay out their cells.
 
@@ -229,7 +229,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
                 return out
         return self._transform(X, perturb=True)
 
-    @without_private_text
+    @redact_errors
     def _transform(self, X: Any, *, perturb: bool) -> Any:
         check_is_fitted(self)
         X = self._check_table(X, reset=False)

@@ -22,9 +22,9 @@ from ..base import (
     PrivateEstimatorMixin,
     PublicShape,
     assign_roles,
-    fit_context,
+    private_fit,
     reasons_against,
-    without_private_text,
+    redact_errors,
 )
 from ..noise import check_entropy
 from ..partition._leaf_kernels import count_leaves
@@ -132,7 +132,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Parameters that protected values would have to fill if nobody declared them."""
         return ("bounds", "classes")
 
-    @fit_context
+    @private_fit
     def fit(self, X: Any, y: Any, is_public: Any = None, groups: Any = None) -> Self:
         """Build the tree on the public rows and fill it with one release about the private rows.
 
@@ -415,7 +415,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         changed._post_process()
         return changed
 
-    @without_private_text
+    @redact_errors
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
         """Return the leaf of every row.
 

@@ -110,5 +110,5 @@ def warn_of_unknown_labels(public_labels: NDArray[Any], classes: NDArray[Any]) -
 
 
 # Frames to the user's call of fit: warn_of_unknown_labels, _part_rows, fit, scikit-learn's context,
-# without_private_text, fit_context.
+# redact_errors, private_fit.
 _USER_FRAME = 7

@@ -30,7 +30,7 @@ _REVEALING = {
 }
 
 
-def without_private_text(method: Fit) -> Fit:
+def redact_errors(method: Fit) -> Fit:
     """Decorate a method that reads data: no message of scikit-learn or numpy repeats a value of it.
 
     Parameters
@@ -45,8 +45,8 @@ def without_private_text(method: Fit) -> Fit:
 
     Examples
     --------
-    >>> from skprivate.base import without_private_text
-    >>> @without_private_text
+    >>> from skprivate.base import redact_errors
+    >>> @redact_errors
     ... def read(cell):
     ...     return float(cell)
     >>> read("secret")
@@ -160,7 +160,7 @@ _PUBLIC = (
 _COUNTED = "_skprivate_counted"
 
 
-def fit_context(fit: Fit) -> Fit:
+def private_fit(fit: Fit) -> Fit:
     """Decorate ``fit``: parameters are validated first, and the object changes in whole or not at all.
 
     The fit works on a draft, another object with the same attributes, which this one takes over by one
@@ -184,11 +184,11 @@ def fit_context(fit: Fit) -> Fit:
     See `PrivateEstimatorMixin`.
 
     >>> from sklearn.base import BaseEstimator
-    >>> from skprivate.base import fit_context
+    >>> from skprivate.base import private_fit
     >>> class Failing(BaseEstimator):
     ...     _parameter_constraints = {}
     ...
-    ...     @fit_context
+    ...     @private_fit
     ...     def fit(self, X, y=None):
     ...         self.half_ = 1
     ...         raise ValueError("stopped half-way")
@@ -200,7 +200,7 @@ def fit_context(fit: Fit) -> Fit:
     {}
     """
     # Estimators that are passed as parameters come from the user: theirs are validated too.
-    validated = without_private_text(_validated_fit(prefer_skip_nested_validation=False)(fit))
+    validated = redact_errors(_validated_fit(prefer_skip_nested_validation=False)(fit))
 
     @functools.wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -19,7 +19,7 @@ def progress(estimator: Any, part: str, n_parts: int | None) -> Iterator[Callabl
     Parameters
     ----------
     estimator : estimator
-        With scikit-learn's ``CallbackSupportMixin``, and a fit in `fit_context`, which ends callbacks.
+        With scikit-learn's ``CallbackSupportMixin``, and a fit in `private_fit`, which ends callbacks.
     part : str
         What a part is called.
     n_parts : int or None

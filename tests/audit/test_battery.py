@@ -25,16 +25,16 @@ from skprivate import (
     DPSEVRegressor,
     DPTreeClassifier,
     LocallyPrivateTreeClassifier,
-    PrivateGridSearchCV,
+    PrivateGridSearch,
     PrivateNashSolver,
-    PrivateRandomizedSearchCV,
+    PrivateRandomizedSearch,
     QuadraticAggregativeGame,
     SecureSumAggregator,
     TQMATransformer,
 )
 from skprivate.audit import AuditCase, check_private_estimator, parametrize_with_private_checks
 from skprivate.audit._battery.battery import CHECKS
-from skprivate.audit._observation.recorder import Tape
+from skprivate.audit._observation.recorder import Recording
 from skprivate.base import PrivateEstimatorMixin
 from skprivate.collaborative import BSTDAggregator, LocalAverageRegressor
 from skprivate.games._run import Run
@@ -195,25 +195,25 @@ CASES = {
     ),
     "aft": (DPLogLocationScaleRegressor(**AFT), None, 0, REGRESSOR),
     "aft, censored": (
-        DPLogLocationScaleRegressor(**AFT, n_newton=3),
+        DPLogLocationScaleRegressor(**AFT, max_iter=3),
         {"X": X, "y": LIFE},
         0,
         REGRESSOR,
     ),
     "aft, censored, gaussian, persons": (
-        DPLogLocationScaleRegressor("lognormal", n_newton=3, **AFT, **GAUSSIAN, **ADD_REMOVE),
+        DPLogLocationScaleRegressor("lognormal", max_iter=3, **AFT, **GAUSSIAN, **ADD_REMOVE),
         {"X": X, "y": LIFE, "groups": PERSONS},
         0,
         BY_RHO | GROUPS,
     ),
     "search": (
-        PrivateGridSearchCV(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), {"max_depth": [1, 2]}),
+        PrivateGridSearch(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), {"max_depth": [1, 2]}),
         None,
         0,
         SEARCH,
     ),
     "search, persons, label": (
-        PrivateRandomizedSearchCV(
+        PrivateRandomizedSearch(
             LocallyPrivateTreeClassifier(0.5, classes=[0, 1], protect="label"), {"max_depth": [1, 2, 3]}
         ),
         {"X": X, "y": LABELS, "groups": PERSONS},
@@ -291,7 +291,7 @@ def test_every_check_passes(name, short_searches):
 @contextlib.contextmanager
 def record_broadcasts(script=None):
     """The solver adds its noise round by round: what is recorded are its broadcasts."""
-    tape = Tape(script=script)
+    recording = Recording(script=script)
     broadcast = Run._broadcast
 
     def recorded(self, state, grid, k, noise, stream):
@@ -300,10 +300,10 @@ def record_broadcasts(script=None):
 
         mechanism = DiscreteLaplaceMechanism.from_scale(int(grid.scales[k]))
         sent = np.trunc(state.own * grid.steps) + np.trunc(state.given * grid.steps)
-        return tape.take(mechanism, sent.astype(np.int64), draw) / grid.steps
+        return recording.take(mechanism, sent.astype(np.int64), draw) / grid.steps
 
     with mock.patch.object(Run, "_broadcast", recorded):
-        yield tape
+        yield recording
 
 
 def game_with(r):

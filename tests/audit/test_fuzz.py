@@ -28,20 +28,20 @@ TREE = {"max_depth": 2, "bounds": (0, 1), "classes": [0, 1]}
 
 class TestRecorder:
     def test_takes_down_integers_scales_and_outputs(self):
-        with record_releases() as tape:
+        with record_releases() as recording:
             laplace = DiscreteLaplaceMechanism(0.5, 2).randomize([1, 2, 3], 0)
             gaussian = DiscreteGaussianMechanism.from_sigma(5).randomize([4], 0)
-        assert [release.exact.tolist() for release in tape.releases] == [[1, 2, 3], [4]]
-        assert [release.scale for release in tape.releases] == [4, 5]
-        assert np.array_equal(tape.outputs[0], laplace)
-        assert np.array_equal(tape.outputs[1], gaussian)
+        assert [release.exact.tolist() for release in recording.releases] == [[1, 2, 3], [4]]
+        assert [release.scale for release in recording.releases] == [4, 5]
+        assert np.array_equal(recording.outputs[0], laplace)
+        assert np.array_equal(recording.outputs[1], gaussian)
 
     def test_a_local_randomizer_is_one_release_whatever_it_is_made_of(self):
-        with record_releases() as tape:
+        with record_releases() as recording:
             LaplaceRandomizer(1.0, 4).randomize([0, 7], 0)
             KRRRandomizer(1.0, 4).simulate([0, 7], 0)
-        assert [release.exact.tolist() for release in tape.releases] == [[0, 7], [0, 7]]
-        assert [release.scale for release in tape.releases] == [None, None]
+        assert [release.exact.tolist() for release in recording.releases] == [[0, 7], [0, 7]]
+        assert [release.scale for release in recording.releases] == [None, None]
 
     def test_draws_what_would_have_been_drawn(self):
         mechanism = DiscreteLaplaceMechanism(0.5)
@@ -51,11 +51,11 @@ class TestRecorder:
 
     def test_hands_out_a_script_and_says_when_it_ends(self):
         mechanism = DiscreteLaplaceMechanism(0.5)
-        with record_releases([np.array([7])]) as tape:
+        with record_releases([np.array([7])]) as recording:
             assert mechanism.randomize([1]).tolist() == [7]
-            assert not tape.diverged
+            assert not recording.diverged
             mechanism.randomize([1])
-        assert tape.diverged
+        assert recording.diverged
 
     def test_nothing_stays_behind(self):
         before = DiscreteLaplaceMechanism.randomize, KRRRandomizer.simulate, LaplaceRandomizer.simulate
@@ -63,27 +63,27 @@ class TestRecorder:
             raise KeyError
         after = DiscreteLaplaceMechanism.randomize, KRRRandomizer.simulate, LaplaceRandomizer.simulate
         assert before == after
-        with record_releases() as tape:
+        with record_releases() as recording:
             pass
         DiscreteLaplaceMechanism(1.0).randomize([1])
-        assert not tape.releases
+        assert not recording.releases
 
     def test_other_threads_are_not_recorded(self):
-        with record_releases() as tape:
+        with record_releases() as recording:
             thread = threading.Thread(target=DiscreteLaplaceMechanism(1.0).randomize, args=([5],))
             thread.start()
             thread.join()
-        assert not tape.releases
-        assert tape.missed
+        assert not recording.releases
+        assert recording.missed
 
     def test_third_parties_are_recorded_too(self):
         class Own(DiscreteLaplaceMechanism):
             def randomize(self, values, random_state=None):
                 return super().randomize(values, random_state)
 
-        with record_releases() as tape:
+        with record_releases() as recording:
             Own(1.0).randomize([5])
-        assert [release.exact.tolist() for release in tape.releases] == [[5]]
+        assert [release.exact.tolist() for release in recording.releases] == [[5]]
 
 
 class TestLoss:
@@ -186,14 +186,16 @@ class TestNeighbours:
         for data in case.data_sets:
             changed = (data["X"] != X).any(axis=1)
             assert not changed[[0, 1, 4, 5]].any()
-        for data in case.strangers:
+        for data in case.unrelated_data_sets:
             assert np.array_equal(data["X"][4:], X[4:])
             assert not np.array_equal(data["X"][:4], X[:4])
 
     def test_label_privacy_changes_labels_alone(self):
         case = AuditCase.of(LocallyPrivateTreeClassifier(protect="label", classes=["a", "b"]))
         first = case.data_sets[0]
-        assert all(np.array_equal(data["X"], first["X"]) for data in (*case.data_sets, *case.strangers))
+        assert all(
+            np.array_equal(data["X"], first["X"]) for data in (*case.data_sets, *case.unrelated_data_sets)
+        )
         assert len({data["y"][-1] for data in case.data_sets}) == 3
 
     def test_add_remove_takes_a_row_away(self):

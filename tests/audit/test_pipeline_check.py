@@ -23,7 +23,7 @@ from skprivate import BoundsScaler, DPTreeClassifier, LocallyPrivateTreeClassifi
 from skprivate.audit import check_private_pipeline
 from skprivate.audit._row_changes import changed_tables, mixed_table
 from skprivate.base import PrivateEstimatorMixin, PublicEstimator, privacy_report
-from skprivate.model_selection import PrivateGridSearchCV
+from skprivate.model_selection import PrivateGridSearch
 from skprivate.preprocessing import SilentUfunc
 
 N = 10
@@ -220,7 +220,7 @@ def test_kinds_of_tables(kind):
 
 
 def test_a_private_search_and_a_local_tree_pass():
-    search = PrivateGridSearchCV(
+    search = PrivateGridSearch(
         make_pipeline(BoundsScaler((0, 1)), tree()), {"dptreeclassifier__prune": [True]}
     )
     assert check_private_pipeline(search, X, Y).passed

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skprivate import PrivacySpent
 from skprivate.audit import AuditCase, check_private_estimator
 from skprivate.audit._battery.release_checks import noisy_paths
-from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit, reasons_against
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 
 pytestmark = pytest.mark.usefixtures("short_searches")
@@ -42,7 +42,7 @@ class DPMajority(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.epsilon, self.classes = epsilon, classes
         self.random_state, self.ledger = random_state, ledger
 
-    @fit_context
+    @private_fit
     def fit(self, X, y):
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_ = self.find_classes(y)
@@ -318,7 +318,7 @@ class WritesAParameter(DPMajority):
 
 
 class NamesTheRowWithNan(DPMajority):
-    @fit_context
+    @private_fit
     def fit(self, X, y):
         if np.isnan(X.astype(float)).any():
             raise ValueError(f"NaN in row {int(np.argwhere(np.isnan(X))[0, 0])}.")
@@ -326,7 +326,7 @@ class NamesTheRowWithNan(DPMajority):
 
 
 class Weighted(DPMajority):
-    @fit_context
+    @private_fit
     def fit(self, X, y, sample_weight=None):
         self.weight_ = 1 if sample_weight is None else np.asarray(sample_weight)
         model = DPMajority.fit.__wrapped__(self, X, y)
@@ -349,7 +349,7 @@ class LargerClaim(DPMajority):
 
 
 class NoStatement(DPMajority):
-    @fit_context
+    @private_fit
     def fit(self, X, y):
         DPMajority.fit.__wrapped__(self, X, y)
         del self.privacy_spent_

@@ -33,7 +33,7 @@ from skprivate.audit import AuditCase, check_private_estimator, sensitivity_fuzz
 from skprivate.audit._battery.limits import run_within
 from skprivate.audit._observation.randomness import EXTREMES, frozen_randomness
 from skprivate.audit._search.privacy_loss import epsilon_of_gaussians
-from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context, reasons_against
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit, reasons_against
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 
 EPSILON = Fraction(3, 2)
@@ -53,7 +53,7 @@ class DPMean(PrivateEstimatorMixin, BaseEstimator):
         self.epsilon, self.bounds = epsilon, bounds
         self.random_state, self.ledger = random_state, ledger
 
-    @fit_context
+    @private_fit
     def fit(self, X, y=None):
         X = validate_data(self, X, dtype=np.float64)
         self.rows_ = values = np.clip(X, *self.bounds).mean(axis=1)
@@ -319,7 +319,7 @@ def test_the_old_ways_do_not_see_it(bug):
     """Else the tests above would not show what they are there for."""
     case = AuditCase.of(MISSED_BEFORE[bug][0])
     models = [case.record(k)[1] for k in range(len(case.data_sets))]
-    assert all(tape.releases for tape in models)
+    assert all(recording.releases for recording in models)
 
 
 class TestHonestAndUnusual:

@@ -22,9 +22,9 @@ from skprivate import (
     DPNormalLLSRegressor,
     DPSEVRegressor,
     PrivacyLedger,
-    PrivateGridSearchCV,
+    PrivateGridSearch,
     PrivateNashSolver,
-    PrivateRandomizedSearchCV,
+    PrivateRandomizedSearch,
     QuadraticAggregativeGame,
 )
 from skprivate.audit._observation.object_walk import leaves
@@ -44,9 +44,9 @@ AFT = {**LLS, "bounds_y": (0.01, 10)}
 
 #: name -> (estimator, arguments of fit, parts that callbacks hear of)
 CASES = {
-    "censored, rounds declared": (DPLogLocationScaleRegressor(n_newton=3, **AFT), {"X": X, "y": LIFE}, 4),
+    "censored, rounds declared": (DPLogLocationScaleRegressor(max_iter=3, **AFT), {"X": X, "y": LIFE}, 4),
     "censored, rounds by release": (DPSEVRegressor(**AFT), {"X": X, "y": LIFE}, None),
-    "censored, logistic": (DPLogisticLLSRegressor(n_newton=2, **AFT), {"X": X, "y": LIFE}, 3),
+    "censored, logistic": (DPLogisticLLSRegressor(max_iter=2, **AFT), {"X": X, "y": LIFE}, 3),
     "moments": (DPNormalLLSRegressor(**LLS), {"X": X, "y": TARGET}, 0),
     "platform": (CollaborativeRegressor(), {"X": X, "y": TARGET, "sites": SITES}, 5),
     "platform, preset": (
@@ -213,8 +213,8 @@ class TestPrivateSearches:
 
     def test_searches_take_no_callbacks(self):
         for search in (
-            PrivateGridSearchCV(DPNormalLLSRegressor(**LLS), GRID),
-            PrivateRandomizedSearchCV(DPNormalLLSRegressor(**LLS), GRID),
+            PrivateGridSearch(DPNormalLLSRegressor(**LLS), GRID),
+            PrivateRandomizedSearch(DPNormalLLSRegressor(**LLS), GRID),
         ):
             assert not hasattr(search, "set_callbacks")
             assert not hasattr(search.fit(X, TARGET), "set_callbacks")
@@ -236,13 +236,13 @@ class TestPrivateSearches:
             plain = DPNormalLLSRegressor(**LLS)
             estimator = make_pipeline(BoundsScaler((-1, 1)), plain)
             grid = {"dpnormalllsregressor": [model, plain]}
-        search = PrivateGridSearchCV(estimator, grid, n_jobs=n_jobs, random_state=0).fit(X, TARGET)
+        search = PrivateGridSearch(estimator, grid, n_jobs=n_jobs, random_state=0).fit(X, TARGET)
         assert (recorder.begun, recorder.ended, recorder.open) == ([], [], 0)
         assert not any("_skl_callbacks" in path for path in leaves(search.best_estimator_))
 
     def test_a_search_around_a_private_search_passes_none_on(self):
         recorder = Recorder()
-        inner = PrivateGridSearchCV(DPNormalLLSRegressor(**LLS), GRID)
+        inner = PrivateGridSearch(DPNormalLLSRegressor(**LLS), GRID)
         pipeline = make_pipeline(BoundsScaler((-1, 1)), inner)
         with pytest.warns(UserWarning, match="does not support callbacks"):
             pipeline.set_callbacks(recorder).fit(X, TARGET)
@@ -252,5 +252,5 @@ class TestPrivateSearches:
         recorder = Recorder()
         inner = make_pipeline(BoundsScaler((-1, 1)), DPNormalLLSRegressor(**LLS)).set_callbacks(recorder)
         grid = {"pipeline__dpnormalllsregressor__epsilon": [1.0, 2.0]}
-        PrivateGridSearchCV(make_pipeline(inner), grid).fit(X, TARGET)
+        PrivateGridSearch(make_pipeline(inner), grid).fit(X, TARGET)
         assert recorder.begun == []

@@ -29,7 +29,7 @@ from skprivate import (
     MomentAccumulator,
     PrivacyLedger,
     PrivacySpent,
-    PrivateGridSearchCV,
+    PrivateGridSearch,
     PublicPrivateSplit,
     TQMATransformer,
     config_context,
@@ -219,17 +219,17 @@ class TestSeeds:
         ledger = PrivacyLedger(tmp_path / "seeds.ledger")
         tree = declared(random_state=0, ledger=ledger)
         life = DPSEVRegressor(bounds_X=(0, 1), bounds_y=(0, 1), random_state=0, ledger=ledger)
-        moments = MomentAccumulator((0, 1), (0, 1), n_max=1000, distribution="sev").update(X, X[:, 0])
+        moments = MomentAccumulator((0, 1), (0, 1), max_rows=1000, distribution="sev").update(X, X[:, 0])
         calls = [
             lambda: tree.fit(X, Y),
             lambda: BaggingClassifier(declared(ledger=ledger), n_estimators=1).fit(X, Y),
             lambda: life.fit(X, X[:, 0]),
             lambda: moments.release(life),
             lambda: estimate_bounds(X, 1.0, ledger, random_state=0),
-            lambda: PrivateGridSearchCV(declared(), {"max_depth": [1]}, random_state=0, ledger=ledger).fit(
+            lambda: PrivateGridSearch(declared(), {"max_depth": [1]}, random_state=0, ledger=ledger).fit(
                 X, Y
             ),
-            lambda: PrivateGridSearchCV(tree, {"max_depth": [1]}).fit(X, Y),
+            lambda: PrivateGridSearch(tree, {"max_depth": [1]}).fit(X, Y),
             lambda: pickle.loads(pickle.dumps(tree)).fit(X, Y),
         ]
         for call in calls:

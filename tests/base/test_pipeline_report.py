@@ -28,7 +28,7 @@ from skprivate.base import PrivacyReport, PublicEstimator, StatelessMixin, priva
 from skprivate.base._public_steps import _NEVER_WARN, _UFUNCS
 from skprivate.base._stateless_steps import holds_any_row
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
-from skprivate.model_selection import PrivateGridSearchCV
+from skprivate.model_selection import PrivateGridSearch
 from skprivate.preprocessing import SilentUfunc, estimate_bounds
 
 X = np.random.default_rng(0).uniform(size=(200, 2))
@@ -259,7 +259,7 @@ class TestTypes:
     def test_a_search_says_so_before_it_charges(self, tmp_path):
         ledger = PrivacyLedger(tmp_path / "ledger")
         pipe = make_pipeline(SimpleImputer(**{**CONSTANT, "fill_value": 0}), tree(bounds=(0, 9)))
-        search = PrivateGridSearchCV(pipe, {"dptreeclassifier__prune": [True]}, ledger=ledger)
+        search = PrivateGridSearch(pipe, {"dptreeclassifier__prune": [True]}, ledger=ledger)
         whole = np.arange(400).reshape(200, 2) % 10
         with config_context(strict=True), pytest.raises(PrivacyLeakError, match="keeps the type"):
             search.fit(whole, Y)
@@ -280,14 +280,14 @@ class TestSearches:
         ids=str,
     )
     def test_a_hole_is_a_leak_of_the_search_too(self, step):
-        search = PrivateGridSearchCV(make_pipeline(step, tree()), {"dptreeclassifier__prune": [True]})
+        search = PrivateGridSearch(make_pipeline(step, tree()), {"dptreeclassifier__prune": [True]})
         with pytest.warns(PrivacyLeakWarning):
             search.fit(X, Y)
         assert search.privacy_spent_.claim == "not-private"
 
     def test_a_declaration_works_in_a_search_and_survives_a_pickle(self):
         steps = make_pipeline(PublicEstimator(StandardScaler().fit(X)), tree(bounds=(-3, 3)))
-        search = PrivateGridSearchCV(steps, {"dptreeclassifier__prune": [True, False]}).fit(X, Y)
+        search = PrivateGridSearch(steps, {"dptreeclassifier__prune": [True, False]}).fit(X, Y)
         assert search.privacy_spent_.private
         report = privacy_report(pickle.loads(pickle.dumps(search.best_estimator_)))
         assert report.private
@@ -377,5 +377,5 @@ def test_a_declaration_does_not_hide_estimated_bounds():
     report = privacy_report(make_pipeline(scaler, tree()).fit(X, Y))
     assert not report.private
     assert [str(step.spent.epsilon) for step in report.steps if step.status == "paid before"] == ["1"]
-    search = PrivateGridSearchCV(make_pipeline(scaler, tree()), {"dptreeclassifier__prune": [True]})
+    search = PrivateGridSearch(make_pipeline(scaler, tree()), {"dptreeclassifier__prune": [True]})
     assert not search.fit(X, Y).privacy_spent_.private

@@ -24,7 +24,7 @@ from skprivate import (
     SecureSumAggregator,
     TQMATransformer,
 )
-from skprivate.model_selection import PrivateGridSearchCV, PrivateRandomizedSearchCV
+from skprivate.model_selection import PrivateGridSearch, PrivateRandomizedSearch
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(size=(24, 2)), RNG.uniform(0.1, 0.9, size=24)
@@ -49,13 +49,13 @@ CASES = {
         (X, Y),
         {},
     ),
-    "PrivateGridSearchCV": (
-        PrivateGridSearchCV(clone(TREE).set_params(random_state=None), {"max_depth": [1]}, random_state=0),
+    "PrivateGridSearch": (
+        PrivateGridSearch(clone(TREE).set_params(random_state=None), {"max_depth": [1]}, random_state=0),
         (X, LABELS),
         {},
     ),
-    "PrivateRandomizedSearchCV": (
-        PrivateRandomizedSearchCV(
+    "PrivateRandomizedSearch": (
+        PrivateRandomizedSearch(
             clone(TREE).set_params(random_state=None), {"max_depth": [1]}, 1, random_state=0
         ),
         (X, LABELS),

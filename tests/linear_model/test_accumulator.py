@@ -35,8 +35,8 @@ def make_rows(n=N, seed=0):
     return X, np.exp(1 + X @ [0.5, -0.3, 0.2] + 0.4 * np.log(rng.exponential(size=n)))
 
 
-def make(n_max=1000, **kwargs):
-    return MomentAccumulator(BOUNDS_X, BOUNDS_Y, n_max, **kwargs)
+def make(max_rows=1000, **kwargs):
+    return MomentAccumulator(BOUNDS_X, BOUNDS_Y, max_rows, **kwargs)
 
 
 def gram(accumulator):
@@ -138,7 +138,7 @@ def test_names_come_from_the_bounds_or_the_first_batch(rows):
     named = MomentAccumulator(by_name, BOUNDS_Y, 1000, target="hours").update(frame[["c", "hours", "b", "a"]])
     assert named.feature_names == ("a", "b", "c")
     np.testing.assert_array_equal(gram(named), gram(make().update(X, y)))
-    first = make(n_max=1000, target="hours").update(frame)
+    first = make(max_rows=1000, target="hours").update(frame)
     assert first.feature_names == ("a", "b", "c")
     first.update(frame[["b", "hours", "c", "a"]])
     np.testing.assert_array_equal(gram(first), 2 * gram(named))
@@ -202,36 +202,36 @@ def test_weights_need_a_cap(rows):
 
 @settings(deadline=None)
 @given(
-    n_max=st.integers(1, 2**50),
+    max_rows=st.integers(1, 2**50),
     d=st.integers(1, 2000),
     cap=st.one_of(st.none(), st.floats(1e-5, 1e6)),
     group=st.one_of(st.none(), st.integers(1, 1000)),
 )
-def test_every_plan_has_room(n_max, d, cap, group):
+def test_every_plan_has_room(max_rows, d, cap, group):
     def plan_it():
         return MomentAccumulator(
-            (np.zeros(d), np.ones(d)), (1, 2), n_max, max_sample_weight=cap, max_rows_per_group=group
+            (np.zeros(d), np.ones(d)), (1, 2), max_rows, max_sample_weight=cap, max_rows_per_group=group
         ).plan
 
     largest = RowWeights.of(cap).largest if cap else 1
-    if n_max * largest > 2**61:
+    if max_rows * largest > 2**61:
         with pytest.raises(ValueError, match="too many rows"):
             plan_it()
         return
     plan = plan_it()
     assert plan.largest_weight == largest
-    check_room(n_max, plan.grid.exponent, plan.largest_weight)
+    check_room(max_rows, plan.grid.exponent, plan.largest_weight)
     # For speed: sums over 2^15 rows are exact in float64.
     assert 4**plan.grid.exponent * plan.largest_weight <= 2**38
 
 
 def test_n_max_is_kept(rows):
     X, y = rows
-    accumulator = make(n_max=N + 1).update(X, y, batch_id=1)
+    accumulator = make(max_rows=N + 1).update(X, y, batch_id=1)
     before = gram(accumulator)
-    other = make(n_max=N + 1).update(X[:2], y[:2])
+    other = make(max_rows=N + 1).update(X[:2], y[:2])
     for attempt in (lambda: accumulator.update(X[:2], y[:2], batch_id=2), lambda: accumulator.merge(other)):
-        with pytest.raises(ValueError, match="more than n_max") as caught:
+        with pytest.raises(ValueError, match="more than max_rows") as caught:
             attempt()
         assert str(N) not in str(caught.value)
         np.testing.assert_array_equal(gram(accumulator), before)
@@ -269,7 +269,7 @@ def test_rows_without_an_id_are_merged_once(rows):
     third = copy.copy(first).update(X[:5], y[:5])
     assert len(first.batch_ids) == 1
     assert len(third.batch_ids) == 2
-    total = make(n_max=1000).merge(second)
+    total = make(max_rows=1000).merge(second)
     for other in (second, total, copy.deepcopy(second), MomentAccumulator.from_bytes(second.to_bytes())):
         with pytest.raises(ValueError, match="would count rows twice"):
             total.merge(other)
@@ -330,7 +330,7 @@ def test_censored_targets_are_refused(rows):
 
 
 OTHERS = [
-    {"n_max": 2000},
+    {"max_rows": 2000},
     {"distribution": "normal"},
     {"x_norm": 2.0},
     {"max_sample_weight": 1.0},
@@ -388,7 +388,7 @@ CHANGES = {
     "a field more": lambda s: s.update(more=1),
     "a field less": lambda s: s.pop("target"),
     "another grid": lambda s: s["plan"]["grid"].update(exponent=s["plan"]["grid"]["exponent"] - 1),
-    "grid without room": lambda s: (s["plan"]["grid"].update(exponent=27), s["plan"].update(n_max=1000)),
+    "grid without room": lambda s: (s["plan"]["grid"].update(exponent=27), s["plan"].update(max_rows=1000)),
     "half an exponent": lambda s: s["plan"]["grid"].update(exponent=1.5),
     "no exponent": lambda s: s["plan"]["grid"].update(exponent=-1),
     "bounds": lambda s: s["plan"]["grid"].update(lower=[5.0, 0.0, 0.0]),
@@ -451,7 +451,7 @@ def test_damaged_bytes_are_refused(rows, data):
 def test_the_release_is_a_fit(rows):
     X, y = make_rows(5000)
     estimator = DPLogLocationScaleRegressor(epsilon=1e6, delta=0.0)
-    released = make(n_max=5000).update(X, y).release(estimator)
+    released = make(max_rows=5000).update(X, y).release(estimator)
     reference = DPLogLocationScaleRegressor(epsilon=1e6, bounds_X=BOUNDS_X, bounds_y=BOUNDS_Y).fit(X, y)
     np.testing.assert_allclose(released.coef_, reference.coef_, atol=1e-3)
     assert released.scale_ == pytest.approx(reference.scale_, abs=1e-3)
@@ -602,8 +602,8 @@ def test_the_noise_of_a_small_epsilon_fits(mechanism, options, d):
         {"feature_names": ["a", "a"]},
         {"bounds_y": (0.0, 1.0)},
         {"bounds_y": (2.0, 1.0)},
-        {"n_max": 0},
-        {"n_max": 2**62},
+        {"max_rows": 0},
+        {"max_rows": 2**62},
         {"distribution": "gumbel"},
         {"mechanism": "exact"},
         {"x_norm": 0.0},
@@ -613,13 +613,19 @@ def test_the_noise_of_a_small_epsilon_fits(mechanism, options, d):
 )
 def test_bad_parameters(kwargs):
     with pytest.raises(ValueError, match=r"."):
-        MomentAccumulator(**{"bounds_X": ([0.0], [1.0]), "bounds_y": (1, 2), "n_max": 10} | kwargs)
+        MomentAccumulator(**{"bounds_X": ([0.0], [1.0]), "bounds_y": (1, 2), "max_rows": 10} | kwargs)
 
 
 def test_bad_types():
-    for kwargs in ({"n_max": 1.5}, {"n_max": True}, {"feature_names": "ab"}, {"target": 3}, {"x_norm": "2"}):
+    for kwargs in (
+        {"max_rows": 1.5},
+        {"max_rows": True},
+        {"feature_names": "ab"},
+        {"target": 3},
+        {"x_norm": "2"},
+    ):
         with pytest.raises(TypeError):
-            MomentAccumulator(**{"bounds_X": ([0.0], [1.0]), "bounds_y": (1, 2), "n_max": 10} | kwargs)
+            MomentAccumulator(**{"bounds_X": ([0.0], [1.0]), "bounds_y": (1, 2), "max_rows": 10} | kwargs)
 
 
 def test_scalar_bounds_with_names_and_a_norm_without_bounds():
@@ -631,7 +637,7 @@ def test_scalar_bounds_with_names_and_a_norm_without_bounds():
 
 def test_repr_and_pickles_of_the_released_show_no_sums(rows):
     accumulator = make().update(*rows)
-    assert repr(accumulator) == "MomentAccumulator(n_features=3, n_max=1000, batches=1)"
+    assert repr(accumulator) == "MomentAccumulator(n_features=3, max_rows=1000, batches=1)"
     accumulator.release(DPLogLocationScaleRegressor(epsilon=1e3))
     rest = vars(pickle.loads(pickle.dumps(accumulator)))
     assert rest["_gram"] is None

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whole fits on neighbours: the exact loss, replayed outputs, black-box audits, and planted bugs.
 
-Everything that a fit releases passes through `NoisePlan.randomize`. A `Tape` there keeps the exact integers,
-and can hand out recorded outputs instead of drawing: then a fit on a neighbour must end in the same object.
+Everything that a fit releases passes through `NoisePlan.randomize`. A `Recording` there keeps the exact
+integers, and can hand out recorded outputs instead of drawing: then a fit on a neighbour must end in the same
+object.
 """
 
 import pickle
@@ -28,7 +29,7 @@ FALSE_ALARM = 1e-7
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 
 
-class Tape:
+class Recording:
     """Stands for `NoisePlan.randomize` during a fit; with a script, hands out its outputs."""
 
     def __init__(self, draw, script=None):
@@ -52,26 +53,26 @@ class Tape:
 
 
 def record(model, rows, script=None):
-    """Fit; return the tape, and the warnings."""
-    tape, _, said = tape_of(lambda: model.fit(*rows[:2], groups=rows[2]), script)
-    return tape, said
+    """Fit; return the recording, and the warnings."""
+    recording, _, said = recording_of(lambda: model.fit(*rows[:2], groups=rows[2]), script)
+    return recording, said
 
 
-def tape_of(fit, script=None):
-    tape = Tape(noise_scale.NoisePlan.randomize, script)
+def recording_of(fit, script=None):
+    recording = Recording(noise_scale.NoisePlan.randomize, script)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        patch.setattr(noise_scale.NoisePlan, "randomize", lambda *args: tape(*args))
+        patch.setattr(noise_scale.NoisePlan, "randomize", lambda *args: recording(*args))
         model = fit()
-    return tape, model, [str(warning.message) for warning in caught]
+    return recording, model, [str(warning.message) for warning in caught]
 
 
-def exact_loss(tape, other):
+def exact_loss(recording, other):
     """Return epsilon, or rho, of one pair, over everything released."""
-    differences = [abs(int(a) - int(b)) for a, b in zip(tape.values, other.values, strict=True)]
-    if tape.plans[0].mechanism == "laplace":
-        return sum(Fraction(a, int(t)) for a, t in zip(differences, tape.scales, strict=True))
-    return sum(Fraction(a * a, 2 * int(t) ** 2) for a, t in zip(differences, tape.scales, strict=True))
+    differences = [abs(int(a) - int(b)) for a, b in zip(recording.values, other.values, strict=True)]
+    if recording.plans[0].mechanism == "laplace":
+        return sum(Fraction(a, int(t)) for a, t in zip(differences, recording.scales, strict=True))
+    return sum(Fraction(a * a, 2 * int(t) ** 2) for a, t in zip(differences, recording.scales, strict=True))
 
 
 def table(structured, extra, grouped, n=30, seed=3):
@@ -127,12 +128,14 @@ class TestReplay:
             here, there = (FAR_ROWS[i] for i in rng.integers(len(FAR_ROWS), size=2))
             # A person with fewer rows; nobody at all, where that makes neighbours.
             rest = [] if relation == "add-remove" else [there] * (1 if grouped else count)
-            tape, said = record(model, table(structured, [here] * count, grouped))
+            recording, said = record(model, table(structured, [here] * count, grouped))
             mine = pickle.dumps(model)
-            other, said_too = record(model, table(structured, rest, grouped), tape.outputs)
+            other, said_too = record(model, table(structured, rest, grouped), recording.outputs)
             spent = model.privacy_spent_
-            loss = exact_loss(tape, other)
-            assert all(map(np.array_equal, (p.scales for p in tape.plans), (p.scales for p in other.plans)))
+            loss = exact_loss(recording, other)
+            assert all(
+                map(np.array_equal, (p.scales for p in recording.plans), (p.scales for p in other.plans))
+            )
             assert loss <= (spent.epsilon if mechanism == "laplace" else spent.rho)
             assert mine == pickle.dumps(model)
             assert said == said_too
@@ -144,10 +147,10 @@ class TestReplay:
         extra = [(1, 1, np.e, True)]
 
         def loss():
-            tape, _ = record(model, table(structured, extra, False))
+            recording, _ = record(model, table(structured, extra, False))
             mine = pickle.dumps(model)
-            other, _ = record(model, table(structured, [], False), tape.outputs)
-            return exact_loss(tape, other), mine == pickle.dumps(model)
+            other, _ = record(model, table(structured, [], False), recording.outputs)
+            return exact_loss(recording, other), mine == pickle.dumps(model)
 
         assert loss()[1]
         plan_laplace = noise_scale.plan_laplace
@@ -193,17 +196,17 @@ class TestAccumulatorReplay:
                 X.astype(np.float32), y, sample_weight=None if cap is None else weights, batch_id=0
             )
             model = make(mechanism=mechanism, relation=relation, bounds_X=None, bounds_y=None)
-            return tape_of(lambda: moments.release(model), script)
+            return recording_of(lambda: moments.release(model), script)
 
         count, rng = rows_per_group or 1, np.random.default_rng(6)
         for _ in range(4):
             here, there = (FAR_FLOATS[i] for i in rng.integers(len(FAR_FLOATS), size=2))
             low, high = rng.choice([0.0, 0.5, 1.0, 1e300], size=2) * (cap or 1.0)
-            tape, model, _ = release([(here, high)] * count)
+            recording, model, _ = release([(here, high)] * count)
             rest = [] if relation == "add-remove" else [(there, low)] * count
-            other, again, _ = release(rest, tape.outputs)
+            other, again, _ = release(rest, recording.outputs)
             spent = model.privacy_spent_
-            assert exact_loss(tape, other) <= (spent.epsilon if mechanism == "laplace" else spent.rho)
+            assert exact_loss(recording, other) <= (spent.epsilon if mechanism == "laplace" else spent.rho)
             assert pickle.dumps(model) == pickle.dumps(again)
 
 
@@ -302,12 +305,12 @@ def test_audit_of_moments(epsilon_lower_bound, bug):
     assert bound > EPSILON if bug else 0.3 < bound <= EPSILON
 
 
-def draw_ratios(tape, other, trials, generator):
+def draw_ratios(recording, other, trials, generator):
     """Log likelihood ratios, in nominal scales, of fresh outputs of the first of two data sets."""
-    differ = tape.values != other.values
-    mine, theirs = (t.values[differ] for t in (tape, other))
+    differ = recording.values != other.values
+    mine, theirs = (t.values[differ] for t in (recording, other))
     # Of the scales that the fit had; what is drawn may have others.
-    plan = noise_scale.NoisePlan(tape.plans[0].mechanism, np.tile(tape.scales[differ], (trials, 1)))
+    plan = noise_scale.NoisePlan(recording.plans[0].mechanism, np.tile(recording.scales[differ], (trials, 1)))
     drawn = plan.randomize(np.tile(mine, (trials, 1)), generator)
     if plan.mechanism == "laplace":
         return ((np.abs(drawn - theirs) - np.abs(drawn - mine)) / plan.scales).sum(axis=1)
@@ -315,15 +318,15 @@ def draw_ratios(tape, other, trials, generator):
     return (nearer / (2.0 * plan.scales.astype(float) ** 2)).sum(axis=1)
 
 
-def count_hits(tape, other, trials, threshold, generator):
+def count_hits(recording, other, trials, threshold, generator):
     """How often the ratio passes a threshold on either data set."""
-    likely = (draw_ratios(tape, other, trials, generator) >= threshold).sum()
-    return int(likely), int((-draw_ratios(other, tape, trials, generator) >= threshold).sum())
+    likely = (draw_ratios(recording, other, trials, generator) >= threshold).sum()
+    return int(likely), int((-draw_ratios(other, recording, trials, generator) >= threshold).sum())
 
 
 def record_pair(structured, bug, **options):
     """Tapes of two neighbours with the same outputs, those of the right code; and the model."""
-    model = make(relation="add-remove", n_newton=2, weight_clip=2.0, **options)
+    model = make(relation="add-remove", max_iter=2, hazard_clip=2.0, **options)
     here, there = (table(structured, extra, False) for extra in ([(-1, -1, np.e, False)], []))
     outputs = record(model, here)[0].outputs
     if bug:
@@ -335,9 +338,9 @@ def test_audit_of_a_censored_fit(epsilon_lower_bound, bug):
     """All releases of one fit, the rounds around the parameters that its own outputs chose."""
     # The loss is spread over many values: few outputs show most of it.
     trials = 250_000
-    tape, other, _ = record_pair(True, bug)
-    loss = exact_loss(tape, other)
-    hits = count_hits(tape, other, trials, 0.65 * float(loss), np.random.default_rng(15))
+    recording, other, _ = record_pair(True, bug)
+    loss = exact_loss(recording, other)
+    hits = count_hits(recording, other, trials, 0.65 * float(loss), np.random.default_rng(15))
     bound = epsilon_lower_bound(*hits, trials, confidence=1 - FALSE_ALARM)
     print(f"loss {float(loss):.3f}, {hits}, epsilon >= {bound:.3f}")
     if not bug:
@@ -349,8 +352,8 @@ def test_audit_of_a_censored_fit(epsilon_lower_bound, bug):
 def test_audit_of_gaussian_noise(structured, bug):
     """Two Gaussians at the distance mu = sqrt(2 rho): one event on both tells mu from below."""
     trials = 40_000
-    tape, other, model = record_pair(structured, bug, mechanism="gaussian")
-    hits = count_hits(tape, other, trials, 0.0, np.random.default_rng(16))
+    recording, other, model = record_pair(structured, bug, mechanism="gaussian")
+    hits = count_hits(recording, other, trials, 0.0, np.random.default_rng(16))
     bound = gaussian_lower_bound(tuple(hits), (trials, trials), 1 - FALSE_ALARM)
     claimed = np.sqrt(2 * float(model.privacy_spent_.rho))
     print(f"{hits}, mu >= {bound:.3f}, claimed {claimed:.3f}")

@@ -23,9 +23,9 @@ from skprivate import (
     privacy_report,
 )
 from skprivate.audit import record_releases
-from skprivate.base import PlannedCost, PrivateEstimatorMixin, fit_context
+from skprivate.base import PlannedCost, PrivateEstimatorMixin, private_fit
 from skprivate.exceptions import PrivacyLeakWarning
-from skprivate.model_selection import PrivateGridSearchCV
+from skprivate.model_selection import PrivateGridSearch
 from skprivate.model_selection._candidates import Plan, make_candidates
 from skprivate.model_selection._scores import SCORE_STEPS
 
@@ -45,7 +45,7 @@ class Paid(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMixin, BaseEs
     def _planned_cost(self, any_public):
         return PlannedCost(epsilon=Fraction(1, 2), relation="replace-one")
 
-    @fit_context
+    @private_fit
     def fit(self, X, y=None):
         self.n_features_in_ = X.shape[1]
         self.privacy_spent_ = PrivacySpent(
@@ -77,7 +77,7 @@ def tree(epsilon=1.0):
     ],
 )
 def test_a_private_step_in_a_container_is_paid_and_states_the_search(front):
-    search = PrivateGridSearchCV(make_pipeline(front, tree()), DEPTHS).fit(X, Y)
+    search = PrivateGridSearch(make_pipeline(front, tree()), DEPTHS).fit(X, Y)
     assert search.privacy_spent_.epsilon == 3 * (1 + Fraction(1, 2))
     stated = privacy_report(search.best_estimator_).paid
     assert len(stated) == 2
@@ -98,15 +98,15 @@ def test_a_step_that_hides_labels_alone_leaves_the_features_open(relations, whol
 
 
 def test_one_seeded_candidate_takes_the_claim_away():
-    search = PrivateGridSearchCV(tree(), {"random_state": [None, 0]}).fit(X, Y)
+    search = PrivateGridSearch(tree(), {"random_state": [None, 0]}).fit(X, Y)
     assert search.privacy_spent_.noise_source == "seeded"
     assert not search.privacy_spent_.private
 
 
 def test_scores_are_noisy_at_the_dearest_candidates_epsilon():
-    with record_releases() as tape:
-        PrivateGridSearchCV(tree(), {"epsilon": [0.5, 2.0]}).fit(X, Y)
-    of_scores = {release.scale for release in tape.releases if release.scale > 1000}
+    with record_releases() as recording:
+        PrivateGridSearch(tree(), {"epsilon": [0.5, 2.0]}).fit(X, Y)
+    of_scores = {release.scale for release in recording.releases if release.scale > 1000}
     assert of_scores == {Fraction(SCORE_STEPS, 2)}
 
 
@@ -145,7 +145,7 @@ COLUMNS = ColumnTransformer([("a", BoundsScaler(), [0])], sparse_threshold=0)
 )
 def test_a_public_defect_is_named_before_the_charge(estimator, entry, reason, tmp_path):
     ledger = PrivacyLedger(tmp_path / "public.ledger")
-    search = PrivateGridSearchCV(
+    search = PrivateGridSearch(
         estimator, [{}, {name: [value] for name, value in entry.items()}], ledger=ledger
     )
     with pytest.raises(ValueError, match=reason) as caught:
@@ -156,7 +156,7 @@ def test_a_public_defect_is_named_before_the_charge(estimator, entry, reason, tm
 
 def test_the_public_classes_are_checked_before_the_charge(tmp_path):
     ledger = PrivacyLedger(tmp_path / "public.ledger")
-    search = PrivateGridSearchCV(DPTreeClassifier(bounds=(0, 1)), {"max_depth": [1]}, ledger=ledger)
+    search = PrivateGridSearch(DPTreeClassifier(bounds=(0, 1)), {"max_depth": [1]}, ledger=ledger)
     with pytest.raises(ValueError, match="one class only"):
         search.fit(X, Y, is_public=Y == 1)
     assert ledger.entries() == []
@@ -180,7 +180,7 @@ def test_forms_and_types_are_checked_before_the_charge(rows, target, reason, str
         pytest.skip("scikit-learn takes masked arrays for arrays")
     ledger = PrivacyLedger(tmp_path / "public.ledger")
     life = clone(LIFE).set_params(bounds_y=(1, 2))
-    search = PrivateGridSearchCV(life, {"epsilon": [1]}, scoring=lambda *given: 1 / 0, ledger=ledger)
+    search = PrivateGridSearch(life, {"epsilon": [1]}, scoring=lambda *given: 1 / 0, ledger=ledger)
     with config_context(strict=strict), pytest.raises((TypeError, ValueError), match=reason):
         search.fit(rows, target)
     assert ledger.entries() == []
@@ -188,7 +188,7 @@ def test_forms_and_types_are_checked_before_the_charge(rows, target, reason, str
 
 def test_every_option_on_public_rows_is_checked(tmp_path):
     ledger = PrivacyLedger(tmp_path / "public.ledger")
-    search = PrivateGridSearchCV(SEVERAL, {"prune": [False, "paper"]}, ledger=ledger)
+    search = PrivateGridSearch(SEVERAL, {"prune": [False, "paper"]}, ledger=ledger)
     with pytest.raises(ValueError, match="Only binary"):
         search.fit(X, Y, is_public_validation=np.arange(300) < 50)
     assert ledger.entries() == []
@@ -197,7 +197,7 @@ def test_every_option_on_public_rows_is_checked(tmp_path):
 def test_a_scorer_of_scikit_learn_is_refused_before_the_charge(tmp_path):
     ledger = PrivacyLedger(tmp_path / "public.ledger")
     with pytest.raises(ValueError, match="one number for all"):
-        PrivateGridSearchCV(TREE, {"max_depth": [1]}, scoring=get_scorer("accuracy"), ledger=ledger).fit(X, Y)
+        PrivateGridSearch(TREE, {"max_depth": [1]}, scoring=get_scorer("accuracy"), ledger=ledger).fit(X, Y)
     assert ledger.entries() == []
 
 
@@ -206,7 +206,7 @@ def test_what_steps_in_front_decide_is_not_checked():
     tree = DPTreeClassifier(bounds={"x": (0, 1)}, classes=[0, 1])
     front = make_pipeline(FunctionTransformer(lambda rows: rows[["a"]].set_axis(["x"], axis=1)), tree)
     with pytest.warns(PrivacyLeakWarning):
-        PrivateGridSearchCV(front, DEPTHS).fit(names, Y)
+        PrivateGridSearch(front, DEPTHS).fit(names, Y)
 
 
 # What scorers and candidates do to what they are given stays with them.
@@ -232,7 +232,7 @@ def test_a_scorer_leaves_nothing_on_the_winner_or_on_the_rows(public):
         seen.append((float(rows.max()), float(y.mean())))
         return Tampering()(model, rows, y)
 
-    search = PrivateGridSearchCV(TREE, grid, scoring=scorer).fit(rows, labels, **marked)
+    search = PrivateGridSearch(TREE, grid, scoring=scorer).fit(rows, labels, **marked)
     assert not hasattr(search.best_estimator_, "holdout_")
     assert not (search.best_estimator_.leaf_proba_ == 0.5).all()
     np.testing.assert_array_equal(rows, X)
@@ -244,5 +244,5 @@ def test_candidates_do_not_change_the_rows_of_the_next_run():
     front = make_pipeline(Binarizer(copy=False), TREE)
     (one,) = make_candidates(front, [{}], Y, free_choice=False, any_public=False, grouped=False)
     assert one.estimator["binarizer"].copy is True
-    best = PrivateGridSearchCV(front, {"binarizer__threshold": [0.5, 5.0]}).fit(X, Y).best_estimator_
+    best = PrivateGridSearch(front, {"binarizer__threshold": [0.5, 5.0]}).fit(X, Y).best_estimator_
     assert best["binarizer"].copy is False

@@ -29,14 +29,14 @@ from skprivate import (
     config_context,
     privacy_report,
 )
-from skprivate.base import SHARED_CONSTRAINTS, PlannedCost, PrivateEstimatorMixin, fit_context
+from skprivate.base import SHARED_CONSTRAINTS, PlannedCost, PrivateEstimatorMixin, private_fit
 from skprivate.exceptions import (
     BudgetExceededError,
     PrivacyLeakError,
     PrivacyLeakWarning,
     PrivateSearchError,
 )
-from skprivate.model_selection import PrivateGridSearchCV, PrivateRandomizedSearchCV
+from skprivate.model_selection import PrivateGridSearch, PrivateRandomizedSearch
 from skprivate.model_selection._candidates import make_candidates
 from skprivate.model_selection._number_of_runs import NumberOfRuns
 from skprivate.model_selection._scores import ScoringRows
@@ -67,7 +67,7 @@ class Constant(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _planned_cost(self, any_public):
         return PlannedCost(epsilon=Fraction(self.epsilon), delta=Fraction(self.delta), relation="replace-one")
 
-    @fit_context
+    @private_fit
     def fit(self, X, y, groups=None):
         if self.fails:
             raise ValueError(f"secret {y[0]}")
@@ -114,16 +114,16 @@ def ledger(tmp_path):
     ("eta", "factor"), [(0, 2), (1, 3), (0.5, Fraction(5, 2)), (Fraction(4, 3), Fraction(10, 3))]
 )
 def test_the_charge_is_two_plus_eta_times_the_dearest_candidate_in_one_entry(eta, factor, ledger):
-    search = PrivateGridSearchCV(tree(), {"epsilon": [0.5, 1.0, 2.0]}, eta=eta, ledger=ledger).fit(X, Y)
+    search = PrivateGridSearch(tree(), {"epsilon": [0.5, 1.0, 2.0]}, eta=eta, ledger=ledger).fit(X, Y)
     (entry,) = ledger.entries()
     assert entry.epsilon == search.privacy_spent_.epsilon == 2 * factor
-    assert (entry.estimator, entry.private) == ("PrivateGridSearchCV", True)
+    assert (entry.estimator, entry.private) == ("PrivateGridSearch", True)
     assert (entry.relation, entry.unit) == ("replace-one", "row")
 
 
 @pytest.mark.parametrize(("score_epsilon", "total"), [(None, 3), (0.25, 3), (2, 6)])
 def test_the_score_is_not_added_but_counts_where_it_is_dearer(score_epsilon, total):
-    search = PrivateGridSearchCV(tree(), DEPTHS, score_epsilon=score_epsilon).fit(X, Y)
+    search = PrivateGridSearch(tree(), DEPTHS, score_epsilon=score_epsilon).fit(X, Y)
     assert search.privacy_spent_.epsilon == total
 
 
@@ -133,13 +133,13 @@ def test_a_plain_search_reads_101_entries_and_a_private_one_a_single_one_of_3_ep
     GridSearchCV(tree(ledger=plain), grid, cv=5).fit(X, Y)
     assert len(plain.entries()) == 101
     assert plain.spent()[0] == 101
-    PrivateGridSearchCV(tree(ledger=private), grid).fit(X, Y)
+    PrivateGridSearch(tree(ledger=private), grid).fit(X, Y)
     (entry,) = private.entries()
     assert entry.epsilon == 3
 
 
 def test_a_single_candidate_is_run_once_at_its_own_cost(fits):
-    search = PrivateGridSearchCV(Constant(), {"label": [1]}).fit(X, Y)
+    search = PrivateGridSearch(Constant(), {"label": [1]}).fit(X, Y)
     assert search.privacy_spent_.epsilon == 1
     assert len(fits) == 1
 
@@ -152,7 +152,7 @@ def test_a_single_candidate_is_run_once_at_its_own_cost(fits):
     ],
 )
 def test_the_relation_is_that_of_a_trusted_curator(estimator, relation, total):
-    spent = PrivateGridSearchCV(estimator, DEPTHS).fit(X, Y).privacy_spent_
+    spent = PrivateGridSearch(estimator, DEPTHS).fit(X, Y).privacy_spent_
     assert (spent.relation, spent.deployment, spent.epsilon) == (relation, "curator", total)
     assert spent.private
 
@@ -160,19 +160,19 @@ def test_the_relation_is_that_of_a_trusted_curator(estimator, relation, total):
 def test_an_add_remove_release_counts_twice():
     model = DPNormalLLSRegressor(1.0, bounds_X=(0, 1), bounds_y=(-1, 1))
     grid = {"relation": ["replace-one", "add-remove"], "regularization": ["floor", "trim"]}
-    spent = PrivateGridSearchCV(model, grid).fit(X, X[:, 0]).privacy_spent_
+    spent = PrivateGridSearch(model, grid).fit(X, X[:, 0]).privacy_spent_
     assert (spent.epsilon, spent.relation, spent.private) == (6, "replace-one", True)
 
 
 def test_delta_is_multiplied_by_the_expected_number_of_runs(ledger):
     delta = Fraction(1, 10**6)
-    search = PrivateGridSearchCV(Constant(delta=delta), {"label": [0, 1]}, ledger=ledger).fit(X, Y)
+    search = PrivateGridSearch(Constant(delta=delta), {"label": [0, 1]}, ledger=ledger).fit(X, Y)
     assert search.privacy_spent_.delta == ledger.entries()[0].delta == 10 * delta
 
 
 def test_pipelines_add_up_their_private_steps(ledger):
     pipe = make_pipeline(BoundsScaler((0, 1)), tree(ledger=ledger))
-    search = PrivateGridSearchCV(pipe, {"dptreeclassifier__max_depth": [1, 2]}).fit(X, Y)
+    search = PrivateGridSearch(pipe, {"dptreeclassifier__max_depth": [1, 2]}).fit(X, Y)
     assert search.privacy_spent_.private
     assert [entry.epsilon for entry in ledger.entries()] == [3]
 
@@ -183,7 +183,7 @@ RELEASED = {"best_estimator_", "best_params_", "best_score_", "privacy_spent_", 
 
 
 def test_nothing_of_the_losers_is_on_the_object_or_in_its_pickle(fits, capfd, recwarn):
-    search = PrivateGridSearchCV(Constant(), {"label": [0, 1]}).fit(X, Y)
+    search = PrivateGridSearch(Constant(), {"label": [0, 1]}).fit(X, Y)
     assert set(vars(search)) - set(search.get_params(deep=False)) == RELEASED
     text = pickle.dumps(search)
     tokens = [fit.token_ for fit in fits]
@@ -196,7 +196,7 @@ def test_nothing_of_the_losers_is_on_the_object_or_in_its_pickle(fits, capfd, re
 def test_the_best_score_wins(fits):
     for _ in range(20):
         # All 120 held-out rows are of class 1: noise of scale 1 outweighs that with probability e^-60.
-        search = PrivateGridSearchCV(Constant(), {"label": [0, 1, 2]}).fit(X, np.ones(600, dtype=int))
+        search = PrivateGridSearch(Constant(), {"label": [0, 1, 2]}).fit(X, np.ones(600, dtype=int))
         tried = {fit.label for fit in fits}
         assert search.best_params_["label"] == 1 or 1 not in tried
         assert (search.best_score_ > 0.5) == (1 in tried)
@@ -204,7 +204,7 @@ def test_the_best_score_wins(fits):
 
 
 def test_ties_are_for_the_first_run(fits):
-    tied = PrivateGridSearchCV(Constant(), {"label": [0, 1]}, scoring=lambda model, X, y: np.ones(len(y)))
+    tied = PrivateGridSearch(Constant(), {"label": [0, 1]}, scoring=lambda model, X, y: np.ones(len(y)))
     public = np.arange(600) < 100
     for _ in range(10):
         tied.fit(X, Y, is_public_validation=public)
@@ -216,7 +216,7 @@ def test_progress_and_verbosity_are_taken_from_the_runs_and_given_back(capfd, le
     pipe = make_pipeline(BoundsScaler((0, 1)), tree(ledger=ledger))
     pipe.set_params(verbose=True)
     with joblib.parallel_config(verbose=50):
-        search = PrivateGridSearchCV(pipe, {"dptreeclassifier__max_depth": [1, 2]}).fit(X, Y)
+        search = PrivateGridSearch(pipe, {"dptreeclassifier__max_depth": [1, 2]}).fit(X, Y)
     assert capfd.readouterr() == ("", "")
     best = search.best_estimator_
     assert best.verbose
@@ -226,7 +226,7 @@ def test_progress_and_verbosity_are_taken_from_the_runs_and_given_back(capfd, le
 
 
 def test_what_the_best_estimator_states_is_what_the_search_cost():
-    search = PrivateGridSearchCV(
+    search = PrivateGridSearch(
         make_pipeline(BoundsScaler((0, 1)), tree()), {"dptreeclassifier__max_depth": [1, 2]}
     )
     search.fit(X, Y)
@@ -239,7 +239,7 @@ def test_what_the_best_estimator_states_is_what_the_search_cost():
 def test_losers_warn_of_nothing(recwarn):
     model = DPNormalLLSRegressor(0.01, bounds_X=(0, 1), bounds_y=(-1, 1))
     for n_jobs in (None, 2):
-        PrivateGridSearchCV(model, {"regularization": ["floor", "trim"]}, n_jobs=n_jobs).fit(X, X[:, 0])
+        PrivateGridSearch(model, {"regularization": ["floor", "trim"]}, n_jobs=n_jobs).fit(X, X[:, 0])
     assert not recwarn.list
 
 
@@ -248,7 +248,7 @@ def test_losers_warn_of_nothing(recwarn):
 
 def test_the_number_of_runs_is_that_of_the_law(fits, monkeypatch):
     monkeypatch.setattr(NumberOfRuns, "draw", lambda self, random_bytes: 7)
-    PrivateGridSearchCV(Constant(), {"label": [0, 1]}).fit(X, Y)
+    PrivateGridSearch(Constant(), {"label": [0, 1]}).fit(X, Y)
     assert len(fits) == 7
 
 
@@ -259,18 +259,18 @@ def test_the_charge_comes_before_the_number_is_drawn(ledger, monkeypatch):
 
     monkeypatch.setattr(NumberOfRuns, "draw", draw)
     with pytest.raises(KeyboardInterrupt):
-        PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).fit(X, Y)
+        PrivateGridSearch(tree(), DEPTHS, ledger=ledger).fit(X, Y)
     assert len(ledger.entries()) == 1
 
 
 def test_about_five_runs_are_made_for_every_candidate():
-    law = PrivateGridSearchCV(tree(), DEPTHS)._law([None] * 20)
+    law = PrivateGridSearch(tree(), DEPTHS)._law([None] * 20)
     assert law.mean == 100
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
 def test_parallel_runs_charge_once(backend, ledger):
-    search = PrivateGridSearchCV(tree(ledger=ledger), {"max_depth": [1, 2, 3, 4]}, n_jobs=2)
+    search = PrivateGridSearch(tree(ledger=ledger), {"max_depth": [1, 2, 3, 4]}, n_jobs=2)
     with joblib.parallel_backend(backend):
         search.fit(X, Y)
     assert [entry.epsilon for entry in ledger.entries()] == [3]
@@ -287,7 +287,7 @@ def test_a_row_trains_or_is_scored_and_never_both(fits):
 
     splits = []
     for _ in range(5):
-        PrivateGridSearchCV(Constant(), {"label": [0, 1]}, scoring=scoring, holdout=0.25).fit(X, Y)
+        PrivateGridSearch(Constant(), {"label": [0, 1]}, scoring=scoring, validation_fraction=0.25).fit(X, Y)
         assert len(seen["scored"]) == 150
         trained = {tuple(fit.rows_) for fit in fits}
         assert len(trained) == 1
@@ -305,7 +305,7 @@ def test_persons_are_not_divided_and_are_the_unit(fits):
         seen["scored"] = set(rows[:, 0].tolist())
         return np.ones(len(y))
 
-    search = PrivateGridSearchCV(Constant(unit="group"), {"label": [0, 1]}, scoring=scoring)
+    search = PrivateGridSearch(Constant(unit="group"), {"label": [0, 1]}, scoring=scoring)
     search.fit(X, Y, groups=groups)
     person = dict(zip(X[:, 0].tolist(), groups.tolist(), strict=True))
     scored = {person[row] for row in seen["scored"]}
@@ -324,7 +324,7 @@ def test_at_most_so_many_rows_of_a_person_are_scored_as_are_fitted():
         return np.ones(len(y))
 
     grid = {"max_rows_per_group": [1, 2]}
-    search = PrivateGridSearchCV(tree(), grid, scoring=scoring).fit(X, Y, groups=np.repeat(np.arange(100), 6))
+    search = PrivateGridSearch(tree(), grid, scoring=scoring).fit(X, Y, groups=np.repeat(np.arange(100), 6))
     assert set(sizes) == {40}
     assert search.privacy_spent_.max_rows_per_unit == 2
 
@@ -333,7 +333,7 @@ def test_at_most_so_many_rows_of_a_person_are_scored_as_are_fitted():
 def test_metadata_reach_a_pipeline_with_and_without_routing(routing):
     pipe = make_pipeline(BoundsScaler((0, 1)), tree())
     with sklearn.config_context(enable_metadata_routing=routing):
-        search = PrivateGridSearchCV(pipe, {"dptreeclassifier__max_depth": [1, 2]})
+        search = PrivateGridSearch(pipe, {"dptreeclassifier__max_depth": [1, 2]})
         search.fit(X, Y, groups=np.repeat(np.arange(300), 2), is_public=np.arange(600) < 100)
     assert search.privacy_spent_.unit == "group"
     assert search.best_estimator_[-1].public_counts_.sum() == 100
@@ -341,7 +341,7 @@ def test_metadata_reach_a_pipeline_with_and_without_routing(routing):
 
 
 def test_a_search_in_a_pipeline_is_given_its_metadata():
-    search = PrivateGridSearchCV(tree(), DEPTHS)
+    search = PrivateGridSearch(tree(), DEPTHS)
     with sklearn.config_context(enable_metadata_routing=True):
         pipe = make_pipeline(BoundsScaler((0, 1)), search).fit(X, Y, is_public=np.arange(600) < 100)
     assert pipe[-1].best_estimator_.public_counts_.sum() == 100
@@ -350,13 +350,13 @@ def test_a_search_in_a_pipeline_is_given_its_metadata():
 
 def test_data_frames_and_lists():
     frame = pd.DataFrame(X, columns=["a", "b"])
-    search = PrivateGridSearchCV(tree(), DEPTHS).fit(frame, pd.Series(Y))
+    search = PrivateGridSearch(tree(), DEPTHS).fit(frame, pd.Series(Y))
     assert (
         search.feature_names_in_.tolist() == search.best_estimator_.feature_names_in_.tolist() == ["a", "b"]
     )
     assert search.predict_proba(frame).shape == (600, 2)
     text = ["no" if label else "yes" for label in Y]
-    search = PrivateGridSearchCV(tree(classes=["no", "yes"]), DEPTHS).fit(X.tolist(), text)
+    search = PrivateGridSearch(tree(classes=["no", "yes"]), DEPTHS).fit(X.tolist(), text)
     assert set(search.predict(X)) <= {"no", "yes"}
 
 
@@ -366,7 +366,7 @@ def test_data_frames_and_lists():
 def test_on_public_rows_scores_are_exact_and_post_processing_is_free(ledger):
     validation = np.arange(600) >= 500
     grid = {"prune": [False, True], "public_weight": [0.0, 1.0, 5.0]}
-    search = PrivateGridSearchCV(tree(ledger=ledger), grid).fit(X, Y, is_public_validation=validation)
+    search = PrivateGridSearch(tree(ledger=ledger), grid).fit(X, Y, is_public_validation=validation)
     # One release, so one run, at the cost of one.
     assert [entry.epsilon for entry in ledger.entries()] == [1]
     assert search.best_score_ == pytest.approx(np.mean(search.predict(X[500:]) == Y[500:]), abs=2**-20)
@@ -385,7 +385,7 @@ def test_on_public_rows_the_best_post_processing_is_taken():
         (make_pipeline(BoundsScaler((0, 1)), tree()), "dptreeclassifier__"),
     ):
         grid = {f"{prefix}public_weight": [1.0, 7.0, 3.0], f"{prefix}max_depth": [1, 2]}
-        search = PrivateGridSearchCV(
+        search = PrivateGridSearch(
             estimator, grid, scoring=(lambda model, rows, y: scoring(last(model), rows, y))
         )
         search.fit(X, Y, is_public_validation=validation)
@@ -399,7 +399,7 @@ def test_on_public_rows_an_entry_keeps_what_it_does_not_name():
     # The first is fitted; the second must not take over what the first alone names.
     validation = np.arange(600) >= 500
     grid = [{"public_weight": [3.0]}, {"prune": [False]}]
-    search = PrivateGridSearchCV(
+    search = PrivateGridSearch(
         tree(public_weight=1.0, prune=True),
         grid,
         scoring=lambda model, rows, y: np.full(len(y), 0.0 if model.prune else 1.0),
@@ -415,9 +415,9 @@ def last(model):
 def test_masks_that_contradict_each_other_are_refused():
     mask = np.arange(600) < 10
     with pytest.raises(ValueError, match="mark the same rows"):
-        PrivateGridSearchCV(tree(), DEPTHS).fit(X, Y, is_public=mask, is_public_validation=mask)
+        PrivateGridSearch(tree(), DEPTHS).fit(X, Y, is_public=mask, is_public_validation=mask)
     with pytest.raises(ValueError, match="every row is public"):
-        PrivateGridSearchCV(tree(), DEPTHS).fit(X, Y, is_public=np.ones(600, dtype=bool))
+        PrivateGridSearch(tree(), DEPTHS).fit(X, Y, is_public=np.ones(600, dtype=bool))
 
 
 # What is not private says so.
@@ -425,7 +425,7 @@ def test_masks_that_contradict_each_other_are_refused():
 
 def test_an_unpaid_step_is_named():
     pipe = make_pipeline(StandardScaler(), tree(bounds=(-5, 5)))
-    search = PrivateGridSearchCV(pipe, {"dptreeclassifier__max_depth": [1, 2]})
+    search = PrivateGridSearch(pipe, {"dptreeclassifier__max_depth": [1, 2]})
     with pytest.warns(
         PrivacyLeakWarning, match=r"standardscaler \(StandardScaler\) read private rows"
     ) as caught:
@@ -439,7 +439,7 @@ def test_an_unpaid_step_is_named():
 
 
 def test_leaks_of_any_candidate_are_announced_once(ledger):
-    search = PrivateGridSearchCV(tree(ledger=ledger), {"bounds": [(0, 1), None]})
+    search = PrivateGridSearch(tree(ledger=ledger), {"bounds": [(0, 1), None]})
     with pytest.warns(PrivacyLeakWarning) as caught:
         search.fit(X, Y)
     assert len(caught) == 1
@@ -450,15 +450,13 @@ def test_leaks_of_any_candidate_are_announced_once(ledger):
 def test_memory_keeps_rows_and_is_named(tmp_path):
     pipe = make_pipeline(BoundsScaler((0, 1)), tree(), memory=str(tmp_path))
     with pytest.warns(PrivacyLeakWarning, match="memory"):
-        search = PrivateGridSearchCV(pipe, {"dptreeclassifier__max_depth": [1, 2]}).fit(X, Y)
+        search = PrivateGridSearch(pipe, {"dptreeclassifier__max_depth": [1, 2]}).fit(X, Y)
     assert not search.privacy_spent_.private
 
 
 @pytest.mark.parametrize(("search_seed", "tree_seed"), [(0, None), (None, 0)])
 def test_seeded_searches_and_candidates_say_so(search_seed, tree_seed, ledger):
-    search = PrivateGridSearchCV(
-        tree(random_state=tree_seed), DEPTHS, random_state=search_seed, ledger=ledger
-    )
+    search = PrivateGridSearch(tree(random_state=tree_seed), DEPTHS, random_state=search_seed, ledger=ledger)
     spent = search.fit(X, Y).privacy_spent_
     assert (spent.private, spent.noise_source) == (False, "seeded")
     assert not ledger.entries()[0].private
@@ -468,7 +466,7 @@ def test_a_seeded_search_is_reproducible_and_another_is_not():
     noisy = tree(0.05, max_depth=4)
     grid = {"public_weight": [0.0, 1.0], "max_depth": [3, 4]}
     counts = [
-        PrivateGridSearchCV(noisy, grid, random_state=seed).fit(X, Y).best_estimator_.report_counts_.tolist()
+        PrivateGridSearch(noisy, grid, random_state=seed).fit(X, Y).best_estimator_.report_counts_.tolist()
         for seed in (0, 0, None, None)
     ]
     assert counts[0] == counts[1]
@@ -476,7 +474,7 @@ def test_a_seeded_search_is_reproducible_and_another_is_not():
 
 
 def test_fit_writes_no_parameter(ledger):
-    search = PrivateGridSearchCV(tree(ledger=ledger), DEPTHS)
+    search = PrivateGridSearch(tree(ledger=ledger), DEPTHS)
     before = search.get_params()
     search.fit(X, Y)
     assert search.get_params() == before
@@ -488,7 +486,7 @@ def test_fit_writes_no_parameter(ledger):
 
 def test_an_exhausted_ledger_spends_nothing_and_leaves_the_previous_fit(tmp_path, fits):
     ledger = PrivacyLedger(tmp_path / "small", epsilon=5)
-    search = PrivateGridSearchCV(Constant(ledger=ledger), {"label": [0, 1]}).fit(X, Y)
+    search = PrivateGridSearch(Constant(ledger=ledger), {"label": [0, 1]}).fit(X, Y)
     before, n_fits = dict(vars(search)), len(fits)
     with pytest.raises(BudgetExceededError):
         search.fit(X, Y)
@@ -499,7 +497,7 @@ def test_an_exhausted_ledger_spends_nothing_and_leaves_the_previous_fit(tmp_path
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_a_failed_run_releases_nothing_and_tells_nothing(n_jobs, ledger, fits):
-    search = PrivateGridSearchCV(Constant(ledger=ledger), {"label": [0, 1]}, n_jobs=n_jobs)
+    search = PrivateGridSearch(Constant(ledger=ledger), {"label": [0, 1]}, n_jobs=n_jobs)
     with joblib.parallel_backend("threading"):
         before = dict(vars(search.fit(X, Y)))
         search.set_params(param_grid={"fails": [True, True]})
@@ -520,7 +518,7 @@ def test_a_failed_run_releases_nothing_and_tells_nothing(n_jobs, ledger, fits):
     "lie", [{"spends": 2}, {"states": False}], ids=["spends more", "has no privacy_spent_"]
 )
 def test_a_candidate_that_breaks_its_word_releases_nothing(lie):
-    search = PrivateGridSearchCV(Constant(**lie), {"label": [0, 1]})
+    search = PrivateGridSearch(Constant(**lie), {"label": [0, 1]})
     with pytest.raises(PrivateSearchError, match="spent more than it had announced"):
         search.fit(X, Y)
     assert not hasattr(search, "best_estimator_")
@@ -528,7 +526,7 @@ def test_a_candidate_that_breaks_its_word_releases_nothing(lie):
 
 def test_a_candidate_that_forgets_the_groups_releases_nothing():
     with pytest.raises(PrivateSearchError):
-        PrivateGridSearchCV(Constant(unit="row"), {"label": [0, 1]}).fit(X, Y, groups=np.arange(600))
+        PrivateGridSearch(Constant(unit="row"), {"label": [0, 1]}).fit(X, Y, groups=np.arange(600))
 
 
 class Ungrouped(Constant):
@@ -537,7 +535,7 @@ class Ungrouped(Constant):
 
 def test_groups_that_no_step_takes_are_refused_before_the_charge(ledger):
     with pytest.raises(ValueError, match="Ungrouped takes none"):
-        PrivateGridSearchCV(Ungrouped(ledger=ledger), {"label": [0, 1]}).fit(X, Y, groups=np.arange(600))
+        PrivateGridSearch(Ungrouped(ledger=ledger), {"label": [0, 1]}).fit(X, Y, groups=np.arange(600))
     assert not ledger.entries()
 
 
@@ -548,23 +546,23 @@ def test_groups_that_no_step_takes_are_refused_before_the_charge(ledger):
 )
 def test_what_states_no_cost_is_refused(estimator):
     with pytest.raises(TypeError, match=r"states its cost|states no epsilon"):
-        PrivateGridSearchCV(estimator, {}).fit(X, Y)
+        PrivateGridSearch(estimator, {}).fit(X, Y)
 
 
 def test_several_ledgers_are_refused(tmp_path):
     one, other = (PrivacyLedger(tmp_path / name) for name in ("one", "other"))
-    search = PrivateGridSearchCV(tree(ledger=one), DEPTHS, ledger=other)
+    search = PrivateGridSearch(tree(ledger=one), DEPTHS, ledger=other)
     with pytest.raises(ValueError, match="several different ledgers"):
         search.fit(X, Y)
     assert not one.entries()
     assert not other.entries()
-    search = PrivateGridSearchCV(tree(ledger=one), DEPTHS, ledger=PrivacyLedger(tmp_path / "one")).fit(X, Y)
+    search = PrivateGridSearch(tree(ledger=one), DEPTHS, ledger=PrivacyLedger(tmp_path / "one")).fit(X, Y)
     assert len(one.entries()) == 1
 
 
 @pytest.mark.parametrize("scores", [3.0, np.inf, -1.0, np.nan])
 def test_scores_out_of_range_are_clipped(scores):
-    search = PrivateGridSearchCV(tree(), DEPTHS, scoring=lambda model, X, y: np.full(len(y), scores))
+    search = PrivateGridSearch(tree(), DEPTHS, scoring=lambda model, X, y: np.full(len(y), scores))
     search.fit(X, Y, is_public_validation=np.arange(600) < 50)
     assert search.best_score_ == (1.0 if scores > 1 else 0.0)
 
@@ -575,9 +573,9 @@ def test_an_entry_that_comes_twice_is_scored_once_in_a_run(monkeypatch):
     monkeypatch.setattr(ScoringRows, "score", lambda *given: scored.append(1) or score(*given))
     monkeypatch.setattr(NumberOfRuns, "draw", lambda *given: made.append(draw(*given)) or made[-1])
     for search in (
-        PrivateGridSearchCV(tree(), {"max_depth": [2] * 50}),
-        PrivateGridSearchCV(tree(), [{"max_depth": [1, 2]}, {"max_depth": [2, 1]}]),
-        PrivateRandomizedSearchCV(tree(), {"max_depth": randint(1, 3)}, n_candidates=20),
+        PrivateGridSearch(tree(), {"max_depth": [2] * 50}),
+        PrivateGridSearch(tree(), [{"max_depth": [1, 2]}, {"max_depth": [2, 1]}]),
+        PrivateRandomizedSearch(tree(), {"max_depth": randint(1, 3)}, n_candidates=20),
     ):
         scored.clear(), made.clear()
         search.fit(X, Y)
@@ -587,7 +585,7 @@ def test_an_entry_that_comes_twice_is_scored_once_in_a_run(monkeypatch):
 def test_a_run_of_several_private_scores_releases_nothing(monkeypatch):
     monkeypatch.setattr("skprivate.model_selection._base_search.make_candidates", twice)
     with pytest.raises(PrivateSearchError):
-        PrivateGridSearchCV(tree(), {"max_depth": [2]}).fit(X, Y)
+        PrivateGridSearch(tree(), {"max_depth": [2]}).fit(X, Y)
 
 
 def twice(*given, **named):
@@ -602,7 +600,7 @@ def test_a_strange_label_is_taken_in_silence_where_classes_are_declared(label, r
         name = "max_depth" if not hasattr(estimator, "steps") else "dptreeclassifier__max_depth"
         # Outside strict mode a missing label is an error.
         with config_context(strict=label is None):
-            search = PrivateGridSearchCV(estimator, {name: [1, 2]}).fit(X, y)
+            search = PrivateGridSearch(estimator, {name: [1, 2]}).fit(X, y)
         assert list(search.classes_) == [0, 1]
     assert not recwarn.list
 
@@ -611,12 +609,12 @@ def test_a_missing_label_is_refused():
     y = Y.astype(object)
     y[7] = None
     with pytest.raises(ValueError, match="holds None"):
-        PrivateGridSearchCV(tree(), DEPTHS).fit(X, y)
+        PrivateGridSearch(tree(), DEPTHS).fit(X, y)
 
 
 def test_scores_of_a_wrong_shape_are_an_error():
     with pytest.raises(ValueError, match="one score per row"):
-        PrivateGridSearchCV(tree(), DEPTHS, scoring=lambda model, X, y: 0.5).fit(X, Y)
+        PrivateGridSearch(tree(), DEPTHS, scoring=lambda model, X, y: 0.5).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -625,8 +623,8 @@ def test_scores_of_a_wrong_shape_are_an_error():
         {"eta": -0.5},
         {"eta": float("nan")},
         {"eta": Fraction(-1, 2)},
-        {"holdout": 0.0},
-        {"holdout": 1.0},
+        {"validation_fraction": 0.0},
+        {"validation_fraction": 1.0},
         {"score_epsilon": 0},
         {"scoring": "roc_auc"},
         {"param_grid": []},
@@ -636,7 +634,7 @@ def test_scores_of_a_wrong_shape_are_an_error():
     ],
 )
 def test_wrong_parameters_cost_nothing(wrong, ledger):
-    search = PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).set_params(**wrong)
+    search = PrivateGridSearch(tree(), DEPTHS, ledger=ledger).set_params(**wrong)
     with pytest.raises(ValueError, match=r"\w"):
         search.fit(X, Y)
     assert not ledger.entries()
@@ -647,7 +645,7 @@ def test_a_frame_that_no_candidate_takes_costs_nothing(cell, ledger):
     frame = pd.DataFrame(X, columns=["a", "b"]).astype(object)
     frame.iloc[5, 0] = cell
     with pytest.raises(ValueError, match=r"contains NaN|X holds text") as told:
-        PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).fit(frame, Y)
+        PrivateGridSearch(tree(), DEPTHS, ledger=ledger).fit(frame, Y)
     assert "secret" not in str(told.value)
     assert not ledger.entries()
 
@@ -656,18 +654,18 @@ def test_a_frame_that_no_candidate_takes_costs_nothing(cell, ledger):
 
 
 def test_entries_are_drawn_from_distributions(ledger):
-    search = PrivateRandomizedSearchCV(
+    search = PrivateRandomizedSearch(
         tree(), {"public_weight": uniform(0, 10), "max_depth": [1, 2]}, n_candidates=5, ledger=ledger
     )
     chosen = {search.fit(X, Y).best_params_["public_weight"] for _ in range(3)}
     assert len(chosen) == 3
     assert [entry.epsilon for entry in ledger.entries()] == [3, 3, 3]
-    assert ledger.entries()[0].estimator == "PrivateRandomizedSearchCV"
+    assert ledger.entries()[0].estimator == "PrivateRandomizedSearch"
     assert dict(search.privacy_spent_.unprotected)["candidates"] == 5
 
 
 def test_lists_alone_give_no_more_entries_than_there_are():
-    search = PrivateRandomizedSearchCV(tree(), DEPTHS, n_candidates=50).fit(X, Y)
+    search = PrivateRandomizedSearch(tree(), DEPTHS, n_candidates=50).fit(X, Y)
     assert dict(search.privacy_spent_.unprotected)["candidates"] == 3
 
 
@@ -683,7 +681,7 @@ class Collecting:
 
 def test_a_scorer_keeps_no_rows():
     scoring = Collecting()
-    PrivateGridSearchCV(tree(), DEPTHS, scoring=scoring).fit(X, Y)
+    PrivateGridSearch(tree(), DEPTHS, scoring=scoring).fit(X, Y)
     assert scoring.rows is None
 
 
@@ -703,12 +701,12 @@ class Uncopied(Collecting):
         ({"score_epsilon": 1e301}, "score_epsilon must be at most"),
         ({"scoring": lambda model: 1.0}, "three arguments"),
         ({"scoring": Uncopied()}, "cannot be copied"),
-        ({"holdout": 0.9999}, "cannot be parted"),
+        ({"validation_fraction": 0.9999}, "cannot be parted"),
         ({"param_grid": {"max_depth": []}}, "non-empty"),
     ],
 )
 def test_what_no_row_can_mend_is_neither_charged_nor_a_failure(ledger, strict, wrong, message):
-    search = PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).set_params(**wrong)
+    search = PrivateGridSearch(tree(), DEPTHS, ledger=ledger).set_params(**wrong)
     with config_context(strict=strict), pytest.raises((TypeError, ValueError), match=message):
         search.fit(X, Y)
     assert (ledger.entries(), ledger.n_failures) == ([], 0)
@@ -726,5 +724,5 @@ def test_what_no_row_can_mend_is_neither_charged_nor_a_failure(ledger, strict, w
 )
 def test_labels_of_several_columns_are_refused_before_the_charge(ledger, strict, y):
     with config_context(strict=strict), pytest.raises(ValueError, match="should be a 1d array"):
-        PrivateGridSearchCV(tree(), DEPTHS, ledger=ledger).fit(X, y)
+        PrivateGridSearch(tree(), DEPTHS, ledger=ledger).fit(X, y)
     assert not ledger.entries()

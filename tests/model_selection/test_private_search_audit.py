@@ -8,8 +8,8 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from skprivate import PrivacySpent
-from skprivate.base import PlannedCost, PrivateEstimatorMixin, fit_context
-from skprivate.model_selection import PrivateGridSearchCV, _base_search, _scores
+from skprivate.base import PlannedCost, PrivateEstimatorMixin, private_fit
+from skprivate.model_selection import PrivateGridSearch, _base_search, _scores
 from skprivate.noise import DiscreteLaplaceMechanism
 
 EPSILON = Fraction(1, 4)
@@ -31,7 +31,7 @@ class Guess(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _planned_cost(self, any_public):
         return PlannedCost(epsilon=self.epsilon, relation="replace-one")
 
-    @fit_context
+    @private_fit
     def fit(self, X, y):
         self.privacy_spent_ = PrivacySpent(
             mechanism="discrete Laplace",
@@ -54,7 +54,7 @@ def audited(epsilon_lower_bound, grid, event, eta=1):
     """A lower bound on the epsilon of a search, from one event on two neighbours."""
     counts = []
     for y in NEIGHBOURS:
-        search = PrivateGridSearchCV(Guess(), grid, eta=eta, holdout=0.5)
+        search = PrivateGridSearch(Guess(), grid, eta=eta, validation_fraction=0.5)
         counts.append(sum(event(search.fit(X, y)) for _ in range(TRIALS)))
     unlikely, likely = counts
     return epsilon_lower_bound(likely, unlikely, TRIALS, CONFIDENCE)

@@ -7,16 +7,16 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from skprivate import BoundsScaler, DPNormalLLSRegressor, DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.exceptions import PrivacyLeakWarning
-from skprivate.model_selection import PrivateGridSearchCV, PrivateRandomizedSearchCV
+from skprivate.model_selection import PrivateGridSearch, PrivateRandomizedSearch
 
 pytestmark = pytest.mark.filterwarnings(
     f"ignore::{PrivacyLeakWarning.__module__}.{PrivacyLeakWarning.__name__}"
 )
 
 SEARCHES = [
-    PrivateGridSearchCV(DPTreeClassifier(), {"max_depth": [1, 3]}),
-    PrivateGridSearchCV(DPNormalLLSRegressor(), {"regularization": ["floor", "trim"]}),
-    PrivateRandomizedSearchCV(LocallyPrivateTreeClassifier(4.0), {"prune": [False, True]}),
+    PrivateGridSearch(DPTreeClassifier(), {"max_depth": [1, 3]}),
+    PrivateGridSearch(DPNormalLLSRegressor(), {"regularization": ["floor", "trim"]}),
+    PrivateRandomizedSearch(LocallyPrivateTreeClassifier(4.0), {"prune": [False, True]}),
 ]
 
 
@@ -36,7 +36,7 @@ def test_nothing_is_skipped_or_excused(search):
 
 def test_around_a_pipeline():
     pipe = make_pipeline(BoundsScaler((-100.0, 100.0)), DPTreeClassifier())
-    search = PrivateGridSearchCV(pipe, {"dptreeclassifier__max_depth": [1, 3]})
+    search = PrivateGridSearch(pipe, {"dptreeclassifier__max_depth": [1, 3]})
     results = check_estimator(search, on_skip=None, on_fail=None)
     failed = [result["check_name"] for result in results if result["status"] == "failed"]
     assert not failed

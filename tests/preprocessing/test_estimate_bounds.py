@@ -28,7 +28,7 @@ from skprivate import (
 )
 from skprivate.base import trusted_types
 from skprivate.exceptions import BudgetExceededError
-from skprivate.model_selection import PrivateGridSearchCV
+from skprivate.model_selection import PrivateGridSearch
 from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.preprocessing import EstimatedBounds, estimate_bounds
 from skprivate.preprocessing._estimate_bounds import (
@@ -379,9 +379,11 @@ def fits(bounds):
     yield "bounds_X", clone(life).set_params(bounds_X=bounds).fit(PAIRS, TIMES)
     columns = {0: EstimatedBounds(bounds[0][0], bounds[1][0], bounds.spent, bounds.release_id), 1: (0, 1)}
     yield "bounds_X", clone(life).set_params(bounds_X=columns).fit(PAIRS, TIMES)
-    moments = MomentAccumulator(bounds, (0.1, 9.0), n_max=5000).update(PAIRS, TIMES)
+    moments = MomentAccumulator(bounds, (0.1, 9.0), max_rows=5000).update(PAIRS, TIMES)
     yield "bounds_X", MomentAccumulator.from_bytes(moments.to_bytes()).release(clone(life))
-    pair = MomentAccumulator((0, 1), EstimatedBounds(0.1, 9.0, bounds.spent), n_max=5000).update(PAIRS, TIMES)
+    pair = MomentAccumulator((0, 1), EstimatedBounds(0.1, 9.0, bounds.spent), max_rows=5000).update(
+        PAIRS, TIMES
+    )
     yield "bounds_y", pickle.loads(pickle.dumps(pair)).release(clone(life))
 
 
@@ -427,9 +429,9 @@ def test_searches_inherit_too(estimates, seed):
     bounds = estimates[seed]
     tree = DPTreeClassifier(classes=[0, 1], bounds=(0, 1))
     for search in (
-        PrivateGridSearchCV(clone(tree).set_params(bounds=bounds), {"prune": [True]}),
-        PrivateGridSearchCV(tree, {"bounds": [bounds]}),
-        PrivateGridSearchCV(make_pipeline(BoundsScaler(bounds), tree), {"dptreeclassifier__prune": [True]}),
+        PrivateGridSearch(clone(tree).set_params(bounds=bounds), {"prune": [True]}),
+        PrivateGridSearch(tree, {"bounds": [bounds]}),
+        PrivateGridSearch(make_pipeline(BoundsScaler(bounds), tree), {"dptreeclassifier__prune": [True]}),
     ):
         fitted = search.fit(PAIRS, LABELS)
         report = privacy_report(fitted)
@@ -440,4 +442,4 @@ def test_searches_inherit_too(estimates, seed):
 def test_an_accumulator_takes_one_estimate():
     several = {0: estimate_bounds(PAIRS[:, 0], 1.0), 1: estimate_bounds(PAIRS[:, 1], 1.0)}
     with pytest.raises(ValueError, match="one call of estimate_bounds"):
-        MomentAccumulator(several, (0.1, 9.0), n_max=10)
+        MomentAccumulator(several, (0.1, 9.0), max_rows=10)

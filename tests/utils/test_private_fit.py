@@ -12,14 +12,14 @@ from sklearn.model_selection import GridSearchCV
 
 import skprivate
 from skprivate import DPLogLocationScaleRegressor, DPSEVRegressor, DPTreeClassifier, PrivacyLedger
-from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
 from skprivate.exceptions import (
     BudgetExceededError,
     PrivacyLeakError,
     PrivateSearchError,
     UtilityWarning,
 )
-from skprivate.model_selection import PrivateGridSearchCV
+from skprivate.model_selection import PrivateGridSearch
 from skprivate.preprocessing import estimate_bounds
 from skprivate.utils._compat import InvalidParameterError
 from skprivate.utils._private_fit import failures_counted, warn_after_release
@@ -84,7 +84,7 @@ class Around(PrivateEstimatorMixin, BaseEstimator):
     def __init__(self, ledger=None):
         self.ledger = ledger
 
-    @fit_context
+    @private_fit
     def fit(self, X, y):
         return tree(self.ledger).fit(X, y)
 
@@ -107,7 +107,7 @@ def test_what_no_row_can_cause_is_not_counted(ledger):
     with skprivate.config_context(strict=True), pytest.raises(PrivacyLeakError):
         tree(ledger, bounds=None).fit(X, Y)
     with pytest.raises(InvalidParameterError):
-        PrivateGridSearchCV(tree(ledger), {"max_depth": [-1]}).fit(X, Y)
+        PrivateGridSearch(tree(ledger), {"max_depth": [-1]}).fit(X, Y)
     assert ledger.n_failures == 0
 
 
@@ -116,9 +116,9 @@ def test_searches_count_once_wherever_the_ledger_stands(ledger):
         raise KeyError("secret")
 
     for search in (
-        PrivateGridSearchCV(tree(ledger), {"max_depth": [1, 2]}, scoring=scorer),
-        PrivateGridSearchCV(tree(None), {"max_depth": [1, 2]}, scoring=scorer, ledger=ledger),
-        PrivateGridSearchCV(tree(None), {"ledger": [ledger]}, scoring=scorer),
+        PrivateGridSearch(tree(ledger), {"max_depth": [1, 2]}, scoring=scorer),
+        PrivateGridSearch(tree(None), {"max_depth": [1, 2]}, scoring=scorer, ledger=ledger),
+        PrivateGridSearch(tree(None), {"ledger": [ledger]}, scoring=scorer),
     ):
         before = ledger.n_failures
         with pytest.raises(PrivateSearchError, match="KeyError"):

@@ -23,7 +23,7 @@ from skprivate import (
     LocallyPrivateTreeClassifier,
     MomentAccumulator,
     PrivacySpent,
-    PrivateGridSearchCV,
+    PrivateGridSearch,
     SecureSumAggregator,
     TQMATransformer,
     config_context,
@@ -161,7 +161,7 @@ TREE = {"bounds": (0, 1), "classes": [0, 1]}
 LEARNERS = {
     "central": DPTreeClassifier(**TREE),
     "local": LocallyPrivateTreeClassifier(**TREE),
-    "search": PrivateGridSearchCV(DPTreeClassifier(**TREE), {"max_depth": [1]}),
+    "search": PrivateGridSearch(DPTreeClassifier(**TREE), {"max_depth": [1]}),
     "weibull": DPLogLocationScaleRegressor(bounds_X=(0, 1), bounds_y=(1, 2)),
     "normal": DPNormalLLSRegressor(bounds_X=(0, 1), bounds_y=(1, 2)),
     "swapping": BSTDAggregator(),
@@ -177,7 +177,7 @@ OTHERS = {
     "scaler, back": lambda rows: BoundsScaler((0, 1)).fit(X).inverse_transform(rows),
     "coarsened": lambda rows: TQMATransformer(bounds=(0, 1)).fit(rows),
     "bounds": lambda rows: estimate_bounds(rows, epsilon=1.0),
-    "moments": lambda rows: MomentAccumulator((0, 1), (1, 2), n_max=N).update(rows, TIMES),
+    "moments": lambda rows: MomentAccumulator((0, 1), (1, 2), max_rows=N).update(rows, TIMES),
     "curator": lambda rows: TreeCurator(LocallyPrivateTreeClassifier(**TREE), rows, LABELS, n_clients=9),
     "linkage": lambda rows: record_linkage_score(rows, X),
 }
@@ -299,9 +299,9 @@ def test_no_hidden_report_or_group_counts():
     [
         lambda: make_specification(names=[SURROGATE]),
         lambda: make_specification(classes=["a", SURROGATE]),
-        lambda: MomentAccumulator((0, 1), (1, 2), n_max=N, feature_names=[SURROGATE]),
-        lambda: MomentAccumulator((0, 1), (1, 2), n_max=N, target=SURROGATE),
-        lambda: MomentAccumulator((0, 1), (1, 2), n_max=N).update(X, TIMES, batch_id=SURROGATE),
+        lambda: MomentAccumulator((0, 1), (1, 2), max_rows=N, feature_names=[SURROGATE]),
+        lambda: MomentAccumulator((0, 1), (1, 2), max_rows=N, target=SURROGATE),
+        lambda: MomentAccumulator((0, 1), (1, 2), max_rows=N).update(X, TIMES, batch_id=SURROGATE),
         lambda: CollaborativeRegressor().fit(X, TIMES, sites=[SURROGATE, "a"] * 6),
         lambda: PrivacySpent(
             mechanism="m",

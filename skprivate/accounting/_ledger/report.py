@@ -18,7 +18,7 @@ _HEADER = ("label", "estimator", "fits", "epsilon", "delta", "not private")
 _NOTES = (
     "Totals are by basic composition over EVERY entry, as if all touched the same rows.",
     "Fits made by a plain GridSearchCV are counted, but its cv_results_, its best_score_ and its choice are",
-    "exact functions of private rows that no entry covers: only PrivateGridSearchCV has a guarantee from end",
+    "exact functions of private rows that no entry covers: only PrivateGridSearch has a guarantee from end",
     "to end. A grid over epsilon is for planning on public or simulated data.",
     "Printed amounts are rounded to six digits; entries() has the exact ones.",
 )

@@ -48,7 +48,9 @@ def is_random(case: AuditCase) -> Any:
     model = case.fit(0)
     claim_of(case, model)
     mine = published(case, model)
-    if case.strangers and not any(differences(mine, published(case, case.fit(d))) for d in case.strangers):
+    if case.unrelated_data_sets and not any(
+        differences(mine, published(case, case.fit(d))) for d in case.unrelated_data_sets
+    ):
         raise NotApplicable("releases the same, whatever the rows are: there is nothing to hide")
     return model
 
@@ -191,10 +193,10 @@ def check_refit_spends_again(case: AuditCase) -> None:
         model = case.fit(0, case.make(ledger=ledger))
         before = leaves_of(model)
         try:
-            with (case.recorder or record_releases)(None) as tape:
+            with (case.recorder or record_releases)(None) as recording:
                 case.fit(0, model)
         except BudgetExceededError:
-            require(not tape.releases, "noise was drawn before the ledger was asked")
+            require(not recording.releases, "noise was drawn before the ledger was asked")
             require(not differences(before, leaves_of(model)), "a refused fit changed the object")
             return
     raise AssertionError("a fit beyond the ledger's ceiling went through")
@@ -203,18 +205,18 @@ def check_refit_spends_again(case: AuditCase) -> None:
 def check_refits_draw_again(case: AuditCase) -> None:
     """A second fit of one object draws its noise anew: kept noise shows what changed between two fits."""
     recorded(case)
-    model, tapes = case.make(), []
+    model, recordings = case.make(), []
     for data in (case.data_sets[0], case.data_sets[-1]):
-        with (case.recorder or record_releases)(None) as tape:
+        with (case.recorder or record_releases)(None) as recording:
             case.listen(data, model)
-        tapes.append(tape)
-    require(len(tapes[1].releases) > 0, "a second fit of the same object draws no noise")
+        recordings.append(recording)
+    require(len(recordings[1].releases) > 0, "a second fit of the same object draws no noise")
     same = all(
         one.scale is not None and np.array_equal(one.output - one.exact, other.output - other.exact)
-        for one, other in zip(tapes[0].releases, tapes[1].releases, strict=False)
+        for one, other in zip(recordings[0].releases, recordings[1].releases, strict=False)
         if one.exact.shape == other.exact.shape
     )
-    several = sum(one.exact.size for one in tapes[0].releases) >= _MANY_NUMBERS
+    several = sum(one.exact.size for one in recordings[0].releases) >= _MANY_NUMBERS
     require(not (same and several), "a second fit of the same object draws the same noise")
 
 
@@ -226,10 +228,10 @@ def check_partial_fit_spends(case: AuditCase) -> None:
             raise NotApplicable("has no partial_fit")
         model = case.make(ledger=ledger)
         for call in range(1, 3):
-            with (case.recorder or record_releases)(None) as tape:
+            with (case.recorder or record_releases)(None) as recording:
                 fit_with(model, rows, "partial_fit")
             paid = len(ledger.entries()) == call
-            require(paid or not tape.releases, "partial_fit draws noise that is not charged")
+            require(paid or not recording.releases, "partial_fit draws noise that is not charged")
 
 
 def check_ledger_total(case: AuditCase) -> None:
@@ -300,7 +302,7 @@ def check_sample_weight(case: AuditCase) -> None:
     pairs = None
     if case.relation == "add-remove":
         rows, pairs = [without_unit(rows[-1])], tuple((0, k + 1) for k in range(len(heavy)))
-    weighted = dataclasses.replace(case, data_sets=(*rows, *heavy), pairs=pairs, strangers=())
+    weighted = dataclasses.replace(case, data_sets=(*rows, *heavy), pairs=pairs, unrelated_data_sets=())
     try:
         fuzz = sensitivity_fuzz(weighted)
     except (ValueError, TypeError) as error:

@@ -15,7 +15,7 @@ from ...noise import DiscreteGaussianMechanism
 from .._epsilon import EpsilonAudit, audit_epsilon, epsilon_lower_bound, gaussian_lower_bound, low_bits
 from .._neighbours import Arguments, AuditCase, domain_of_X, domain_of_y, is_column
 from .._observation.object_walk import leaves
-from .._observation.recorder import Release, Tape
+from .._observation.recorder import Recording, Release
 from .._search.black_box import furthest_pair
 from .._search.deadline import Budget
 from .._search.privacy_loss import claims_rho, one_number
@@ -71,12 +71,12 @@ def check_audit_catches_half_the_noise(case: AuditCase) -> None:
     require(not audit.passed, f"half the noise goes unnoticed on these data sets: {audit}")
 
 
-def worst_recorded_pair(case: AuditCase) -> tuple[tuple[Tape, Tape], bool]:
+def worst_recorded_pair(case: AuditCase) -> tuple[tuple[Recording, Recording], bool]:
     """Return the recorded fits of the pair with the greatest loss, and whether it is counted as rho."""
     spent = spent_of(case.fit(0))
     first, second = _worst(case)
-    gaussian = any(isinstance(one.mechanism, DiscreteGaussianMechanism) for one in first.tape.releases)
-    return (first.tape, second.tape), claims_rho(spent) or gaussian
+    gaussian = any(isinstance(one.mechanism, DiscreteGaussianMechanism) for one in first.recording.releases)
+    return (first.recording, second.recording), claims_rho(spent) or gaussian
 
 
 def _worst(case: AuditCase) -> tuple[Fit, Fit]:
@@ -92,7 +92,9 @@ def _worst(case: AuditCase) -> tuple[Fit, Fit]:
     return found.pair
 
 
-def audit_of_noise(pair: tuple[Tape, Tape], *, by_rho: bool, factor: Fraction = Fraction(1)) -> EpsilonAudit:
+def audit_of_noise(
+    pair: tuple[Recording, Recording], *, by_rho: bool, factor: Fraction = Fraction(1)
+) -> EpsilonAudit:
     """Audit fresh draws of the recorded mechanisms around either fit's exact integers.
 
     Where the fits differ most, and where they differ most in a few places: one place shows a little too
@@ -130,7 +132,7 @@ def _draw(places: list[Place], factor: Fraction, generator: Any) -> Any:
     return total
 
 
-def places_of(mine: Tape, theirs: Tape) -> list[Place]:
+def places_of(mine: Recording, theirs: Recording) -> list[Place]:
     """Return where two fits differ most, with either integer: many small losses hide one another's events."""
     places = [
         (one, int(f), int(g))
@@ -143,11 +145,11 @@ def places_of(mine: Tape, theirs: Tape) -> list[Place]:
 
 def _loss_at(places: list[Place], by_rho: bool) -> Any:
     """Loss of these places alone."""
-    tapes = [
-        Tape([Release(place[0].mechanism, np.array([place[side]]), place[0].output) for place in places])
+    recordings = [
+        Recording([Release(place[0].mechanism, np.array([place[side]]), place[0].output) for place in places])
         for side in (1, 2)
     ]
-    return one_number(tapes[0].loss(tapes[1]), by_rho)
+    return one_number(recordings[0].loss(recordings[1]), by_rho)
 
 
 def _log_ratio(release: Release, drawn: NDArray[np.int64], f: int, g: int) -> NDArray[np.float64]:
@@ -274,7 +276,7 @@ def check_low_bits(case: AuditCase) -> None:
     require(audit.passed, f"low bits: {audit}")
 
 
-def _fresh_outputs(mine: Tape, theirs: Tape) -> NDArray[np.float64]:
+def _fresh_outputs(mine: Recording, theirs: Recording) -> NDArray[np.float64]:
     """Outputs drawn again at the place where two fits differ most."""
     places = places_of(mine, theirs)
     if not places:
@@ -286,16 +288,16 @@ def _fresh_outputs(mine: Tape, theirs: Tape) -> NDArray[np.float64]:
 def check_noise_variance(case: AuditCase) -> None:
     """The noise has the variance that its scale states, and the scale is the one in privacy_spent_."""
     recorded(case)
-    model, tape = case.record(0)
+    model, recording = case.record(0)
     spent, generator = spent_of(model), np.random.default_rng(13)
-    scales = {release.scale for release in tape.releases if release.scale is not None}
+    scales = {release.scale for release in recording.releases if release.scale is not None}
     if not scales:
         raise NotApplicable("a local randomizer: check_epsilon_audit counts its reports")
     stated = spent.noise_scale
     if stated is not None and len(scales) == 1:
         # On the integers a scale may be rounded up.
         require(stated <= min(scales) < stated + 1, "privacy_spent_.noise_scale is not what was drawn")
-    for mechanism in {release.scale: release.mechanism for release in tape.releases}.values():
+    for mechanism in {release.scale: release.mechanism for release in recording.releases}.values():
         noise = mechanism.randomize(np.zeros(_DRAWS, dtype=np.int64), generator).astype(np.float64)
         ratio = noise.var() / mechanism.variance
         # The kurtosis of Laplace noise is 6, of Gaussian noise 3.

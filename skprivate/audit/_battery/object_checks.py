@@ -108,7 +108,7 @@ def check_process(case: AuditCase) -> None:
     """A fit changes nothing in its class, its module or the process that depends on private rows."""
     leaves_the_room(case)
     fit = _fitter(case)
-    others = [data for data in (*case.strangers, *case.data_sets[1:]) if _is_new(data, case)][:2]
+    others = [data for data in (*case.unrelated_data_sets, *case.data_sets[1:]) if _is_new(data, case)][:2]
     if not others:
         raise NotApplicable("the case has one data set alone")
     for _ in range(2):
@@ -175,7 +175,7 @@ def _planted(case: AuditCase) -> tuple[Any, list[float]]:
     """Return the data set in which every private row holds values that nothing else has, and these."""
     rows = case.data_sets[0]
     if not (isinstance(rows, dict) and "X" in rows) or np.asarray(rows["X"]).dtype.kind != "f":
-        return (case.strangers or case.data_sets)[-1], []
+        return (case.unrelated_data_sets or case.data_sets)[-1], []
     lower, upper = domain_of_X(case.estimator, np.shape(rows["X"])[1])
     # Other values in every run: one that an earlier run found left behind is not this one's.
     share = _SYSTEM.uniform(*_SHARES)

@@ -8,7 +8,7 @@ from typing import Any
 from .._neighbours import AuditCase
 from .._observation.object_walk import Leaves, differences
 from .._observation.randomness import EXTREMES
-from .._observation.recorder import Tape
+from .._observation.recorder import Recording
 from .._search.deadline import Budget
 from .._search.privacy_loss import claimed_of, loss_under
 from .._search.search import visible
@@ -57,30 +57,30 @@ def _seeds(case: AuditCase) -> Iterator[int]:
         yield seed
 
 
-def form_of(tape: Tape) -> tuple[Any, ...]:
+def form_of(recording: Recording) -> tuple[Any, ...]:
     """Return what kinds of releases a fit made."""
-    return tuple(release.form for release in tape.releases)
+    return tuple(release.form for release in recording.releases)
 
 
 def _compare(case: AuditCase, claim: Any, when: str, **randomness: Any) -> None:
-    """Compare fits with the same randomness and the same outputs, on a neighbour and on strangers."""
+    """Compare fits with the same randomness and the same outputs, on a neighbour and on unrelated rows."""
     unsteady = recorded(case).unsteady
     outputs = case.record(0, **randomness)[1].outputs
-    mine, tape = _looked_at(case, 0, outputs, **randomness)
+    mine, recording = _looked_at(case, 0, outputs, **randomness)
     i, j = case.neighbours[0]
-    for data in (*case.strangers[:1], case.data_sets[j if i == 0 else i]):
+    for data in (*case.unrelated_data_sets[:1], case.data_sets[j if i == 0 else i]):
         other, again = _looked_at(case, data, outputs, **randomness)
-        require(form_of(tape) == form_of(again), f"other rows release other things {when}")
+        require(form_of(recording) == form_of(again), f"other rows release other things {when}")
         paths = sorted(set(differences(mine, other)) - unsteady)
         require(not paths, f"exact functions of private rows {when}: {some(paths)}")
     if i == 0:
-        loss = loss_under(tape.loss(again), claim)
+        loss = loss_under(recording.loss(again), claim)
         require(loss <= claimed_of(claim), f"more is released than claimed {when}")
 
 
-def _looked_at(case: AuditCase, data: Any, script: Any, **randomness: Any) -> tuple[Leaves, Tape]:
-    model, tape = case.record(data, script, **randomness)
-    return visible(case, model), tape
+def _looked_at(case: AuditCase, data: Any, script: Any, **randomness: Any) -> tuple[Leaves, Recording]:
+    model, recording = case.record(data, script, **randomness)
+    return visible(case, model), recording
 
 
 CHECKS: tuple[Callable[[AuditCase], None], ...] = (check_rare_draws, check_many_fits)

@@ -19,7 +19,7 @@ from .._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
 from .._neighbours import AuditCase, declared, is_column, private_rows, unit_of
 from .._observation.line_trace import first_difference, trace_lines
 from .._observation.object_walk import Leaves, differences, leaves_of, same_leaf
-from .._observation.recorder import Tape
+from .._observation.recorder import Recording
 from .._search.deadline import Budget
 from .._search.search import Found, search_neighbours
 from .limits import NotApplicable
@@ -209,20 +209,20 @@ def check_no_redraws(case: AuditCase) -> None:
 def check_same_branches(case: AuditCase) -> None:
     """Other rows that are handed the same outputs run through the same lines of code."""
     found = recorded(case)
-    _, tape = case.record(0)
+    _, recording = case.record(0)
     # Once before: a first call may import, or fill a cache.
-    case.record(0, tape.outputs)
-    path = trace_lines(case.estimator, lambda: case.record(0, tape.outputs))
+    case.record(0, recording.outputs)
+    path = trace_lines(case.estimator, lambda: case.record(0, recording.outputs))
     if not path:
         raise NotApplicable("none of its lines can be followed: it is compiled, or defined in no file")
     length = _length_of(case.data_sets[0])
     # Strangers first: they differ in every row.
-    others = [*case.strangers, *found.samples[:_MOST_TRACED], *case.data_sets[1:]]
+    others = [*case.unrelated_data_sets, *found.samples[:_MOST_TRACED], *case.data_sets[1:]]
     budget = Budget(_TRACE_SECONDS[case.thorough])
     for data in (one for one in others if _length_of(one) == length):
         if budget.is_spent:
             return
-        other = trace_lines(case.estimator, functools.partial(case.record, data, tape.outputs))
+        other = trace_lines(case.estimator, functools.partial(case.record, data, recording.outputs))
         if other != path:
             raise AssertionError(f"a branch on private rows at {first_difference(path, other)}")
 
@@ -292,12 +292,12 @@ def _repeats(epsilon: float) -> int:
     return math.ceil(min(needed, _MOST_REPEATS))
 
 
-def released_values(case: AuditCase, model: Any, tape: Tape) -> NDArray[Any]:
+def released_values(case: AuditCase, model: Any, recording: Recording) -> NDArray[Any]:
     """Return what one fit released, as one vector; skips where nobody knows."""
     if case.released is not None:
         return np.ravel(np.asarray(case.released(model)))
-    if tape.releases:
-        return np.concatenate([np.ravel(output) for output in tape.outputs])
+    if recording.releases:
+        return np.concatenate([np.ravel(output) for output in recording.outputs])
     noisy = noisy_paths(case, model)
     mine = published(case, model)
     numbers = [np.ravel(mine[path]) for path in noisy if np.asarray(mine[path]).dtype.kind in "iuf"]

@@ -34,9 +34,9 @@ class Replayed:
             return views_of_a_fit(model, self.case.data_sets[0])
 
     def others(self) -> Iterator[Any]:
-        """Yield other data sets: of the case, of strangers, and of walks."""
+        """Yield other data sets: of the case, of unrelated rows, and of walks."""
         case = self.case
-        yield from (*case.strangers, *case.data_sets[1:])
+        yield from (*case.unrelated_data_sets, *case.data_sets[1:])
         size = _length(case.data_sets[0])
         walked = search_neighbours(case).samples[: _MOST_SAMPLES[case.thorough]]
         yield from (data for data in walked if _length(data) == size or case.relation == "add-remove")

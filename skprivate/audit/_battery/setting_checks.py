@@ -73,7 +73,7 @@ def _require_no_more(case: AuditCase, data_sets: list[Any], when: str, **paramet
             other = case.record(data, first.outputs, **parameters)[1]
         except Exception:
             continue  # no claim covers failures
-        forms = [[release.form for release in tape.releases] for tape in (first, other)]
+        forms = [[release.form for release in recording.releases] for recording in (first, other)]
         require(forms[0] == forms[1], f"{when} neighbours release different things")
         claim = model.privacy_spent_
         loss, claimed = loss_under(first.loss(other), claim), claimed_of(claim)

@@ -87,7 +87,7 @@ class Release:
 
 
 @dataclass(eq=False)
-class Tape:
+class Recording:
     """The releases of one fit, in order.
 
     Attributes
@@ -120,7 +120,7 @@ class Tape:
         """What was released, call by call."""
         return [release.output for release in self.releases]
 
-    def loss(self, other: "Tape") -> tuple[Fraction, Fraction]:
+    def loss(self, other: "Recording") -> tuple[Fraction, Fraction]:
         """Return epsilon and rho of a pair of fits with the same outputs.
 
         Raises
@@ -154,7 +154,7 @@ class Tape:
 
 
 @contextlib.contextmanager
-def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Tape]:
+def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Recording]:
     """Record every call of skprivate's mechanisms and local randomizers made by this thread.
 
     Inside the ``with`` block the methods that add noise are replaced by ones that note what they are given.
@@ -167,22 +167,22 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Ta
 
     Yields
     ------
-    tape : Tape
+    recording : Recording
 
     Notes
     -----
-    **Privacy**: a tape holds exact values. Use it on data made for the purpose.
+    **Privacy**: a recording holds exact values. Use it on data made for the purpose.
 
     Examples
     --------
     >>> from skprivate.audit import record_releases
     >>> from skprivate.noise import DiscreteLaplaceMechanism
-    >>> with record_releases() as tape:
+    >>> with record_releases() as recording:
     ...     _ = DiscreteLaplaceMechanism(1.0, sensitivity=4).randomize([10, 20])
-    >>> tape.releases[0].exact, tape.releases[0].scale
+    >>> recording.releases[0].exact, recording.releases[0].scale
     (array([10, 20]), Fraction(4, 1))
     """
-    tape = Tape(script=script)
+    recording = Recording(script=script)
     owner = threading.get_ident()
     inside = [False]
 
@@ -190,14 +190,14 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Ta
         def recorded(self: Any, values: Any, random_state: Any = None) -> Any:
             # A local randomizer may add its noise with a mechanism: that is one call.
             if threading.get_ident() != owner:
-                tape.missed = True
+                recording.missed = True
                 return method(self, values, random_state)
             if inside[0]:
                 return method(self, values, random_state)
             inside[0] = True
-            tape.seeded |= not check_entropy(random_state).private
+            recording.seeded |= not check_entropy(random_state).private
             try:
-                return tape.take(self, values, lambda: method(self, values, random_state))
+                return recording.take(self, values, lambda: method(self, values, random_state))
             finally:
                 inside[0] = False
 
@@ -208,7 +208,7 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Ta
             method = vars(cls)[name]
             undo.callback(setattr, cls, name, method)
             setattr(cls, name, wrap(method))
-        yield tape
+        yield recording
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._neighbours import Arguments, AuditCase, units_of, without_unit
 from .._observation.object_views import steps_inside
 from .._observation.object_walk import Leaves, differences, leaves_of
-from .._observation.recorder import Release, Tape
+from .._observation.recorder import Recording, Release
 from .data_set_walks import Row, rows_of_the_domain, scattered, walks, with_row
 from .deadline import Budget
 from .privacy_loss import claimed_of, loss_under
@@ -40,7 +40,7 @@ class Fit:
     """One recorded fit: what it released, and all that it left."""
 
     data: Any
-    tape: Tape
+    recording: Recording
     left: Leaves
 
 
@@ -117,8 +117,8 @@ class _Search:
         if first is None:  # raises what the fit raises
             self.case.record(0)
             return found
-        self.found.missed = first.tape.missed
-        if not first.tape.releases or not self.case.can_be_recorded or found.missed:
+        self.found.missed = first.recording.missed
+        if not first.recording.releases or not self.case.can_be_recorded or found.missed:
             return found
         self.claim = getattr(self.case.fit(0), "privacy_spent_", None)
         self._given(first)
@@ -128,15 +128,15 @@ class _Search:
 
     def _given(self, first: Fit) -> None:
         """Compare the data sets of the case."""
-        outputs = first.tape.outputs
+        outputs = first.recording.outputs
         first = self._again(first) or first
         for _ in range(_AGAIN):
             again = self._again(first) or first
             self.found.unsteady |= set(differences(first.left, again.left))
-            self.changing_words = max(self.changing_words, len(other_words(first.tape, again.tape)))
+            self.changing_words = max(self.changing_words, len(other_words(first.recording, again.recording)))
         self.budget = Budget(_SECONDS[self.case.thorough])
         fits: list[Fit | None] = [first]
-        for data in (*self.case.data_sets[1:], *self.case.strangers):
+        for data in (*self.case.data_sets[1:], *self.case.unrelated_data_sets):
             in_time = len(fits) < _AT_LEAST or not self.budget.is_spent
             fits.append(self._fit(data, outputs) if in_time else None)
         for i, j in self.case.neighbours:
@@ -164,7 +164,7 @@ class _Search:
         known: dict[int, Fit | None] = {}
         for data in walk:
             if id(data) not in known:
-                known[id(data)] = self._fit(data, start.tape.outputs if start else None)
+                known[id(data)] = self._fit(data, start.recording.outputs if start else None)
             fit = known[id(data)]
             seen.append(data)
             if start is None:
@@ -188,15 +188,15 @@ class _Search:
         thrown away tells of it.
         """
         usual = self._fit(data_sets[0])
-        for script in unlikely_outputs(usual.tape) if usual else ():
+        for script in unlikely_outputs(usual.recording) if usual else ():
             if self.budget.is_spent:
                 return
             first = self._again(self._fit(data_sets[0], script))
-            others = [self._fit(data, first.tape.outputs) if first else None for data in data_sets[1:]]
+            others = [self._fit(data, first.recording.outputs) if first else None for data in data_sets[1:]]
             for other in others:
                 self._compare_objects(first, other, f"{design}, with unlikely noise")
             loss = self._compare_losses(first, others[0], f"{design}, with unlikely noise")
-            drawn_again = first and usual and len(first.tape.releases) > len(usual.tape.releases)
+            drawn_again = first and usual and len(first.recording.releases) > len(usual.recording.releases)
             if loss is not None and drawn_again and loss > claimed_of(self.claim):
                 self.found.redraws = self.found.redraws or design
 
@@ -222,7 +222,7 @@ class _Search:
 
     def _climbed(self, data: Arguments, other: Arguments) -> Any:
         one = self._again(self._fit(data))
-        two = self._fit(other, one.tape.outputs) if one else None
+        two = self._fit(other, one.recording.outputs) if one else None
         self._compare_objects(one, two, "a random design")
         return self._compare_losses(one, two, "a random design")
 
@@ -230,27 +230,27 @@ class _Search:
         """Return a fit, or None where it fails: no claim covers failures."""
         self.found.n_fits += 1
         try:
-            model, tape = self.case.record(data, script)
+            model, recording = self.case.record(data, script)
         except Exception:
             return None
-        return Fit(data, tape, visible(self.case, model))
+        return Fit(data, recording, visible(self.case, model))
 
     def _again(self, fit: Fit | None) -> Fit | None:
         """Return the same fit, handed its own outputs: it draws as little as those it is compared with."""
-        return None if fit is None else self._fit(fit.data, fit.tape.outputs)
+        return None if fit is None else self._fit(fit.data, fit.recording.outputs)
 
     def _compare_losses(self, one: Fit | None, other: Fit | None, design: str) -> Any:
         if one is None or other is None:
             return None
         self.found.n_pairs += 1
-        loss = self._loss(one.tape, other.tape)
+        loss = self._loss(one.recording, other.recording)
         if loss is None:
             self.found.other_forms = self.found.other_forms or design
         elif loss > self.found.loss:
             self.found.loss, self.found.pair, self.found.design = loss, (one, other), design
         return loss
 
-    def _loss(self, one: Tape, other: Tape) -> Any:
+    def _loss(self, one: Recording, other: Recording) -> Any:
         try:
             return loss_under(one.loss(other), self.claim)
         except ValueError:
@@ -259,20 +259,20 @@ class _Search:
     def _compare_objects(self, one: Fit | None, other: Fit | None, design: str) -> None:
         if one is None or other is None:
             return
-        if other.tape.diverged or len(one.tape.releases) != len(other.tape.releases):
+        if other.recording.diverged or len(one.recording.releases) != len(other.recording.releases):
             self.found.other_forms = self.found.other_forms or design
             return
         for path in set(differences(one.left, other.left)) - self.found.unsteady:
             self.found.differing.setdefault(path, design)
-        if one.tape.generators != other.tape.generators:
+        if one.recording.generators != other.recording.generators:
             self.found.differing.setdefault("where the generators of Python and NumPy stand", design)
-        if len(other_words(one.tape, other.tape)) > self.changing_words:
+        if len(other_words(one.recording, other.recording)) > self.changing_words:
             self.found.talks = self.found.talks or design
 
 
-def other_words(one: Tape, other: Tape) -> Counter[str]:
+def other_words(one: Recording, other: Recording) -> Counter[str]:
     """Return the words, numbers included, that are said in one of two fits more often than in the other."""
-    mine, theirs = (Counter(_WORD.findall(" ".join(tape.said))) for tape in (one, other))
+    mine, theirs = (Counter(_WORD.findall(" ".join(recording.said))) for recording in (one, other))
     return (mine - theirs) + (theirs - mine)
 
 
@@ -287,15 +287,15 @@ def visible(case: AuditCase, model: Any) -> Leaves:
     return found
 
 
-def unlikely_outputs(tape: Tape) -> Iterator[Script]:
+def unlikely_outputs(recording: Recording) -> Iterator[Script]:
     """Yield outputs that mechanisms hardly ever return, call by call: far out, without noise, and zeros."""
-    if any(release.scale is None for release in tape.releases):
+    if any(release.scale is None for release in recording.releases):
         return  # every report that a local randomizer can send is likely
     signs = (lambda k: 1, lambda k: -1, lambda k: (-1) ** k)
     for sign in signs:
-        yield [_moved(release, sign) for release in tape.releases]
-    yield [release.exact.astype(release.output.dtype) for release in tape.releases]
-    yield [np.zeros_like(release.output) for release in tape.releases]
+        yield [_moved(release, sign) for release in recording.releases]
+    yield [release.exact.astype(release.output.dtype) for release in recording.releases]
+    yield [np.zeros_like(release.output) for release in recording.releases]
 
 
 def _moved(release: Release, sign: Any) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ...base import fit_context, without_private_text
+from ...base import private_fit, redact_errors
 from ...base._html_repr import PrivacyHTMLMixin
 from ...utils import check_bounds
 from ...utils._compat import Interval, StrOptions
@@ -145,7 +145,7 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         self.bounds = bounds
         self.n_jobs = n_jobs
 
-    @fit_context
+    @private_fit
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the size of the kernel, and keep the rows.
 
@@ -231,7 +231,7 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         """
         return self.responses(X)[1]
 
-    @without_private_text
+    @redact_errors
     def responses(self, X: Any) -> Averages:
         """Return what `predict` and `support` return, in one pass.
 

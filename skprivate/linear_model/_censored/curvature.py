@@ -34,7 +34,7 @@ _ROUGH = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class CurvatureEstimate:
     """What the rounds up to some round tell about the rows at risk; before it is made steady.
 
     Attributes
@@ -118,7 +118,9 @@ class StepRule:
         shrink = regularization != "none"
         return cls(*tilts, family is SEV, spread, family.variance, slope, shrink, limits)
 
-    def believe(self, belief: Belief | None, previous: Round | None, new: Round) -> Belief:
+    def believe(
+        self, belief: CurvatureEstimate | None, previous: Round | None, new: Round
+    ) -> CurvatureEstimate:
         """Update what is believed about the rows at risk by a new round."""
         total = max(max(new.events, 1.0) - float(new.gradient[0]), 1.0) if self.exact_total else None
         if belief is None or previous is None:
@@ -128,7 +130,7 @@ class StepRule:
         fresh = _fresh_belief(new, new.theta[2:], total)
         return replace(fresh, direction=fresh.covariance[1:, 1:] @ new.theta[2:])
 
-    def design(self, belief: Belief, slope: float, covariance: FloatArray | None = None) -> Design:
+    def design(self, belief: CurvatureEstimate, slope: float, covariance: FloatArray | None = None) -> Design:
         """Return a usable design where theta_1 is `slope`; `covariance` replaces that of the belief.
 
         Without features the error spreads as the law does; so 1 / theta_1^2 of the first fit bounds the
@@ -145,7 +147,7 @@ class StepRule:
         """Bounds of the targets' variance given the features that are believed, where theta_1 is `slope`."""
         return _TIGHT * self.spread / slope**2, _LOOSE * self.spread / slope**2
 
-    def change_since(self, belief: Belief, theta: FloatArray) -> float:
+    def change_since(self, belief: CurvatureEstimate, theta: FloatArray) -> float:
         """Relative change of the curvature from where it was released to theta, to first order.
 
         The error u of a row has changed by the length of the way, as a standard deviation over the rows at
@@ -154,7 +156,9 @@ class StepRule:
         design = self.design(belief, float(theta[1]))
         return self.steepest * float(length_of(design, theta - belief.theta))
 
-    def relative_error(self, belief: Belief, theta: FloatArray, step: FloatArray, noise: float) -> float:
+    def relative_error(
+        self, belief: CurvatureEstimate, theta: FloatArray, step: FloatArray, noise: float
+    ) -> float:
         """Standard error of the curvature along a step that ends in theta, relative to the curvature.
 
         With noise of standard deviation nu in products (twice that in squares), s'N s has at most the
@@ -181,7 +185,7 @@ class StepRule:
         return moved
 
 
-def _fresh_belief(new: Round, direction: FloatArray, total: float | None) -> Belief:
+def _fresh_belief(new: Round, direction: FloatArray, total: float | None) -> CurvatureEstimate:
     """Read mean and covariance off a released curvature."""
     curvature, std = new.curvature, new.curvature_std
     if curvature is None or std is None:
@@ -189,10 +193,14 @@ def _fresh_belief(new: Round, direction: FloatArray, total: float | None) -> Bel
     total = max(float(curvature[0, 0]), 1.0) if total is None else total
     mean = np.clip(curvature[0, 1:] / total, -1.0, 1.0)
     covariance = curvature[1:, 1:] / total - np.outer(mean, mean)
-    return Belief(total, mean, covariance, std / total, new.theta, direction, bool(new.theta[2:].any()))
+    return CurvatureEstimate(
+        total, mean, covariance, std / total, new.theta, direction, bool(new.theta[2:].any())
+    )
 
 
-def _next_belief(belief: Belief, previous: Round, new: Round, tilt: float, total: float | None) -> Belief:
+def _next_belief(
+    belief: CurvatureEstimate, previous: Round, new: Round, tilt: float, total: float | None
+) -> CurvatureEstimate:
     """Predict the weights by the last step, and correct the covariance by how the gradient has changed."""
     step = new.theta - previous.theta
     rest = step[1:]

@@ -16,7 +16,7 @@ from .._moments.grid import MANY_ROWS, MomentGrid
 from .._moments.noise_scale import Budget, plan_gaussian, plan_laplace
 from .._moments.release import Neighbours
 from .._moments.sensitivity import of_units
-from .curvature import Belief, StepRule, length_of
+from .curvature import CurvatureEstimate, StepRule, length_of
 from .gradient_round import Round, RoundPlan, Rows, plan_rounds, release_round
 from .histogram import HistogramRelease, count_bins, fit_histogram, tilts_of
 from .release import CensoredRelease
@@ -63,7 +63,7 @@ class CensoredPlan:
     neighbours : Neighbours
     rounds : tuple of RoundPlan
         For a noisy share of events below .1, and above.
-    n_newton : int or None
+    max_iter : int or None
         None: by released values.
     regularization : str
         "none": the noise in the curvature is not shrunk.
@@ -76,7 +76,7 @@ class CensoredPlan:
     budget: Budget
     neighbours: Neighbours
     rounds: tuple[RoundPlan, RoundPlan]
-    n_newton: int | None
+    max_iter: int | None
     regularization: str
     limits: tuple[float, float]
 
@@ -87,8 +87,8 @@ def plan_censored(
     budget: Budget,
     neighbours: Neighbours,
     *,
-    n_newton: Any = "auto",
-    weight_clip: Any = "auto",
+    max_iter: Any = "auto",
+    hazard_clip: Any = "auto",
     regularization: str = "floor",
     scale_bounds: tuple[float, float] = (1e-3, 10.0),
     n_rows: int = MANY_ROWS,
@@ -102,9 +102,9 @@ def plan_censored(
     family : Family
     budget : Budget
     neighbours : Neighbours
-    n_newton : "auto" or int, default="auto"
+    max_iter : "auto" or int, default="auto"
         Number of rounds; "auto": by released values.
-    weight_clip : "auto" or float, default="auto"
+    hazard_clip : "auto" or float, default="auto"
         Cumulative hazard at which a row counts as censored, from 0.1 to 100; "auto": 0.5 at a noisy share of
         events below .1, else 1. (No bound is needed for logistic errors, and it has no effect.)
     regularization : str, default="floor"
@@ -117,19 +117,19 @@ def plan_censored(
     Raises
     ------
     ValueError
-        `n_newton` or `weight_clip` is out of range; too many rows, or epsilon too small.
+        `max_iter` or `hazard_clip` is out of range; too many rows, or epsilon too small.
     """
-    automatic = isinstance(n_newton, str) and n_newton == "auto"
-    count = None if automatic else n_newton
+    automatic = isinstance(max_iter, str) and max_iter == "auto"
+    count = None if automatic else max_iter
     if count is not None and (
         isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1
     ):
-        raise ValueError("n_newton must be 'auto' or an int of at least 1.")
+        raise ValueError("max_iter must be 'auto' or an int of at least 1.")
     shares = _least_shares() if count is None else _shares(int(count))
     least = min(shares) * (1 - HISTOGRAM_SHARE) * budget.amount
     rare, usual = (
         plan_rounds(neighbours, residuals_of(family, clip), budget.mechanism, n_rows, least)
-        for clip in _clips(weight_clip)
+        for clip in _clips(hazard_clip)
     )
     low, high = scale_bounds
     limits = (1.0 / high, 1.0 / low)
@@ -137,12 +137,12 @@ def plan_censored(
     return CensoredPlan(grid, family, budget, neighbours, (rare, usual), count, regularization, limits)
 
 
-def _clips(weight_clip: Any) -> tuple[float, float]:
-    if isinstance(weight_clip, str) and weight_clip == "auto":
+def _clips(hazard_clip: Any) -> tuple[float, float]:
+    if isinstance(hazard_clip, str) and hazard_clip == "auto":
         return _CLIPS
-    if not isinstance(weight_clip, Real) or not _CLIP_RANGE[0] <= float(weight_clip) <= _CLIP_RANGE[1]:
-        raise ValueError("weight_clip must be 'auto' or a number between 0.1 and 100.")
-    return float(weight_clip), float(weight_clip)
+    if not isinstance(hazard_clip, Real) or not _CLIP_RANGE[0] <= float(hazard_clip) <= _CLIP_RANGE[1]:
+        raise ValueError("hazard_clip must be 'auto' or a number between 0.1 and 100.")
+    return float(hazard_clip), float(hazard_clip)
 
 
 def _shares(count: int) -> list[Fraction]:
@@ -272,7 +272,7 @@ class _Fit:
         self.theta = np.zeros(plan.grid.size)
         self.theta[:2] = -location * slope, slope
         self.rounds: list[Round] = []
-        self.belief: Belief | None = None
+        self.belief: CurvatureEstimate | None = None
         self._whole = self._left = (1 - HISTOGRAM_SHARE) * plan.budget.amount
         self._step = np.zeros(plan.grid.size)
 
@@ -291,18 +291,18 @@ class _Fit:
             self._histogram, tuple(self.rounds), belief, self.rule, self.theta, self.plan.budget.mechanism
         )
 
-    def _move(self, belief: Belief, new: Round) -> None:
+    def _move(self, belief: CurvatureEstimate, new: Round) -> None:
         design = self.rule.design(belief, float(new.theta[1]))
         moved = self.rule.move(design, new.theta, new.gradient, np.array(new.events), not self.rounds)
         self.rounds.append(new)
         self._length = float(length_of(design, moved - new.theta))
         self.theta, self._step = moved, moved - new.theta
 
-    def _next_amount(self, belief: Belief | None) -> Fraction:
+    def _next_amount(self, belief: CurvatureEstimate | None) -> Fraction:
         """Everything that is left once steps have become short; before, a share."""
         done = len(self.rounds)
-        if self.plan.n_newton is not None:
-            return _shares(self.plan.n_newton)[done] * self._whole
+        if self.plan.max_iter is not None:
+            return _shares(self.plan.max_iter)[done] * self._whole
         if belief is None:
             return _FIRST_SHARE * self._whole
         if done == _MOST_ROUNDS - 1:
@@ -311,12 +311,12 @@ class _Fit:
             return self._left
         return _MIDDLE_SHARE * self._left
 
-    def _arrived(self, belief: Belief) -> bool:
+    def _arrived(self, belief: CurvatureEstimate) -> bool:
         """Whether the next step ends within the noise: steps shrink with their square."""
         noise = self._noise_step(belief)
         return self._length < max(_NOISY * noise, _SHORT_STEP * np.sqrt(noise))
 
-    def _noise_step(self, belief: Belief) -> float:
+    def _noise_step(self, belief: CurvatureEstimate) -> float:
         """Length of the step that noise alone would make in a round with everything that is left."""
         rounds = self._plan
         noise = rounds.noise(len(self.theta), self._left, False).std[2:]
@@ -325,7 +325,7 @@ class _Fit:
         information[0, 0] += 1.0 / self.theta[1] ** 2
         return float(np.sqrt(np.diagonal(np.linalg.inv(information)) @ noise**2))
 
-    def _curvature_pays(self, belief: Belief, amount: Fraction) -> bool:
+    def _curvature_pays(self, belief: CurvatureEstimate, amount: Fraction) -> bool:
         """Whether a middle round would tell the curvature better than what is believed, as the step goes."""
         rounds = self._plan
         # The least noise is that of products of features.

@@ -9,7 +9,7 @@ from sklearn.utils import gen_batches
 
 from .._distributions import NORMAL, Family
 from .._moments.solve import ScaledFit
-from .curvature import Belief, StepRule, length_of, to_fit
+from .curvature import CurvatureEstimate, StepRule, length_of, to_fit
 from .gradient_round import Round
 from .histogram import HistogramRelease
 
@@ -44,7 +44,7 @@ class CensoredRelease:
     histogram : HistogramRelease
         Counts by time and event.
     rounds : tuple of Round
-    belief : Belief
+    belief : CurvatureEstimate
         Of the last round; made of the others.
     rule : StepRule
     theta : ndarray of shape (D,)
@@ -54,7 +54,7 @@ class CensoredRelease:
 
     histogram: HistogramRelease
     rounds: tuple[Round, ...]
-    belief: Belief
+    belief: CurvatureEstimate
     rule: StepRule
     theta: FloatArray
     mechanism: str

@@ -73,13 +73,13 @@ class Residuals:
         return np.array([float(value.numerator // value.denominator) for value in greatest])
 
 
-def residuals_of(family: Family, weight_clip: float) -> Residuals:
+def residuals_of(family: Family, hazard_clip: float) -> Residuals:
     """Bound what a row puts into a round.
 
     Parameters
     ----------
     family : Family
-    weight_clip : float
+    hazard_clip : float
         C > 0: a row counts as censored where its cumulative hazard reaches C, at survival exp(-C).
 
     Notes
@@ -103,12 +103,12 @@ def residuals_of(family: Family, weight_clip: float) -> Residuals:
     integral of H below l, else g(l) + k (u - l): between 0 and g(c). The curvature is A h(u) below l, else 1
     for an event and h (h - u), at most 1, otherwise.
     """
-    clip = Fraction(weight_clip)
+    clip = Fraction(hazard_clip)
     if family is SEV:
-        return Residuals(0, (-np.inf, log(weight_clip)), _corners((-clip, 0), (1 - clip, 1)), clip)
+        return Residuals(0, (-np.inf, log(hazard_clip)), _corners((-clip, 0), (1 - clip, 1)), clip)
     if family is LOGISTIC:
         return Residuals(1, (-np.inf, np.inf), _corners((-1, 0), (-1, 1)), Fraction(1, 2))
-    cut = -float(special.ndtri_exp(-weight_clip))
+    cut = -float(special.ndtri_exp(-hazard_clip))
     low = -max(cut, 2.0)
     hazard = float(_normal_hazard(low))
     slope, cumulative = hazard - low, -float(special.log_ndtr(-low))

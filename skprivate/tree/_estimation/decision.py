@@ -79,7 +79,7 @@ def decide(
             variance,
             cells,
             weight=None if public_weight == "auto" else float(public_weight),
-            told_cells=told,
+            cell_estimates=told,
             n_features=dimensions(design.partition, design.rule),
         )
     return Decision(weight, *pruned)

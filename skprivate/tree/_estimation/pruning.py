@@ -70,7 +70,7 @@ def prune_leaves(
     cells: FloatArray,
     *,
     weight: float | None = None,
-    told_cells: FloatArray | None = None,
+    cell_estimates: FloatArray | None = None,
     n_features: int | IntArray = 2,
 ) -> tuple[FloatArray, IntArray]:
     """Return the class probabilities of every leaf after pruning, and the depth they come from.
@@ -90,7 +90,7 @@ def prune_leaves(
         Estimated, positive, numbers of private rows.
     weight : float, default=None
         Weight of a public row at every depth; None: the automatic weight of every depth.
-    told_cells : ndarray of shape (n_leaves,), default=None
+    cell_estimates : ndarray of shape (n_leaves,), default=None
         The unbiased estimates of `cells`, where the release tells them, for the automatic weight.
     n_features : int or ndarray of int of shape (max_depth + 1,), default=2
         Number of features among which the leaves are divided, at every depth.
@@ -109,12 +109,12 @@ def prune_leaves(
     chosen, best = np.full(n_leaves, -1), np.full(n_leaves, -1.0)
     probabilities = np.empty(votes.shape)
 
-    def judge(depths: range, least: float | FloatArray) -> None:
-        """Let the first node on the way up judge that leads enough, or else the one that leads most."""
+    def assign_leaves(depths: range, least: float | FloatArray) -> None:
+        """Assign to each leaf the first node on the way up that leads enough, or the one that leads most."""
         open_leaves = np.ones(n_leaves, dtype=bool)
         for depth in depths:
             node = ancestors[depth]
-            told = None if told_cells is None else _add(node, told_cells)
+            told = None if cell_estimates is None else _add(node, cell_estimates)
             sums = _add(node, votes), n_reports, _add(node, public_counts), _add(node, each), told
             weights = choose_weight(*sums) if weight is None else np.full(leaf_counts[depth], float(weight))
             rows = _add(node, cells)
@@ -126,8 +126,10 @@ def prune_leaves(
             open_leaves &= ~enough
 
     case = "two labels" if votes.shape[1] == 2 else "more"
-    judge(range(supported, -1, -1), _SUPPORTED_LEAD[case])
-    judge(range(len(ancestors) - 1, supported, -1), np.minimum(_DEEPER_LEAD, best + _CLEARLY_MORE[case]))
+    assign_leaves(range(supported, -1, -1), _SUPPORTED_LEAD[case])
+    assign_leaves(
+        range(len(ancestors) - 1, supported, -1), np.minimum(_DEEPER_LEAD, best + _CLEARLY_MORE[case])
+    )
     return probabilities, chosen
 
 
@@ -144,7 +146,7 @@ def _supported_depth(
     total = float(variance.sum())
     # A node has the noise of all its leaves.
     supported = choose_depth(n_reports, leaf_counts, lambda count: total / count, n_features)
-    if _mislead(ancestors[supported], votes, n_reports, public_counts, variance):
+    if _public_labels_contradicted(ancestors[supported], votes, n_reports, public_counts, variance):
         return supported
     n_public = int(public_counts.sum())
     return max(supported, choose_depth(n_public, leaf_counts, lambda count: 1 / count, n_features))
@@ -157,7 +159,7 @@ def _add(node: NDArray[np.int32], values: Counts) -> FloatArray:
     return np.column_stack([np.bincount(node, column) for column in values.T])
 
 
-def _mislead(
+def _public_labels_contradicted(
     node: NDArray[np.int32], votes: FloatArray, n_reports: int, public: Counts, variance: FloatArray
 ) -> bool:
     """Whether the reports show that public labels are wrong, by leaves or by nodes, which are less noisy."""

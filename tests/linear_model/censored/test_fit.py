@@ -78,7 +78,7 @@ def maximum_likelihood(X, time, event, family):
 @pytest.mark.parametrize("censored", [0.3, 0.8])
 def test_without_noise_it_is_maximum_likelihood(family, censored):
     X, time, event, _ = fleet(20_000, censored, 1, family)
-    plan = make_plan(1e7, family, n=len(X), n_newton=4, weight_clip=8.0)
+    plan = make_plan(1e7, family, n=len(X), max_iter=4, hazard_clip=8.0)
     release = fit_censored(plan, X, time, event, 0)
     slopes, intercept, scale = unscale(release.fit, make_grid())
     want_intercept, want_slopes, want_scale = maximum_likelihood(X, time, event, family)
@@ -91,7 +91,7 @@ def test_without_noise_it_is_maximum_likelihood(family, censored):
 @pytest.mark.parametrize("clip", [0.5, 1.0, 2.0])
 def test_the_clip_leaves_no_bias(family, clip):
     # Standard errors of both are below .01 here.
-    miss, slopes, _ = fitted(100_000, 0.5, 1, 1e7, family, n_newton=8, weight_clip=clip)
+    miss, slopes, _ = fitted(100_000, 0.5, 1, 1e7, family, max_iter=8, hazard_clip=clip)
     assert miss <= 0.06
     assert slopes <= 0.04
 
@@ -154,7 +154,7 @@ def test_declared_scales_of_another_order_break_nothing(family, scales):
     # Warnings are errors: NumPy's on overflow, and on what it takes for no covariance, among them.
     for n, epsilon in ((1, 0.1), (500, 1e6)):
         X, time, event, _ = fleet(n, 0.3, 1, family)
-        plan = make_plan(epsilon, family, n=n, scale_bounds=scales, n_newton=3)
+        plan = make_plan(epsilon, family, n=n, scale_bounds=scales, max_iter=3)
         release = fit_censored(plan, X, time, event, 0)
         censored_warning(release, family)
         replicates = bootstrap_censored(release, 20)
@@ -171,7 +171,7 @@ def test_the_information_has_an_inverse_where_targets_hardly_vary():
 
 def test_the_inverse_of_the_information_is_one():
     X, time, event, _ = fleet(3000, 0.3, 1)
-    errors = errors_of(fit_censored(make_plan(10.0, n=len(X), n_newton=2), X, time, event, 0))
+    errors = errors_of(fit_censored(make_plan(10.0, n=len(X), max_iter=2), X, time, event, 0))
     np.testing.assert_allclose(errors.information @ errors.inverse, np.eye(7), atol=1e-9)
 
 
@@ -189,8 +189,8 @@ def test_one_feature():
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("n_newton", [1, 2, 3, 6, "auto"])
-def test_the_whole_budget_is_spent_and_no_more(relation, n_newton, monkeypatch):
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 6, "auto"])
+def test_the_whole_budget_is_spent_and_no_more(relation, max_iter, monkeypatch):
     amounts = []
     release_round = censored.release_round
 
@@ -200,7 +200,7 @@ def test_the_whole_budget_is_spent_and_no_more(relation, n_newton, monkeypatch):
 
     monkeypatch.setattr(censored, "release_round", recording)
     X, time, event, _ = fleet(2000, 0.5)
-    plan = make_plan(Fraction(1, 3), relation=relation, n_newton=n_newton)
+    plan = make_plan(Fraction(1, 3), relation=relation, max_iter=max_iter)
     release = fit_censored(plan, X, time, event, 0)
     assert all(amount > 0 for amount in amounts)
     assert sum(amounts) + Fraction(1, 5) * plan.budget.amount == plan.budget.amount
@@ -208,22 +208,22 @@ def test_the_whole_budget_is_spent_and_no_more(relation, n_newton, monkeypatch):
     # Scale of the noise: sensitivity over a fifth of epsilon.
     scale = (2 if relation == "replace-one" else 1) / (float(plan.budget.amount) / 5)
     assert release.histogram.noise_std == pytest.approx(np.sqrt(2) * scale, rel=0.01)
-    if n_newton != "auto":
-        assert len(amounts) == n_newton
+    if max_iter != "auto":
+        assert len(amounts) == max_iter
 
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, True, "two", None])
 def test_bad_numbers_of_rounds_are_refused(bad):
     if bad is None:
         bad = [3]
-    with pytest.raises(ValueError, match="n_newton"):
-        make_plan(1.0, n_newton=bad)
+    with pytest.raises(ValueError, match="max_iter"):
+        make_plan(1.0, max_iter=bad)
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, 1000.0, np.nan])
 def test_bad_clips_are_refused(bad):
-    with pytest.raises(ValueError, match="weight_clip"):
-        make_plan(1.0, weight_clip=bad)
+    with pytest.raises(ValueError, match="hazard_clip"):
+        make_plan(1.0, hazard_clip=bad)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -309,7 +309,7 @@ def test_events_after_the_upper_bound_count_as_censored_there(family):
     X, time, event, coef = fleet(20_000, 0.0, 1, family)
     target = (-5.0, float(np.quantile(time, 0.8)))
     grid = MomentGrid(lower=np.full(5, -4.0), upper=np.full(5, 4.0), target=target, exponent=20)
-    plan = replace(make_plan(1e6, family, n=len(X), n_newton=5), grid=grid)
+    plan = replace(make_plan(1e6, family, n=len(X), max_iter=5), grid=grid)
     release = fit_censored(plan, X, time, event, 0)
     slopes, intercept, scale = unscale(release.fit, grid)
     q = float(family.quantile(0.1))

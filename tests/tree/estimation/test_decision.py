@@ -89,7 +89,7 @@ def test_pruning_gets_all_facts(release, public_weight):
     facts = (ancestors, release.votes, N, release.public, release.variance, release.cells)
     options = {
         "weight": None if public_weight == "auto" else 3.0,
-        "told_cells": release.told,
+        "cell_estimates": release.told,
         "n_features": dimensions(release.partition, "cart"),
     }
     probabilities, depth = prune_leaves(*facts, **options)
@@ -98,7 +98,7 @@ def test_pruning_gets_all_facts(release, public_weight):
     # The weight that is shown is that of the leaves, whoever judges them.
     np.testing.assert_array_equal(found.weight, release.decide(public_weight, False).weight)
     # Each option changes something here, so that the comparison notices when one is left out.
-    changes = {"n_features": 2} | ({"told_cells": None} if public_weight == "auto" else {"weight": None})
+    changes = {"n_features": 2} | ({"cell_estimates": None} if public_weight == "auto" else {"weight": None})
     for name, value in changes.items():
         other = prune_leaves(*facts, **{**options, name: value})
         assert not np.allclose(other[0], probabilities), name

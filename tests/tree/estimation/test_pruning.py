@@ -10,7 +10,7 @@ from skprivate.partition._partition import build_partition
 from skprivate.tree._estimation.depth import choose_weight, leaf_probabilities, leaf_shares
 from skprivate.tree._estimation.pruning import (
     _lead,
-    _mislead,
+    _public_labels_contradicted,
     leaf_ancestors,
     paper_depth,
     paper_prune,
@@ -112,7 +112,10 @@ class TestExtremes:
         public = np.array([[5, 95], [95, 5], [5, 95], [95, 5]])
         nodes = np.zeros(4, dtype=np.int32) if variance == 20 else COMPLETE[2]
         public = public[[0, 0, 0, 0]] if variance == 20 else public
-        assert _mislead(nodes, votes_of(signed), 4000, public, np.full(4, variance)) is expected
+        assert (
+            _public_labels_contradicted(nodes, votes_of(signed), 4000, public, np.full(4, variance))
+            is expected
+        )
 
     def test_the_lead_counts_the_drift(self):
         # 100 unanimous public rows: a variance of 100 by sampling, and .003 * 100^2 by drift at the least.
