@@ -14,7 +14,7 @@ from skprivate.partition._partition import build_partition
 from skprivate.randomizers import HadamardRandomizer
 from skprivate.tree._estimation.depth import choose_depth, choose_weight, leaf_shares
 from skprivate.tree._estimation.pruning import leaf_ancestors, prune_leaves
-from skprivate.tree._public_design import dimensions
+from skprivate.tree._tree_design import dimensions
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 SETTINGS = 80

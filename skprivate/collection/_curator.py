@@ -15,9 +15,9 @@ from ..tree._classifier import LocallyPrivateTreeClassifier
 from ..utils import check_int
 from ._checkpoint import SavedCurator
 from ._client import TreeClient
-from ._curator_state import CuratorState, checked_plan
-from ._external_counts import DeclaredCounts, DeclaredNoise, spent_elsewhere
-from ._public_plan import plan_design
+from ._collection_design import design_collection
+from ._curator_state import CuratorState, check_tree
+from ._external_counts import ExternalMechanism, ExternalNoise, describe_external_spending
 from ._report_files import ReportReader
 
 # Bytes of small reports that are added up together.
@@ -114,13 +114,13 @@ class TreeCurator(SavedCurator):
         label: str = "label",
     ) -> None:
         n_clients = check_int(n_clients, "n_clients", least=1)
-        plan = checked_plan(tree)
-        design = plan_design(plan, X, y, n_clients, features)
+        plan = check_tree(tree)
+        design = design_collection(plan, X, y, n_clients, features)
         self._start(CuratorState.empty(plan, design, label))
 
     def _start(self, state: CuratorState) -> None:
         self._state = state
-        self._declared: tuple[DeclaredCounts, Any, int] | None = None
+        self._external: tuple[ExternalMechanism, Any, int] | None = None
         self._checkpoint = None
         # A copy counts on under an id of its own: equal counts of one id are those of the same reports.
         self._own_stream: str | None = None
@@ -129,7 +129,7 @@ class TreeCurator(SavedCurator):
     @property
     def n_reports(self) -> int:
         """Number of reports counted."""
-        return self._state.n_reports if self._declared is None else self._declared[2]
+        return self._state.n_reports if self._external is None else self._external[2]
 
     @property
     def history(self) -> dict[str, tuple[int, int]]:
@@ -346,11 +346,11 @@ class TreeCurator(SavedCurator):
         which a row is 0 or 1: neither can be claimed without the other. That the noise was added so is the
         service's word.
         """
-        noise = DeclaredNoise.of(mechanism, epsilon, noise_variance, delta, relation, max_rows_per_unit)
-        source = DeclaredCounts(self._state.randomizer, noise)
+        noise = ExternalNoise.of(mechanism, epsilon, noise_variance, delta, relation, max_rows_per_unit)
+        source = ExternalMechanism(self._state.randomizer, noise)
         curator = type(self).__new__(type(self))
         curator._start(self._state.emptied())
-        curator._declared = (source, *source.check(counts))
+        curator._external = (source, *source.check(counts))
         return curator
 
     def release(self) -> LocallyPrivateTreeClassifier:
@@ -370,10 +370,12 @@ class TreeCurator(SavedCurator):
             There are no reports, or impossible counts.
         """
         state, tree = self._state, clone(self._state.tree)
-        if self._declared is not None:
-            source, counts, n_rows = self._declared
+        if self._external is not None:
+            source, counts, n_rows = self._external
             design = replace(state.design, randomizer=source)
-            tree._adopt(design, counts.copy(), n_rows, spent_elsewhere(tree, design, source.noise, n_rows))
+            tree._adopt(
+                design, counts.copy(), n_rows, describe_external_spending(tree, design, source.noise, n_rows)
+            )
             return tree
         if not state.n_reports:
             raise ValueError("there are no reports yet: nothing can be released.")
@@ -385,7 +387,7 @@ class TreeCurator(SavedCurator):
 
     def _open_state(self) -> CuratorState:
         """Return the state, to which reports may be added."""
-        if self._declared is not None:
+        if self._external is not None:
             raise ValueError("a curator that was made from_counts holds a finished sum: only release it.")
         return self._state
 

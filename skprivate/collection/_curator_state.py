@@ -16,7 +16,7 @@ from ..accounting._statements.estimated_bounds import decode_estimate, encode_es
 from ..partition._partition import RULES
 from ..randomizers import LocalRandomizer
 from ..tree._classifier import LocallyPrivateTreeClassifier
-from ..tree._public_design import Design
+from ..tree._tree_design import TreeDesign
 from ..utils import check_epsilon
 from ..utils._compat import validate_parameter_constraints
 from ..utils._json_documents import (
@@ -56,7 +56,7 @@ class CuratorState:
     ----------
     tree : LocallyPrivateTreeClassifier
         Unfitted.
-    design : Design
+    design : TreeDesign
     specification : TreeSpecification
     counts : ndarray of int64
         Sum over all reports.
@@ -67,14 +67,14 @@ class CuratorState:
     """
 
     tree: LocallyPrivateTreeClassifier
-    design: Design
+    design: TreeDesign
     specification: TreeSpecification
     counts: NDArray[np.int64]
     history: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     stream: str | None = None
 
     @classmethod
-    def empty(cls, tree: LocallyPrivateTreeClassifier, design: Design, label: str) -> Self:
+    def empty(cls, tree: LocallyPrivateTreeClassifier, design: TreeDesign, label: str) -> Self:
         """Return the state before the first report."""
         randomizer: Any = design.randomizer
         specification = TreeSpecification(
@@ -137,12 +137,12 @@ class CuratorState:
         fields = Fields(state, ("format", "version", *_FIELDS))
         specification = TreeSpecification.from_dict(state["specification"])
         parameters = {name: _value(value) for name, value in fields.mapping("tree").items()}
-        tree = checked_plan(LocallyPrivateTreeClassifier(**parameters))
+        tree = check_tree(LocallyPrivateTreeClassifier(**parameters))
         shape = (specification.partition.n_leaves, len(specification.classes))
         names = ("lower", "upper")
         sides = Fields(dict(zip(names, _pair(state["bounds"]), strict=True)), names, what="the bounds")
         lower, upper = (np.array(sides.numbers(name), dtype=np.float64) for name in names)
-        design = Design(
+        design = TreeDesign(
             partition=specification.partition,
             randomizer=specification.randomizer,
             classes=np.asarray(specification.classes),
@@ -160,7 +160,7 @@ class CuratorState:
         return cls(tree, design, specification, counts, history, stream)
 
 
-def checked_plan(tree: Any) -> LocallyPrivateTreeClassifier:
+def check_tree(tree: Any) -> LocallyPrivateTreeClassifier:
     """Return a clone of the tree whose parameters were checked as ``fit`` does."""
     if not isinstance(tree, LocallyPrivateTreeClassifier):
         raise TypeError(f"tree must be a LocallyPrivateTreeClassifier, not {type(tree).__name__}.")
@@ -173,7 +173,7 @@ def checked_plan(tree: Any) -> LocallyPrivateTreeClassifier:
     return plan
 
 
-def _check_agreement(tree: LocallyPrivateTreeClassifier, design: Design) -> None:
+def _check_agreement(tree: LocallyPrivateTreeClassifier, design: TreeDesign) -> None:
     """Refuse a plan that promises other than what the clients run, and a design that no plan has."""
     randomizer: Any = design.randomizer
     if (check_epsilon(tree.epsilon), tree.protect == "label") != (

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..accounting import PrivacySpent
 from ..noise import zcdp_to_epsilon
 from ..randomizers import LocalRandomizer
-from ..tree._public_design import Design
+from ..tree._tree_design import TreeDesign
 from ..utils import check_epsilon, check_int, check_positive, check_probability
 
 FloatArray = NDArray[np.float64]
@@ -31,7 +31,7 @@ _ROUND_UP = 1 + Fraction(1, 2**40)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeclaredNoise:
+class ExternalNoise:
     """Noise on every count that its source declares, with what follows from it.
 
     Attributes
@@ -65,7 +65,7 @@ class DeclaredNoise:
         delta: Any = 0,
         relation: str = "replace-one",
         max_rows_per_unit: int | None = None,
-    ) -> "DeclaredNoise":
+    ) -> "ExternalNoise":
         """Derive what is not given, and refuse what does not agree.
 
         Notes
@@ -154,19 +154,19 @@ def _gaussian(squared: int, epsilon: Fraction | None, variance: Fraction | None,
     return derived, rho, Fraction(math.sqrt(variance)), float(variance)
 
 
-class DeclaredCounts:
+class ExternalMechanism:
     """Noisy numbers of rows by leaf and label, with the noise that their source declares.
 
     Parameters
     ----------
     randomizer : LocalRandomizer
         Of the specification that they were counted for: it tells their shape.
-    noise : DeclaredNoise
+    noise : ExternalNoise
     """
 
-    name = "declared"
+    name = "external"
 
-    def __init__(self, randomizer: LocalRandomizer, noise: DeclaredNoise) -> None:
+    def __init__(self, randomizer: LocalRandomizer, noise: ExternalNoise) -> None:
         self.n_cells, self.n_labels = randomizer.n_cells, randomizer.n_labels
         self.noise = noise
         self.relation, self.epsilon = noise.relation, noise.epsilon
@@ -205,7 +205,7 @@ class DeclaredCounts:
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> NoReturn:
         """Refuse: these counts come from elsewhere."""
-        raise TypeError("declared counts are not drawn here.")
+        raise TypeError("external counts are not drawn here.")
 
     def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
         """Return signed sums for two labels, else the counts as they are: they are unbiased."""
@@ -221,7 +221,9 @@ class DeclaredCounts:
         return np.full(self.n_cells, 2 * self.noise.variance)
 
 
-def spent_elsewhere(tree: Any, design: Design, noise: DeclaredNoise, n_rows: int) -> PrivacySpent:
+def describe_external_spending(
+    tree: Any, design: TreeDesign, noise: ExternalNoise, n_rows: int
+) -> PrivacySpent:
     """Return the statement of an unfitted tree on counts that a service made private."""
     spent: PrivacySpent = tree._describe_spending(
         design, n_rows, False, [], source="os-entropy", deployment="collected"

@@ -43,8 +43,8 @@ from ..utils._table_validation import validate_data
 from ._estimation.decision import check_pruning, decide, variance_per_row
 from ._estimation.depth import DEEPEST, choose_depth
 from ._estimation.pruning import paper_depth
-from ._public_design import Design, ReleaseMechanism, dimensions
-from ._tree_rows import Rows, classes_of, declared_classes, number_labels, warn_of_unknown_labels
+from ._tree_design import ReleaseMechanism, TreeDesign, dimensions
+from ._tree_rows import TreeRows, classes_of, declared_classes, number_labels, warn_of_unknown_labels
 
 FloatArray = NDArray[np.float64]
 
@@ -236,7 +236,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         }
         return [texts[name] for name in self._inputs_to_declare() if getattr(self, name) is None]
 
-    def _part_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> Rows:
+    def _part_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> TreeRows:
         """Resolve bounds and classes, and part the rows by owner."""
         codes = number_groups(groups, ~public, strict=self._is_strict())
         bounds = self._resolve_bounds(self.bounds, X, X[public])
@@ -248,9 +248,9 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             classes = declared_classes(self.classes)
             warn_of_unknown_labels(y[public], classes)
         rows_per_unit = 1 if codes is None else self.max_rows_per_group
-        return Rows(X, number_labels(y, classes), public, codes, classes, bounds, rows_per_unit)
+        return TreeRows(X, number_labels(y, classes), public, codes, classes, bounds, rows_per_unit)
 
-    def _design(self, rows: Rows, n_used: int) -> Design:
+    def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
         """Settle everything public: the partition at its final depth, and what is run on the categories."""
         lower, upper = rows.bounds
         n_labels = len(rows.classes)
@@ -274,7 +274,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         public_counts = np.zeros((partition.n_leaves, n_labels), dtype=np.int64)
         count_leaves(partition.apply(public_X), public_labels, public_counts)
         names = getattr(self, "feature_names_in_", None)
-        return Design(
+        return TreeDesign(
             partition=partition,
             randomizer=self._make_randomizer(partition.n_leaves, n_labels, rows.rows_per_unit),
             classes=rows.classes,
@@ -294,7 +294,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         return int(self.max_depth)
 
-    def _automatic_depth(self, partition: Partition, rule: str, rows: Rows, n_used: int) -> int:
+    def _automatic_depth(self, partition: Partition, rule: str, rows: TreeRows, n_used: int) -> int:
         if self.prune == "paper":
             n_public, n_features = rows.n_public, partition.n_features
             return min(paper_depth(n_used, n_public, n_features, float(self.epsilon)), DEEPEST)
@@ -307,7 +307,14 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         return choose_depth(n_used, leaf_counts, variance, dimensions(partition, rule))
 
     def _describe_spending(
-        self, design: Design, n_used: int, grouped: bool, leaks: list[str], *, source: Any, deployment: Any
+        self,
+        design: TreeDesign,
+        n_used: int,
+        grouped: bool,
+        leaks: list[str],
+        *,
+        source: Any,
+        deployment: Any,
     ) -> PrivacySpent:
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
@@ -329,7 +336,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             reasons=reasons,
         )
 
-    def _unprotected(self, design: Design, n_used: int, grouped: bool) -> dict[str, Any]:
+    def _unprotected(self, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
         protected = self._inputs_to_declare()
         sources = {}
         for name in _PUBLIC_INPUTS:
@@ -355,7 +362,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     #: What private rows are in a statement.
     _rows_are_called = "private rows"
 
-    def _adopt(self, design: Design, counts: NDArray[np.int64], n_used: int, spent: PrivacySpent) -> None:
+    def _adopt(self, design: TreeDesign, counts: NDArray[np.int64], n_used: int, spent: PrivacySpent) -> None:
         """Take over a release, whoever collected it, and post-process it."""
         self.n_features_in_ = design.partition.n_features
         if design.feature_names is not None:
@@ -371,7 +378,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._post_process()
 
     def _post_process(self) -> None:
-        design = Design(
+        design = TreeDesign(
             self.partition_, self.randomizer_, self.classes_, self.bounds_, self.rule_, self.public_counts_
         )
         decision = decide(design, self.report_counts_, self.n_reports_, self.public_weight, self.prune)

@@ -17,7 +17,7 @@ LabelArray = NDArray[np.int32]
 
 
 @dataclass
-class Rows:
+class TreeRows:
     """Validated rows and who owns them; lives during one fit.
 
     Attributes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._public_design import Design, ReleaseMechanism, dimensions
+from .._tree_design import ReleaseMechanism, TreeDesign, dimensions
 from .depth import choose_weight, leaf_probabilities, leaf_shares
 from .pruning import leaf_ancestors, paper_prune, prune_leaves
 
@@ -35,13 +35,13 @@ class Decision:
 
 
 def decide(
-    design: Design, counts: NDArray[np.int64], n_rows: int, public_weight: Any, prune: Any
+    design: TreeDesign, counts: NDArray[np.int64], n_rows: int, public_weight: Any, prune: Any
 ) -> Decision:
     """Return what the leaves answer: a function of what was released and of what is public.
 
     Parameters
     ----------
-    design : Design
+    design : TreeDesign
     counts : ndarray
         What the design's randomizer released about the private rows.
     n_rows : int

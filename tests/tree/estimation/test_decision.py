@@ -10,7 +10,7 @@ from skprivate.randomizers import KRRRandomizer
 from skprivate.tree._estimation.decision import decide, variance_per_row
 from skprivate.tree._estimation.depth import choose_weight, leaf_probabilities, leaf_shares
 from skprivate.tree._estimation.pruning import leaf_ancestors, paper_prune, prune_leaves
-from skprivate.tree._public_design import Design, dimensions
+from skprivate.tree._tree_design import TreeDesign, dimensions
 
 N = 3000
 
@@ -41,14 +41,14 @@ class Release:
         categories = n_labels * self.partition.apply(private) + labels.astype(int)
         self.counts = self.randomizer.simulate(categories, 0)
         lower, upper = self.partition.lower, self.partition.upper
-        self.design = Design(
+        self.design = TreeDesign(
             self.partition, self.randomizer, np.arange(n_labels), (lower, upper), "cart", self.public
         )
         estimates = self.randomizer.estimate(self.counts, N)
         self.votes = np.column_stack([-estimates / 2, estimates / 2]) if n_labels == 2 else estimates
-        self.told = self.randomizer.estimate_cells(self.counts, N)
+        self.cell_estimates = self.randomizer.estimate_cells(self.counts, N)
         self.variance = variance_per_row(self.randomizer, N)
-        self.cells = N * leaf_shares(self.public, N, self.told, self.variance)
+        self.cells = N * leaf_shares(self.public, N, self.cell_estimates, self.variance)
 
     def decide(self, public_weight, prune):
         return decide(self.design, self.counts, N, public_weight, prune)
@@ -73,7 +73,7 @@ def test_the_variance_is_a_row_s(release):
 def test_without_pruning(release):
     found = release.decide("auto", False)
     facts = (release.votes, N, release.public, release.variance)
-    weight = choose_weight(*facts, release.told)
+    weight = choose_weight(*facts, release.cell_estimates)
     np.testing.assert_array_equal(found.weight, weight)
     assert not np.allclose(weight, choose_weight(*facts))
     expected = leaf_probabilities(release.votes, release.cells, release.public, weight)
@@ -89,7 +89,7 @@ def test_pruning_gets_all_facts(release, public_weight):
     facts = (ancestors, release.votes, N, release.public, release.variance, release.cells)
     options = {
         "weight": None if public_weight == "auto" else 3.0,
-        "cell_estimates": release.told,
+        "cell_estimates": release.cell_estimates,
         "n_features": dimensions(release.partition, "cart"),
     }
     probabilities, depth = prune_leaves(*facts, **options)
@@ -104,7 +104,7 @@ def test_pruning_gets_all_facts(release, public_weight):
         assert not np.allclose(other[0], probabilities), name
 
 
-def test_the_paper_is_given_cells_as_they_were_told():
+def test_the_paper_is_given_unbiased_cell_estimates():
     release = Release(2)
     found = release.decide("auto", "paper")
     ancestors, epsilon = leaf_ancestors(release.partition), float(release.randomizer.epsilon)
@@ -112,7 +112,7 @@ def test_the_paper_is_given_cells_as_they_were_told():
     def pruned(rows):
         return paper_prune(ancestors, release.votes, rows, release.public, N, 9, epsilon)
 
-    probabilities, depth = pruned(release.told)
+    probabilities, depth = pruned(release.cell_estimates)
     np.testing.assert_array_equal(found.probabilities, probabilities)
     np.testing.assert_array_equal(found.depth, depth)
     assert not np.allclose(pruned(release.cells)[0], probabilities)

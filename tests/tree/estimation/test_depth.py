@@ -80,7 +80,7 @@ class TestByHand:
         np.testing.assert_allclose(leaf_shares(PUBLIC), SHARES)
         np.testing.assert_allclose(leaf_shares(np.zeros((4, 2), dtype=int)), 0.25)
 
-    def test_shares_follow_cells_that_are_told_well(self):
+    def test_shares_follow_precise_cell_estimates(self):
         cells = np.array([1000.0, 9000.0])
         np.testing.assert_allclose(leaf_shares(PUBLIC, 10_000, cells, 0.0), [0.1, 0.9], atol=2e-3)
         # With a variance of 1e5 a report, their noise explains all of the difference.
@@ -196,7 +196,7 @@ class TestInvariants:
         trusted, mistrusted = (choose_weight(private, n, public, variance) for public in (right, wrong))
         assert np.median(trusted) > 3 * np.median(mistrusted)
 
-    def test_told_cells_undo_a_shift_of_private_rows(self):
+    def test_cell_estimates_undo_a_shift_of_private_rows(self):
         # The same labels in every leaf, but private rows crowd where public rows are few.
         cells = np.array([9000.0, 500.0, 500.0])
         public = np.array([[5, 45], [30, 270], [65, 585]])

@@ -48,7 +48,7 @@ class ReleaseMechanism(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class TreeDesign:
     """The public side of a private tree: partition, randomizer, classes and public counts.
 
     Attributes

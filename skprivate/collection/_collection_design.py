@@ -9,16 +9,16 @@ from sklearn.base import clone
 
 from ..exceptions import PrivacyLeakError
 from ..tree._classifier import LocallyPrivateTreeClassifier
-from ..tree._public_design import Design
+from ..tree._tree_design import TreeDesign
 from ..utils import as_labels
 from ..utils._private_fit import redact_errors
 from ..utils._table_validation import validate_data
 
 
 @redact_errors
-def plan_design(
+def design_collection(
     plan: LocallyPrivateTreeClassifier, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
-) -> Design:
+) -> TreeDesign:
     """Settle everything public, with what ``fit`` uses."""
     if (X is None) != (y is None):
         raise ValueError("X and y belong together: pass public rows with their labels, or neither.")
