@@ -13,7 +13,7 @@ from sklearn.base import clone
 from ..accounting import EstimatedBounds
 from ..accounting._amounts import from_text, to_text
 from ..accounting._statements.estimated_bounds import decode_estimate, encode_estimate
-from ..partition._partition import RULES
+from ..partition import RULES
 from ..randomizers import LocalRandomizer
 from ..tree._classifier import LocallyPrivateTreeClassifier
 from ..tree._tree_design import TreeDesign

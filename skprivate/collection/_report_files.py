@@ -65,7 +65,7 @@ class ReportWriter:
     >>> from pathlib import Path
     >>> from skprivate.randomizers import HadamardRandomizer
     >>> from skprivate.collection import ReportWriter, TreeClient, TreeSpecification
-    >>> from skprivate.partition._partition import Partition
+    >>> from skprivate.partition import Partition
     >>> partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
     >>> specification = TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"])
     >>> with tempfile.TemporaryDirectory() as folder:

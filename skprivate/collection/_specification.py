@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..partition._partition import Partition
+from ..partition import Partition
 from ..randomizers import LocalRandomizer, randomizer_from_dict
 from ..utils import check_characters
 from ..utils._json_documents import canonical, check_envelope, digest, parse_json
@@ -76,7 +76,7 @@ class TreeSpecification:
     --------
     >>> from skprivate.randomizers import HadamardRandomizer
     >>> from skprivate.collection import TreeSpecification
-    >>> from skprivate.partition._partition import Partition
+    >>> from skprivate.partition import Partition
     >>> partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
     >>> specification = TreeSpecification(
     ...     partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"], ["age"], "smokes")
