@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is settled from public knowledge before any private row is touched."""
+"""Public design of a tree: partition, release mechanism, classes, bounds and public counts."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,11 +8,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..partition._partition import Partition
+from ..partition import Partition
 
 
 class ReleaseMechanism(Protocol):
-    """What turns the categories ``n_labels * leaf + label`` of all private rows into released counts.
+    """A mechanism that releases counts from the categories ``n_labels * leaf + label`` of all private rows.
 
     A `LocalRandomizer` is one: the counts are those of its reports. See there for the members.
     """
@@ -41,7 +41,7 @@ class ReleaseMechanism(Protocol):
         """Return signed sums, or numbers by label where there are more than two."""
 
     def estimate_cells(self, counts: ArrayLike, n: int) -> NDArray[np.float64] | None:
-        """Return the numbers of rows in the leaves, where the release tells them."""
+        """Return unbiased estimates of the rows in the leaves; None where the release has none."""
 
     def variance(self, n: int, cell_counts: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the variance of the difference of two labels' estimates in every leaf."""
@@ -56,7 +56,7 @@ class TreeDesign:
     partition : Partition
         The cells.
     randomizer : ReleaseMechanism
-        What turns categories, ``n_labels * leaf + label``, into what is released.
+        The mechanism that releases counts of the categories.
     classes : ndarray of shape (n_labels,)
         The labels, sorted.
     bounds : tuple of two ndarrays of shape (n_features,)
@@ -81,14 +81,3 @@ class TreeDesign:
     def n_public(self) -> int:
         """Number of public rows."""
         return int(self.public_counts.sum())
-
-
-def dimensions(partition: Partition, rule: str) -> int | NDArray[np.int64]:
-    """Return the number of features among which the leaves are divided, for `choose_depth`.
-
-    "cart" leaves alone what does not matter: those count that it has split down to every depth. The other
-    rules take all columns in turn.
-    """
-    if rule == "cart":
-        return partition.feature_counts_by_depth()
-    return int(np.count_nonzero(partition.lower < partition.upper))

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Everything that a release tells reaches the post-processing: each fact that is left out changes it."""
+"""All released and public counts reach the post-processing: each that is left out changes it."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from skprivate.partition._leaf_kernels import count_leaves
-from skprivate.partition._partition import build_partition
+from skprivate.partition import build_partition, count_leaves
 from skprivate.randomizers import KRRRandomizer
-from skprivate.tree._estimation.decision import decide, variance_per_row
-from skprivate.tree._estimation.depth import choose_weight, leaf_probabilities, leaf_shares
-from skprivate.tree._estimation.pruning import leaf_ancestors, paper_prune, prune_leaves
-from skprivate.tree._tree_design import TreeDesign, dimensions
+from skprivate.tree._estimation.depth import count_split_features
+from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares, variance_per_row
+from skprivate.tree._estimation.leaf_estimates import estimate_leaves
+from skprivate.tree._estimation.paper import paper_prune
+from skprivate.tree._estimation.probabilities import leaf_probabilities
+from skprivate.tree._estimation.pruning import leaf_ancestors, prune_leaves
+from skprivate.tree._estimation.weight import choose_weight
+from skprivate.tree._tree_design import TreeDesign
 
 N = 3000
 
@@ -45,13 +50,19 @@ class Release:
             self.partition, self.randomizer, np.arange(n_labels), (lower, upper), "cart", self.public
         )
         estimates = self.randomizer.estimate(self.counts, N)
-        self.votes = np.column_stack([-estimates / 2, estimates / 2]) if n_labels == 2 else estimates
-        self.cell_estimates = self.randomizer.estimate_cells(self.counts, N)
-        self.variance = variance_per_row(self.randomizer, N)
-        self.cells = N * leaf_shares(self.public, N, self.cell_estimates, self.variance)
+        cell_estimates = self.randomizer.estimate_cells(self.counts, N)
+        variance = np.full(len(estimates), variance_per_row(self.randomizer, N))
+        self.leaves = LeafCounts(
+            label_estimates=np.column_stack([-estimates / 2, estimates / 2]) if n_labels == 2 else estimates,
+            n_rows=N,
+            public_counts=self.public,
+            variance=variance,
+            cell_sizes=N * estimate_shares(self.public, N, cell_estimates, variance),
+            cell_estimates=cell_estimates,
+        )
 
-    def decide(self, public_weight, prune):
-        return decide(self.design, self.counts, N, public_weight, prune)
+    def estimate(self, public_weight, prune):
+        return estimate_leaves(self.design, self.counts, N, public_weight, prune)
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -71,61 +82,62 @@ def test_the_variance_is_a_row_s(release):
 
 
 def test_without_pruning(release):
-    found = release.decide("auto", False)
-    facts = (release.votes, N, release.public, release.variance)
-    weight = choose_weight(*facts, release.cell_estimates)
+    found = release.estimate("auto", False)
+    weight = choose_weight(release.leaves)
     np.testing.assert_array_equal(found.weight, weight)
-    assert not np.allclose(weight, choose_weight(*facts))
-    expected = leaf_probabilities(release.votes, release.cells, release.public, weight)
+    assert not np.allclose(weight, choose_weight(replace(release.leaves, cell_estimates=None)))
+    expected = leaf_probabilities(release.leaves, weight)
     np.testing.assert_array_equal(found.probabilities, expected)
     np.testing.assert_array_equal(found.depth, release.partition.max_depth)
-    np.testing.assert_array_equal(release.decide(3.0, False).weight, 3.0)
+    np.testing.assert_array_equal(release.estimate(3.0, False).weight, 3.0)
 
 
 @pytest.mark.parametrize("public_weight", ["auto", 3.0])
-def test_pruning_gets_all_facts(release, public_weight):
-    found = release.decide(public_weight, True)
+def test_pruning_gets_all_counts(release, public_weight):
+    found = release.estimate(public_weight, True)
     ancestors = leaf_ancestors(release.partition)
-    facts = (ancestors, release.votes, N, release.public, release.variance, release.cells)
     options = {
         "weight": None if public_weight == "auto" else 3.0,
-        "cell_estimates": release.cell_estimates,
-        "n_features": dimensions(release.partition, "cart"),
+        "n_features": count_split_features(release.partition, "cart"),
     }
-    probabilities, depth = prune_leaves(*facts, **options)
+    probabilities, depth = prune_leaves(ancestors, release.leaves, **options)
     np.testing.assert_array_equal(found.probabilities, probabilities)
     np.testing.assert_array_equal(found.depth, depth)
-    # The weight that is shown is that of the leaves, whoever judges them.
-    np.testing.assert_array_equal(found.weight, release.decide(public_weight, False).weight)
-    # Each option changes something here, so that the comparison notices when one is left out.
-    changes = {"n_features": 2} | ({"cell_estimates": None} if public_weight == "auto" else {"weight": None})
-    for name, value in changes.items():
-        other = prune_leaves(*facts, **{**options, name: value})
+    # The weight that is shown is that of the leaves, whichever nodes they take their estimates from.
+    np.testing.assert_array_equal(found.weight, release.estimate(public_weight, False).weight)
+    # Each of these changes something here, so that the comparison notices when one is left out.
+    others = {"n_features": prune_leaves(ancestors, release.leaves, **{**options, "n_features": 2})}
+    if public_weight == "auto":
+        leaves = replace(release.leaves, cell_estimates=None)
+        others["cell_estimates"] = prune_leaves(ancestors, leaves, **options)
+    else:
+        others["weight"] = prune_leaves(ancestors, release.leaves, **{**options, "weight": None})
+    for name, other in others.items():
         assert not np.allclose(other[0], probabilities), name
 
 
 def test_the_paper_is_given_unbiased_cell_estimates():
     release = Release(2)
-    found = release.decide("auto", "paper")
+    found = release.estimate("auto", "paper")
     ancestors, epsilon = leaf_ancestors(release.partition), float(release.randomizer.epsilon)
 
-    def pruned(rows):
-        return paper_prune(ancestors, release.votes, rows, release.public, N, 9, epsilon)
+    def pruned(leaves):
+        return paper_prune(ancestors, leaves, 9, epsilon)
 
-    probabilities, depth = pruned(release.cell_estimates)
+    probabilities, depth = pruned(release.leaves)
     np.testing.assert_array_equal(found.probabilities, probabilities)
     np.testing.assert_array_equal(found.depth, depth)
-    assert not np.allclose(pruned(release.cells)[0], probabilities)
+    assert not np.allclose(pruned(replace(release.leaves, cell_estimates=None))[0], probabilities)
 
 
 @pytest.mark.parametrize(("rule", "expected"), [("cart", None), ("max-edge", 8), ("random", 8)])
-def test_dimensions_are_those_that_leaves_are_divided_among(rule, expected):
+def test_features_are_those_that_leaves_are_divided_among(rule, expected):
     rng = np.random.default_rng(0)
     X, labels = rng.uniform(size=(200, 9)), rng.integers(2, size=200)
     upper = np.ones(9)
     upper[4] = 0.0  # a constant column is never divided
     partition = build_partition(X, labels, lower=np.zeros(9), upper=upper, max_depth=3, rule=rule)
-    found = dimensions(partition, rule)
+    found = count_split_features(partition, rule)
     if expected is None:
         np.testing.assert_array_equal(found, partition.feature_counts_by_depth())
         assert found[0] == 0
