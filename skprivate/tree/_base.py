@@ -45,10 +45,10 @@ from ._tree_rows import TreeRows, declared_classes, find_classes, number_labels,
 
 FloatArray = NDArray[np.float64]
 
-# Without public rows no cell stops early.
+# Without public rows no cell stops early: 2^16 leaves.
 _DEEPEST_COMPLETE = 16
 
-# Parameters that say what is known of the rows.
+# Parameters that are public knowledge about the rows.
 _PUBLIC_INPUTS = ("bounds", "classes")
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
@@ -74,10 +74,10 @@ TREE_ROLES = assign_roles(
 
 
 class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Base of the private trees; a subclass says who randomises, and on what terms.
+    """Base of the private trees; a subclass provides the release mechanism.
 
-    The life of a fit: rows are validated and parted (`_part_rows`), everything public is settled (`_design`),
-    the cost is charged, the release is drawn, and the rest is post-processing (`_adopt`).
+    A fit validates the rows and separates public from private ones (`_part_rows`), makes everything that is
+    public (`_design`), charges the cost, draws the release, and post-processes it (`_adopt`).
     """
 
     epsilon: Any
@@ -98,35 +98,17 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
 
     #: Where the noise is added, as in `PrivacySpent`.
     _deployment: str
+    #: The name of private rows in a statement.
+    _rows_are_called = "private rows"
 
     _parameter_roles = TREE_ROLES
 
-    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
-        # A depth of its own makes another tree.
-        own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
-        return {**self._parameter_roles, "prune": "release"} if own_depth else self._parameter_roles
-
-    def _planned_relation(self) -> Relation:
-        return "replace-one"
-
-    def _planned_cost(self, any_public: bool) -> PlannedCost:
-        self._check_parameters()
-        return PlannedCost(
-            epsilon=check_epsilon(self.epsilon),
-            relation=self._planned_relation(),
-            leaks=tuple(self._find_leaks(any_public)),
-            seeded=self.random_state is not None,
-        )
-
-    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
-        return self.repruned(**parameters)
-
     @abstractmethod
     def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> ReleaseMechanism:
-        """Return what releases the categories of n_cells leaves, hiding so many rows at once."""
+        """Return the mechanism for n_cells leaves, under which so many rows of one unit are protected."""
 
     def _inputs_to_declare(self) -> tuple[str, ...]:
-        """Parameters that protected values would have to fill if nobody declared them."""
+        """Parameters that would be read from protected values if they were not declared."""
         return ("bounds", "classes")
 
     @private_fit
@@ -224,7 +206,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         )
 
     def _find_leaks(self, any_public: bool) -> list[str]:
-        """What would have to be read from private rows; found before any of them is looked at."""
+        """What would have to be read from private rows; found before any of them is read."""
         if any_public:
             return []
         texts = {
@@ -234,7 +216,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         return [texts[name] for name in self._inputs_to_declare() if getattr(self, name) is None]
 
     def _part_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> TreeRows:
-        """Resolve bounds and classes, and part the rows by owner."""
+        """Resolve bounds and classes, and separate public from private rows."""
         codes = number_groups(groups, ~public, strict=self._is_strict())
         bounds = self._resolve_bounds(self.bounds, X, X[public])
         # Only strict mode lets what is not finite come so far.
@@ -248,7 +230,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         return TreeRows(X, number_labels(y, classes), public, codes, classes, bounds, rows_per_unit)
 
     def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
-        """Settle everything public: the partition at its final depth, and what is run on the categories."""
+        """Make everything public: the partition at its final depth, and the release mechanism."""
         lower, upper = rows.bounds
         n_labels = len(rows.classes)
         pruning_method(self.prune).check_classes(n_labels)
@@ -353,8 +335,25 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
         return facts
 
-    #: What private rows are in a statement.
-    _rows_are_called = "private rows"
+    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
+        # A pruning method with a depth of its own makes another tree.
+        own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
+        return {**self._parameter_roles, "prune": "release"} if own_depth else self._parameter_roles
+
+    def _planned_relation(self) -> Relation:
+        return "replace-one"
+
+    def _planned_cost(self, any_public: bool) -> PlannedCost:
+        self._check_parameters()
+        return PlannedCost(
+            epsilon=check_epsilon(self.epsilon),
+            relation=self._planned_relation(),
+            leaks=tuple(self._find_leaks(any_public)),
+            seeded=self.random_state is not None,
+        )
+
+    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
+        return self.repruned(**parameters)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The locally private classification tree: public rows shape it, private rows vote by one report each."""
+"""Locally private classification tree: every private row sends one report of its leaf and label."""
 
 from typing import Any
 

@@ -84,7 +84,7 @@ class TreePredictionsMixin:
         check_is_fitted(self)
         changed = copy.copy(self)
         given = {"prune": prune, "public_weight": public_weight}
-        changed.set_params(**{name: value for name, value in given.items() if value is not None})
+        vars(changed).update({name: value for name, value in given.items() if value is not None})
         validate_parameter_constraints(
             self._parameter_constraints, {name: getattr(changed, name) for name in given}, type(self).__name__
         )
