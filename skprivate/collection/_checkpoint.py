@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A curator's file: who holds it, and what it may be replaced by.
+"""File of a curator: its lock, and the check before it is replaced.
 
 **Claim.** What was acknowledged stays in the file: no save drops a report that the file counts.
 

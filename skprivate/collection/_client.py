@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One person's device: it answers a specification once, and its owner's epsilon has a ceiling."""
+"""Client of a collection: one report for every specification, within a person's ceiling on epsilon."""
 
 import base64
 import math

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a curator settles before it publishes: names, bounds, classes and cells, from public rows."""
+"""Design of a collection before it is published: names, bounds, classes and cells, from public rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..exceptions import PrivacyLeakError
-from ..tree._classifier import LocallyPrivateTreeClassifier
+from ..tree import LocallyPrivateTreeClassifier
 from ..tree._tree_design import TreeDesign
 from ..utils import as_labels
 from ..utils._private_fit import redact_errors
@@ -17,20 +17,20 @@ from ..utils._table_validation import validate_data
 
 @redact_errors
 def design_collection(
-    plan: LocallyPrivateTreeClassifier, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
+    tree: LocallyPrivateTreeClassifier, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
 ) -> TreeDesign:
-    """Settle everything public, with what ``fit`` uses."""
+    """Return the public design of a tree; the steps are those of ``fit``."""
     if (X is None) != (y is None):
         raise ValueError("X and y belong together: pass public rows with their labels, or neither.")
-    # Attributes of a fit end on this object, which is thrown away.
-    worker = clone(plan)
+    # The steps set attributes of a fit: on a copy, which is not kept.
+    worker = clone(tree)
     if X is None:
-        # The plan is not asked: with protect="label", fit may read bounds from rows, but here are none.
-        missing = [name for name in ("bounds", "classes") if getattr(plan, name) is None]
+        # Both, whatever is protected: with protect="label", fit may read bounds from rows, but here are none.
+        missing = [name for name in ("bounds", "classes") if getattr(tree, name) is None]
         if missing:
             raise PrivacyLeakError(f"without public rows {' and '.join(missing)} must be declared.")
-        names = _names_without_rows(plan.bounds, features)
-        X, y = np.empty((0, len(names) if names else _n_columns(plan.bounds))), np.empty(0, dtype=object)
+        names = _names_without_rows(tree.bounds, features)
+        X, y = np.empty((0, len(names) if names else _n_columns(tree.bounds))), np.empty(0, dtype=object)
         worker.n_features_in_ = X.shape[1]
     else:
         X, y = validate_data(worker, X, as_labels(y), dtype=np.float64, order="C")
@@ -59,7 +59,7 @@ def _names_without_rows(bounds: Any, given: Sequence[str] | None) -> list[str]:
 
 
 def _n_columns(bounds: Any) -> int:
-    """Number of columns that declared bounds speak of."""
+    """Number of columns of declared bounds."""
     if isinstance(bounds, Mapping):
         return len(bounds)
     sizes = [np.size(side) for side in bounds if np.ndim(side)]
