@@ -198,8 +198,8 @@ class TreeCurator(SavedCurator):
         OSError, ValueError
             The file cannot be read, is cut short, foreign, of a newer version or another specification's, or
             a report in it is impossible; the message names the file and the byte. What was counted before
-            stays valid. Or the counts are external (`from_counts`). Or the checkpoint is refused, as by `save`,
-            and then nothing is counted.
+            stays valid. Or the counts are external (`from_counts`). Or the checkpoint is refused, as by
+            `save`, and then nothing is counted.
         """
         state = self._open_state()
         if checkpoint is not None:
@@ -269,7 +269,8 @@ class TreeCurator(SavedCurator):
         Raises
         ------
         TypeError, ValueError
-            A parameter of the tree is of a type that JSON cannot hold, or the counts are external (`from_counts`).
+            A parameter of the tree is of a type that JSON cannot hold, or the counts are external
+            (`from_counts`).
         """
         return self._open_state().to_bytes()
 

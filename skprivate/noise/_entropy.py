@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where random bytes come from: the operating system, or a seeded generator for simulations."""
+"""Sources of random bytes: the operating system, or a seeded generator for simulations."""
 
 import os
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Noisy one-hot vectors of the cell: the two of the paper, and one signed."""
+"""One-hot vectors of the cell with Laplace noise: the two vectors of the paper, and one signed vector."""
 
 import math
 from abc import abstractmethod

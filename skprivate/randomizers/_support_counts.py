@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Randomizers whose reports support categories: counted, they estimate how many clients each one has."""
+"""Base of the randomizers that estimate a category from the number of reports that support it."""
 
 from abc import abstractmethod
 from fractions import Fraction
@@ -8,11 +8,11 @@ import numpy as np
 
 from ._base import FloatArray, IntArray, LocalRandomizer
 
-# A report of 32 bits holds one.
+# A category is sent in 32 bits at most.
 _LARGEST_CATEGORIES = 2**32
 
 
-class CountedRandomizer(LocalRandomizer):
+class SupportCountRandomizer(LocalRandomizer):
     """A report supports each category with probability p if it is the client's own, and else with q.
 
     The number N of reports that support a category then estimates its number of clients by

@@ -15,8 +15,8 @@ IntArray = NDArray[np.int64]
 
 #: Deepest tree that the automatic rule considers.
 DEEPEST = 12
-# Average number of private rows in a leaf below which labels are too few, whatever the noise; measured in
-# benchmarks/bench_rules.py, where 8 lose more for a trusted curator.
+# Average number of private rows in a leaf below which labels are too few, whatever the noise; compared with 8
+# in benchmarks/bench_rules.py.
 _LEAST_ROWS = 16
 
 

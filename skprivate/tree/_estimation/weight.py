@@ -8,7 +8,9 @@ import numpy as np
 
 from .leaf_counts import FloatArray, LeafCounts, estimate_shares
 
-#: Least estimate of the drift, in units of one row's own variance: that of a drift of 0 is noise.
+# These are evaluated in benchmarks/bench_rules.py.
+#: Least estimate of the drift, the mean square of what public labels differ by from private ones, in units of
+#: one row's own variance.
 LEAST_DRIFT = 0.003
 # Largest estimate of the slope.
 _LARGEST_SLOPE = 10.0
