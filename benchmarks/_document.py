@@ -16,12 +16,11 @@ from pathlib import Path
 import skprivate
 
 PAGE = Path(__file__).parent.parent / "doc" / "reproduction_tables.inc"
-# Command, and the module and function behind it.
 TABLES = (
-    ("python -m benchmarks choices", "bench_choices", "run"),
-    ("python -m benchmarks turbofan", "bench_turbofan", "run"),
-    ("python -m benchmarks.reproduction (games)", "reproduction._paper_games", "run"),
-    ("python -m benchmarks.reproduction (life data)", "bench_paper_lls", "run"),
+    "figures/epsilon_and_rows",
+    "figures/life_data/turbofan",
+    "reproduction/games_as_printed",
+    "reproduction/lls_as_printed",
 )
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 
@@ -29,10 +28,10 @@ PACKAGES = ("numpy", "scipy", "scikit-learn")
 def main() -> None:
     """Write the page."""
     parts = [_introduction()]
-    for command, module, function in TABLES:
-        printed, seconds = _captured(getattr(importlib.import_module(f"benchmarks.{module}"), function))
-        parts.append(_section(command, printed, seconds))
-        print(f"{command}: {seconds:.0f} s", flush=True)
+    for path in TABLES:
+        printed, took = _captured(importlib.import_module(f"benchmarks.{path.replace('/', '.')}").run)
+        parts.append(_section(f"python -m benchmarks {path}", printed, took))
+        print(f"{path}: {took:.0f} s", flush=True)
     PAGE.write_text("\n".join(parts), encoding="utf-8")
 
 

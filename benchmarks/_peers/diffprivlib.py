@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What runs beside diffprivlib, on the scikit-learn that it supports: speed, and the battery.
 
-``python -m benchmarks._diffprivlib speed`` prints JSON, ``audit`` a table. Of skprivate, ``audit`` needs the
+``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table. Of skprivate, ``audit`` needs the
 noise and the audit rooms, which import on older releases of scikit-learn too.
 """
 
@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ._peer_tasks import REPEATS, Task, tasks
-from ._timing import seconds
+from .tasks import REPEATS, Task, tasks
+from .._timing import seconds
 
 EPSILON = 1.5
 BOX = ([-1.0, -1.0], [1.0, 1.0])
@@ -149,4 +149,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     # By its full name: classes that are made here are found by pickle there.
-    importlib.import_module("benchmarks._diffprivlib").main()
+    importlib.import_module("benchmarks._peers.diffprivlib").main()

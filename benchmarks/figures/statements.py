@@ -23,7 +23,7 @@ from skprivate import (
 )
 from skprivate.accounting import PackageRecord, statement_schema
 
-from ._timing import seconds
+from .._timing import seconds
 
 WHO_AND_WHY = {
     "name": "Example",

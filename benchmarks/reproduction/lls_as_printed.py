@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from skprivate.datasets import fetch_turbofan
 
-from .reproduction._paper_lls import PaperLLS, delta_of, moved_weights
+from ._paper_lls import PaperLLS, delta_of, moved_weights
 
 FloatArray = NDArray[np.float64]
 

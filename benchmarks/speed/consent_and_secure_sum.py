@@ -8,7 +8,7 @@ import numpy as np
 from skprivate.collaborative import ConsentBox, MaskedSum
 from skprivate.exceptions import ConsentError
 
-from ._timing import seconds
+from .._timing import seconds
 
 PARTIES = 20
 QUERIES = 1000

@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 from skprivate.linear_model._accumulate import exact_gram
 from skprivate.linear_model._grid import MomentGrid
 
-from ._timing import compare, seconds
+from .._timing import compare, seconds
 
 N_ROWS = 1_000_000
 PAIRS = 15
@@ -101,7 +101,7 @@ def bench_stream() -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "rows.parquet")
         write_rows(path)
-        command = f"from benchmarks.bench_moments import stream; stream({str(path)!r})"
+        command = f"from benchmarks.speed.exact_moments import stream; stream({str(path)!r})"
         done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
         size = path.stat().st_size / 1e6
     took, peak, before = map(float, done.stdout.split())

@@ -13,7 +13,7 @@ from skprivate.noise import check_entropy
 from skprivate.noise._sampling_kernels import fill_discrete_laplace
 from skprivate.noise._stream_kernels import WordStream
 
-from ._timing import compare, seconds
+from .._timing import compare, seconds
 
 PLAYERS, DIMS, ROUNDS = 100_000, 2, 20
 

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from skprivate.collaborative import LocalAverageRegressor
 
-from ._timing import compare, seconds
+from .._timing import compare, seconds
 
 FloatArray = NDArray[np.float64]
 

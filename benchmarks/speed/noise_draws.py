@@ -7,7 +7,7 @@ import numpy as np
 
 from skprivate.noise import DiscreteLaplaceMechanism, laplace_sum
 
-from ._timing import compare, seconds
+from .._timing import compare, seconds
 
 DRAWS = 100_000
 PAIRS = 21

@@ -9,7 +9,7 @@ from sklearn.tree._tree import Tree
 from skprivate.tree._leaf_kernels import count_leaves
 from skprivate.tree._partition import Partition, build_partition
 
-from ._timing import compare
+from .._timing import compare
 
 N_FEATURES = 10
 N_ROWS = 1_000_000

@@ -6,13 +6,10 @@ scikit-learn: it runs in the environment whose Python ``DIFFPRIVLIB_PYTHON`` nam
 """
 
 import json
-import os
-import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -23,10 +20,10 @@ from sklearn.tree import DecisionTreeClassifier
 from skprivate import DPLogLocationScaleRegressor, DPNormalLLSRegressor, DPTreeClassifier
 from skprivate.datasets import make_location_scale
 
-from ._peer_tasks import N_FEATURES, N_ROWS, REPEATS, Task, tasks
-from ._timing import compare, seconds
+from .._peers.beside import beside
+from .._peers.tasks import N_FEATURES, N_ROWS, REPEATS, Task, tasks
+from .._timing import compare, seconds
 
-ROOT = Path(__file__).parents[1]
 _OURS = {
     "regression": lambda task: DPNormalLLSRegressor(1.0, bounds_X=(-1, 1), bounds_y=task.bounds_y),
     "classification": lambda task: DPTreeClassifier(1.0, bounds=(-1, 1), classes=[0, 1]),
@@ -94,21 +91,6 @@ def bench_censored() -> None:
     theirs = WeibullAFTFitter()
     _, times, ratio = compare(fit, lambda: theirs.fit(frame, "time", "event"), 1)
     show("lifelines WeibullAFTFitter, not private", times, 1 / ratio, theirs.concordance_index_)
-
-
-def beside(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str] | None:
-    """Run `benchmarks._diffprivlib` in its environment; None, and a line, where there is none."""
-    python = os.environ.get("DIFFPRIVLIB_PYTHON")
-    if not python:
-        print("diffprivlib: set DIFFPRIVLIB_PYTHON to a Python that has it (make bench does)")
-        return None
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [python, "-W", "ignore", "-m", "benchmarks._diffprivlib", *arguments]
-    found = subprocess.run(command, env=environment, cwd=ROOT, text=True, check=False, **options)
-    if found.returncode:
-        print(f"diffprivlib did not run with {python}: {(found.stderr or '').strip().splitlines()[-1:]}")
-        return None
-    return found
 
 
 def run() -> None:

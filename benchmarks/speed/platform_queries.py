@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from skprivate import CollaborativeLARRegressor, CollaborativeRegressor, SecureSumAggregator, TQMATransformer
 from skprivate.datasets import make_parties
 
-from ._timing import compare
+from .._timing import compare
 
 N_ROWS, N_SITES, N_QUERIES = 10_000, 20, 1_000
 KERNELS = ("gaussian", "laplace", "epanechnikov", "partition", "knn")

@@ -12,7 +12,7 @@ from skprivate import DPLogLocationScaleRegressor, DPNormalLLSRegressor
 from skprivate.datasets import make_location_scale
 from skprivate.exceptions import UtilityWarning
 
-from ._timing import compare, seconds
+from .._timing import compare, seconds
 
 N_ROWS = 1_000_000
 N_CENSORED = 100_000

@@ -18,8 +18,8 @@ import numpy as np
 
 from skprivate.audit import AuditCase, check_private_estimator
 
-from .planted import CONTROLS, PLANTS
-from .planted.records import Record
+from ...planted import CONTROLS, PLANTS
+from ...planted.records import Record
 
 
 def chosen() -> list[Record]:

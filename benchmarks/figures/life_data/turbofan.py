@@ -12,7 +12,7 @@ from skprivate import DPSEVRegressor
 from skprivate.datasets import fetch_turbofan
 from skprivate.exceptions import UtilityWarning
 
-from .bench_paper_lls import literal_turbofan
+from ...reproduction.lls_as_printed import literal_turbofan
 
 FloatArray = NDArray[np.float64]
 

@@ -28,7 +28,7 @@ from skprivate.accounting import PrivacyLedger, PrivacySpent
 from skprivate.accounting._ledger_entry import to_row
 from skprivate.exceptions import BudgetExceededError, LedgerError
 
-from ._timing import seconds
+from ..._timing import seconds
 
 DURATION = float(os.environ.get("SKPRIVATE_LEDGER_SECONDS", "300"))
 PROCESSES, COPIERS, CEILING = 8, 2, 1000

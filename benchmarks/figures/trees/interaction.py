@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ._comparison import AllRows
-from ._table import (
+from ._accuracy_table import (
     DEPTHS,
     PUBLIC_ONLY,
     Method,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from skprivate.datasets import make_posterior_drift
 
 from ._comparison import AllRows, PublicRows
-from ._table import (
+from ._accuracy_table import (
     DEPTHS,
     PUBLIC_ONLY,
     WEIGHTS,
