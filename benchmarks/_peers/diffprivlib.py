@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from .tasks import REPEATS, Task, tasks
 from .._timing import seconds
+from .tasks import REPEATS, Task, tasks
 
 EPSILON = 1.5
 BOX = ([-1.0, -1.0], [1.0, 1.0])

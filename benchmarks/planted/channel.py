@@ -14,11 +14,8 @@ import weakref
 import joblib
 import numpy as np
 
-from .honest import (
-    DPMajorityClassifier,
-    DPMeanRegressor,
-    DPStandardizer,
-)
+from .honest_classifiers import DPMajorityClassifier, DPStandardizer
+from .honest_regressors import DPMeanRegressor
 from .records import THREE, plant
 
 #: What an object does not carry in its own attributes.

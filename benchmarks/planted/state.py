@@ -12,16 +12,9 @@ import zlib
 import numpy as np
 from sklearn.dummy import DummyRegressor
 
-from .honest import (
-    DPBinnedRegressor,
-    DPGroupMeanRegressor,
-    DPLinearRegressor,
-    DPMajorityClassifier,
-    DPMeanRegressor,
-    DPNaiveBayesClassifier,
-    DPStandardizer,
-    finite,
-)
+from .honest import finite
+from .honest_classifiers import DPMajorityClassifier, DPNaiveBayesClassifier, DPStandardizer
+from .honest_regressors import DPBinnedRegressor, DPGroupMeanRegressor, DPLinearRegressor, DPMeanRegressor
 from .records import THREE, plant
 
 #: What an object does not carry in its own attributes.

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ._comparison import AllRows
 from ._accuracy_table import (
     DEPTHS,
     PUBLIC_ONLY,
@@ -18,6 +17,7 @@ from ._accuracy_table import (
     plain,
     print_table,
 )
+from ._comparison import AllRows
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 SEEDS = 20

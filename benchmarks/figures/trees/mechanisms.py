@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from skprivate.datasets import make_posterior_drift
 
-from ._comparison import AllRows, PublicRows
 from ._accuracy_table import (
     DEPTHS,
     PUBLIC_ONLY,
@@ -19,6 +18,7 @@ from ._accuracy_table import (
     plain,
     print_table,
 )
+from ._comparison import AllRows, PublicRows
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 SEEDS = 30
