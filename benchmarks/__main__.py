@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Run benchmarks: ``python -m benchmarks NAME ...``; without a name, list them with one line each.
 
-A name is a module (``censored`` or ``figures/life_data/censored``), a folder (``speed``, ``figures/trees``) or
-``all``.
+A name is a module (``censored`` or ``figures/life_data/censored``), a folder (``speed``) or ``all``.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Start of the comparison in the environment of diffprivlib, which does not import on a recent scikit-learn."""
+"""Start of the comparison with diffprivlib in its environment: it needs an older scikit-learn."""
 
 import os
 import subprocess

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs beside diffprivlib, on the scikit-learn that it supports: speed, and the battery.
+"""Times, scores and audits of the estimators of diffprivlib, on the scikit-learn that it supports.
 
-``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table. Of skprivate, ``audit`` needs the
-noise and the audit rooms, which import on older releases of scikit-learn too.
+``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table. Of skprivate, ``audit`` needs
+the noise and the audit rooms, which import on older releases of scikit-learn too.
 """
 
 import importlib
@@ -12,12 +12,11 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from statistics import median
 from typing import Any
 
 import numpy as np
 
-from .._timing import seconds
+from .._timing import median_seconds
 from .tasks import REPEATS, Task, tasks
 
 EPSILON = 1.5
@@ -60,8 +59,7 @@ def speed() -> dict[str, Any]:
     for task in tasks():
         for name, model in fits(task):
             fit = partial(model.fit, task.X, task.y)
-            times = [seconds(fit) for _ in range(REPEATS)]
-            found.setdefault(task.kind, {})[name] = [median(times), task.score(model)]
+            found.setdefault(task.kind, {})[name] = [median_seconds(fit, REPEATS), task.score(model)]
     return found
 
 

@@ -169,7 +169,3 @@ def run() -> None:
     print("by depth, one column" + "".join(f"{depth:>8}" for depth in DEPTHS))
     for name, row in zip(("MSE x 1e4", "CO %"), np.mean(depths, axis=0).T, strict=True):
         print(f"  {name:<18}" + "".join(f"{value:>8.2f}" for value in row))
-
-
-if __name__ == "__main__":
-    run()

@@ -218,7 +218,3 @@ def _individual(n_players: int, scale: float, seed: int) -> tuple[float, float]:
         solver.privacy_guarantee(prior, view="individual").epsilon,
         solver.privacy_guarantee(None, view="individual", criterion="dp").epsilon,
     )
-
-
-if __name__ == "__main__":
-    run()

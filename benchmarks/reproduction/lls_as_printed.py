@@ -133,7 +133,3 @@ def run() -> None:
     _print_moves()
     _print_case_study()
     _print_simulation()
-
-
-if __name__ == "__main__":
-    run()

@@ -65,7 +65,3 @@ def run() -> None:
     for (name, (co, rmse)), mean, sd in zip(PAPER.items(), means, spread, strict=True):
         first = f"{mean[0]:.2f} ±{sd[0]:.2f} ({co:.2f})"
         print(f"  {name:<36}{first:<26}{mean[1]:.5f} ±{sd[1]:.5f} ({rmse:.5f})")
-
-
-if __name__ == "__main__":
-    run()

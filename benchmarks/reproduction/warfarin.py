@@ -145,7 +145,3 @@ def _print_accuracies(found: dict[str, FloatArray]) -> None:
         counts = "".join(f"{f'{mean[i]:.1f}/{mean[i + 1]:.1f}':>12}" for i in (12, 14))
         parts = "".join(f"{'/'.join(f'{value:.1f}' for value in mean[i : i + 3]):>26}" for i in (3, 6, 9))
         print(f"  {name:<34}{errors}{counts}{parts}")
-
-
-if __name__ == "__main__":
-    run()

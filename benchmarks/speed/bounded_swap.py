@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time of the bounded swap against a plain Python loop, side by side in one process."""
+"""Time of the bounded swap of answers (BSTD) against a plain Python loop, in one process."""
 
 import random
 from functools import partial
-from time import perf_counter
 
 import numpy as np
 
 from skprivate.collaborative import BSTDAggregator
+
+from .._tables import Table
+from .._timing import fastest
 
 QUERIES = 100_000
 LOOPED = 1000
@@ -55,18 +57,17 @@ def check(rows, swapped, lower, upper):
 
 def milliseconds(task, queries):
     """Return the best time per 1,000 queries, and the result."""
-    best, result = np.inf, None
-    for _ in range(RUNS):
-        start = perf_counter()
-        result = task()
-        best = min(best, perf_counter() - start)
+    best, result = fastest(task, RUNS)
     return 1e6 * best / queries, result
 
 
 def run():
     rows = np.random.default_rng(0).normal(loc=10.0, size=(QUERIES, PARTIES))
     print(f"{QUERIES} queries of {PARTIES} parties; the loop on {LOOPED}; ms per 1,000 queries")
-    print(f"{'window':>8} {'source':>7} {'ours':>6} {'loop':>7} {'ratio':>6} {'kept %':>7} {'loop %':>7}")
+    table = Table(
+        *(("window", ">8"), ("source", ">7"), ("ours", ">6.2f"), ("loop", ">7.1f"), ("ratio", ">6.0f")),
+        *(("kept %", ">7.2f"), ("loop %", ">7.2f")),
+    )
     for lower, upper in WINDOWS:
         plain, looped = milliseconds(partial(loop, rows[:LOOPED], lower, upper), LOOPED)
         kept_by_loop = check(rows[:LOOPED], looped, lower, upper)
@@ -74,16 +75,9 @@ def run():
             aggregator = BSTDAggregator(lower, upper, active_rule="box", random_state=random_state).fit(rows)
             ours, swapped = milliseconds(partial(aggregator.transform, rows), QUERIES)
             kept = check(rows, swapped, lower, upper)
-            print(
-                f"{lower:>5},{upper:>2} {source:>7} {ours:6.2f} {plain:7.1f} {plain / ours:6.0f} "
-                f"{kept:7.2f} {kept_by_loop:7.2f}"
-            )
+            table.row(f"{lower}, {upper}", source, ours, plain, plain / ours, kept, kept_by_loop)
     aggregator = BSTDAggregator(active_rule="box").fit(rows)
     predict, _ = milliseconds(partial(aggregator.predict, rows), QUERIES)
     row = rows[:1].copy()
     single, _ = milliseconds(lambda: [aggregator._combine(row, None) for _ in range(2000)], 2000)
     print(f"predict: {predict:.2f} ms per 1,000 queries; one row without validation: {single:.1f} us")
-
-
-if __name__ == "__main__":
-    run()

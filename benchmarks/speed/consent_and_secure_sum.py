@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time of a consent gate and of a secure sum over 20 parties, and 100,000 damaged messages for each."""
-
-from statistics import median
+"""Times of the consent gate and of the secure sum over 20 parties, and the damaged messages they refuse."""
 
 import numpy as np
 
 from skprivate.collaborative import ConsentBox, MaskedSum
 from skprivate.exceptions import ConsentError
 
-from .._timing import seconds
+from .._tables import Table
+from .._timing import median_seconds, seconds
 
 PARTIES = 20
 QUERIES = 1000
@@ -84,18 +83,19 @@ def run():
     names = [f"site {j}" for j in range(PARTIES)]
     values = np.random.default_rng(0).normal(size=(QUERIES, PARTIES))
     print(f"{PARTIES} parties in one process, median of {RUNS}; ms from values to the opened result")
-    print(f"{'protocol':>8} {'with agreement':>14} {f'{QUERIES} queries':>12} {'1 query':>8} {'refused':>15}")
+    table = Table(
+        *(
+            ("protocol", ">8"),
+            ("with agreement", ">14.1f"),
+            (f"{QUERIES} queries", ">12.1f"),
+            ("1 query", ">8.1f"),
+        ),
+        ("refused", ">15"),
+    )
     for kind in (Gate, Sum):
         protocol = kind(names)
         first = seconds(lambda p=protocol: run_once(p, values))
-        batch = median(seconds(lambda p=protocol: run_once(p, values)) for _ in range(RUNS))
-        row = median(seconds(lambda p=protocol: run_once(p, values[:1])) for _ in range(RUNS))
+        batch = median_seconds(lambda p=protocol: run_once(p, values), RUNS)
+        row = median_seconds(lambda p=protocol: run_once(p, values[:1]), RUNS)
         refused = count_refused(kind(names[:5]), values[:3, :5])
-        print(
-            f"{kind.__name__:>8} {1e3 * first:14.1f} {1e3 * batch:12.1f} {1e3 * row:8.1f} "
-            f"{refused:>8} / {DAMAGED}"
-        )
-
-
-if __name__ == "__main__":
-    run()
+        table.row(kind.__name__, 1e3 * first, 1e3 * batch, 1e3 * row, f"{refused} / {DAMAGED}")

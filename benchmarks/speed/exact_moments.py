@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact moments against one ``X.T @ X``, on one thread; and ten million rows streamed from a file."""
+"""Times of exact integer moments against one ``X.T @ X``, on one thread; ten million rows from a file."""
 
 import subprocess
 import sys
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,9 @@ from sklearn.linear_model import LinearRegression
 from skprivate.linear_model._accumulate import exact_gram
 from skprivate.linear_model._grid import MomentGrid
 
-from .._timing import compare, seconds
+from .._memory import process_megabytes
+from .._tables import Table, verdict
+from .._timing import compare, median_seconds, timed
 
 N_ROWS = 1_000_000
 PAIRS = 15
@@ -30,30 +30,22 @@ def make_grid(n_features: int, **options: Any) -> MomentGrid:
     return MomentGrid(lower=-bound, upper=bound, target=(-4.0, 4.0), exponent=20, **options)
 
 
-def bench_gram(n_features: int, name: str, dtype: Any = np.float64, **options: Any) -> None:
+def bench_gram(table: Table, n_features: int, name: str, dtype: Any = np.float64, **options: Any) -> None:
     """Print the milliseconds of both and the median ratio of neighbouring runs."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, n_features)).astype(dtype)
     y = rng.normal(size=N_ROWS)
     grid = make_grid(n_features, **options)
     ours, theirs, ratio = compare(lambda: exact_gram(grid, X, y), lambda: X.T @ X, PAIRS)
-    print(
-        f"n = {N_ROWS:,}, d = {n_features:<2} {name:<8} {1e3 * ours:6.1f} ms, X.T @ X"
-        f" {1e3 * theirs:6.1f} ms, ratio {ratio:.2f}"
-        f" (goal {GOAL_RATIO}: {'reached' if ratio <= GOAL_RATIO else 'missed'})",
-        flush=True,
-    )
+    table.row(n_features, name, 1e3 * ours, 1e3 * theirs, ratio, verdict(GOAL_RATIO, ratio <= GOAL_RATIO))
 
 
-def bench_least_squares(n_features: int) -> None:
+def bench_least_squares(table: Table, n_features: int) -> None:
     """Print the milliseconds of scikit-learn's least squares, which are neither exact nor private."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(N_ROWS, n_features)), rng.normal(size=N_ROWS)
-    times = [1e3 * seconds(lambda: LinearRegression().fit(X, y)) for _ in range(3)]
-    print(
-        f"n = {N_ROWS:,}, d = {n_features:<2} scikit-learn's LinearRegression {median(times):6.1f} ms",
-        flush=True,
-    )
+    took = median_seconds(lambda: LinearRegression().fit(X, y), 3)
+    table.row(n_features, "scikit-learn's fit", 1e3 * took, None, None, None)
 
 
 def write_rows(path: Path) -> None:
@@ -80,20 +72,15 @@ def stream(path: str) -> None:
 
     bound = np.full(N_STREAMED_FEATURES, 4.0)
     moments = MomentAccumulator((-bound, bound), (1.0, 1000.0), N_STREAMED, target="hours")
-    before = peak_megabytes()
-    start = perf_counter()
-    # By default pyarrow reads ahead, and keeps, the whole file.
-    file = pq.ParquetFile(path, pre_buffer=False)
-    for number, batch in enumerate(file.iter_batches(batch_size=ROW_GROUP)):
-        moments.update(batch, batch_id=number)
-    print(perf_counter() - start, peak_megabytes(), before)
+    before = process_megabytes("VmHWM")
 
+    def update() -> None:
+        # By default pyarrow reads ahead, and keeps, the whole file.
+        file = pq.ParquetFile(path, pre_buffer=False)
+        for number, batch in enumerate(file.iter_batches(batch_size=ROW_GROUP)):
+            moments.update(batch, batch_id=number)
 
-def peak_megabytes() -> float:
-    """Return the most memory that this process has had; Linux only."""
-    # Not getrusage: a child's figure starts at that of its parent.
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+    print(timed(update)[0], process_megabytes("VmHWM"), before)
 
 
 def bench_stream() -> None:
@@ -108,20 +95,25 @@ def bench_stream() -> None:
     print(
         f"n = {N_STREAMED:,}, d = {N_STREAMED_FEATURES} streamed from {size:.0f} MB of parquet: {took:.1f} s,"
         f" peak {peak:.0f} MB, of which {before:.0f} MB before the first row"
-        f" (goal {GOAL_MEGABYTES}: {'reached' if peak <= GOAL_MEGABYTES else 'missed'})",
+        f" ({verdict(GOAL_MEGABYTES, peak <= GOAL_MEGABYTES)})",
         flush=True,
     )
 
 
 def run() -> None:
+    print(f"n = {N_ROWS:,}, median of {PAIRS} interleaved pairs")
+    table = Table(
+        ("d", ">3"),
+        ("bounds", "<18"),
+        ("ms", ">8.1f"),
+        ("X.T @ X, ms", ">8.1f"),
+        ("ratio", ">6.2f"),
+        ("", "<18"),
+    )
     for n_features in (10, 30):
-        bench_gram(n_features, "cube")
-        bench_gram(n_features, "float32", np.float32)
-        bench_gram(n_features, "L1 ball", x_norm=4.0, norm_order=1)
-        bench_gram(n_features, "L2 ball", x_norm=4.0, norm_order=2)
-        bench_least_squares(n_features)
+        bench_gram(table, n_features, "cube")
+        bench_gram(table, n_features, "float32", np.float32)
+        bench_gram(table, n_features, "L1 ball", x_norm=4.0, norm_order=1)
+        bench_gram(table, n_features, "L2 ball", x_norm=4.0, norm_order=2)
+        bench_least_squares(table, n_features)
     bench_stream()
-
-
-if __name__ == "__main__":
-    run()

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Speed of the private solver: a round against the drawing of its noise alone, memory, and a small run."""
+"""Time of a round of the private Nash solver against the drawing of its noise alone, and its memory."""
 
-import tracemalloc
 import warnings
-from statistics import median
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +11,9 @@ from skprivate.noise import check_entropy
 from skprivate.noise._sampling_kernels import fill_discrete_laplace
 from skprivate.noise._stream_kernels import WordStream
 
-from .._timing import compare, seconds
+from .._memory import peak_bytes
+from .._tables import Table
+from .._timing import compare, median_seconds
 
 PLAYERS, DIMS, ROUNDS = 100_000, 2, 20
 
@@ -40,13 +40,10 @@ def draw_noise(solver: PrivateNashSolver, size: int) -> None:
             fill_discrete_laplace(noise, scale, 1, stream)
 
 
-def run() -> None:
-    """Print the figures."""
-    warnings.simplefilter("ignore")
-    rng = np.random.default_rng(0)
-    game = QuadraticAggregativeGame(
-        1.0, 0.5, rng.uniform(-1, 1, (PLAYERS, DIMS)), bounds=(-2, 2), r_bounds=(-1, 1)
-    )
+def bench_large(rng: np.random.Generator) -> None:
+    """Print the time of a round of many players, of its noise alone, and the memory of a run."""
+    r = rng.uniform(-1, 1, (PLAYERS, DIMS))
+    game = QuadraticAggregativeGame(1.0, 0.5, r, bounds=(-2, 2), r_bounds=(-1, 1))
     solver = PrivateNashSolver(weights=neighbours(PLAYERS, rng), max_iter=ROUNDS)
     ours, noise, ratio = compare(
         lambda: solver.fit(game), lambda: draw_noise(solver, PLAYERS * DIMS), pairs=5
@@ -54,13 +51,26 @@ def run() -> None:
     print(
         f"{PLAYERS:,} players, six neighbours, {DIMS} dimensions, {ROUNDS} rounds (with all checks of fit):"
     )
-    each, alone = 1e3 * ours / ROUNDS, 1e3 * noise / ROUNDS
-    print(f"  {each:.1f} ms a round, {alone:.1f} ms the noise alone: {ratio:.2f} times")
-    tracemalloc.start()
-    solver.fit(game)
-    print(f"  memory at its peak, beyond the game's: {tracemalloc.get_traced_memory()[1] / 2**20:.0f} MiB")
-    tracemalloc.stop()
+    table = Table(
+        ("ms a round", ">10.1f"), ("noise alone", ">11.1f"), ("ratio", ">6.2f"), ("peak, MiB", ">9.0f")
+    )
+    peak = peak_bytes(lambda: solver.fit(game)) / 2**20
+    table.row(1e3 * ours / ROUNDS, 1e3 * noise / ROUNDS, ratio, peak)
+
+
+def bench_small(rng: np.random.Generator) -> None:
+    """Print the time of a run of ten players."""
+    table = Table(("10 players, 1,000 rounds", "<24"), ("ms", ">8.1f"))
     for bounds in (None, (-2, 2)):
-        small = QuadraticAggregativeGame(1.0, 0.5, rng.uniform(-1, 1, 10), bounds=bounds, r_bounds=(-1, 1))
-        times = [seconds(lambda small=small: PrivateNashSolver().fit(small)) for _ in range(15)]
-        print(f"10 players, 1,000 rounds, bounds {bounds}: {1e3 * median(times):.1f} ms")
+        game = QuadraticAggregativeGame(1.0, 0.5, rng.uniform(-1, 1, 10), bounds=bounds, r_bounds=(-1, 1))
+        table.row(
+            f"bounds {bounds}", 1e3 * median_seconds(lambda game=game: PrivateNashSolver().fit(game), 15)
+        )
+
+
+def run() -> None:
+    """Print the figures."""
+    warnings.simplefilter("ignore")
+    rng = np.random.default_rng(0)
+    bench_large(rng)
+    bench_small(rng)

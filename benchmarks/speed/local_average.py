@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Local average regression against scikit-learn's neighbours and against NumPy, on one thread."""
+"""Times of local average regression against scikit-learn's neighbours and against NumPy, on one thread."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from skprivate.collaborative import LocalAverageRegressor
 
-from .._timing import compare, seconds
+from .._tables import Table, verdict
+from .._timing import compare, fastest, seconds
 
 FloatArray = NDArray[np.float64]
 
@@ -32,6 +34,8 @@ CHUNK = 256
 
 @dataclass(frozen=True)
 class Rows:
+    """Training rows, targets and queries."""
+
     X: FloatArray
     y: FloatArray
     queries: FloatArray
@@ -67,89 +71,75 @@ def radius_neighbors(rows: Rows, bandwidth: float) -> Any:
     return theirs.fit(rows.X, rows.y)
 
 
-def row(
-    kernel: str,
-    size: str,
-    fit: float,
-    ours: Callable[[], FloatArray],
-    theirs: Callable[[], FloatArray],
-    goal: float,
-) -> None:
-    """Print the seconds of both and how many times ours is faster, after checking that they agree."""
-    mine, others = ours(), theirs()
-    # Theirs is NaN, or warns, where there is no row.
-    np.testing.assert_allclose(mine, np.nan_to_num(others), rtol=1e-9, atol=1e-9)
-    first, second, ratio = compare(ours, theirs, PAIRS)
-    verdict = "reached" if 1 / ratio >= goal else "missed"
-    print(
-        f"{kernel:<13} {size:<11} fit {fit:5.2f} s  {1e3 * first:8.1f} ms  theirs {1e3 * second:8.1f} ms"
-        f"  {1 / ratio:5.1f} times faster (goal {goal}: {verdict})",
-        flush=True,
-    )
+@dataclass(frozen=True)
+class Contest:
+    """A fitted model of ours and a prediction of theirs for the same queries; the goal is a speed-up."""
+
+    kernel: str
+    size: str
+    model: LocalAverageRegressor
+    theirs: Callable[[], FloatArray]
+    goal: float
+
+
+def contests(rows: Rows) -> Iterator[Contest]:
+    """Yield unfitted models and what they are compared with."""
+    n, ball = len(rows.X), np.pi**2.5 / 3.3233509704478426  # of radius 1 in five dimensions
+    for radius in [n ** (-1 / 7), *((count / (n * ball)) ** (1 / 5) for count in NEIGHBORHOODS)]:
+        model = LocalAverageRegressor("epanechnikov", bandwidth=radius, bounds=(0, 1))
+        other = radius_neighbors(rows, radius)
+        yield Contest(
+            "epanechnikov", f"h = {radius:.3f}", model, partial(other.predict, rows.queries), GOAL_NEIGHBORS
+        )
+    model = LocalAverageRegressor("knn", n_neighbors=N_NEIGHBORS, bounds=(0, 1))
+    nearest = KNeighborsRegressor(N_NEIGHBORS, algorithm="kd_tree").fit(rows.X, rows.y)
+    yield Contest("knn", f"k = {N_NEIGHBORS}", model, partial(nearest.predict, rows.queries), GOAL_NEIGHBORS)
+    for bandwidth in BANDWIDTHS:
+        model = LocalAverageRegressor(bandwidth=bandwidth, bounds=(0, 1))
+        yield Contest(
+            "gaussian", f"h = {bandwidth}", model, partial(blas_average, rows, bandwidth), GOAL_GAUSSIAN
+        )
 
 
 def bench_rows(n: int) -> None:
+    """Print the times of fits and predictions, after checking that both predict the same."""
     rows = make_rows(n)
     print(f"n = {n:,}, {N_QUERIES:,} queries, d = {N_FEATURES}")
-
-    def fitted(**options: Any) -> tuple[LocalAverageRegressor, float]:
-        model = LocalAverageRegressor(bounds=(0, 1), **options)
-        return model, seconds(lambda: model.fit(rows.X, rows.y))
-
-    ball = np.pi**2.5 / 3.3233509704478426  # of radius 1 in five dimensions
-    radii = [n ** (-1 / 7), *((count / (n * ball)) ** (1 / 5) for count in NEIGHBORHOODS)]
-    for radius in radii:
-        model, fit = fitted(kernel="epanechnikov", bandwidth=radius)
-        theirs = radius_neighbors(rows, radius)
-        row(
-            "epanechnikov",
-            f"h = {radius:.3f}",
-            fit,
-            lambda m=model: m.predict(rows.queries),
-            lambda t=theirs: t.predict(rows.queries),
-            GOAL_NEIGHBORS,
-        )
-    model, fit = fitted(kernel="knn", n_neighbors=N_NEIGHBORS)
-    neighbors = KNeighborsRegressor(N_NEIGHBORS, algorithm="kd_tree").fit(rows.X, rows.y)
-    row(
-        "knn",
-        f"k = {N_NEIGHBORS}",
-        fit,
-        lambda: model.predict(rows.queries),
-        lambda: neighbors.predict(rows.queries),
-        GOAL_NEIGHBORS,
+    table = Table(
+        *(("kernel", "<13"), ("size", "<10"), ("fit, s", ">6.2f"), ("ms", ">8.1f"), ("theirs, ms", ">10.1f")),
+        *(("faster", ">6.1f"), ("", "<18")),
     )
-    for bandwidth in BANDWIDTHS:
-        model, fit = fitted(bandwidth=bandwidth)
-        row(
-            "gaussian",
-            f"h = {bandwidth}",
-            fit,
-            lambda m=model: m.predict(rows.queries),
-            lambda h=bandwidth: blas_average(rows, h),
-            GOAL_GAUSSIAN,
-        )
+    for one in contests(rows):
+        fit = seconds(partial(one.model.fit, rows.X, rows.y))
+        ours = partial(one.model.predict, rows.queries)
+        # Theirs is NaN, or warns, where there is no row.
+        np.testing.assert_allclose(ours(), np.nan_to_num(one.theirs()), rtol=1e-9, atol=1e-9)
+        first, second, ratio = compare(ours, one.theirs, PAIRS)
+        faster = 1 / ratio
+        goal = verdict(one.goal, faster >= one.goal)
+        table.row(one.kernel, one.size, fit, 1e3 * first, 1e3 * second, faster, goal)
 
 
 def bench_choice(n: int) -> None:
     """Print the seconds of a fit that cross-validates, by kernel."""
     rows = make_rows(n)
-    models = [LocalAverageRegressor(kernel, bounds=(0, 1)) for kernel in KERNELS]
-    times = [f"{model.kernel} {seconds(lambda m=model: m.fit(rows.X, rows.y)):.2f}" for model in models]
-    print(f"n = {n:,}, fit with cross-validation, s: {', '.join(times)}", flush=True)
+    print(f"fit with cross-validation, n = {n:,}")
+    table = Table(("kernel", "<13"), ("s", ">6.2f"))
+    for kernel in KERNELS:
+        table.row(kernel, seconds(partial(LocalAverageRegressor(kernel, bounds=(0, 1)).fit, rows.X, rows.y)))
 
 
 def bench_single() -> None:
     """Print the microseconds of one query at a site of 500 rows."""
     rows = make_rows(500)
     query = rows.queries[:1].copy()
+    print("one query, 500 rows")
+    table = Table(("kernel", "<13"), ("us", ">6.1f"), ("unchecked, us", ">13.1f"))
     for kernel in KERNELS:
         model = LocalAverageRegressor(kernel, bounds=(0, 1)).fit(rows.X, rows.y)
-        took = [
-            min(seconds(lambda c=call: [c(query) for _ in range(100)]) for _ in range(20)) * 1e4
-            for call in (model.predict, model._respond)
-        ]
-        print(f"one query, 500 rows, {kernel:<12} {took[0]:5.1f} us, of which unchecked {took[1]:4.1f} us")
+        calls = (model.predict, model._respond)
+        took = [fastest(lambda c=call: [c(query) for _ in range(100)], 20)[0] for call in calls]
+        table.row(kernel, *(1e4 * one for one in took))
 
 
 def run() -> None:
@@ -158,7 +148,3 @@ def run() -> None:
             bench_rows(n)
         bench_choice(SIZES[0])
         bench_single()
-
-
-if __name__ == "__main__":
-    run()

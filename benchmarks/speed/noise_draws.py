@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time of a discrete Laplace draw against numpy's Laplace, side by side in one process."""
-
-from statistics import median
+"""Time of a draw from the discrete Laplace distribution against NumPy's Laplace sampler, in turns."""
 
 import numpy as np
 
 from skprivate.noise import DiscreteLaplaceMechanism, laplace_sum
 
-from .._timing import compare, seconds
+from .._tables import Table
+from .._timing import compare, median_seconds
 
 DRAWS = 100_000
 PAIRS = 21
@@ -29,14 +28,11 @@ def measure(scale, random_state):
 
 def run():
     print(f"discrete Laplace against numpy's Laplace: {DRAWS} draws, median of {PAIRS} interleaved pairs")
-    print(f"{'scale':>6} {'source':>7} {'ratio':>6} {'ns/draw':>8} {'numpy':>6}")
+    table = Table(
+        ("scale", ">6"), ("source", ">7"), ("ratio", ">6.1f"), ("ns/draw", ">8.0f"), ("numpy", ">6.1f")
+    )
     for name, scale in SCALES.items():
         for source, random_state in (("os", None), ("seeded", 0)):
-            ratio, ours, theirs = measure(scale, random_state)
-            print(f"{name:>6} {source:>7} {ratio:6.1f} {ours:8.0f} {theirs:6.1f}")
-    time = median(seconds(lambda: laplace_sum(DRAWS, 2**20)) for _ in range(PAIRS))
+            table.row(name, source, *measure(scale, random_state))
+    time = median_seconds(lambda: laplace_sum(DRAWS, 2**20), PAIRS)
     print(f"laplace_sum of {DRAWS} terms, scale 2^20: {1e3 * time:.1f} ms")
-
-
-if __name__ == "__main__":
-    run()

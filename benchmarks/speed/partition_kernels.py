@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Speed of the partition kernels against scikit-learn's trees, one thread, in one process."""
+"""Times of the kernels that grow, apply and count a partition, against scikit-learn and NumPy."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,8 @@ from sklearn.tree._tree import Tree
 from skprivate.tree._leaf_kernels import count_leaves
 from skprivate.tree._partition import Partition, build_partition
 
-from .._timing import compare
+from .._tables import Table
+from .._timing import Comparison, compare
 
 N_FEATURES = 10
 N_ROWS = 1_000_000
@@ -49,59 +50,59 @@ def as_sklearn_tree(partition: Partition) -> Tree:
     return tree
 
 
-def bench_apply(depth: int) -> None:
-    """Print the time to assign rows to leaves."""
+def compare_apply(depth: int) -> tuple[int, Comparison]:
+    """Return the number of leaves, and the times to assign rows to them."""
     partition = grow(*labelled_rows(40_000, 0), depth)
     tree = as_sklearn_tree(partition)
     X = labelled_rows(N_ROWS, 1)[0]
     single = X.astype(np.float32)
     if not np.array_equal(partition.apply(X), partition.leaf_index[tree.apply(single)]):
         raise RuntimeError("the two trees disagree")
-    ours, theirs, _ = compare(lambda: partition.apply(X), lambda: tree.apply(single), REPEATS)
-    print(
-        f"apply   depth {depth:2d}, {partition.n_leaves:4d} leaves: {ours / N_ROWS * 1e9:6.1f} ns/row,"
-        f" scikit-learn {theirs / N_ROWS * 1e9:6.1f} ns/row, ratio {theirs / ours:5.1f}"
-    )
+    return partition.n_leaves, compare(lambda: partition.apply(X), lambda: tree.apply(single), REPEATS)
 
 
-def bench_build(n: int, depth: int, rule: str) -> None:
-    """Print the time to grow a partition."""
+def compare_build(n: int, depth: int, rule: str) -> Comparison:
+    """Return the times to grow a partition and to fit scikit-learn's tree."""
     X, labels = labelled_rows(n, 0)
     tree = DecisionTreeClassifier(max_depth=depth, random_state=0)
-    ours, theirs, _ = compare(lambda: grow(X, labels, depth, rule), lambda: tree.fit(X, labels), REPEATS)
-    print(
-        f"build   depth {depth:2d}, {n:6d} rows, {rule:8s}: {ours * 1e3:6.2f} ms,"
-        f" scikit-learn's fit {theirs * 1e3:7.2f} ms, ratio {theirs / ours:5.1f}"
-    )
+    return compare(lambda: grow(X, labels, depth, rule), lambda: tree.fit(X, labels), REPEATS)
 
 
-def bench_count(depth: int) -> None:
-    """Print the time to count rows by leaf and label, against NumPy's bincount."""
+def compare_count(depth: int) -> Comparison:
+    """Return the times to count rows by leaf and label, and of NumPy's bincount."""
     X, labels = labelled_rows(N_ROWS, 1)
     partition = grow(X[:40_000], labels[:40_000], depth)
     leaves = partition.apply(X)
     counts = np.zeros((partition.n_leaves, 2), dtype=np.int64)
-    ours, theirs, _ = compare(
+    return compare(
         lambda: count_leaves(leaves, labels, counts),
         lambda: np.bincount(2 * leaves + labels, minlength=counts.size),
         REPEATS,
-    )
-    print(
-        f"count   depth {depth:2d}: {ours / N_ROWS * 1e9:5.2f} ns/row,"
-        f" NumPy's bincount {theirs / N_ROWS * 1e9:5.2f} ns/row, ratio {theirs / ours:5.1f}"
     )
 
 
 def run() -> None:
     """Print every comparison: medians of interleaved repeats."""
+    table = Table(
+        ("task", "<34"),
+        ("against", "<20"),
+        ("ours, ms", ">9.2f"),
+        ("theirs, ms", ">10.2f"),
+        ("ratio", ">6.1f"),
+    )
+
+    def show(task: str, against: str, found: Comparison) -> None:
+        table.row(task, against, 1e3 * found.ours, 1e3 * found.theirs, 1 / found.ratio)
+
     for depth in APPLY_DEPTHS:
-        bench_apply(depth)
+        n_leaves, found = compare_apply(depth)
+        show(f"apply, {N_ROWS:,} rows, {n_leaves} leaves", "scikit-learn's apply", found)
     for n, depth in BUILDS:
         for rule in ("max-edge", "cart"):
-            bench_build(n, depth, rule)
+            show(
+                f"grow, {n:,} rows, depth {depth}, {rule}",
+                "scikit-learn's fit",
+                compare_build(n, depth, rule),
+            )
     for depth in APPLY_DEPTHS:
-        bench_count(depth)
-
-
-if __name__ == "__main__":
-    run()
+        show(f"count, {N_ROWS:,} rows, depth {depth}", "NumPy's bincount", compare_count(depth))

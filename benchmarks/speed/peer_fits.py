@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fits of the suite against scikit-learn, interpret, lifelines and diffprivlib: ratios of time, and scores.
+"""Times and scores of whole fits, ours against scikit-learn, interpret, lifelines and diffprivlib.
 
 Peers that are installed run in this process, in turns with ours. diffprivlib does not import on a recent
 scikit-learn: it runs in the environment whose Python ``DIFFPRIVLIB_PYTHON`` names (``make bench`` makes one).
@@ -10,7 +10,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from functools import partial
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,10 @@ from skprivate import DPLogLocationScaleRegressor, DPNormalLLSRegressor, DPTreeC
 from skprivate.datasets import make_location_scale
 
 from .._peers.beside import beside
+from .._peers.lifelines import weibull_fit
 from .._peers.tasks import N_FEATURES, N_ROWS, REPEATS, Task, tasks
-from .._timing import compare, seconds
+from .._tables import Table
+from .._timing import compare, median_seconds
 
 _OURS = {
     "regression": lambda task: DPNormalLLSRegressor(1.0, bounds_X=(-1, 1), bounds_y=task.bounds_y),
@@ -53,44 +54,46 @@ def peers(task: Task) -> Iterator[tuple[str, Any]]:
         yield "interpret, delta 1e-6", DPExplainableBoostingClassifier(**public)
 
 
-def show(name: str, times: float, ratio: float, score: float) -> None:
-    """Print one line: how many times our time a peer takes."""
-    print(f"  {name:42s}{1e3 * times:10.1f} ms{ratio:9.2f} times{score:8.3f}", flush=True)
+class PeerTable:
+    """Lines of a name, milliseconds of a fit, how many times our time that is, and a score."""
+
+    def __init__(self, title: str, score: str) -> None:
+        print(title)
+        self._table = Table(
+            ("fit", "<42"), ("ms", ">10.1f"), ("times ours", ">10.2f"), (score, ">8.3f"), indent=2
+        )
+
+    def row(self, name: str, times: float, ratio: float, score: float) -> None:
+        self._table.row(name, 1e3 * times, ratio, score)
 
 
 def bench_task(task: Task, others: dict[str, tuple[float, float]]) -> None:
+    """Print the fits of one task, ours first."""
     unit = "R2" if task.kind == "regression" else "accuracy"
-    print(f"{task.kind}, n = {N_ROWS:,}, d = {N_FEATURES}, epsilon 1; time of a fit, times ours, {unit}")
+    table = PeerTable(f"{task.kind}, n = {N_ROWS:,}, d = {N_FEATURES}, epsilon 1", unit)
     ours = _OURS[task.kind](task)
     fit = partial(ours.fit, task.X, task.y)
-    own = median(seconds(fit) for _ in range(2 * REPEATS))
-    show(f"{type(ours).__name__} (ours)", own, 1.0, task.score(ours))
+    own = median_seconds(fit, 2 * REPEATS)
+    table.row(f"{type(ours).__name__} (ours)", own, 1.0, task.score(ours))
     for name, model in peers(task):
         _, theirs, ratio = compare(fit, partial(model.fit, task.X, task.y), REPEATS)
-        show(name, theirs, 1 / ratio, task.score(model))
+        table.row(name, theirs, 1 / ratio, task.score(model))
     for name, (theirs, score) in others.items():
-        show(f"diffprivlib {name}", theirs, theirs / own, score)
+        table.row(f"diffprivlib {name}", theirs, theirs / own, score)
 
 
 def bench_censored() -> None:
+    """Print our fit of censored targets, and that of lifelines where it is installed."""
     X, y = make_location_scale(N_ROWS, N_FEATURES, censoring=0.8, random_state=0)
     ours = DPLogLocationScaleRegressor("weibull", 1.0, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2))
     fit = partial(ours.fit, X, y)
-    print(f"censored targets, n = {N_ROWS:,}, d = {N_FEATURES}; time of a fit, times ours, concordance")
-    own = median(seconds(fit) for _ in range(REPEATS))
-    show("DPLogLocationScaleRegressor (ours)", own, 1.0, ours.score(X, y))
-    try:
-        import pandas as pd
-        from lifelines import WeibullAFTFitter
-    except ImportError:
-        print("lifelines is not installed: pip install lifelines")
-        return
-    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(N_FEATURES)]).assign(
-        time=y["time"], event=y["event"]
-    )
-    theirs = WeibullAFTFitter()
-    _, times, ratio = compare(fit, lambda: theirs.fit(frame, "time", "event"), 1)
-    show("lifelines WeibullAFTFitter, not private", times, 1 / ratio, theirs.concordance_index_)
+    table = PeerTable(f"censored targets, n = {N_ROWS:,}, d = {N_FEATURES}, epsilon 1", "concordance")
+    table.row("DPLogLocationScaleRegressor (ours)", median_seconds(fit, REPEATS), 1.0, ours.score(X, y))
+    other = weibull_fit(X, y)
+    if other is not None:
+        found: list[Any] = []
+        _, times, ratio = compare(fit, lambda: found.append(other()), 1)
+        table.row("lifelines WeibullAFTFitter, not private", times, 1 / ratio, found[-1].concordance_index_)
 
 
 def run() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One query, and a batch, through twenty sites: the platform against twenty calls of scikit-learn."""
+"""Time of queries through a platform of twenty sites, against twenty calls of scikit-learn."""
 
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor
@@ -7,6 +7,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from skprivate import CollaborativeLARRegressor, CollaborativeRegressor, SecureSumAggregator, TQMATransformer
 from skprivate.datasets import make_parties
 
+from .._tables import Table
 from .._timing import compare
 
 N_ROWS, N_SITES, N_QUERIES = 10_000, 20, 1_000
@@ -30,14 +31,12 @@ def run() -> None:
     platforms["secure sum"] = CollaborativeRegressor(query_perturber=tqma, aggregator=SecureSumAggregator())
     platforms["secure sum"].fit(X, y, sites=sites)
     print(f"{N_SITES} sites, {N_ROWS:,} rows in all, d = 5; a plain loop over 20 KNeighborsRegressor(10)")
-    print(f"{'':14}{'queries':>9}{'ms':>10}{'loop, ms':>10}{'ratio':>8}")
+    table = Table(
+        ("platform", "<14"), ("queries", ">8,"), ("ms", ">9.3g"), ("loop, ms", ">9.3g"), ("ratio", ">7.3f")
+    )
     for name, platform in platforms.items():
         for rows, pairs in ((queries[:1], 40), (queries, 5)):
             ours, plain, ratio = compare(
                 lambda p=platform, r=rows: p.predict(r), lambda r=rows: loop(r), pairs
             )
-            print(f"{name:14}{len(rows):>9,}{ours * 1e3:>10.3g}{plain * 1e3:>10.3g}{ratio:>8.3f}")
-
-
-if __name__ == "__main__":
-    run()
+            table.row(name, len(rows), ours * 1e3, plain * 1e3, ratio)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole private fits against one ``X.T @ X`` and scikit-learn, and censored ones against lifelines."""
+"""Times of whole private regression fits against one ``X.T @ X``, scikit-learn and lifelines."""
 
 import warnings
 from functools import partial
-from statistics import median
 
 import numpy as np
 from sklearn.linear_model import LinearRegression
@@ -12,7 +11,9 @@ from skprivate import DPLogLocationScaleRegressor, DPNormalLLSRegressor
 from skprivate.datasets import make_location_scale
 from skprivate.exceptions import UtilityWarning
 
-from .._timing import compare, seconds
+from .._peers.lifelines import weibull_fit
+from .._tables import Table, verdict
+from .._timing import compare, median_seconds
 
 N_ROWS = 1_000_000
 N_CENSORED = 100_000
@@ -20,7 +21,8 @@ PAIRS = 9
 GOAL_RATIO = 1.5
 
 
-def bench_fit(n_features: int) -> None:
+def bench_fit(table: Table, n_features: int) -> None:
+    """Print the times of a fit and of what it is compared with."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N_ROWS, n_features))
     y = X @ rng.normal(size=n_features) + rng.normal(size=N_ROWS)
@@ -29,31 +31,33 @@ def bench_fit(n_features: int) -> None:
     others = {"X.T @ X": lambda: X.T @ X, "LinearRegression": lambda: LinearRegression().fit(X, y)}
     for name, other in others.items():
         ours, theirs, ratio = compare(lambda: model.fit(X, y), other, PAIRS)
-        print(
-            f"fit, n = {N_ROWS:,}, d = {n_features}: {1e3 * ours:.1f} ms, {name} {1e3 * theirs:.1f} ms, "
-            f"ratio {ratio:.2f}" + (f" (goal at most {GOAL_RATIO})" if name == "X.T @ X" else ""),
-            flush=True,
-        )
+        goal = verdict(GOAL_RATIO, ratio <= GOAL_RATIO) if name == "X.T @ X" else ""
+        table.row(f"n = {N_ROWS:,}, d = {n_features}", name, 1e3 * ours, 1e3 * theirs, ratio, goal)
 
 
-def bench_censored() -> None:
+def bench_censored(table: Table) -> None:
+    """Print the times of a censored fit, and of lifelines where it is installed."""
     X, y = make_location_scale(N_CENSORED, 10, censoring=0.8, random_state=0)
     model = DPLogLocationScaleRegressor("weibull", 1.0, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2))
-    fit = partial(model.fit, X, y)
-    print(f"censored fit, n = {N_CENSORED:,}, d = 10: {1e3 * median(seconds(fit) for _ in range(5)):.1f} ms")
-    try:
-        import pandas as pd
-        from lifelines import WeibullAFTFitter
-    except ImportError:
-        print("lifelines is not installed: pip install lifelines")
+    fit, name = partial(model.fit, X, y), f"censored, n = {N_CENSORED:,}, d = 10"
+    other = weibull_fit(X, y)
+    if other is None:
+        table.row(name, "", 1e3 * median_seconds(fit, 5), None, None, "")
         return
-    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(10)]).assign(time=y["time"], event=y["event"])
-    _, theirs, ratio = compare(fit, lambda: WeibullAFTFitter().fit(frame, "time", "event"), pairs=2)
-    print(f"  lifelines' WeibullAFTFitter {theirs:.2f} s, that is {1 / ratio:.0f} times as long")
+    ours, theirs, ratio = compare(fit, other, 2)
+    table.row(name, "lifelines, Weibull", 1e3 * ours, 1e3 * theirs, ratio, "")
 
 
 def run() -> None:
     warnings.simplefilter("ignore", UtilityWarning)
+    table = Table(
+        ("fit", "<28"),
+        ("against", "<18"),
+        ("ms", ">8.1f"),
+        ("theirs, ms", ">10.1f"),
+        ("ratio", ">7.3g"),
+        ("", "<18"),
+    )
     for n_features in (10, 30):
-        bench_fit(n_features)
-    bench_censored()
+        bench_fit(table, n_features)
+    bench_censored(table)

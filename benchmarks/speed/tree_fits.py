@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time of a million reports, memory of their aggregation, and fit + predict against the paper's algorithm."""
+"""Times of a million local reports, and of a tree's fit and predict against the LPCT paper's algorithm."""
 
-import tracemalloc
-from statistics import median
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -13,9 +10,14 @@ from skprivate import LocallyPrivateTreeClassifier
 from skprivate.randomizers import make_randomizer
 from skprivate.tree._partition import Partition, build_partition
 
+from .._memory import peak_bytes
+from .._tables import Table, verdict
+from .._timing import compare
+
 N_CLIENTS = 1_000_000
 N_LEAVES = 2**8
 CHUNK = 100_000
+CLIENT_PAIRS = 7
 GOAL_MICROSECONDS = 0.15
 N_PRIVATE, N_PUBLIC, N_FEATURES = 100_000, 4_000, 10
 GOAL_RATIO = 100
@@ -31,36 +33,25 @@ def collect(randomizer: Any, categories: NDArray[np.int64]) -> NDArray[np.int64]
     return counts
 
 
-def peak_bytes(randomizer: Any, n_clients: int) -> int:
-    """Return the most memory that randomizing and aggregating takes, without the categories."""
+def collecting_peak(randomizer: Any, n_clients: int) -> float:
+    """Return the megabytes that randomizing and aggregating takes at most, without the categories."""
     categories = np.zeros(n_clients, dtype=np.int64)
     collect(randomizer, categories[:CHUNK])
-    tracemalloc.start()
-    collect(randomizer, categories)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
+    return peak_bytes(lambda: collect(randomizer, categories)) / 1e6
 
 
-def bench_clients(mechanism: str, epsilon: float) -> None:
+def bench_clients(table: Table, mechanism: str, epsilon: float) -> None:
     """Print microseconds a client for randomize + aggregate, in one piece and in chunks, and its memory."""
     randomizer = make_randomizer(mechanism, epsilon, N_LEAVES)
     categories = np.random.default_rng(0).integers(randomizer.n_categories, size=N_CLIENTS)
-    whole, chunks = [], []
-    for _ in range(7):
-        start = perf_counter()
-        randomizer.aggregate(randomizer.randomize(categories))
-        middle = perf_counter()
-        collect(randomizer, categories)
-        whole.append(middle - start)
-        chunks.append(perf_counter() - middle)
-    one, many = (median(times) / N_CLIENTS * 1e6 for times in (whole, chunks))
-    few, more = peak_bytes(randomizer, N_CLIENTS), peak_bytes(randomizer, 4 * N_CLIENTS)
-    print(
-        f"{mechanism:<14} epsilon {epsilon:<4g} {one:6.3f} us a client, in chunks of {CHUNK:,} {many:6.3f}"
-        f" (goal {GOAL_MICROSECONDS}: {'reached' if many < GOAL_MICROSECONDS else 'missed'});"
-        f" most memory for 1e6 clients {few / 1e6:.2f} MB, for 4e6 {more / 1e6:.2f} MB"
+    whole, chunks, _ = compare(
+        lambda: randomizer.aggregate(randomizer.randomize(categories)),
+        lambda: collect(randomizer, categories),
+        CLIENT_PAIRS,
     )
+    one, many = (1e6 * took / N_CLIENTS for took in (whole, chunks))
+    peaks = (collecting_peak(randomizer, n) for n in (N_CLIENTS, 4 * N_CLIENTS))
+    table.row(mechanism, epsilon, one, many, verdict(GOAL_MICROSECONDS, many < GOAL_MICROSECONDS), *peaks)
 
 
 def descend(partition: Partition, X: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -98,38 +89,36 @@ def paper(X: NDArray[np.float64], y: NDArray[np.int64], is_public: NDArray[np.bo
     return (2 * ones > rows)[descend(partition, X)]
 
 
-def bench_fit(depth: int, pairs: int) -> None:
-    """Print the seconds of both and the median ratio of neighbouring runs."""
+def bench_fit(table: Table, depth: int, pairs: int) -> None:
+    """Print the milliseconds of both and the median ratio of neighbouring runs."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(N_PRIVATE + N_PUBLIC, N_FEATURES))
     y = (X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X)) > 0.75).astype(np.int64)
     is_public = np.arange(len(X)) < N_PUBLIC
-    ours, theirs = [], []
-    for _ in range(pairs + 1):
-        tree = LocallyPrivateTreeClassifier(1.0, max_depth=depth, bounds=(0, 1), classes=[0, 1])
-        start = perf_counter()
-        tree.fit(X, y, is_public=is_public).predict(X)
-        middle = perf_counter()
-        paper(X, y, is_public, depth)
-        ours.append(middle - start)
-        theirs.append(perf_counter() - middle)
-    # The first pair warms up.
-    ratio = median(slow / fast for fast, slow in zip(ours[1:], theirs[1:], strict=True))
-    print(
-        f"fit + predict, n_P = {N_PRIVATE:,}, n_Q = {N_PUBLIC:,}, d = {N_FEATURES}, depth {depth}, "
-        f"{tree.n_leaves_} leaves: {1e3 * median(ours[1:]):.1f} ms, the paper's {median(theirs[1:]):.2f} s, "
-        f"ratio {ratio:.0f} (goal {GOAL_RATIO}: {'reached' if ratio >= GOAL_RATIO else 'missed'})",
-        flush=True,
+    tree = LocallyPrivateTreeClassifier(1.0, max_depth=depth, bounds=(0, 1), classes=[0, 1])
+    ours, theirs, ratio = compare(
+        lambda: tree.fit(X, y, is_public=is_public).predict(X), lambda: paper(X, y, is_public, depth), pairs
     )
+    faster = 1 / ratio
+    goal = verdict(GOAL_RATIO, faster >= GOAL_RATIO)
+    table.row(depth, tree.n_leaves_, 1e3 * ours, 1e3 * theirs, faster, goal)
 
 
 def run() -> None:
+    print(
+        f"randomize + aggregate, {N_CLIENTS:,} clients, {N_LEAVES} leaves; chunks of {CHUNK:,}; peaks in MB"
+    )
+    clients = Table(
+        *(("mechanism", "<10"), ("epsilon", ">7g"), ("us a client", ">11.3f"), ("in chunks", ">9.3f")),
+        *(("", "<18"), ("peak, 1e6", ">9.2f"), ("peak, 4e6", ">9.2f")),
+    )
     for mechanism in ("hadamard", "krr"):
         for epsilon in (0.5, 1.0, 4.0):
-            bench_clients(mechanism, epsilon)
+            bench_clients(clients, mechanism, epsilon)
+    print(f"fit + predict, n_P = {N_PRIVATE:,}, n_Q = {N_PUBLIC:,}, d = {N_FEATURES}")
+    fits = Table(
+        *(("depth", ">5"), ("leaves", ">6"), ("ms", ">7.1f"), ("paper, ms", ">9.0f"), ("faster", ">6.0f")),
+        ("", "<18"),
+    )
     for depth, pairs in ((8, 9), (12, 3)):
-        bench_fit(depth, pairs)
-
-
-if __name__ == "__main__":
-    run()
+        bench_fit(fits, depth, pairs)

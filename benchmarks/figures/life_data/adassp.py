@@ -85,7 +85,3 @@ def _print_line(d: int, n: int, width: float, values: FloatArray) -> None:
         theirs, ours = np.median(pair, axis=0)
         cells += f"{epsilon:>9g} {theirs:>9.3g} {ours:>9.3g} {np.mean(pair[:, 1] <= pair[:, 0]):>7.0%}"
     print(f"{d:>3} {n:>8} {f'x {width:g}':>7}{cells}", flush=True)
-
-
-if __name__ == "__main__":
-    run()

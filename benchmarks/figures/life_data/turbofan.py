@@ -80,7 +80,3 @@ def _print_warnings(fits: list[tuple[FloatArray, NDArray[np.bool_]]], constant: 
     }
     for name, row in rows.items():
         print(f"  {name:<40}" + "".join(f"{share:>9.2f}" for share in row))
-
-
-if __name__ == "__main__":
-    run()

@@ -249,7 +249,3 @@ def run() -> None:
         print_quantiles()
         print_intervals()
     print_warnings()
-
-
-if __name__ == "__main__":
-    run()

@@ -58,7 +58,3 @@ def run() -> None:
                 gap = 100 * (means[0] - means[1:].max(axis=0))
                 line = "".join(f"{value:8.1f}" for value in gap)
                 print(f"  {drift:<10} d = {n_features:<3} n_Q = {n_public:<5}{line}", flush=True)
-
-
-if __name__ == "__main__":
-    run()

@@ -179,7 +179,3 @@ def run() -> None:
         for name, place in kinds.items() if not central else ():
             for value in dict.fromkeys(sorted(setting[place] for setting in settings)):
                 show(f"{name}: {value}", rows[[settings[k][place] == value for k, _ in cases]])
-
-
-if __name__ == "__main__":
-    run()

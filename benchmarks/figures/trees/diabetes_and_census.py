@@ -40,7 +40,3 @@ def run() -> None:
         n_public = int(data.is_public.sum())
         print(f"{name}: {len(data.target) - n_public} private rows (a fifth tested), {n_public} public rows")
         print_table(splits(data), METHODS, EPSILONS)
-
-
-if __name__ == "__main__":
-    run()

@@ -63,7 +63,3 @@ def run() -> None:
             f"n_P = 10,000, n_Q = {N_PUBLIC}"
         )
         print_table(splits(crossing), METHODS, EPSILONS)
-
-
-if __name__ == "__main__":
-    run()

@@ -55,7 +55,3 @@ def run() -> None:
     for n_public, gamma in SETTINGS:
         print(f"d = 2, n_P = 10,000, n_Q = {n_public}, gamma = {gamma}; the best possible is about .784")
         print_table(splits(n_public, gamma), METHODS, EPSILONS)
-
-
-if __name__ == "__main__":
-    run()

@@ -44,7 +44,3 @@ def run() -> None:
                 line += f"{table[:, column].mean():9.4f} ({100 * gap.mean():+.1f} +- {100 * error:.1f})"
             name = kind.__name__.replace("Classifier", "").replace("LocallyPrivate", "local ")
             print(f"{name:<11} n_Q {problem[1]:<5} {problem[3]:<8} {problem[2]:<4g}{line}", flush=True)
-
-
-if __name__ == "__main__":
-    run()
