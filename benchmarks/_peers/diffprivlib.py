@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times, scores and audits of the estimators of diffprivlib, on the scikit-learn that it supports.
 
-``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table. Of skprivate, ``audit`` needs
-the noise and the audit rooms, which import on older releases of scikit-learn too.
+``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table. Of skprivate,
+``audit`` needs the noise and the audit rooms, which import on older releases of scikit-learn too.
 """
 
 import importlib
 import json
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._timing import median_seconds
+from ..figures.auditing._report import show
 from .tasks import REPEATS, Task, tasks
 
 EPSILON = 1.5
@@ -125,16 +125,6 @@ def audit() -> None:
             model = stated(cls, relation)(epsilon=EPSILON, **options)
             case = AuditCase.of(model, n_trials=1000, notes={**NOT_THEIRS, **NOTES.get(cls.__name__, {})})
             show(cls.__name__, check_private_estimator(case, on_fail=None))
-
-
-def show(name: str, results: list[dict[str, Any]]) -> None:
-    """Print how many checks passed, and what the others say."""
-    told = Counter(one["status"] for one in results)
-    counts = ", ".join(f"{told[status]} {status}" for status in ("passed", "failed", "skipped"))
-    print(f"{name}: {counts}, {sum(one['seconds'] for one in results):.0f} s")
-    for one in results:
-        if one["status"] == "failed":
-            print(f"  {one['check_name']}: {one['reason'][:160]}", flush=True)
 
 
 def main() -> None:

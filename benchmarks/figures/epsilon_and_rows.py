@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How accuracy depends on epsilon and on the number of rows: the table of the guide's page on choices."""
+"""Accuracy of trees and error of Weibull slopes by epsilon and number of rows, over ten seeds."""
 
 import warnings
 
@@ -9,6 +9,8 @@ from skprivate import DPLogLocationScaleRegressor, DPTreeClassifier, LocallyPriv
 from skprivate.datasets import make_location_scale, make_posterior_drift
 from skprivate.exceptions import UtilityWarning
 
+from .._tables import Table, across
+
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 ROWS = (1_000, 10_000, 100_000)
 N_PUBLIC, N_TEST, SEEDS = 200, 10_000, range(10)
@@ -16,19 +18,15 @@ TREES = (("local", LocallyPrivateTreeClassifier), ("central", DPTreeClassifier))
 
 
 def run() -> None:
-    """Print both tables: means of ten seeds."""
-    print(f"  {'epsilon':<28}" + "".join(f"{epsilon:>8g}" for epsilon in EPSILONS))
+    """Print accuracies of trees and errors of slopes."""
+    table = Table(("epsilon", "<28"), *across(EPSILONS, ">7.3f"), indent=2)
     for name, kind in TREES:
         for n in ROWS:
             cells = [np.mean([_accuracy(kind, epsilon, n, seed) for seed in SEEDS]) for epsilon in EPSILONS]
-            print(
-                f"  {f'{name} tree, {n:,} rows':<28}" + "".join(f"{cell:8.3f}" for cell in cells), flush=True
-            )
+            table.row(f"{name} tree, {n:,} rows", *cells)
     for n in ROWS:
         cells = [np.median([_slope_error(epsilon, n, seed) for seed in SEEDS]) for epsilon in EPSILONS]
-        print(
-            f"  {f'Weibull slopes, {n:,} rows':<28}" + "".join(f"{cell:8.2f}" for cell in cells), flush=True
-        )
+        table.row(f"Weibull slopes, {n:,} rows", *(f"{cell:.2f}" for cell in cells))
 
 
 def _accuracy(kind: type, epsilon: float, n: int, seed: int) -> float:

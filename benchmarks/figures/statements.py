@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A registry file, a JSON statement and a label of every family's estimator, written to a new folder."""
+"""Sizes and gaps of the registry entry, label and JSON that an estimator of every family states."""
 
 import json
 from collections.abc import Iterator
@@ -23,6 +23,7 @@ from skprivate import (
 )
 from skprivate.accounting import PackageRecord, statement_schema
 
+from .._tables import Table
 from .._timing import seconds
 
 WHO_AND_WHY = {
@@ -58,24 +59,29 @@ def statements() -> Iterator[tuple[str, Any]]:
 
 def run() -> None:
     folder = Path(mkdtemp(prefix="skprivate-statements-"))
-    validator = jsonschema.Draft202012Validator(statement_schema())
     first = seconds(PackageRecord.current)
     print(f"fingerprint of the package, once per process: {1e3 * first:.1f} ms")
-    print(f"{'statement':18s}{'flavour':30s}{'epsilon':>9s}{'TODO':>6s}{'label, bytes':>14s}{'JSON':>8s}")
+    table = Table(
+        *(("statement", "<18"), ("flavour", "<30"), ("epsilon", ">9.4g"), ("TODO", ">5")),
+        *(("label, bytes", ">13"), ("JSON", ">7")),
+    )
     for name, statement in statements():
         entry = statement.to_registry(**WHO_AND_WHY)
         (folder / f"{name}.yaml").write_text(str(entry), encoding="utf-8")
         page = statement.to_html()
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
-        valid = "none"
-        if hasattr(statement, "to_dict"):
-            machine = json.dumps(statement.to_dict(), indent=2)
-            (folder / f"{name}.json").write_text(machine, encoding="utf-8")
-            validator.validate(json.loads(machine))
-            valid = "valid"
-        deployment = entry["deployment"]
-        epsilon = deployment["privacy_loss"]["privacy_parameters"].get("epsilon", "none")
-        flavour = deployment["dp_flavor"]["name"]
-        shown = epsilon if isinstance(epsilon, str) else f"{epsilon:.4g}"
-        print(f"{name:18s}{flavour:30s}{shown:>9s}{len(entry.missing):6d}{len(page):14d}{valid:>8s}")
+        flavour = entry["deployment"]["dp_flavor"]["name"]
+        epsilon = entry["deployment"]["privacy_loss"]["privacy_parameters"].get("epsilon", "none")
+        json_is = write_json(folder / f"{name}.json", statement)
+        table.row(name, flavour, epsilon, len(entry.missing), len(page), json_is)
     print(f"files: {folder}")
+
+
+def write_json(path: Path, statement: Any) -> str:
+    """Write what a machine reads, and return whether there is any; the schema must accept it."""
+    if not hasattr(statement, "to_dict"):
+        return "none"
+    machine = json.dumps(statement.to_dict(), indent=2)
+    path.write_text(machine, encoding="utf-8")
+    jsonschema.Draft202012Validator(statement_schema()).validate(json.loads(machine))
+    return "valid"

@@ -45,7 +45,7 @@ def bench_least_squares(table: Table, n_features: int) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(N_ROWS, n_features)), rng.normal(size=N_ROWS)
     took = median_seconds(lambda: LinearRegression().fit(X, y), 3)
-    table.row(n_features, "scikit-learn's fit", 1e3 * took, None, None, None)
+    table.row(n_features, "scikit-learn's fit", 1e3 * took, None, None, "")
 
 
 def write_rows(path: Path) -> None:

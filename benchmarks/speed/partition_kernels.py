@@ -84,7 +84,7 @@ def compare_count(depth: int) -> Comparison:
 def run() -> None:
     """Print every comparison: medians of interleaved repeats."""
     table = Table(
-        ("task", "<34"),
+        ("task", "<38"),
         ("against", "<20"),
         ("ours, ms", ">9.2f"),
         ("theirs, ms", ">10.2f"),

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The audit battery on estimators of ours: checks, failures, seconds."""
+"""Checks that the audit battery passes, fails and skips on estimators of the suite, and their seconds."""
 
-import time
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +8,8 @@ import numpy as np
 
 from skprivate import DPNormalLLSRegressor, DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.audit import AuditCase, check_private_estimator
+
+from ._report import show
 
 N = 24
 X = np.random.default_rng(0).uniform(-1, 1, (N, 2))
@@ -24,17 +24,7 @@ def ours() -> Iterator[tuple[Any, dict[str, Any]]]:
     yield DPNormalLLSRegressor(1.5, bounds_X=BOX, bounds_y=BOX), {"X": X, "y": TARGET}
 
 
-def report(estimator: Any, data: dict[str, Any]) -> None:
-    start = time.perf_counter()
-    results = check_private_estimator(AuditCase.of(estimator, data), on_fail=None)
-    counts = Counter(one["status"] for one in results)
-    package = type(estimator).__module__.partition(".")[0]
-    print(f"{package} {type(estimator).__name__}: {dict(counts)}, {time.perf_counter() - start:.1f} s")
-    for one in results:
-        if one["status"] == "failed":
-            print(f"  {one['check_name']}: {one['reason'][:150]}")
-
-
 def run() -> None:
     for estimator, data in ours():
-        report(estimator, data)
+        results = check_private_estimator(AuditCase.of(estimator, data), on_fail=None)
+        show(type(estimator).__name__, results)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The battery of `skprivate.audit` on diffprivlib's estimators, in the environment that has it."""
+"""Checks that the audit battery passes and fails on estimators of diffprivlib, in its environment."""
 
 from ..._peers.beside import beside
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The audit battery on planted bugs, up to the first check that finds one, and on honest controls.
+"""Share of planted privacy bugs that the audit battery finds, and what it reports of honest controls.
 
 SKPRIVATE_PLANTS: names or kinds, separated by commas ("control" is a kind). SKPRIVATE_THOROUGH=1: thorough.
 """
@@ -11,13 +11,15 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from typing import Any
+from functools import partial
 from unittest import mock
 
 import numpy as np
 
 from skprivate.audit import AuditCase, check_private_estimator
 
+from ..._tables import Table
+from ..._timing import timed
 from ...planted import CONTROLS, PLANTS
 from ...planted.records import Record
 
@@ -66,13 +68,8 @@ def measured(record: Record) -> tuple[dict[str, str], float]:
         contextlib.redirect_stderr(io.StringIO()),
     ):
         warnings.simplefilter("ignore")
-        start = time.process_time()
-        return findings(record), time.process_time() - start
-
-
-def line(*cells: Any) -> str:
-    kind, name, found, seconds = cells
-    return f"{kind:<13}| {name:<32}| {found:<45}| {seconds:>6}"
+        took, found = timed(partial(findings, record), time.process_time)
+        return found, took
 
 
 def summary(found: dict[str, str], is_control: bool) -> str:
@@ -92,11 +89,11 @@ def report(counts: Counter[str], totals: Counter[str], notes: list[str]) -> None
 
 def run() -> None:
     counts, totals, notes = Counter[str](), Counter[str](), list[str]()
-    print(line("kind", "name", "caught by", "CPU s"), flush=True)
+    table = Table(("kind", "<12"), ("name", "<32"), ("caught by", "<45"), ("CPU s", ">6.1f"))
     for record in chosen():
         found, seconds = measured(record)
         is_control = record.kind == "control"
-        print(line(record.kind, record.name, summary(found, is_control), f"{seconds:.1f}"), flush=True)
+        table.row(record.kind, record.name, summary(found, is_control), seconds)
         totals[record.kind] += 1
         counts[record.kind] += bool(found)
         if is_control:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Damaged documents: bytes flipped, cut, repeated; JSON whose parts were replaced by hostile ones."""
+"""Mutations of documents: bytes flipped, cut or repeated, and JSON with hostile values in its place."""
 
 import copy
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ledger under processes that copy its file, under kill -9, and the time of a charge as it grows.
+"""Grants and entries of the ledger under concurrent processes and kill -9, and its time of a charge.
 
 ``SKPRIVATE_LEDGER_SECONDS`` shortens the first part (default 300).
 """
@@ -18,7 +18,6 @@ from fractions import Fraction
 from functools import partial
 from itertools import count, islice, repeat
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -28,7 +27,8 @@ from skprivate.accounting import PrivacyLedger, PrivacySpent
 from skprivate.accounting._ledger_entry import to_row
 from skprivate.exceptions import BudgetExceededError, LedgerError
 
-from ..._timing import seconds
+from ..._tables import Table
+from ..._timing import median_of, seconds
 
 DURATION = float(os.environ.get("SKPRIVATE_LEDGER_SECONDS", "300"))
 PROCESSES, COPIERS, CEILING = 8, 2, 1000
@@ -144,7 +144,7 @@ def fill(path: Path, amounts: Iterator[Fraction]) -> PrivacyLedger:
 
 def charge_time(ledgers: Iterator[PrivacyLedger]) -> float:
     cost = spend(Fraction(1, 1000))
-    return median(seconds(partial(ledger.charge, cost, "Tree")) for ledger in islice(ledgers, REPEATS))
+    return median_of(partial(ledger.charge, cost, "Tree") for ledger in islice(ledgers, REPEATS))
 
 
 def in_new_workers(ledger: PrivacyLedger) -> Iterator[PrivacyLedger]:
@@ -155,7 +155,10 @@ def in_new_workers(ledger: PrivacyLedger) -> Iterator[PrivacyLedger]:
 
 def run_costs() -> None:
     print(f"time of a charge, ms (median of {REPEATS}), and of opening, s:")
-    print(f"{'entries':>10s}{'equal':>10s}{'distinct':>10s}{'in a worker':>13s}{'opening':>10s}")
+    table = Table(
+        *(("entries", ">10"), ("equal", ">9.2f"), ("distinct", ">9.2f"), ("in a worker", ">12.2f")),
+        ("opening", ">9.2f"),
+    )
     for size in SIZES:
         with TemporaryDirectory() as folder:
             amounts = {
@@ -166,8 +169,7 @@ def run_costs() -> None:
             os.sync()  # what was just written is not the charge's to wait for
             opening = seconds(partial(PrivacyLedger, distinct.path))
             times = [charge_time(one) for one in (repeat(equal), repeat(distinct), in_new_workers(distinct))]
-        shown = "".join(f"{1e3 * one:{width}.2f}" for one, width in zip(times, (10, 10, 13), strict=True))
-        print(f"{size:10d}{shown}{opening:10.2f}", flush=True)
+        table.row(size, *(1e3 * one for one in times), opening)
 
 
 def acknowledge(ledger: PrivacyLedger, pipe: int) -> None:

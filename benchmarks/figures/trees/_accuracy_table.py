@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Accuracy tables: methods down, epsilons across, mean and standard error over splits or seeds."""
+"""Tables of the accuracy of classifiers: methods by epsilon, mean and standard error over splits or seeds."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 
+from ..._tables import Table, across, mean_and_error
 from ._comparison import DPEBM, LARGEST_HISTOGRAM, AllRows, PaperTree, PrivateHistogram, PublicRows
 
 # The grids of the LPCT paper, for methods whose best cell is chosen on the test rows.
@@ -151,22 +152,24 @@ METHODS: dict[str, Method] = {
 def print_table(splits: Iterable[Split], methods: Mapping[str, Method], epsilons: Sequence[float]) -> None:
     """Print mean and standard error; of a grid, the cell with the best mean."""
     splits = list(splits)
-    print(f"  {'epsilon':<30}" + "".join(f"{epsilon:>15g}" for epsilon in epsilons))
+    table = Table(("epsilon", "<30"), *across(epsilons, ">14"), indent=2)
     for name, method in methods.items():
         if method is boosted and not DPEBM.available():
-            print(f"  {name:<30}  not installed: pip install interpret-core")
+            print(f"  {name}: not installed: pip install interpret-core")
             continue
-        columns = [_best(_scores(splits, method, epsilon)) for epsilon in epsilons]
-        cells = "".join(f"{mean:9.3f} ±{error:.3f}" for mean, error in columns)
-        print(f"  {name:<30}{cells}", flush=True)
+        table.row(name, *(mean_and_error(_best(_scores(splits, method, epsilon))) for epsilon in epsilons))
+
+
+def in_parallel(jobs: Iterable[Any]) -> NDArray[np.float64]:
+    """Return the results of joblib's delayed calls in order, by as many processes as N_JOBS says."""
+    return np.array(Parallel(n_jobs=int(os.environ.get("N_JOBS", "1")))(jobs))
 
 
 def _scores(splits: Sequence[Split], method: Method, epsilon: float) -> NDArray[np.float64]:
     """Accuracies of shape (splits, grid)."""
-    jobs = (delayed(method)(split, epsilon) for split in splits)
-    return np.array(Parallel(n_jobs=int(os.environ.get("N_JOBS", "1")))(jobs))
+    return in_parallel(delayed(method)(split, epsilon) for split in splits)
 
 
-def _best(scores: NDArray[np.float64]) -> tuple[float, float]:
-    best = scores[:, scores.mean(axis=0).argmax()]
-    return float(best.mean()), float(best.std(ddof=1) / np.sqrt(len(best)))
+def _best(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Accuracies of the cell of the grid with the best mean."""
+    return scores[:, scores.mean(axis=0).argmax()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Comparison methods, for benchmarks only: their noise is NumPy's, so none of them protects anybody.
+"""Competing classifiers, for comparison only: their noise is NumPy's, so that they protect nobody.
 
 Each follows its paper in the distribution of what it releases, and takes ``fit(X, y, is_public=mask)``.
 """

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Accuracy of the automatic depth and weight on the simulation of the LPCT paper."""
+"""Accuracy of a local tree with automatic depth and weight under posterior drift, beside its goals."""
 
-import os
+from itertools import product
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
+
+from ..._tables import Table, across, standard_error
+from ._accuracy_table import in_parallel
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 SEEDS = 30
@@ -35,26 +38,35 @@ def scores_of_seed(seed: int, n_public: int, n_features: int, gamma: float, drif
 
 def scores(n_public: int, n_features: int = 2, gamma: float = 1.0, drift: str = "power") -> np.ndarray:
     """Accuracies of shape (seeds, weights, epsilons)."""
-    jobs = (delayed(scores_of_seed)(seed, n_public, n_features, gamma, drift) for seed in range(SEEDS))
-    return np.array(Parallel(n_jobs=int(os.environ.get("N_JOBS", "1")))(jobs))
+    return in_parallel(
+        delayed(scores_of_seed)(seed, n_public, n_features, gamma, drift) for seed in range(SEEDS)
+    )
+
+
+def print_goals() -> None:
+    """Print the accuracies beside their goals."""
+    for (n_public, gamma), goal in GOALS.items():
+        print(f"d = 2, n_Q = {n_public}, gamma = {gamma}: mean of {SEEDS} seeds")
+        found = scores(n_public, gamma=gamma)
+        table = Table(("epsilon", "<22"), *across(EPSILONS, ">7.3f"), indent=2)
+        for row, name in enumerate(WEIGHTS):
+            table.row(name, *found[:, row].mean(axis=0))
+        error = standard_error(found[:, 0])
+        reach = found[:, 0].mean(axis=0) + 3 * np.hypot(error, GOAL_ERROR)
+        table.row("goal", *goal)
+        table.row("automatic + 3 errors", *reach)
+        table.row("reached", *(str(bool(ok)) for ok in reach >= np.array(goal)))
+
+
+def print_misleading() -> None:
+    """Print what the automatic weight loses where public labels mislead."""
+    print("misleading public rows: automatic minus the better of private only and public only, in points")
+    table = Table(("drift", "<10"), ("d", ">3"), ("n_Q", ">5"), *across(EPSILONS, ">7.1f"), indent=2)
+    for drift, n_features, n_public in product(("flipped", "unrelated"), (2, 5, 10), (50, 1000)):
+        means = scores(n_public, n_features, drift=drift).mean(axis=0)
+        table.row(drift, n_features, n_public, *100 * (means[0] - means[1:].max(axis=0)))
 
 
 def run() -> None:
-    for (n_public, gamma), goal in GOALS.items():
-        print(f"d = 2, n_Q = {n_public}, gamma = {gamma}: mean of {SEEDS} seeds")
-        table = scores(n_public, gamma=gamma)
-        for row, name in enumerate(WEIGHTS):
-            print(f"  {name:<22}" + "".join(f"{value:8.3f}" for value in table[:, row].mean(axis=0)))
-        mean, error = table[:, 0].mean(axis=0), table[:, 0].std(axis=0, ddof=1) / np.sqrt(SEEDS)
-        reach = mean + 3 * np.hypot(error, GOAL_ERROR)
-        print(f"  {'goal':<22}" + "".join(f"{value:8.3f}" for value in goal))
-        print(f"  {'automatic + 3 errors':<22}" + "".join(f"{value:8.3f}" for value in reach))
-        print(f"  {'reached':<22}" + "".join(f"{ok!s:>8}" for ok in reach >= np.array(goal)))
-    print("misleading public rows: automatic minus the better of private only and public only, in points")
-    for drift in ("flipped", "unrelated"):
-        for n_features in (2, 5, 10):
-            for n_public in (50, 1000):
-                means = scores(n_public, n_features, drift=drift).mean(axis=0)
-                gap = 100 * (means[0] - means[1:].max(axis=0))
-                line = "".join(f"{value:8.1f}" for value in gap)
-                print(f"  {drift:<10} d = {n_features:<3} n_Q = {n_public:<5}{line}", flush=True)
+    print_goals()
+    print_misleading()

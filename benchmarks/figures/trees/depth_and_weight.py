@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Automatic depth, automatic weight and pruning against an oracle, on rules of many kinds.
+"""Regret of automatic depth, automatic weight and pruning against an oracle, on rules of many kinds.
 
 Reports are drawn as Gaussians of their exact variance, which is what makes the tables affordable. An oracle
 knows, for every setting, the depth and the constant weight with the best mean accuracy.
@@ -16,6 +16,8 @@ from skprivate.tree._estimation import choose_depth, choose_weight, leaf_shares
 from skprivate.tree._partition import build_partition
 from skprivate.tree._pruning import leaf_ancestors, prune_leaves
 
+from ..._tables import Table, across
+
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 SETTINGS = 80
 SEEDS = 5
@@ -26,6 +28,8 @@ KINDS = ("linear", "wave", "bump", "interaction", "one feature", "box", "patches
 DRIFTS = ("gamma .5", "none", "gamma 5", "flipped", "coins", "another rule")
 SHIFTS = ("none", "none", "beta", "box")
 RULES = ("max-edge", "max-edge", "cart")
+#: Place of what is varied in a setting.
+PARTS = {"d": 1, "n": 2, "n_Q": 3, "labels": 4, "P(X)": 5, "rule": 6}
 COLUMNS = ("earlier", "automatic", "pruned", "deep", "deep pruned", "private", "public")
 
 
@@ -158,24 +162,23 @@ def draw_settings():
     return [tuple(options[rng.integers(len(options))] for options in choices) for _ in range(SETTINGS)]
 
 
-def show(title, rows):
+def show(table, title, rows):
     if len(rows):
         mean, worst = np.mean(rows, axis=0), np.max(rows, axis=0)
-        cells = (f"{a:6.2f} /{b:5.1f}" for a, b in zip(mean, worst, strict=True))
-        print(f"  {title:<24}{len(rows):5}" + "".join(f"{cell:>15}" for cell in cells), flush=True)
+        cells = (f"{a:.2f} /{b:5.1f}" for a, b in zip(mean, worst, strict=True))
+        table.row(title, len(rows), *cells)
 
 
 def run() -> None:
     settings = draw_settings()
+    cases = list(itertools.product(range(len(settings)), EPSILONS))
     print("points lost against the oracle of depth and constant weight, mean / worst setting")
-    print(f"  {'':<24}{'n':>5}" + "".join(f"{name:>15}" for name in COLUMNS))
+    table = Table(("settings", "<24"), ("n", ">5"), *across(COLUMNS, ">14"), indent=2)
     for central in (False, True):
-        cases = list(itertools.product(range(len(settings)), EPSILONS))
         rows = np.array([regrets(settings[k], k, epsilon, central) for k, epsilon in cases])
-        kinds = {"d": 1, "n": 2, "n_Q": 3, "labels": 4, "P(X)": 5, "rule": 6}
-        show("central" if central else "local reports", rows)
+        show(table, "central" if central else "local reports", rows)
         for epsilon in EPSILONS:
-            show(f"epsilon = {epsilon:g}", rows[[e == epsilon for _, e in cases]])
-        for name, place in kinds.items() if not central else ():
+            show(table, f"epsilon = {epsilon:g}", rows[[e == epsilon for _, e in cases]])
+        for name, place in PARTS.items() if not central else ():
             for value in dict.fromkeys(sorted(setting[place] for setting in settings)):
-                show(f"{name}: {value}", rows[[settings[k][place] == value for k, _ in cases]])
+                show(table, f"{name}: {value}", rows[[settings[k][place] == value for k, _ in cases]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Accuracy on diabetes and census, tested on private rows only: ours, the paper's and its competitors'."""
+"""Accuracy of private trees and their competitors on the private rows of diabetes and census."""
 
 from collections.abc import Iterator
 from itertools import groupby

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A pure interaction of two features, where an additive model cannot see anything."""
+"""Accuracy of private trees on a pure interaction of two features, which no additive model sees."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Accuracy of every mechanism on the simulation of the LPCT paper, section 6."""
+"""Accuracy of trees under every local randomizer on the simulation of the LPCT paper, section 6."""
 
 from collections.abc import Iterator
 

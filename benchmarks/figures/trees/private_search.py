@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A private grid search over the tree's parameters against the tree's automatic choice, at the same price."""
+"""Accuracy of a private grid search over a tree's parameters against its automatic choice, at one price."""
 
 import numpy as np
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
 from skprivate.model_selection import PrivateGridSearchCV
+
+from ..._tables import Table, standard_error
 
 SEEDS = 20
 TOTAL = 3.0
@@ -30,17 +32,24 @@ def scores_of_seed(kind: type, seed: int, problem: tuple[int, int, float, str]) 
     return [automatic.score(X_test, y_test), held_out, on_public]
 
 
+def gain(found: np.ndarray) -> str:
+    """Return the mean of the differences in points, and its standard error."""
+    return f"{100 * found.mean():+.1f} +- {100 * standard_error(found):.1f}"
+
+
 def run() -> None:
     """Print means over seeds, with the standard error of the difference to the automatic choice."""
     print(f"total epsilon {TOTAL:g}: automatic at {TOTAL:g}, candidates at {TOTAL / 3:g}; {SEEDS} seeds")
-    print(f"{'':34}{'automatic':>12}{'hold-out':>20}{'public rows':>20}")
+    table = Table(
+        *(("tree", "<11"), ("n_Q", ">5"), ("drift", "<8"), ("gamma", ">5g"), ("automatic", ">9.4f")),
+        *(("hold-out", ">8.4f"), ("", ">12"), ("public rows", ">11.4f"), ("", ">12")),
+    )
     for kind in TREES:
+        name = kind.__name__.replace("Classifier", "").replace("LocallyPrivate", "local ")
         for problem in PROBLEMS:
-            table = np.array([scores_of_seed(kind, seed, problem) for seed in range(SEEDS)])
-            line = f"{table[:, 0].mean():12.4f}"
-            for column in (1, 2):
-                gap = table[:, column] - table[:, 0]
-                error = gap.std(ddof=1) / np.sqrt(SEEDS)
-                line += f"{table[:, column].mean():9.4f} ({100 * gap.mean():+.1f} +- {100 * error:.1f})"
-            name = kind.__name__.replace("Classifier", "").replace("LocallyPrivate", "local ")
-            print(f"{name:<11} n_Q {problem[1]:<5} {problem[3]:<8} {problem[2]:<4g}{line}", flush=True)
+            automatic, held_out, public = np.array(
+                [scores_of_seed(kind, seed, problem) for seed in range(SEEDS)]
+            ).T
+            _, n_public, gamma, drift = problem
+            searched = (cell for one in (held_out, public) for cell in (one.mean(), gain(one - automatic)))
+            table.row(name, n_public, drift, gamma, automatic.mean(), *searched)
