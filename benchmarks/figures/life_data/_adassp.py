@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""AdaSSP, written from its paper: a comparison only, since its noise is NumPy's and protects nobody."""
+"""Ridge regression AdaSSP, for comparison only: its noise is NumPy's, so that it protects nobody."""
 
 import math
 from typing import Any

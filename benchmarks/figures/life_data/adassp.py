@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gaussian noise against AdaSSP: the same rows, (epsilon, delta) and public norms, both with its own noise.
+"""Excess error of private least squares with Gaussian noise against AdaSSP, at equal (epsilon, delta).
 
 AdaSSP's bounds are for neighbours that differ by one more row; ours are for one row replaced, which costs
 more noise.
 """
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from skprivate import DPNormalLLSRegressor
 from skprivate.exceptions import UtilityWarning
 
+from ..._tables import Table
 from ._adassp import AdaSSP
 
 FloatArray = NDArray[np.float64]
@@ -63,12 +65,13 @@ def excesses(X: FloatArray, y: FloatArray, beta: FloatArray, width: float, seed:
 
 
 def run() -> None:
+    warnings.simplefilter("ignore", UtilityWarning)
     print(
         f"excess mean squared error over the explained variance, median of {SEEDS} seeds; delta = {DELTA:g}"
     )
     print("better: the share of the seeds on which ours is better")
-    warnings.simplefilter("ignore", UtilityWarning)
-    print(f"{'d':>3} {'n':>8} {'bounds':>7}" + 3 * f"{'epsilon':>9} {'AdaSSP':>9} {'ours':>9} {'better':>7}")
+    methods = (("epsilon", ">9g"), ("AdaSSP", ">9.3g"), ("ours", ">9.3g"), ("better", ">7.0%"))
+    table = Table(("d", ">3"), ("n", ">8"), ("bounds", ">7"), *methods * len(EPSILONS))
     for d in DIMENSIONS:
         found: dict[tuple[int, float], list[FloatArray]] = {(n, w): [] for n in ROWS for w in WIDTHS}
         for seed in range(SEEDS):
@@ -76,12 +79,10 @@ def run() -> None:
             for n, width in found:
                 found[n, width].append(excesses(X[:n], y[:n], beta, width, seed))
         for (n, width), values in found.items():
-            _print_line(d, n, width, np.array(values))
+            table.row(d, n, f"x {width:g}", *_cells(np.array(values)))
 
 
-def _print_line(d: int, n: int, width: float, values: FloatArray) -> None:
-    cells = ""
+def _cells(values: FloatArray) -> Iterator[float]:
+    """Yield epsilon, both medians, and the share of seeds on which ours is better."""
     for epsilon, pair in zip(EPSILONS, np.moveaxis(values, 1, 0), strict=True):
-        theirs, ours = np.median(pair, axis=0)
-        cells += f"{epsilon:>9g} {theirs:>9.3g} {ours:>9.3g} {np.mean(pair[:, 1] <= pair[:, 0]):>7.0%}"
-    print(f"{d:>3} {n:>8} {f'x {width:g}':>7}{cells}", flush=True)
+        yield from (epsilon, *np.median(pair, axis=0), np.mean(pair[:, 1] <= pair[:, 0]))

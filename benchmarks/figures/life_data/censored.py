@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Censored fits, d = 5, sigma = 0.5: errors at epsilon 1, warnings, and how often intervals cover."""
+"""Errors, warnings and interval coverage of censored fits at epsilon 1, with five normal columns."""
 
+import itertools
 import os
 
 import numpy as np
@@ -14,6 +15,8 @@ from skprivate.linear_model._noise_plan import Budget
 from skprivate.linear_model._release import Neighbours
 from skprivate.linear_model._solve import unscale
 from skprivate.linear_model._weights import moment_weights
+
+from ..._tables import Table, across
 
 D = 5
 SIGMA = 0.5
@@ -29,20 +32,25 @@ Table = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArr
 def run() -> None:
     """Print the tables."""
     print("B10 error / sigma (median, 80 % quantile), relative slope error (median), share warned, rounds")
-    jobs = [(family, n, share) for family in (SEV, LOGISTIC, NORMAL) for n in SIZES for share in SHARES]
-    for family, n, share in jobs:
+    table = Table(
+        *(("family", "<9"), ("n", ">7"), ("censored", ">8.0%"), ("B10", ">6.3f"), ("80 %", ">6.3f")),
+        *(("slopes", ">6.3f"), ("warned", ">6.0%"), ("rounds", ">6.1f")),
+    )
+    for family, n, share in itertools.product((SEV, LOGISTIC, NORMAL), SIZES, SHARES):
         found = np.array([_errors(family, n, share, seed) for seed in range(SEEDS)])
         miss, slopes, warned, rounds = found.T
-        print(
-            f"{family.name:9} n = {n:<8} {share:4.0%} censored: {np.median(miss):6.3f} "
-            f"{np.quantile(miss, 0.8):7.3f}   {np.median(slopes):.3f}   {warned.mean():4.0%}   "
-            f"{rounds.mean():.1f}",
-            flush=True,
-        )
-    print(f"\ncoverage of 90 % intervals, n = 1e6, 80 % censored, {COVERAGE_RUNS} runs: slopes, scale, B10")
+        errors = np.median(miss), np.quantile(miss, 0.8), np.median(slopes)
+        table.row(family.name, n, share, *errors, warned.mean(), rounds.mean())
+    _print_coverage()
+
+
+def _print_coverage() -> None:
+    print(f"\ncoverage of 90 % intervals, n = 1e6, 80 % censored, {COVERAGE_RUNS} runs")
+    names = *(f"slope {j}" for j in range(D)), "scale", "B10"
+    table = Table(("bootstrap", "<11"), *across(names, ">7.3f"))
     covered = [_covers(seed) for seed in range(COVERAGE_RUNS)]
     for name, part in zip(("pivotal", "percentile"), np.mean(covered, axis=0), strict=True):
-        print(f"{name:11}", *(f"{share:.3f}" for share in part))
+        table.row(name, *part)
 
 
 def _fleet(family: Family, n: int, censored: float, seed: int) -> Table:

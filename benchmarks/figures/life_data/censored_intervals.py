@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""90 % intervals of censored fits, n = 1e5, epsilon 1: how often they hold, and how often a fit warns.
+"""Coverage of 90 % intervals of censored fits at n = 1e5 and epsilon 1, and how often a fit warns.
 
 Three laws, kinds of columns, shares of censoring, and bounds that are tight or wide. SKPRIVATE_BENCH_COVERAGE
 tables a cell (default 20), SKPRIVATE_BENCH_COLUMNS names the kinds of columns, or is "all".
@@ -7,7 +7,6 @@ tables a cell (default 20), SKPRIVATE_BENCH_COLUMNS names the kinds of columns, 
 
 import itertools
 import os
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,9 @@ from numpy.typing import NDArray
 
 from skprivate import DPLogLocationScaleRegressor
 from skprivate.datasets._location_scale import _errors
-from skprivate.exceptions import UtilityWarning
+
+from ..._tables import Table, across
+from ._checks import fit_warns, holds
 
 FloatArray = NDArray[np.float64]
 
@@ -42,22 +43,19 @@ def run() -> None:
     """Print one line a cell."""
     chosen = os.environ.get("SKPRIVATE_BENCH_COLUMNS", ",".join(USUAL))
     kinds = USUAL + OTHERS if chosen == "all" else tuple(chosen.split(","))
-    print(f"{RUNS} tables a cell; shares of 90 % intervals that hold: all fits | fits that did not warn")
-    print(
-        "law          columns       censored  bounds  warned    B10 scale slopes |  B10 scale slopes  error"
+    print(f"{RUNS} tables a cell; shares of 90 % intervals that hold: all fits, then fits that did not warn")
+    parts = across(("B10", "scale", "slopes"), ">6.2f")
+    table = Table(
+        *(("law", "<11"), ("columns", "<12"), ("censored", ">8.0%"), ("bounds", "<6"), ("warned", ">6.0%")),
+        *(*parts, ("", "<1"), *parts, ("error", ">7.4f")),
     )
     for law, kind, share, wide in itertools.product(LAWS, kinds, SHARES, (False, True)):
         found = np.array([_table(law, kind, share, wide, seed) for seed in range(RUNS)])
         silent = found[found[:, 0] == 0, 1:4]
         held = silent.mean(axis=0) if len(silent) else np.full(3, np.nan)
-        print(
-            f"{law:12} {kind:13} {share:5.0%}    {'wide ' if wide else 'tight'}  {found[:, 0].mean():6.0%}  ",
-            *(f"{part:5.2f}" for part in found[:, 1:4].mean(axis=0)),
-            "  |",
-            *(f"{part:5.2f}" for part in held),
-            f"     {np.median(np.abs(found[:, 4])):.4f}",
-            flush=True,
-        )
+        warned, *shares = found[:, :4].mean(axis=0)
+        error = np.median(np.abs(found[:, 4]))
+        table.row(law, kind, share, "wide" if wide else "tight", warned, *shares, "|", *held, error)
 
 
 def _columns(kind: str, rng: np.random.Generator) -> Columns:
@@ -110,17 +108,11 @@ def _table(law: str, kind: str, share: float, wide: bool, seed: int) -> list[flo
         bounds_y=(np.exp(1 - 5 * (1 + wide)), np.exp(1 + 5 * (1 + wide))),
         random_state=1000 + seed,
     )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UtilityWarning)
-        fit.fit(columns.X, y)
+    warned = fit_warns(fit, columns.X, y)
     center = columns.X.mean(axis=0, keepdims=True)
     truth = 1.0 + float(center[0] @ columns.coef) + SIGMA * float(fit.family_.quantile(0.1))
     b10, ends = fit.predict_quantile(center, 0.1, return_interval=True)
     low, high = fit.coef_interval_.T
-    held = ends[0, 0] <= np.exp(truth) <= ends[0, 1], _within(SIGMA, fit.scale_interval_)
+    held = holds(ends[0], np.exp(truth)), holds(fit.scale_interval_, SIGMA)
     slopes = np.mean((low <= columns.coef) & (columns.coef <= high))
-    return [bool(caught), *held, slopes, np.log(max(float(b10[0]), 1e-300)) - truth]
-
-
-def _within(value: float, interval: FloatArray) -> bool:
-    return bool(interval[0] <= value <= interval[1])
+    return [warned, *held, slopes, np.log(max(float(b10[0]), 1e-300)) - truth]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Accuracy of uncensored private regression, its warning, its quantiles and its intervals, on simulations."""
+"""Errors, warnings, quantiles and interval coverage of uncensored private regression on simulations."""
 
+import itertools
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,11 +16,15 @@ from skprivate.linear_model._families import SEV, family_of
 from skprivate.linear_model._release import MomentRelease
 from skprivate.linear_model._solve import solve_moments
 
+from ..._tables import Table, across
+from ._checks import fit_warns, holds
+
 FloatArray = NDArray[np.float64]
 
 ESTIMATORS = {"sev": DPSEVRegressor, "logistic": DPLogisticLLSRegressor, "normal": DPNormalLLSRegressor}
 GAUSSIAN: dict[str, Any] = {"mechanism": "gaussian", "delta": 1e-6}
 REPETITIONS = 20
+METHODS = ("OLS", "paper", "tight", "cube", "L1 ball", "cube, Gauss", "L2 ball, Gauss")
 #: d, n, epsilon.
 SETTINGS = (
     (10, 10_000, 2.0),
@@ -30,6 +35,7 @@ SETTINGS = (
 )
 WARNING_RUNS = 2000
 QUANTILE_RUNS = 40
+QUANTILE_D, QUANTILE_ROWS, QUANTILE_EPSILON = 10, 100_000, 2.0
 INTERVAL_RUNS = 200
 
 
@@ -102,35 +108,37 @@ def fits(sample: Sample, epsilon: float, seed: int) -> dict[str, tuple[FloatArra
     """Slopes and line of every method on one sample."""
     d = sample.d
     literal = 4 + 4 * np.sqrt(d) + d
-    return {
-        "OLS": least_squares(sample),
-        "paper": paper_fit(sample, epsilon, seed, literal),
-        "tight": paper_fit(sample, epsilon, seed, literal / 2),
-        "cube": our_fit(sample, epsilon, seed),
-        "L1 ball": our_fit(sample, epsilon, seed, x_norm=0.8 * d + 2 * np.sqrt(d)),
-        "cube, Gauss": our_fit(sample, epsilon, seed, **GAUSSIAN),
-        "L2 ball, Gauss": our_fit(sample, epsilon, seed, x_norm=np.sqrt(d) + 2, **GAUSSIAN),
-    }
+    found = (
+        least_squares(sample),
+        paper_fit(sample, epsilon, seed, literal),
+        paper_fit(sample, epsilon, seed, literal / 2),
+        our_fit(sample, epsilon, seed),
+        our_fit(sample, epsilon, seed, x_norm=0.8 * d + 2 * np.sqrt(d)),
+        our_fit(sample, epsilon, seed, **GAUSSIAN),
+        our_fit(sample, epsilon, seed, x_norm=np.sqrt(d) + 2, **GAUSSIAN),
+    )
+    return dict(zip(METHODS, found, strict=True))
+
+
+def errors(sample: Sample, new: Sample, coef: FloatArray, line: float) -> tuple[float, float]:
+    """Return the median relative error of predictions, and the relative error of the slopes."""
+    error = np.median(np.abs((new.X @ coef + line) / new.y - 1))
+    return float(error), float(np.linalg.norm(coef - sample.coef) / np.linalg.norm(sample.coef))
 
 
 def print_accuracies() -> None:
-    print(
-        f"median of |prediction / y - 1|, in brackets relative error of the slopes; {REPETITIONS} repetitions"
-    )
+    print(f"median of |prediction / y - 1|, in brackets error of the slopes; {REPETITIONS} repetitions")
+    table = Table(("d", ">3"), ("n", ">7"), ("epsilon", ">7g"), *across(METHODS, ">13"), indent=2)
     for d, n, epsilon in SETTINGS:
-        found: dict[str, list[tuple[float, float]]] = {}
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in METHODS}
         for seed in range(REPETITIONS):
             rng = np.random.default_rng(seed)
             sample = draw(n, rng.normal(size=d), rng.normal(), "sev", rng)
             new = draw(5000, sample.coef, sample.intercept, "sev", rng)
-            for name, (coef, line) in fits(sample, epsilon, seed).items():
-                error = np.median(np.abs((new.X @ coef + line) / new.y - 1))
-                off = np.linalg.norm(coef - sample.coef) / np.linalg.norm(sample.coef)
-                found.setdefault(name, []).append((float(error), float(off)))
-        cells = (
-            f"{name} {e:.3f} ({b:.3f})" for name, (e, b) in ((k, np.median(v, 0)) for k, v in found.items())
-        )
-        print(f"  d={d} n={n} epsilon={epsilon:g}: " + "; ".join(cells), flush=True)
+            for name, fit in fits(sample, epsilon, seed).items():
+                found[name].append(errors(sample, new, *fit))
+        medians = (np.median(pairs, axis=0) for pairs in found.values())
+        table.row(d, n, epsilon, *(f"{error:.3f} ({slopes:.3f})" for error, slopes in medians))
 
 
 # -- The warning.
@@ -162,23 +170,21 @@ def problems() -> Iterator[tuple[Sample, Sample, float, Any]]:
 def print_warnings() -> None:
     found = []
     for sample, new, share, model in problems():
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            model.fit(sample.X, sample.y)
-        warned = any(issubclass(warning.category, UtilityWarning) for warning in caught)
+        warned = fit_warns(model, sample.X, sample.y)
         lost = np.mean((model.predict_mean(new.X) - new.y) ** 2) / np.var(new.y)
         found.append((warned, 1 - lost, (1 - lost) / share))
     warned, gain, kept = np.array(found).T
     print(
         f"warning over {len(found)} fits: d 3-30, n 1e3-1e6, epsilon .1-8, .01-.9 of the variance explained"
     )
+    table = Table(("a fit is", "<50"), ("fits", ">6"), ("warned", ">6.1%"), indent=2)
     for what, these in (
         ("worse than the best constant", gain < 0),
         ("better, less than half of what can be explained", (gain >= 0) & (kept < 0.5)),
         ("half to four fifths of it", (kept >= 0.5) & (kept < 0.8)),
         ("more", kept >= 0.8),
     ):
-        print(f"  {what}: warned in {warned[these].mean():.1%} of {these.sum()}", flush=True)
+        table.row(what, these.sum(), warned[these].mean() if these.any() else None)
 
 
 # -- Quantiles and intervals.
@@ -192,24 +198,32 @@ def half_explained(n: int, d: int, name: str, rng: np.random.Generator) -> tuple
     return draw(n, coef, rng.normal(), name, rng), 4 * float(np.sqrt(2 * variance)) + 1
 
 
+def quantile_shares(name: str, seed: int, levels: FloatArray) -> FloatArray:
+    """Return the shares of new targets below the predicted quantiles of these levels."""
+    rng = np.random.default_rng(seed)
+    sample, bound = half_explained(QUANTILE_ROWS, QUANTILE_D, name, rng)
+    model = ESTIMATORS[name](
+        QUANTILE_EPSILON, bounds_X=(-4, 4), bounds_y=(-bound, bound), random_state=seed
+    ).fit(sample.X, sample.y)
+    new = draw(50_000, sample.coef, sample.intercept, name, rng)
+    return (new.y[:, np.newaxis] <= model.predict_quantile(new.X, levels)).mean(axis=0)
+
+
 def print_quantiles() -> None:
-    d, n, epsilon, levels = 10, 100_000, 2.0, np.array([0.1, 0.5, 0.9])
-    print(f"share of new y below 10/50/90 % quantiles, d={d} n={n} epsilon={epsilon:g}, {QUANTILE_RUNS} runs")
-    for name, kind in ESTIMATORS.items():
-        shares = []
-        for seed in range(QUANTILE_RUNS):
-            rng = np.random.default_rng(seed)
-            sample, bound = half_explained(n, d, name, rng)
-            model = kind(epsilon, bounds_X=(-4, 4), bounds_y=(-bound, bound), random_state=seed)
-            model.fit(sample.X, sample.y)
-            new = draw(50_000, sample.coef, sample.intercept, name, rng)
-            shares.append((new.y[:, np.newaxis] <= model.predict_quantile(new.X, levels)).mean(axis=0))
-        worst = np.abs(np.array(shares) - levels).max(axis=1)
-        mean = " ".join(f"{share:.3f}" for share in np.mean(shares, axis=0))
-        print(
-            f"  {name}: mean {mean}; within .02 in {np.mean(worst <= 0.02):.0%}, worst {worst.max():.3f}",
-            flush=True,
-        )
+    levels = np.array([0.1, 0.5, 0.9])
+    print(
+        f"share of new y below quantiles, d={QUANTILE_D} n={QUANTILE_ROWS} epsilon={QUANTILE_EPSILON:g}, "
+        f"{QUANTILE_RUNS} runs"
+    )
+    table = Table(
+        *(("family", "<8"), *across(("10 %", "50 %", "90 %"), ">6.3f")),
+        *(("within .02", ">10.0%"), ("worst", ">6.3f")),
+        indent=2,
+    )
+    for name in ESTIMATORS:
+        shares = np.array([quantile_shares(name, seed, levels) for seed in range(QUANTILE_RUNS)])
+        worst = np.abs(shares - levels).max(axis=1)
+        table.row(name, *shares.mean(axis=0), np.mean(worst <= 0.02), worst.max())
 
 
 def covered(name: str, d: int, seed: int, options: dict[str, Any]) -> tuple[float, bool, bool]:
@@ -223,23 +237,19 @@ def covered(name: str, d: int, seed: int, options: dict[str, Any]) -> tuple[floa
     b10 = sample.intercept + float(x[0] @ sample.coef) + float(family_of(name)[0].quantile(0.1))
     _, interval = model.predict_quantile(x, 0.1, return_interval=True)
     slopes = float(np.mean((low <= sample.coef) & (sample.coef <= high)))
-    return slopes, _holds(model.scale_interval_, 1.0), _holds(interval[0], b10)
-
-
-def _holds(interval: FloatArray, value: float) -> bool:
-    return bool(interval[0] <= value <= interval[1])
+    return slopes, holds(model.scale_interval_, 1.0), holds(interval[0], b10)
 
 
 def print_intervals() -> None:
     print(f"share of 90 % intervals that hold the truth, n=100000 epsilon=1, {INTERVAL_RUNS} runs")
+    table = Table(
+        *(("noise", "<8"), ("family", "<8"), ("d", ">3"), *across(("slopes", "scale", "B10"), ">6.3f")),
+        indent=2,
+    )
     for mechanism, options in (("laplace", {}), ("gaussian", GAUSSIAN)):
-        for name in ESTIMATORS:
-            for d in (5, 10):
-                hits = np.mean([covered(name, d, seed, options) for seed in range(INTERVAL_RUNS)], axis=0)
-                cells = "  ".join(
-                    f"{what} {hit:.3f}" for what, hit in zip(("slopes", "scale", "B10"), hits, strict=True)
-                )
-                print(f"  {mechanism:<8} {name:<8} d={d:<2}  {cells}", flush=True)
+        for name, d in itertools.product(ESTIMATORS, (5, 10)):
+            hits = np.mean([covered(name, d, seed, options) for seed in range(INTERVAL_RUNS)], axis=0)
+            table.row(mechanism, name, d, *hits)
 
 
 def run() -> None:
