@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the quick tables of figures down for the documentation: ``python -m benchmarks._document``.
+"""Write the tables of quick figures into the documentation: ``python -m benchmarks._document``.
 
 What is printed goes to doc/reproduction_tables.inc as it is, with the command, the time it took and versions.
 """
@@ -8,12 +8,13 @@ import contextlib
 import importlib
 import io
 import platform
-import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
 import skprivate
+
+from ._timing import seconds
 
 PAGE = Path(__file__).parent.parent / "doc" / "reproduction_tables.inc"
 TABLES = (
@@ -36,10 +37,10 @@ def main() -> None:
 
 
 def _captured(run: Callable[[], None]) -> tuple[str, float]:
-    printed, start = io.StringIO(), time.perf_counter()
+    printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        run()
-    return printed.getvalue(), time.perf_counter() - start
+        took = seconds(run)
+    return printed.getvalue(), took
 
 
 def _introduction() -> str:
@@ -51,10 +52,10 @@ def _introduction() -> str:
     )
 
 
-def _section(command: str, printed: str, seconds: float) -> str:
+def _section(command: str, printed: str, took: float) -> str:
     body = "\n".join(f"   {line}".rstrip() for line in printed.rstrip().splitlines())
     title = f"``{command}``"
-    return f"{title}\n{'-' * len(title)}\n\n{seconds:.0f} seconds.\n\n.. code-block:: text\n\n{body}\n"
+    return f"{title}\n{'-' * len(title)}\n\n{took:.0f} seconds.\n\n.. code-block:: text\n\n{body}\n"
 
 
 if __name__ == "__main__":

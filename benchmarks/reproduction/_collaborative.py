@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The toy of the collaborative prediction paper: twenty parties, each with a kernel of its own."""
+"""Toy data and platform of the collaborative prediction paper: twenty parties, each with its own kernel."""
 
 import copy
 import os

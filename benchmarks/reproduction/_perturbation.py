@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ways to perturb one column of queries that tree-based quasi-microaggregation is compared with.
+"""Perturbations of one column of queries with which tree-based quasi-microaggregation is compared.
 
 Each takes the queries, the column, a strength and a generator, and returns the perturbed queries. All but the
 noises need every query at once.

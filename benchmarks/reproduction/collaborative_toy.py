@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of the collaborative prediction paper on its toy, and what they are here."""
+"""Errors, linkage and attacks on the toy of the collaborative prediction paper, beside what it prints."""
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV
@@ -11,6 +11,7 @@ from skprivate.collaborative import BSTDAggregator, SecureSumAggregator
 from skprivate.metrics import correct_orientation_score
 from skprivate.preprocessing import TQMATransformer
 
+from .._tables import Table, across
 from ._collaborative import RULE, SEEDS, Toy
 
 CUBE = (0.0, 1.0)
@@ -145,27 +146,38 @@ def sweep(toy: Toy) -> list[tuple[float, float]]:
     return rows
 
 
+def figures_of_seed(toy: Toy, seed: int) -> dict[str, float]:
+    """Return every figure of one draw of the toy."""
+    base = toy.mse()
+    return (
+        {"MSE x 1e4, no privacy": 1e4 * base}
+        | patients(toy, base)
+        | exactness(toy, base, seed)
+        | attacks(toy, Toy.draw(seed, equal_sizes=True), seed)
+        | trees(seed)
+    )
+
+
 def run() -> None:
     figures, depths = [], []
     for seed in range(SEEDS):
         toy = Toy.draw(seed)
-        base = toy.mse()
-        figures.append(
-            {"MSE x 1e4, no privacy": 1e4 * base}
-            | patients(toy, base)
-            | exactness(toy, base, seed)
-            | attacks(toy, Toy.draw(seed, equal_sizes=True), seed)
-            | trees(seed)
-        )
+        figures.append(figures_of_seed(toy, seed))
         depths.append(sweep(toy))
     print(f"20 parties, 10,000 rows, {SEEDS} seeds, active_rule={RULE!r}")
     print("RL of answers to fake queries, kept of active answers")
-    print(f"  {'figure':<60}{'mean':>10}{'sd':>9}  {'paper':<10}goal")
+    _print_figures(figures)
+    table = Table(("by depth, one column", "<20"), *across(DEPTHS, ">7.2f"))
+    for name, row in zip(("MSE x 1e4", "CO %"), np.mean(depths, axis=0).T, strict=True):
+        table.row(name, *row)
+
+
+def _print_figures(figures: list[dict[str, float]]) -> None:
+    table = Table(
+        ("figure", "<60"), ("mean", ">9.4g"), ("sd", ">8.2g"), ("paper", "<10"), ("goal", "<14"), indent=2
+    )
     for name in figures[0]:
         values = [row[name] for row in figures]
         worst = "greatest" in name
         middle, spread = (max(values), 0.0) if worst else (np.mean(values), np.std(values))
-        print(f"  {name:<60}{middle:>10.4g}{spread:>9.2g}  {PAPER.get(name, ''):<10}{GOALS.get(name, '')}")
-    print("by depth, one column" + "".join(f"{depth:>8}" for depth in DEPTHS))
-    for name, row in zip(("MSE x 1e4", "CO %"), np.mean(depths, axis=0).T, strict=True):
-        print(f"  {name:<18}" + "".join(f"{value:>8.2f}" for value in row))
+        table.row(name, middle, spread, PAPER.get(name, ""), GOALS.get(name, ""))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two bounds as Cheng, Chen, Oechtering and Skoglund print them: they bound NOTHING, and serve comparison.
+"""Leakage bounds of the paper on private Nash equilibria as printed (they bound NOTHING), and corrected.
 
-Eq. (9), a lower bound on what is leaked about the first player of Lemma 5, has 2^(N-1) - 1 where its proof
-gives beta 2^(N-1) - 1: it exceeds the leakage itself. The constant of Theorem 3 has a factor qbar < 1 too
-many, and so understates epsilon.
+By Cheng, Chen, Oechtering and Skoglund. Eq. (9), a lower bound on what is leaked about the first player of
+Lemma 5, has 2^(N-1) - 1 where its proof gives beta 2^(N-1) - 1: it exceeds the leakage itself. The constant of
+Theorem 3 has a factor qbar < 1 too many, and so understates epsilon.
 """
 
 import math
@@ -15,6 +15,8 @@ from skprivate.games._individual import FollowedPlayers
 from skprivate.games._model import BroadcastModel
 from skprivate.games._sensitivity import flat_ceiling
 from skprivate.games._sets import Unconstrained
+
+from .._tables import Table, across
 
 SIZES = (2, 5, 10, 20, 50)
 EPSILON, ALPHA, BETA = 0.2, 0.3, 0.6
@@ -54,15 +56,23 @@ def _equation_9(constant: float, n_players: int, epsilon: float, alpha: float, b
 
 def run() -> None:
     """Print the leakage about the first player beside the bounds, and both constants of Theorem 3."""
+    print_leakage()
+    print_constants()
+
+
+def print_leakage() -> None:
+    """Print the leakage itself, eq. (9) corrected and as printed, and Lemma 5."""
     print(f"Leakage about player 1 (alpha {ALPHA}, beta {BETA}, distance {EPSILON} of every player), in nats")
-    print("  N  leakage  (9) corrected  (9) as printed, no bound  Lemma 5 (1)")
+    names = ("leakage", "(9) corrected", "(9) as printed, no bound", "Lemma 5 (1)")
+    table = Table(("N", ">3"), *across(names, ">7.3f"))
     prior = TwoTypePrior([0.0, 1.0], ALPHA, BETA)
     for n in SIZES:
-        exact = FollowedPlayers(prior, n, EPSILON).first()
-        corrected = corrected_lower_bound(n, EPSILON, ALPHA, BETA)
-        printed = printed_lower_bound(n, EPSILON, ALPHA, BETA)
-        row = f"{exact:8.3f} {corrected:14.3f} {printed:25.3f} {upper_bound(n, EPSILON, ALPHA):12.3f}"
-        print(f"{n:3d} {row}")
+        bounds = (bound(n, EPSILON, ALPHA, BETA) for bound in (corrected_lower_bound, printed_lower_bound))
+        table.row(n, FollowedPlayers(prior, n, EPSILON).first(), *bounds, upper_bound(n, EPSILON, ALPHA))
+
+
+def print_constants() -> None:
+    """Print epsilon of Theorem 3 by the recursion of sensitivities, corrected, and as printed."""
     k = np.arange(2000)
     model = BroadcastModel(
         n_players=10, n_dims=1, algorithm="ye", noise_scales=0.99**k, steps=0.5 * 0.97**k,
@@ -71,8 +81,5 @@ def run() -> None:
     )  # fmt: skip
     numbers = (0.5, 0.97, 1.0, 0.99, 1.0)
     print("Epsilon of Theorem 3 for one player, c .5, q .97, d 1, qbar .99, C 1")
-    print(
-        f"  by the recursion {flat_ceiling(model):.3f}, corrected {corrected_constant(*numbers):.3f}, ",
-        end="",
-    )
-    print(f"as printed {printed_constant(*numbers):.3f}, no guarantee")
+    table = Table(*across(("by the recursion", "corrected", "as printed, no guarantee"), ">9.3f"), indent=2)
+    table.row(flat_ceiling(model), corrected_constant(*numbers), printed_constant(*numbers))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures 1 to 3 of the paper on private Nash equilibria, in shape: attacks on broadcasts, and the bounds."""
+"""Leakage bounds and attacks on broadcasts: Figures 1 to 3 of the paper on private Nash equilibria."""
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,26 +15,26 @@ from skprivate.audit import BayesAdversary, GradientMatchingAdversary
 from skprivate.audit._attacks.gradient_matching import blind_gain
 from skprivate.games import TwoTypePrior, TypePrior, VaccinationGame
 
+from .._tables import Table, across, standard_error
+from .games_as_printed import ALPHA, BETA, EPSILON, corrected_lower_bound, upper_bound
+
 SEEDS = 20
 #: Of figure 1: rounds beyond the first few tell little under noise that grows, and passes repeat the noise.
 GAMES, FEW, PASSES = 200, 6, (0, 1, 2, 5)
 N_PLAYERS, P2 = 10, (0.5, 1.0, 1.5)
 #: Theorem 1, Corollary 1 and Corollary 2 of the setting of figure 2, from an independent computation.
 EXPECTED = {0.5: (7.44, 12.67, 17.31), 1.0: (5.63, 9.26, 12.56), 1.5: (4.54, 7.32, 9.90)}
-EPSILON, ALPHA, BETA = 0.2, 0.3, 0.6
 #: Lower bound of figure 3 for N = 2, 5, 10, 20, 50: the paper's eq. (9), corrected.
 EXPECTED_LOWER = {2: 0.162, 5: 0.410, 10: 0.692, 20: 0.999, 50: 1.192}
 
 
 def run() -> None:
-    begun = time.perf_counter()
     with warnings.catch_warnings():
         # Runs without noise, or with a private B, are what is shown.
         warnings.simplefilter("ignore")
         figure_1()
         figure_2()
         figure_3()
-    print(f"  {time.perf_counter() - begun:.0f} s")
 
 
 def vaccination(seed: int) -> VaccinationGame:
@@ -71,16 +71,13 @@ def figure_1() -> None:
             f"  Figure 1: gain of matching {theta}, {type(games[0]).__name__}, ye, N = {N_PLAYERS}, "
             f"n = 2, l = 1 / (1 + 0.1 k), {FEW} rounds, adversary's step 0.2; mean of seeds 0 to {GAMES - 1}"
         )
-        print(
-            f"  {'after passes':<32}" + "".join(f"{n:>8}" for n in PASSES) + "    standard error of the last"
+        table = Table(
+            ("after passes", "<32"), *across(PASSES, ">7.3f"), ("error of the last", ">17.3f"), indent=2
         )
-        for sign in ("corrected", "printed"):
-            for name, noise in noises.items():
-                paths = np.array([_path(game, noise, s, sign) for s, game in enumerate(games)])
-                cells = "".join(f"{gain:8.3f}" for gain in paths.mean(axis=0)[list(PASSES)])
-                error = paths[:, -1].std(ddof=1) / math.sqrt(len(paths))
-                print(f"  {sign + ', ' + name:<32}{cells}  ± {error:.3f}", flush=True)
-        print(f"  {'blind guess that knows the prior':<32}{blind_gain(games):8.3f}")
+        for sign, (name, noise) in product(("corrected", "printed"), noises.items()):
+            paths = np.array([_path(game, noise, s, sign) for s, game in enumerate(games)])
+            table.row(f"{sign}, {name}", *paths.mean(axis=0)[list(PASSES)], standard_error(paths)[-1])
+        print(f"  blind guess that knows the prior: {blind_gain(games):.3f}")
 
 
 def _path(game: Any, noise: Any, seed: int, sign: Any) -> Any:
@@ -95,24 +92,16 @@ def figure_2() -> None:
         f"M = 1 + p2 k, 200 rounds; attacks: mean of seeds 0 to {4 * SEEDS - 1}"
     )
     print("  leakage of Bayes: r -1 or 1 alike; its Theorem 1 in the column before")
-    names = (
-        "Theorem 1",
-        "Corollary 1",
-        "group DP",
-        "log g",
-        "honest",
-        "Theorem 1 (two)",
-        "Bayes",
-        "its honest",
-    )
-    print(f"  {'p2':<6}" + "".join(f"{name:>16}" for name in names))
+    bounds = ("Theorem 1", "Corollary 1", "group DP")
+    attacks = ("log g", "honest", "Theorem 1 (two)", "Bayes", "its honest")
+    table = Table(("p2", "<5g"), *across((*bounds, *attacks), ">11.3f"), indent=2)
     for p2 in P2:
         row = [*_bounds(p2), *_matched(p2), *_bayes(p2)]
         if not np.allclose(row[:3], EXPECTED[p2], atol=0.006):
             raise RuntimeError("the bounds are not those of an independent computation")
         if not max(row[4], 0.0) <= row[0] <= row[1] <= row[2] or not row[7] <= row[6] <= row[5]:
             raise RuntimeError("the order of the bounds and attacks is broken")
-        print(f"  {p2:<6g}" + "".join(f"{value:16.3f}" for value in row), flush=True)
+        table.row(p2, *row)
 
 
 def _scalar(
@@ -163,26 +152,18 @@ def _bayes(p2: float) -> list[float]:
 def figure_3() -> None:
     print(
         f"  Figure 3: player 1 of N, TwoTypePrior(alpha = {ALPHA}, beta = {BETA}), types -1 and 1, P = 1, "
-        f"Q = 1/2, ye, l = 1 / (1 + k), 50 rounds, M constant with eps_o = {EPSILON} for one player"
+        f"Q = 1/2, ye, l = 1 / (1 + k), 50 rounds, M constant with eps_o = {EPSILON} for one player; "
+        f"leaks of seeds 0 to {10 * SEEDS - 1}"
     )
     names = ("eq. (9)", "exact sup", "Lemma 5 (1)", "log 1/alpha", "DP", "mean leak", "largest leak")
-    print(
-        f"  {'N':<6}" + "".join(f"{name:>14}" for name in names) + f"   leaks of seeds 0 to {10 * SEEDS - 1}"
-    )
+    table = Table(("N", "<5"), *across(names, ">12.3f"), indent=2)
     for n_players, expected in EXPECTED_LOWER.items():
-        row = [lower_bound(n_players), *_followed(n_players)]
+        row = [corrected_lower_bound(n_players, EPSILON, ALPHA, BETA), *_followed(n_players)]
         if abs(row[0] - expected) > 6e-4 or not row[0] <= row[1] + 1e-6 <= row[2] + 2e-6:
             raise RuntimeError("the bounds of the individual view are not in their order")
         if row[6] > row[1]:
             raise RuntimeError("an attack learnt more than the guarantee allows")
-        print(f"  {n_players:<6}" + "".join(f"{value:14.3f}" for value in row), flush=True)
-
-
-def lower_bound(n_players: int) -> float:
-    """The paper's eq. (9), its constant corrected."""
-    x, others = math.exp(-EPSILON), n_players - 1
-    c, rest = BETA * 2.0**others - 1.0, (1.0 - BETA) * (1.0 + x) ** others
-    return -math.log((1.0 - ALPHA) * x * (c * x**others + rest) / (c + rest) + ALPHA)
+        table.row(n_players, *row)
 
 
 def _followed(n_players: int) -> Sequence[float]:
@@ -191,8 +172,7 @@ def _followed(n_players: int) -> Sequence[float]:
     for seed in range(10 * SEEDS):
         game, solver = _drawn(n_players, scale, seed)
         leaks.append(float(BayesAdversary(prior).run(game, solver).leakages[0]))
-    together = n_players * EPSILON
-    upper = -math.log((1.0 - ALPHA) * math.exp(-together) + ALPHA)
+    upper = upper_bound(n_players, EPSILON, ALPHA)
     exact, single = _individual(n_players, scale, 0)
     return [exact, upper, math.log(1.0 / ALPHA), single, float(np.mean(leaks)), max(leaks)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The DP-LLS paper as printed, on its simulation and its case study, beside the medians that it reports."""
+"""Relative errors of the DP-LLS paper's method as printed, beside the medians that the paper reports."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,15 @@ from numpy.typing import NDArray
 
 from skprivate.datasets import fetch_turbofan
 
+from .._tables import Table, across
 from ._paper_lls import PaperLLS, delta_of, moved_weights
 
 FloatArray = NDArray[np.float64]
 
 REPETITIONS = 20  # of the paper's 100
 RELEASES = 500
+#: Size of the replaced record, over the largest of the others.
+TIMES = (1.5, 3, 10, 100)
 SCALINGS = ("min-max", "standard X", "standard")
 
 
@@ -94,38 +97,34 @@ def _print_simulation() -> None:
     print(f"simulation, median relative error, {REPETITIONS} repetitions")
     print("as stated: X and y by minimum and maximum; standard: to mean 0 and variance 1, which is unbounded")
     columns = ("paper", "as stated", "X standard", "X, y stand.", "no noise", "paper")
-    print(f"  {'':<42}" + "".join(f"{name:>12}" for name in columns))
+    table = Table(("setting", "<42"), *across(columns, ">11.2f"), indent=2)
     for s in SIMULATION:
-        figures = [s.reported, *(median_error(s, s.epsilon, scaling) for scaling in SCALINGS)]
-        figures.append(median_error(s, np.inf, "min-max"))
-        plain = f"{s.reported_plain:>12.2f}" if s.reported_plain is not None else f"{'-':>12}"
+        noisy = (median_error(s, s.epsilon, scaling) for scaling in SCALINGS)
         name = f"{s.distribution}, d = {s.d}, n = {s.n}, epsilon = {s.epsilon:g}"
-        print(f"  {name:<42}" + "".join(f"{figure:>12.2f}" for figure in figures) + plain, flush=True)
+        table.row(name, s.reported, *noisy, median_error(s, np.inf, "min-max"), s.reported_plain)
 
 
 def _print_case_study() -> None:
     print(f"turbofan, median relative error, {RELEASES} releases, components of the public engines")
-    print(f"  {'':<42}{'paper':>12}{'as stated':>12}{'no noise':>12}")
+    table = Table(("setting", "<42"), *across(("paper", "as stated", "no noise"), ">11.2f"), indent=2)
     for n_components, epsilon, reported in CASE_STUDY:
         noisy = np.median(literal_turbofan(n_components, epsilon))
         plain = np.median(literal_turbofan(n_components, np.inf, 1))
-        name = f"d = {n_components}, epsilon = {epsilon:g}"
-        print(f"  {name:<42}{reported:>12.2f}{noisy:>12.2f}{plain:>12.2f}", flush=True)
+        table.row(f"d = {n_components}, epsilon = {epsilon:g}", reported, noisy, plain)
 
 
 def _print_moves() -> None:
     print(
         "one record against the claimed sensitivity, with minima and maxima read from the rows: the largest"
     )
-    print("move of the weights over Delta, the record being 1.5, 3, 10 or 100 times as large as the others")
+    print("move of the weights over Delta, the record being so many times as large as the others")
+    table = Table(("setting", "<42"), *across(TIMES, ">11.0f"), indent=2)
     for distribution, d, n in (("sev", 3, 1_000), ("sev", 10, 10_000), ("sev", 35, 10_000)):
         X, y = simulate(Setting(distribution, d, n, 1.0, 0.0), 0)
-        size = np.abs(X).max(axis=0), np.abs(y).max()
-        factors = [
-            moved_weights(distribution, X, y, (times * size[0], times * size[1])) / delta_of(distribution, d)
-            for times in (1.5, 3, 10, 100)
-        ]
-        print(f"  {f'{distribution}, d = {d}, n = {n}':<42}" + "".join(f"{f:>12.0f}" for f in factors))
+        largest, delta = (np.abs(X).max(axis=0), np.abs(y).max()), delta_of(distribution, d)
+        records = ((times * largest[0], times * largest[1]) for times in TIMES)
+        moves = (moved_weights(distribution, X, y, record) / delta for record in records)
+        table.row(f"{distribution}, d = {d}, n = {n}", *moves)
 
 
 def run() -> None:

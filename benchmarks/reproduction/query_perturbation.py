@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Table 3 of the paper: ways to perturb one column of the queries, at the same correct orientation."""
+"""Errors by ways to perturb a column of queries at equal correct orientation: Table 3 of the paper."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from skprivate.metrics import correct_orientation_score
 from skprivate.preprocessing import TQMATransformer
 
+from .._tables import Table
 from ._collaborative import SEEDS, Toy
 from ._perturbation import (
     Perturbation,
@@ -61,7 +62,7 @@ def run() -> None:
         found.append([(orientation(toy.queries, X), np.sqrt(toy.mse(X))) for X in queries])
     means, spread = np.mean(found, axis=0), np.std(found, axis=0)
     print(f"one column of five perturbed, {SEEDS} seeds: mean ± standard deviation; in brackets the paper")
-    print(f"  {'method':<36}{'CO (%)':<26}RMSE")
+    table = Table(("method", "<35"), ("CO (%)", "<25"), ("RMSE", "<30"), indent=2)
     for (name, (co, rmse)), mean, sd in zip(PAPER.items(), means, spread, strict=True):
-        first = f"{mean[0]:.2f} ±{sd[0]:.2f} ({co:.2f})"
-        print(f"  {name:<36}{first:<26}{mean[1]:.5f} ±{sd[1]:.5f} ({rmse:.5f})")
+        error = f"{mean[1]:.5f} ±{sd[1]:.5f} ({rmse:.5f})"
+        table.row(name, f"{mean[0]:.2f} ±{sd[0]:.2f} ({co:.2f})", error)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Doses of warfarin from ten parties: Figure 8 and Table 5 of the collaborative prediction paper."""
+"""Errors of warfarin doses from ten parties: Figure 8 and Table 5 of the collaborative prediction paper."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +14,7 @@ from skprivate.datasets import fetch_warfarin
 from skprivate.metrics import correct_orientation_score, record_linkage_score
 from skprivate.preprocessing import TQMATransformer
 
+from .._tables import Table
 from ._collaborative import SEEDS, drawn_kernels
 
 FloatArray = NDArray[np.float64]
@@ -135,13 +136,18 @@ def _print_table(data: Bunch) -> None:
 
 
 def _print_accuracies(found: dict[str, FloatArray]) -> None:
-    header = "".join(f"{group:>9}" for group in GROUPS)
-    shares = "".join(f"{group + ' ideal/under/over':>26}" for group in GROUPS)
-    print(f"  {'':<34}{'RMSE':>9}{'':<18}{'predicted/correct':>24}")
-    print(f"  {'':<34}{header}{'low':>12}{'high':>12}{shares}")
+    table = Table(
+        *(("method", "<34"), *((f"RMSE {group}", ">11.4f") for group in GROUPS)),
+        *((f"{group} predicted/correct", ">12") for group in ("low", "high")),
+        *((f"{group} ideal/under/over", ">17") for group in GROUPS),
+        indent=2,
+    )
     for name, rows in found.items():
         mean = rows.mean(axis=0)
-        errors = "".join(f"{value:>9.4f}" for value in mean[:3])
-        counts = "".join(f"{f'{mean[i]:.1f}/{mean[i + 1]:.1f}':>12}" for i in (12, 14))
-        parts = "".join(f"{'/'.join(f'{value:.1f}' for value in mean[i : i + 3]):>26}" for i in (3, 6, 9))
-        print(f"  {name:<34}{errors}{counts}{parts}")
+        counts = (_joined(mean[i : i + 2]) for i in (12, 14))
+        shares = (_joined(mean[i : i + 3]) for i in (3, 6, 9))
+        table.row(name, *mean[:3], *counts, *shares)
+
+
+def _joined(values: FloatArray) -> str:
+    return "/".join(f"{value:.1f}" for value in values)

@@ -26,7 +26,7 @@ SIZES = (100_000, 1_000_000)
 SEEDS = int(os.environ.get("SKPRIVATE_BENCH_SEEDS", "10"))
 COVERAGE_RUNS = int(os.environ.get("SKPRIVATE_BENCH_COVERAGE", "200"))
 
-Table = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
+Fleet = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
 
 
 def run() -> None:
@@ -53,7 +53,7 @@ def _print_coverage() -> None:
         table.row(name, *part)
 
 
-def _fleet(family: Family, n: int, censored: float, seed: int) -> Table:
+def _fleet(family: Family, n: int, censored: float, seed: int) -> Fleet:
     """Features, log times, events, slopes of norm 1; one end of all times, random ones for odd seeds."""
     rng = np.random.default_rng(seed)
     X = np.clip(rng.standard_normal((n, D)), -4, 4)
