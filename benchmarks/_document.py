@@ -11,10 +11,11 @@ import platform
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from time import process_time
 
 import skprivate
 
-from ._timing import seconds
+from ._timing import timed
 
 PAGE = Path(__file__).parent.parent / "doc" / "reproduction_tables.inc"
 TABLES = (
@@ -39,7 +40,7 @@ def main() -> None:
 def _captured(run: Callable[[], None]) -> tuple[str, float]:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        took = seconds(run)
+        took, _ = timed(run, process_time)
     return printed.getvalue(), took
 
 
@@ -55,7 +56,7 @@ def _introduction() -> str:
 def _section(command: str, printed: str, took: float) -> str:
     body = "\n".join(f"   {line}".rstrip() for line in printed.rstrip().splitlines())
     title = f"``{command}``"
-    return f"{title}\n{'-' * len(title)}\n\n{took:.0f} seconds.\n\n.. code-block:: text\n\n{body}\n"
+    return f"{title}\n{'-' * len(title)}\n\n{took:.0f} seconds of processor time.\n\n.. code-block:: text\n\n{body}\n"
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 """Leakage bounds of the paper on private Nash equilibria as printed (they bound NOTHING), and corrected.
 
 By Cheng, Chen, Oechtering and Skoglund. Eq. (9), a lower bound on what is leaked about the first player
-of Lemma 5, has 2^(N-1) - 1 where its proof gives beta 2^(N-1) - 1: it exceeds the leakage itself. The constant
-of Theorem 3 has a factor qbar < 1 too many, and so understates epsilon.
+of Lemma 5, has 2^(N-1) - 1 where its proof gives beta 2^(N-1) - 1: it exceeds the leakage itself. The
+constant of Theorem 3 has a factor qbar < 1 too many, and so understates epsilon.
 """
 
 import math
