@@ -55,8 +55,8 @@ def _introduction() -> str:
 
 def _section(command: str, printed: str, took: float) -> str:
     body = "\n".join(f"   {line}".rstrip() for line in printed.rstrip().splitlines())
-    title = f"``{command}``"
-    return f"{title}\n{'-' * len(title)}\n\n{took:.0f} seconds of processor time.\n\n.. code-block:: text\n\n{body}\n"
+    title, cost = f"``{command}``", f"{took:.0f} seconds of processor time."
+    return f"{title}\n{'-' * len(title)}\n\n{cost}\n\n.. code-block:: text\n\n{body}\n"
 
 
 if __name__ == "__main__":
