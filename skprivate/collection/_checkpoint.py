@@ -44,7 +44,7 @@ class Checkpoint:
         self._release = weakref.finalize(self, release_lock, self._lock)
 
     def protects(self, path: str | os.PathLike[str]) -> bool:
-        """Tell whether this object, in this process, still holds the lock of this file."""
+        """Whether this object, in this process, still holds the lock of this file."""
         same = self.path == Path(os.path.realpath(path))
         return same and self._lock.process == os.getpid() and holds_lock(self._lock)
 

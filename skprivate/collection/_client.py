@@ -177,7 +177,7 @@ class TreeClient:
         specification = self.specification
         if specification.hash in memory.reports:
             if self._path is not None and not self._is_lasting:
-                # Who wrote it may have failed before it was on the disk, and handed nothing out.
+                # The process that wrote it may have failed before it was on the disk, and handed nothing out.
                 make_lasting(self._path)
                 self._is_lasting = True
             return memory.reports[specification.hash]

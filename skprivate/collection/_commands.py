@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0, or 2 after an error, of which one line tells on the error stream.
+        0, or 2 after an error, which is one line on the error stream.
     """
     options = _parser().parse_args(arguments)
     try:

@@ -241,7 +241,7 @@ class LocalRandomizer(ABC):
         Returns
         -------
         cell_counts : ndarray of shape (n_cells,) or None
-            None where the reports do not tell.
+            None where the reports do not depend on it.
 
         Raises
         ------

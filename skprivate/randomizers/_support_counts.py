@@ -20,7 +20,7 @@ class SupportCountRandomizer(LocalRandomizer):
     the difference of two categories if it is in one of them, and another if it is not.
     """
 
-    # Odds between the two categories that a report tells best apart.
+    # Largest ratio of the probabilities of a report under two categories.
     odds: Fraction
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2) -> None:
@@ -50,7 +50,7 @@ class SupportCountRandomizer(LocalRandomizer):
         return (by_label - self._clients(counts, n) * float(other)) / float(own - other)
 
     def _clients(self, counts: IntArray, n: int) -> float | FloatArray:
-        """Number of clients who choose among a category's answers."""
+        """Number of clients whose report may support a category."""
         return float(n)
 
     def _estimate_cells(self, counts: IntArray, n: int) -> FloatArray:

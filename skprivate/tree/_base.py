@@ -127,7 +127,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         groups : array-like of shape (n_samples,), default=None
             Person of every row; of a person's private rows ``max_rows_per_group`` count, drawn at random.
             None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
-            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` tells.
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` is the unit that was used.
 
         Returns
         -------

@@ -16,7 +16,7 @@ IntArray = NDArray[np.int64]
 #: Deepest tree that the automatic rule considers.
 DEEPEST = 12
 # Average number of private rows in a leaf below which labels are too few, whatever the noise; compared with 8
-# in benchmarks/bench_rules.py.
+# in benchmarks/figures/trees/depth_and_weight.py.
 _LEAST_ROWS = 16
 
 

@@ -15,7 +15,7 @@ from .leaf_counts import FloatArray, LeafCounts
 from .probabilities import leaf_probabilities
 from .weight import LEAST_DRIFT, choose_weight, estimate_drift, estimate_slope
 
-# These thresholds are evaluated in benchmarks/bench_rules.py.
+# These thresholds are evaluated in benchmarks/figures/trees/depth_and_weight.py.
 # Margin, in standard errors, at which a leaf takes the estimate of a node no deeper than the noise supports.
 # Low, since an ancestor mixes leaves of different majorities; lower with several labels, which it mixes more.
 _SUPPORTED_MARGIN = {"two labels": 0.2, "more": 0.05}

@@ -8,7 +8,7 @@ import numpy as np
 
 from .leaf_counts import FloatArray, LeafCounts, estimate_shares
 
-# These are evaluated in benchmarks/bench_rules.py.
+# These are evaluated in benchmarks/figures/trees/depth_and_weight.py.
 #: Least estimate of the drift, the mean square of what public labels differ by from private ones, in units of
 #: one row's own variance.
 LEAST_DRIFT = 0.003
