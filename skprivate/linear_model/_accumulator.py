@@ -14,10 +14,10 @@ from ..utils import check_characters
 from ..utils._atomic_state import assign
 from ..utils._private_fit import redact_errors
 from ..utils._replacements import numbers_of
-from ._accumulated_fit import fit_accumulated
-from ._accumulator_bytes import SavedMoments, check_names
-from ._accumulator_plan import AccumulatorPlan, refuse_censored
-from ._batches import iter_batches
+from ._accumulation.batches import iter_batches
+from ._accumulation.fit import fit_accumulated
+from ._accumulation.plan import AccumulatorPlan, refuse_censored
+from ._accumulation.saved_moments import SavedMoments, check_names
 from ._moments.gram import exact_gram
 
 

@@ -38,7 +38,7 @@ from ._moments.solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
 from ._moments.utility import constant_wins
 from ._moments.weights import moment_weights, order_of_norm
 from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
-from ._predictions import LogLocationScalePredictions
+from ._predictions.mixin import LogLocationScalePredictions
 from ._targets import check_target_bounds, on_model_scale, read_target, refuse_other_forms, replace_target
 
 FloatArray = NDArray[np.float64]

@@ -20,8 +20,8 @@ from sklearn.linear_model import LinearRegression
 from skprivate import DPLogLocationScaleRegressor, PrivacyLedger
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
 from skprivate.linear_model import DPSEVRegressor
+from skprivate.linear_model._accumulation.plan import RowWeights
 from skprivate.linear_model._accumulator import MomentAccumulator
-from skprivate.linear_model._accumulator_plan import RowWeights
 from skprivate.linear_model._moments.gram import check_room, exact_gram
 from skprivate.utils._json_documents import digest, pack_integers, unpack_integers
 

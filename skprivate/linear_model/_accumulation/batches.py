@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._config import get_config
-from ..utils import as_column, check_characters
-from ..utils._refused_values import refuse_cells, refuse_kinds
-from ..utils._replacements import numbers_of
-from ..utils._table_validation import check_array
+from ..._config import get_config
+from ...utils import as_column, check_characters
+from ...utils._refused_values import refuse_cells, refuse_kinds
+from ...utils._replacements import numbers_of
+from ...utils._table_validation import check_array
 
 # Rows that are copied out of columns at a time.
 PIECE_ROWS = 2**15
@@ -55,7 +55,7 @@ def iter_batches(
     Examples
     --------
     >>> import pandas as pd
-    >>> from skprivate.linear_model._batches import iter_batches
+    >>> from skprivate.linear_model._accumulation.batches import iter_batches
     >>> names, pieces = iter_batches(pd.DataFrame({"load": [1, 2], "hours": [10.0, 9.0]}), target="hours")
     >>> names, [(X.tolist(), y.tolist()) for X, y in pieces]
     (('load',), [([[1.0], [2.0]], [10.0, 9.0])])

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..utils import check_characters
-from ..utils._json_documents import (
+from ...utils import check_characters
+from ...utils._json_documents import (
     UNREADABLE,
     Fields,
     check_rewritten,
@@ -18,7 +18,7 @@ from ..utils._json_documents import (
     seal_document,
     unpack_integers,
 )
-from ._accumulator_plan import AccumulatorPlan
+from .plan import AccumulatorPlan
 
 _FORMAT = "skprivate.moments"
 _VERSION = 1

@@ -36,7 +36,7 @@ def concordance_index(event: NDArray[np.bool_], time: FloatArray, predicted: Flo
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.linear_model._concordance import concordance_index
+    >>> from skprivate.linear_model._predictions.concordance import concordance_index
     >>> event, time = np.array([True, True, False, True]), np.array([1.0, 2.0, 3.0, 4.0])
     >>> concordance_index(event, time, np.array([10.0, 30.0, 20.0, 40.0]))
     0.8

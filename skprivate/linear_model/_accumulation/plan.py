@@ -11,23 +11,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._config import get_config
-from ..accounting._statements.estimated_bounds import (
+from ..._config import get_config
+from ...accounting._statements.estimated_bounds import (
     EstimatedBounds,
     decode_estimate,
     encode_estimate,
     estimate_behind,
 )
-from ..utils import check_bounds, check_int, check_positive, is_structured
-from ..utils._json_documents import Fields
-from ..utils._replacements import numbers_of, within_bounds
-from ._distributions import family_of
-from ._moments.gram import check_room
-from ._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
-from ._moments.noise_scale import Budget
-from ._moments.release import Neighbours, largest_scale
-from ._moments.weights import moment_weights, order_of_norm
-from ._targets import check_target_bounds, on_model_scale, read_target, replace_target
+from ...utils import check_bounds, check_int, check_positive, is_structured
+from ...utils._json_documents import Fields
+from ...utils._replacements import numbers_of, within_bounds
+from .._distributions import family_of
+from .._moments.gram import check_room
+from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
+from .._moments.noise_scale import Budget
+from .._moments.release import Neighbours, largest_scale
+from .._moments.weights import moment_weights, order_of_norm
+from .._targets import check_target_bounds, on_model_scale, read_target, replace_target
 
 FloatArray = NDArray[np.float64]
 

@@ -6,15 +6,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..noise import check_entropy
-from ..utils import check_bounds
-from ._accumulator_plan import AccumulatorPlan
-from ._base import BaseLogLocationScale, Task
-from ._distributions import family_of
-from ._moments.grid import SCALE_BITS
-from ._moments.noise_scale import Budget
-from ._moments.release import MomentPlan, Neighbours, plan_moments
-from ._targets import check_target_bounds
+from ...noise import check_entropy
+from ...utils import check_bounds
+from .._base import BaseLogLocationScale, Task
+from .._distributions import family_of
+from .._moments.grid import SCALE_BITS
+from .._moments.noise_scale import Budget
+from .._moments.release import MomentPlan, Neighbours, plan_moments
+from .._targets import check_target_bounds
+from .plan import AccumulatorPlan
 
 
 class Moments(Protocol):

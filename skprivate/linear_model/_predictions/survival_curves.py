@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._distributions import Family
+from .._distributions import Family
 
 FloatArray = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ class SurvivalFunction(PredictedCurve):
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.linear_model._survival_curves import SurvivalFunction
+    >>> from skprivate.linear_model._predictions.survival_curves import SurvivalFunction
     >>> from skprivate.linear_model._distributions import SEV
     >>> weibull = SurvivalFunction(
     ...     family=SEV, location=np.log(100.0), scale=0.5, log_target=True, x=np.array([10.0, 200.0])

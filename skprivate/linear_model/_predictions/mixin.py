@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import redact_errors
-from ..utils import is_structured
-from ..utils._table_validation import validate_data
-from ._concordance import concordance_index
-from ._distributions import Family
-from ._moments.bootstrap import pivotal
-from ._survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
-from ._targets import read_target
+from ...base import redact_errors
+from ...utils import is_structured
+from ...utils._table_validation import validate_data
+from .._distributions import Family
+from .._moments.bootstrap import pivotal
+from .._targets import read_target
+from .concordance import concordance_index
+from .survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
 
 FloatArray = NDArray[np.float64]
 
