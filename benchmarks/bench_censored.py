@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from skprivate.linear_model._censored.fit import fit_censored, plan_censored
 from skprivate.linear_model._censored.release import CensoredRelease, bootstrap_censored, censored_warning
-from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, Family
+from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, ErrorDistribution
 from skprivate.linear_model._moments.grid import MomentGrid
-from skprivate.linear_model._moments.noise_scale import Budget
+from skprivate.linear_model._moments.noise_scale import FitBudget
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.solve import unscale
 from skprivate.linear_model._moments.weights import moment_weights
@@ -29,12 +29,17 @@ Table = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArr
 def run() -> None:
     """Print the tables."""
     print("B10 error / sigma (median, 80 % quantile), relative slope error (median), share warned, rounds")
-    jobs = [(family, n, share) for family in (SEV, LOGISTIC, NORMAL) for n in SIZES for share in SHARES]
-    for family, n, share in jobs:
-        found = np.array([_errors(family, n, share, seed) for seed in range(SEEDS)])
+    jobs = [
+        (distribution, n, share)
+        for distribution in (SEV, LOGISTIC, NORMAL)
+        for n in SIZES
+        for share in SHARES
+    ]
+    for distribution, n, share in jobs:
+        found = np.array([_errors(distribution, n, share, seed) for seed in range(SEEDS)])
         miss, slopes, warned, rounds = found.T
         print(
-            f"{family.name:9} n = {n:<8} {share:4.0%} censored: {np.median(miss):6.3f} "
+            f"{distribution.name:9} n = {n:<8} {share:4.0%} censored: {np.median(miss):6.3f} "
             f"{np.quantile(miss, 0.8):7.3f}   {np.median(slopes):.3f}   {warned.mean():4.0%}   "
             f"{rounds.mean():.1f}",
             flush=True,
@@ -45,31 +50,35 @@ def run() -> None:
         print(f"{name:11}", *(f"{share:.3f}" for share in part))
 
 
-def _fleet(family: Family, n: int, censored: float, seed: int) -> Table:
+def _fleet(distribution: ErrorDistribution, n: int, censored: float, seed: int) -> Table:
     """Features, log times, events, slopes of norm 1; one end of all times, random ones for odd seeds."""
     rng = np.random.default_rng(seed)
     X = np.clip(rng.standard_normal((n, D)), -4, 4)
     coef = rng.standard_normal(D)
     coef /= np.linalg.norm(coef)
-    y = X @ coef + SIGMA * family.quantile(rng.uniform(size=n))
+    y = X @ coef + SIGMA * distribution.quantile(rng.uniform(size=n))
     offset = rng.uniform(-1.5, 1.5, n) if seed % 2 else np.zeros(n)
     end = offset + np.quantile(y - offset, 1 - censored)
     return X, np.minimum(y, end), y <= end, coef
 
 
-def _fit(family: Family, n: int, censored: float, seed: int) -> tuple[CensoredRelease, NDArray[np.float64]]:
-    X, time, event, coef = _fleet(family, n, censored, seed)
+def _fit(
+    distribution: ErrorDistribution, n: int, censored: float, seed: int
+) -> tuple[CensoredRelease, NDArray[np.float64]]:
+    X, time, event, coef = _fleet(distribution, n, censored, seed)
     neighbours = Neighbours(weights=moment_weights(D, "laplace", None))
-    plan = plan_censored(GRID, family, Budget.of(1, 0, "laplace"), neighbours, n_rows=n)
+    plan = plan_censored(GRID, distribution, FitBudget.of(1, 0, "laplace"), neighbours, n_rows=n)
     return fit_censored(plan, X, time, event, 1000 + seed), coef
 
 
-def _errors(family: Family, n: int, censored: float, seed: int) -> tuple[float, float, bool, int]:
-    release, coef = _fit(family, n, censored, seed)
+def _errors(
+    distribution: ErrorDistribution, n: int, censored: float, seed: int
+) -> tuple[float, float, bool, int]:
+    release, coef = _fit(distribution, n, censored, seed)
     slopes, intercept, scale = unscale(release.fit, GRID)
-    q = float(family.quantile(0.1))
+    q = float(distribution.quantile(0.1))
     miss = abs(intercept + scale * q - SIGMA * q) / SIGMA
-    warned = censored_warning(release, family) is not None
+    warned = censored_warning(release, distribution) is not None
     return miss, float(np.linalg.norm(slopes - coef)), warned, len(release.rounds)
 
 

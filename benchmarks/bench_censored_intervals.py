@@ -114,7 +114,7 @@ def _table(law: str, kind: str, share: float, wide: bool, seed: int) -> list[flo
         warnings.simplefilter("always", UtilityWarning)
         fit.fit(columns.X, y)
     center = columns.X.mean(axis=0, keepdims=True)
-    truth = 1.0 + float(center[0] @ columns.coef) + SIGMA * float(fit.family_.quantile(0.1))
+    truth = 1.0 + float(center[0] @ columns.coef) + SIGMA * float(fit.error_distribution_.quantile(0.1))
     b10, ends = fit.predict_quantile(center, 0.1, return_interval=True)
     low, high = fit.coef_interval_.T
     held = ends[0, 0] <= np.exp(truth) <= ends[0, 1], _within(SIGMA, fit.scale_interval_)

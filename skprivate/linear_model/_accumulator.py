@@ -200,7 +200,7 @@ class MomentAccumulator:
             mode no value of a row is an error: infinities and times not above 0 go to the bounds, what is
             missing to their middle, and a missing weight is 0.
         """
-        self._open()
+        self._require_unreleased()
         batch = self._check_id(batch_id)
         if sample_weight is not None and self.plan.weights is None:
             raise ValueError("sample_weight needs a public cap, max_sample_weight.")
@@ -245,7 +245,7 @@ class MomentAccumulator:
 
     def _sums_for(self, plan: AccumulatorPlan) -> NDArray[np.int64]:
         """Return the sums so far; before the number of columns was known there were none."""
-        gram = self._open()
+        gram = self._require_unreleased()
         if self.plan.columns_known:
             return gram
         return np.zeros((plan.grid.size, plan.grid.size), dtype=np.int64)
@@ -272,8 +272,8 @@ class MomentAccumulator:
         """
         if not isinstance(other, MomentAccumulator):
             raise TypeError(f"other must be a MomentAccumulator, not {type(other).__name__}.")
-        self._open()
-        other._open()
+        self._require_unreleased()
+        other._require_unreleased()
         plan, its_plan = self._common_plans(other)
         if plan.to_dict() != its_plan.to_dict():
             raise ValueError("the accumulators have different parameters: their moments do not add up.")
@@ -327,7 +327,7 @@ class MomentAccumulator:
         TypeError, ValueError
             The estimator does not fit the accumulator; the moments are still there.
         """
-        self._open()
+        self._require_unreleased()
         fitted = fit_accumulated(clone(estimator), self)
         self._wipe(fitted)
         return fitted
@@ -335,7 +335,12 @@ class MomentAccumulator:
     def to_bytes(self) -> bytes:
         """Return the accumulator as JSON. It holds exact sums over private rows: never publish it."""
         saved = SavedMoments(
-            self.plan, self.feature_names, self.target, self._n_rows, self._open(), self.batch_ids
+            self.plan,
+            self.feature_names,
+            self.target,
+            self._n_rows,
+            self._require_unreleased(),
+            self.batch_ids,
         )
         return saved.to_bytes()
 
@@ -364,17 +369,17 @@ class MomentAccumulator:
         accumulator._batches = frozenset(saved.batches)
         return accumulator
 
-    def _exact(self) -> NDArray[np.int64]:
+    def _exact_moments(self) -> NDArray[np.int64]:
         """Return a copy of the exact moments, for a release that is paid for."""
-        return self._open().copy()
+        return self._require_unreleased().copy()
 
     def _wipe(self, fitted: Any) -> None:
         """Forget the moments, for the model that was made of them."""
-        gram = self._open()
+        gram = self._require_unreleased()
         assign(self, _gram=None, _n_rows=0, _released_model=fitted)
         gram[...] = 0
 
-    def _open(self) -> NDArray[np.int64]:
+    def _require_unreleased(self) -> NDArray[np.int64]:
         if self._gram is None:
             raise RuntimeError("the moments were released, which can be done once, and wiped.")
         return self._gram

@@ -28,14 +28,14 @@ from ..utils._table_validation import validate_data
 from ._censored.fit import fit_censored
 from ._censored.histogram import kaplan_meier
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
-from ._distributions import Family, family_of
+from ._distributions import ErrorDistribution, error_distribution_of, models_log_target
 from ._moments.bootstrap import bootstrap_moments, pivotal
 from ._moments.gram import exact_gram
 from ._moments.grid import MANY_ROWS, MomentGrid
-from ._moments.noise_scale import Budget, root_above
+from ._moments.noise_scale import FitBudget, root_above
 from ._moments.release import MomentRelease, Neighbours, make_grid, plan_moments
 from ._moments.solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
-from ._moments.utility import constant_wins
+from ._moments.utility import moments_warning
 from ._moments.weights import moment_weights, order_of_norm
 from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
 from ._predictions.mixin import LogLocationScalePredictions
@@ -68,7 +68,7 @@ _USER_FRAME = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class SurvivalRows:
     """The private rows, on the scale of the model, and whose they are."""
 
     X: FloatArray
@@ -76,21 +76,23 @@ class Rows:
     event: NDArray[np.bool_] | None
     groups: NDArray[np.intp] | None
 
-    def take(self, rows: NDArray[np.intp]) -> "Rows":
+    def take(self, rows: NDArray[np.intp]) -> "SurvivalRows":
         """Keep some rows."""
-        return Rows(self.X[rows], self.y[rows], None if self.event is None else self.event[rows], None)
+        return SurvivalRows(
+            self.X[rows], self.y[rows], None if self.event is None else self.event[rows], None
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Task:
+class FitTask:
     """Everything public about one fit."""
 
-    family: Family
+    distribution: ErrorDistribution
     log_target: bool
     bounds: tuple[FloatArray, FloatArray]
     bounds_y: tuple[float, float]  # in the units passed to fit
     neighbours: Neighbours
-    budget: Budget
+    budget: FitBudget
     n_units: int | None  # None: protected
     scale_bounds: tuple[float, float] | None  # on the scale of the model
     leaks: Mapping[str, str] = field(default_factory=dict)  # parameter -> what was read in its place
@@ -118,8 +120,8 @@ class BaseLogLocationScale(
 ):
     """Base of the private log-location-scale regressors.
 
-    The life of a fit: rows are read, everything public is settled (`_settle`), exact integers are made, the
-    cost is charged, the noise is drawn, and the rest is post-processing (`_adopt`).
+    A fit validates the rows, resolves everything public (`_resolve_task`), computes exact integers, charges the
+    cost, draws the noise, and post-processes what was released (`_adopt`).
     """
 
     distribution: str
@@ -183,7 +185,7 @@ class BaseLogLocationScale(
         UtilityWarning
             By the released values, the noise hides what the features tell.
         """
-        budget = Budget.of(self.epsilon, self.delta, self.mechanism)
+        budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         leaks = self._find_leaks()
         if self._is_strict():
             # An error, before a row is looked at; from here on all bounds are declared.
@@ -192,7 +194,7 @@ class BaseLogLocationScale(
         self._announce_leaks(list(leaks.values()))
         with public_errors():
             self._check_public(self._shape_of(rows.X, rows.groups, rows.event is not None))
-        task = self._settle(rows, log_target, budget, leaks)
+        task = self._resolve_task(rows, log_target, budget, leaks)
         entropy = check_entropy(self.random_state)
         if rows.groups is not None:
             rows = rows.take(select_rows(rows.groups, self.max_rows_per_group, entropy.random_bytes))
@@ -210,10 +212,10 @@ class BaseLogLocationScale(
         text = "the bounds of {} were read from private rows"
         return {name: text.format(name[-1]) for name, read in missing.items() if read}
 
-    def _read(self, X: Any, y: Any, groups: Any) -> tuple[Rows, bool]:
+    def _read(self, X: Any, y: Any, groups: Any) -> tuple[SurvivalRows, bool]:
         """Validate the rows; the target goes to the scale of the model."""
         structured = is_structured(y)
-        log_target = structured or family_of(self.distribution)[1]
+        log_target = structured or models_log_target(self.distribution)
         if self._is_strict():
             return self._read_strictly(X, y, groups, log_target), log_target
         # The kernel finds what is not finite while it reads; here, where not every row reaches it.
@@ -228,9 +230,9 @@ class BaseLogLocationScale(
             )
         target = read_target(y, log_target)
         codes = number_groups(groups, np.ones(len(X), dtype=bool))
-        return Rows(X, target.time_on_model_scale, target.event, codes), log_target
+        return SurvivalRows(X, target.time_on_model_scale, target.event, codes), log_target
 
-    def _read_strictly(self, X: Any, y: Any, groups: Any, log_target: bool) -> Rows:
+    def _read_strictly(self, X: Any, y: Any, groups: Any, log_target: bool) -> SurvivalRows:
         """Validate the rows in strict mode: what cannot be used goes within the declared bounds."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
@@ -239,17 +241,19 @@ class BaseLogLocationScale(
         target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target)
         check_consistent_length(X, target.time_on_model_scale)
         codes = number_groups(groups, np.ones(len(X), dtype=bool), strict=True)
-        return Rows(X, target.time_on_model_scale, target.event, codes)
+        return SurvivalRows(X, target.time_on_model_scale, target.event, codes)
 
-    def _settle(self, rows: Rows, log_target: bool, budget: Budget, leaks: dict[str, str]) -> Task:
+    def _resolve_task(
+        self, rows: SurvivalRows, log_target: bool, budget: FitBudget, leaks: dict[str, str]
+    ) -> FitTask:
         """Resolve everything public."""
         grouped = rows.groups is not None
         neighbours = self._neighbours(rows.X.shape[1], grouped)
         n_units = None
         if self.relation == "replace-one":
             n_units = int(rows.groups.max()) + 1 if rows.groups is not None else len(rows.X)
-        return Task(
-            family=family_of(self.distribution)[0],
+        return FitTask(
+            distribution=error_distribution_of(self.distribution),
             log_target=log_target,
             bounds=self._bounds_of_X(rows.X),
             bounds_y=self._bounds_of_y(rows.y, log_target),
@@ -287,7 +291,7 @@ class BaseLogLocationScale(
     def _bounds_of_scale(self) -> tuple[float, float] | None:
         return None if self.scale_bounds is None else _check_scale_bounds(self.scale_bounds)
 
-    def _release_moments(self, rows: Rows, task: Task, entropy: Any) -> None:
+    def _release_moments(self, rows: SurvivalRows, task: FitTask, entropy: Any) -> None:
         """Release the moments of fully observed targets."""
         grid = self._grid(task)
         plan = plan_moments(grid, task.neighbours, task.budget)
@@ -298,7 +302,7 @@ class BaseLogLocationScale(
             release = plan.release(gram, entropy)
         self._adopt(release, grid, task, spent)
 
-    def _release_rounds(self, rows: Rows, task: Task, entropy: Any) -> None:
+    def _release_rounds(self, rows: SurvivalRows, task: FitTask, entropy: Any) -> None:
         """Release a histogram and the rounds around it, for targets that may be censored."""
         event = np.ones(len(rows.y), dtype=bool) if rows.event is None else rows.event
         grid = self._grid(task)
@@ -308,15 +312,15 @@ class BaseLogLocationScale(
         spent = self._describe_spending(task, entropy.source, what, None, None)
         self._charge(spent)
         n_parts = None if plan.max_iter is None else 1 + plan.max_iter
-        with progress(self, "release", n_parts) as done:
-            release = fit_censored(plan, rows.X, rows.y, event, entropy, done)
+        with progress(self, "release", n_parts) as on_progress:
+            release = fit_censored(plan, rows.X, rows.y, event, entropy, on_progress)
         self._adopt(release, grid, task, spent)
         times, survival = kaplan_meier(release.histogram)
         self.survival_curve_ = (np.exp(times), survival)
         self.event_share_ = release.event_share
         self.n_newton_ = len(release.rounds)
 
-    def _grid(self, task: Task) -> MomentGrid:
+    def _grid(self, task: FitTask) -> MomentGrid:
         lower, upper = task.bounds
         return make_grid(
             lower,
@@ -329,10 +333,10 @@ class BaseLogLocationScale(
         )
 
     def _adopt(
-        self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: Task, spent: PrivacySpent
+        self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: FitTask, spent: PrivacySpent
     ) -> None:
         """Take over a release and post-process it."""
-        self.family_, self.log_target_ = task.family, task.log_target
+        self.error_distribution_, self.log_target_ = task.distribution, task.log_target
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
@@ -341,9 +345,9 @@ class BaseLogLocationScale(
         # Intervals are made when asked for, by the rule of this fit whatever set_params says by then.
         self._method, self._regularization = self.method, self.regularization
         self._scale_limits = task.scale_limits(grid)
-        self._read_off(release)
+        self._solve_release(release)
 
-    def _read_off(self, release: MomentRelease | CensoredRelease) -> None:
+    def _solve_release(self, release: MomentRelease | CensoredRelease) -> None:
         self._replicates: FloatArray | None = None
         self._scaled_fit = self._solve(release)
         self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, self.grid_)
@@ -352,17 +356,17 @@ class BaseLogLocationScale(
         if isinstance(release, CensoredRelease):
             return release.fit
         solve = SOLVERS[self._method]
-        return solve(release, self.family_, self._regularization, self._scale_limits)
+        return solve(release, self.error_distribution_, self._regularization, self._scale_limits)
 
     def _warn_if_useless(self, user_frame: int = _USER_FRAME) -> None:
         if isinstance(self.release_, CensoredRelease):
-            reason = censored_warning(self.release_, self.family_)
+            reason = censored_warning(self.release_, self.error_distribution_)
         else:
-            reason = constant_wins(self.release_, self._scaled_fit)
+            reason = moments_warning(self.release_, self._scaled_fit)
         if reason:
             warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning, user_frame)
 
-    def _describe_moments(self, task: Task, unit: Fraction, source: Any) -> PrivacySpent:
+    def _describe_moments(self, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
         """Return the statement on a release of moments; sensitivity and noise are those of weight 1."""
         if task.budget.mechanism == "laplace":
             sensitivity: Any = task.neighbours.l1 * unit
@@ -373,7 +377,7 @@ class BaseLogLocationScale(
         return self._describe_spending(task, source, "moments", sensitivity, scale)
 
     def _describe_spending(
-        self, task: Task, source: Any, released: str, sensitivity: Any, scale: Any
+        self, task: FitTask, source: Any, released: str, sensitivity: Any, scale: Any
     ) -> PrivacySpent:
         """Return the statement on one fit that released something with noise."""
         grouped = task.neighbours.grouped
@@ -396,7 +400,7 @@ class BaseLogLocationScale(
             reasons=reasons,
         )
 
-    def _unprotected(self, task: Task) -> dict[str, Any]:
+    def _unprotected(self, task: FitTask) -> dict[str, Any]:
         facts: dict[str, Any] = {}
         if task.n_units is not None:
             facts["groups" if task.neighbours.grouped else "rows"] = task.n_units
@@ -424,7 +428,11 @@ class BaseLogLocationScale(
         if isinstance(self.release_, CensoredRelease):
             return bootstrap_censored(self.release_)
         return bootstrap_moments(
-            self.release_, self.family_, self._regularization, self._scale_limits, method=self._method
+            self.release_,
+            self.error_distribution_,
+            self._regularization,
+            self._scale_limits,
+            method=self._method,
         )
 
     @property

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
 from ._censored.fit import CensoredPlan, plan_censored
-from ._distributions import family_of
+from ._distributions import error_distribution_of, models_log_target
 from ._moments.grid import MANY_ROWS, MomentGrid
-from ._moments.noise_scale import Budget
+from ._moments.noise_scale import FitBudget
 from ._moments.release import Neighbours, make_grid, plan_moments
 from ._targets import check_form, check_target_bounds, is_structured
 
@@ -62,7 +62,7 @@ class PlannedMoments(PrivateEstimatorMixin):
         """Return the declared bounds of the scale."""
         raise NotImplementedError
 
-    def _read_off(self, release: Any) -> None:
+    def _solve_release(self, release: Any) -> None:
         """Read the model off a release."""
         raise NotImplementedError
 
@@ -72,7 +72,7 @@ class PlannedMoments(PrivateEstimatorMixin):
         return {**self._parameter_roles, **dict.fromkeys(again, "release")}
 
     def _planned_cost(self, any_public: bool) -> PlannedCost:
-        budget = Budget.of(self.epsilon, self.delta, self.mechanism)
+        budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         return PlannedCost(
             epsilon=budget.epsilon,
             delta=budget.delta,
@@ -92,10 +92,10 @@ class PlannedMoments(PrivateEstimatorMixin):
         )
 
     def _check_public(self, shape: PublicShape) -> None:
-        budget = Budget.of(self.epsilon, self.delta, self.mechanism)
+        budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         if shape.structured and self.method == "taylor":
             raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
-        log_target = shape.structured or family_of(self.distribution)[1]
+        log_target = shape.structured or models_log_target(self.distribution)
         if self.bounds_y is not None:
             check_target_bounds(self.bounds_y, log_target)
         if shape.no_targets is not None:
@@ -117,7 +117,7 @@ class PlannedMoments(PrivateEstimatorMixin):
     def _plan_rounds(
         self,
         grid: MomentGrid,
-        budget: Budget,
+        budget: FitBudget,
         neighbours: Neighbours,
         limits: tuple[float, float],
         n_rows: int,
@@ -125,7 +125,7 @@ class PlannedMoments(PrivateEstimatorMixin):
         """Plan the rounds of a fit to censored targets; `limits` are those of the scale, in scaled units."""
         return plan_censored(
             grid,
-            family_of(self.distribution)[0],
+            error_distribution_of(self.distribution),
             budget,
             neighbours,
             max_iter=self.max_iter,
@@ -140,5 +140,5 @@ class PlannedMoments(PrivateEstimatorMixin):
         changed.set_params(**parameters)  # type: ignore[attr-defined]
         changed._validate_params()  # type: ignore[attr-defined]
         changed._method, changed._regularization = changed.method, changed.regularization
-        changed._read_off(changed.release_)  # type: ignore[attr-defined]
+        changed._solve_release(changed.release_)  # type: ignore[attr-defined]
         return changed

@@ -7,7 +7,7 @@ from sklearn.utils import Tags
 
 from ..utils._compat import StrOptions
 from ._base import LLS_CONSTRAINTS, BaseLogLocationScale
-from ._distributions import DISTRIBUTIONS, family_of
+from ._distributions import DISTRIBUTIONS, models_log_target
 from ._planned_cost import LLS_ROLES
 
 
@@ -191,5 +191,5 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = family_of(self.distribution)[1]
+        tags.target_tags.positive_only = models_log_target(self.distribution)
         return tags

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from ...noise import check_entropy
 from ...utils import check_bounds
-from .._base import BaseLogLocationScale, Task
-from .._distributions import family_of
+from .._base import BaseLogLocationScale, FitTask
+from .._distributions import error_distribution_of, models_log_target
 from .._moments.grid import SCALE_BITS
-from .._moments.noise_scale import Budget
+from .._moments.noise_scale import FitBudget
 from .._moments.release import MomentPlan, Neighbours, plan_moments
 from .._targets import check_target_bounds
 from .plan import AccumulatorPlan
@@ -24,7 +24,7 @@ class Moments(Protocol):
     feature_names: tuple[str, ...] | None
     _n_rows: int
 
-    def _exact(self) -> NDArray[np.int64]: ...
+    def _exact_moments(self) -> NDArray[np.int64]: ...
 
 
 def fit_accumulated(estimator: Any, moments: Moments) -> Any:
@@ -40,7 +40,7 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     plan = moments.plan
     _check_agreement(estimator, plan, moments.feature_names)
     estimator.set_params(**_declared(estimator, plan))
-    grid, task = plan.grid, _settle(estimator, moments)
+    grid, task = plan.grid, _resolve_task(estimator, moments)
     estimator._announce_leaks([])
     entropy = check_entropy(estimator.random_state)
     release_plan = _plan_release(plan, task.neighbours, task.budget)
@@ -49,30 +49,30 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     estimator.n_features_in_ = grid.n_features
     if moments.feature_names is not None:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-    estimator._adopt(release_plan.release(moments._exact(), entropy), grid, task, spent)
+    estimator._adopt(release_plan.release(moments._exact_moments(), entropy), grid, task, spent)
     estimator._warn_if_useless(user_frame=4)
     return estimator
 
 
-def _settle(estimator: BaseLogLocationScale, moments: Moments) -> Task:
+def _resolve_task(estimator: BaseLogLocationScale, moments: Moments) -> FitTask:
     """Resolve everything public."""
     plan, grid = moments.plan, moments.plan.grid
     neighbours = estimator._neighbours(
         grid.n_features, plan.max_rows_per_group is not None, max_weight=plan.max_weight
     )
-    return Task(
-        family=family_of(estimator.distribution)[0],
+    return FitTask(
+        distribution=error_distribution_of(estimator.distribution),
         log_target=plan.log_target,
         bounds=(grid.lower, grid.upper),
         bounds_y=plan.bounds_y,
         neighbours=neighbours,
-        budget=Budget.of(estimator.epsilon, estimator.delta, estimator.mechanism),
+        budget=FitBudget.of(estimator.epsilon, estimator.delta, estimator.mechanism),
         n_units=moments._n_rows if neighbours.n_is_public else None,
         scale_bounds=estimator._bounds_of_scale(),
     )
 
 
-def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: Budget) -> MomentPlan:
+def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: FitBudget) -> MomentPlan:
     """Plan the noise, and see that it fits before anything is charged."""
     try:
         release_plan = plan_moments(plan.grid, neighbours, budget, plan.weight_bits)
@@ -88,7 +88,7 @@ def _check_agreement(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ..
     if not plan.columns_known:
         raise ValueError("there is nothing to release: no batch has told the number of columns.")
     grid = plan.grid
-    if family_of(estimator.distribution)[1] != plan.log_target:
+    if models_log_target(estimator.distribution) != plan.log_target:
         raise ValueError("the estimator's distribution and the accumulator's differ in whether y is a time.")
     if estimator.x_norm not in (None, grid.x_norm):
         raise ValueError("x_norm of the estimator must be None or that of the accumulator.")

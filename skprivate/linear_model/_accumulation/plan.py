@@ -21,10 +21,10 @@ from ...accounting._statements.estimated_bounds import (
 from ...utils import check_bounds, check_int, check_positive, is_structured
 from ...utils._json_documents import Fields
 from ...utils._replacements import numbers_of, within_bounds
-from .._distributions import family_of
+from .._distributions import models_log_target
 from .._moments.gram import check_room
 from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
-from .._moments.noise_scale import Budget
+from .._moments.noise_scale import FitBudget
 from .._moments.release import Neighbours, largest_scale
 from .._moments.weights import moment_weights, order_of_norm
 from .._targets import check_target_bounds, on_model_scale, read_target, replace_target
@@ -134,7 +134,7 @@ class AccumulatorPlan:
             raise ValueError("mechanism must be 'laplace' or 'gaussian'.")
         if max_rows_per_group is not None:
             max_rows_per_group = check_int(max_rows_per_group, "max_rows_per_group", least=1)
-        log_target = family_of(distribution)[1]
+        log_target = models_log_target(distribution)
         given = {"bounds_X": bounds_X, "bounds_y": bounds_y}
         found = {name: estimate_behind(value, name) for name, value in given.items()}
         bounds_y = check_target_bounds(bounds_y, log_target)
@@ -193,7 +193,7 @@ class AccumulatorPlan:
     @property
     def log_target(self) -> bool:
         """Whether the model is about the logarithm of what is passed."""
-        return family_of(self.distribution)[1]
+        return models_log_target(self.distribution)
 
     @property
     def largest_weight(self) -> int:
@@ -328,4 +328,4 @@ def _noise_scale(
     )
     # Rho comes to more than epsilon where delta is above 1e-10.
     amount = LEAST_EPSILON if mechanism == "laplace" else LEAST_EPSILON**2 / 100
-    return largest_scale(neighbours, Budget(mechanism, amount, LEAST_EPSILON, Fraction(0)))
+    return largest_scale(neighbours, FitBudget(mechanism, amount, LEAST_EPSILON, Fraction(0)))

@@ -45,11 +45,11 @@ cdef inline double expit(double u) noexcept nogil:
     return e / (1.0 + e)
 
 
-def fill_round(
+def fill_residuals(
     double[:, ::1] block,
     const uint8_t[::1] event,
     const double[::1] theta,
-    int family,
+    int distribution,
     const double[::1] cuts,
     const double[::1] units,
     const double[::1] limits,
@@ -76,7 +76,7 @@ def fill_round(
         double* q
         bint alive
         int64_t events = 0
-    if family == NORMAL:
+    if distribution == NORMAL:
         slope = hazard(low) - low
         kink = hazard(low) - slope * early_hazard(low)
         excess = early_excess(low, slope)
@@ -96,11 +96,11 @@ def fill_round(
                 alive = False
             d = 1.0 if alive else 0.0
             off = 0.0
-            if family == SEV:
+            if distribution == SEV:
                 w = exp(u)
                 # The residual is the event minus the same integer, so that the pair keeps to the stated set.
                 r = d * unit - bounded(rint(w * unit), 0.0, limits[0])
-            elif family == LOGISTIC:
+            elif distribution == LOGISTIC:
                 p = expit(u)
                 r = d * unit - (1.0 + d) * bounded(rint(p * unit), 0.0, limits[0])
                 w = (1.0 + d) * p * (1.0 - p)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .._distributions import LOGISTIC, SEV, Family
+from .._distributions import LOGISTIC, SEV, ErrorDistribution
 from .._moments.sensitivity import l1_moments, squared_l2_moments
 from .._moments.weights import MomentWeights
 
@@ -21,12 +21,12 @@ _STEP = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What one row can put into a round, by the family and the clip: public.
+    """What one row can put into a round, by the distribution and the clip: public.
 
     Attributes
     ----------
     code : int
-        Of the family in the kernel.
+        Of the distribution in the kernel.
     cuts : tuple of two floats
         Standardised errors: below the first, the normal law's score does not grow; a row that passes the
         second counts as censored there.
@@ -44,14 +44,14 @@ class Residuals:
     curvature: Fraction
     off: Fraction = Fraction(0)
 
-    def spread(self, family: Family) -> float:
+    def spread(self, distribution: ErrorDistribution) -> float:
         """Variance of the error of uncensored rows, up to the cuts and weighted by the curvature."""
-        u = family.quantile((np.arange(4000) + 0.5) / 4000)
+        u = distribution.quantile((np.arange(4000) + 0.5) / 4000)
         inside = (u > self.cuts[0]) & (u < self.cuts[1])
         u = np.clip(u, *self.cuts)
-        if family is SEV:
+        if distribution is SEV:
             weights = np.exp(u)
-        elif family is LOGISTIC:
+        elif distribution is LOGISTIC:
             weights = special.expit(u) * special.expit(-u)
         else:
             hazard = _normal_hazard(np.abs(u))
@@ -73,12 +73,12 @@ class Residuals:
         return np.array([float(value.numerator // value.denominator) for value in greatest])
 
 
-def residuals_of(family: Family, hazard_clip: float) -> Residuals:
+def residuals_of(distribution: ErrorDistribution, hazard_clip: float) -> Residuals:
     """Bound what a row puts into a round.
 
     Parameters
     ----------
-    family : Family
+    distribution : ErrorDistribution
     hazard_clip : float
         C > 0: a row counts as censored where its cumulative hazard reaches C, at survival exp(-C).
 
@@ -104,9 +104,9 @@ def residuals_of(family: Family, hazard_clip: float) -> Residuals:
     for an event and h (h - u), at most 1, otherwise.
     """
     clip = Fraction(hazard_clip)
-    if family is SEV:
+    if distribution is SEV:
         return Residuals(0, (-np.inf, log(hazard_clip)), _corners((-clip, 0), (1 - clip, 1)), clip)
-    if family is LOGISTIC:
+    if distribution is LOGISTIC:
         return Residuals(1, (-np.inf, np.inf), _corners((-1, 0), (-1, 1)), Fraction(1, 2))
     cut = -float(special.ndtri_exp(-hazard_clip))
     low = -max(cut, 2.0)

@@ -4,7 +4,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._distributions import Family
+from .._distributions import ErrorDistribution
 from .release import MomentRelease
 from .solve import SOLVERS, ScaledFit, noise_level, solve_moments
 
@@ -19,7 +19,7 @@ _FEWEST = 100
 
 def bootstrap_moments(
     release: MomentRelease,
-    family: Family,
+    distribution: ErrorDistribution,
     regularization: str,
     scale_bounds: tuple[float, float],
     *,
@@ -37,7 +37,7 @@ def bootstrap_moments(
     Parameters
     ----------
     release : MomentRelease
-    family : Family
+    distribution : ErrorDistribution
     regularization, scale_bounds
         As in `solve_moments`.
     method : {"moments", "taylor"}, default="moments"
@@ -78,14 +78,14 @@ def bootstrap_moments(
     >>> fits.coef.shape, bool(abs(fits.coef.std() / (0.1 / np.sqrt(10_000 / 3)) - 1) < 0.1)
     ((400, 1), True)
     """
-    fit = solve_moments(release, family, regularization, scale_bounds)
+    fit = solve_moments(release, distribution, regularization, scale_bounds)
     size = len(release.matrix)
     rng = np.random.default_rng(seed)
     count = min(n_replicates, max(_FEWEST, _MOST_ENTRIES // size**2))
-    matrices = _sampled(release, fit, family, rng, count)
+    matrices = _sampled(release, fit, distribution, rng, count)
     matrices += _noise(release, rng, count)
     replicated = MomentRelease(matrices, release.noise_std, release.mechanism)
-    return SOLVERS[method](replicated, family, regularization, scale_bounds)
+    return SOLVERS[method](replicated, distribution, regularization, scale_bounds)
 
 
 def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:
@@ -114,18 +114,22 @@ def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> 
 
 
 def _sampled(
-    release: MomentRelease, fit: ScaledFit, family: Family, rng: np.random.Generator, count: int
+    release: MomentRelease,
+    fit: ScaledFit,
+    distribution: ErrorDistribution,
+    rng: np.random.Generator,
+    count: int,
 ) -> FloatArray:
     """Moments of (1, y, x) without noise, of shape (count, D, D)."""
     others = np.r_[0, 2 : len(release.matrix)]  # the constant and the features
     design = _possible_design(release)
-    line = np.r_[fit.intercept + family.mean * fit.scale, fit.coef]
-    spread = float(fit.scale) * np.sqrt(family.variance)
+    line = np.r_[fit.intercept + distribution.mean * fit.scale, fit.coef]
+    spread = float(fit.scale) * np.sqrt(distribution.variance)
     z = rng.standard_normal((count, len(others) + 1))
     # Residuals times (1, x), the first of them their sum; and the sum of their squares.
     products = spread * (z[:, :-1] @ np.linalg.cholesky(design).T)
-    free = np.sqrt(family.kurtosis - 1.0 - family.skewness**2)
-    squares = family.skewness * z[:, 0] + free * z[:, -1]
+    free = np.sqrt(distribution.kurtosis - 1.0 - distribution.skewness**2)
+    squares = distribution.skewness * z[:, 0] + free * z[:, -1]
     n = design[0, 0]
     cross = design @ line + products
     matrices = np.empty((count, *release.matrix.shape))

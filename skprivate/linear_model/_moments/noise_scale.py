@@ -18,7 +18,7 @@ _SENSITIVITIES = {Fraction(1, 2**4): 2**80, Fraction(0): 2**40}
 
 
 @dataclass(frozen=True)
-class Budget:
+class FitBudget:
     """What a fit may spend: epsilon for Laplace noise, rho for Gaussian noise.
 
     Attributes
@@ -37,7 +37,7 @@ class Budget:
     delta: Fraction
 
     @classmethod
-    def of(cls, epsilon: Any, delta: Any, mechanism: str) -> "Budget":
+    def of(cls, epsilon: Any, delta: Any, mechanism: str) -> "FitBudget":
         """Turn a request into a budget.
 
         Raises
@@ -62,7 +62,7 @@ class Budget:
 
 
 @dataclass(frozen=True, eq=False)
-class NoisePlan:
+class NoiseScales:
     """The noise of one release, fixed before any is drawn.
 
     Attributes
@@ -97,9 +97,9 @@ class NoisePlan:
         return DiscreteGaussianMechanism.from_sigma(scale)
 
 
-def plan_laplace(
+def laplace_scales(
     weights: list[Fraction], codes: NDArray[np.intp], sensitivity: Fraction, epsilon: Fraction
-) -> NoisePlan:
+) -> NoiseScales:
     """Plan discrete Laplace noise on integers of different weights.
 
     Parameters
@@ -118,12 +118,12 @@ def plan_laplace(
     sum |f_i - f'_i| / t_i <= epsilon sum c_i |f_i - f'_i| / sensitivity <= epsilon.
     """
     scales = [ceil(sensitivity / (weight * epsilon)) for weight in weights]
-    return NoisePlan("laplace", np.array(scales, dtype=np.int64)[codes])
+    return NoiseScales("laplace", np.array(scales, dtype=np.int64)[codes])
 
 
-def plan_gaussian(
+def gaussian_scales(
     squared_weights: list[Fraction], codes: NDArray[np.intp], squared_sensitivity: Fraction, rho: Fraction
-) -> NoisePlan:
+) -> NoiseScales:
     """Plan discrete Gaussian noise on integers of different weights.
 
     Parameters
@@ -143,7 +143,7 @@ def plan_gaussian(
     """
     variance = squared_sensitivity / (2 * rho)
     sigmas = [root_above(variance / weight) for weight in squared_weights]
-    return NoisePlan("gaussian", np.array(sigmas, dtype=np.int64)[codes])
+    return NoiseScales("gaussian", np.array(sigmas, dtype=np.int64)[codes])
 
 
 def root_above(square: Fraction) -> int:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .grid import MomentGrid, choose_exponent
-from .noise_scale import Budget, NoisePlan, plan_gaussian, plan_laplace, root_above
-from .sensitivity import l1_moments, of_units, squared_l2_moments
+from .noise_scale import FitBudget, NoiseScales, gaussian_scales, laplace_scales, root_above
+from .sensitivity import l1_moments, sensitivity_of_unit, squared_l2_moments
 from .weights import MomentWeights
 
 FloatArray = NDArray[np.float64]
@@ -71,13 +71,13 @@ class Neighbours:
         sqrt(max_weight); so the bound for rows that may be absent holds, max_weight times as large.
         """
         one = l1_moments(self.weights, self.relation)
-        return of_units(one * (self.max_weight or 1), self.rows_per_unit)
+        return sensitivity_of_unit(one * (self.max_weight or 1), self.rows_per_unit)
 
     @property
     def squared_l2(self) -> Fraction:
         """Squared L2 sensitivity of the moments, before the grid."""
         one = squared_l2_moments(self.weights, self.relation)
-        return of_units(one * (self.max_weight or 1) ** 2, self.rows_per_unit, squared=True)
+        return sensitivity_of_unit(one * (self.max_weight or 1) ** 2, self.rows_per_unit, squared=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class MomentPlan:
     """Which moments are released with how much noise; made by `plan_moments`."""
 
     grid: MomentGrid
-    noise: NoisePlan
+    noise: NoiseScales
     rows: NDArray[np.intp]
     columns: NDArray[np.intp]
     unit: Fraction  # grid units of one unit of the sum of z z'
@@ -106,7 +106,7 @@ class MomentPlan:
         return matrix / float(self.unit)
 
 
-def largest_scale(neighbours: Neighbours, budget: Budget) -> Fraction:
+def largest_scale(neighbours: Neighbours, budget: FitBudget) -> Fraction:
     """Largest scale of the noise before the grid: what `choose_exponent` asks for."""
     lightest = min(1, neighbours.weights.target, neighbours.weights.features) ** 2
     if budget.mechanism == "laplace":
@@ -116,7 +116,7 @@ def largest_scale(neighbours: Neighbours, budget: Budget) -> Fraction:
 
 
 def plan_moments(
-    grid: MomentGrid, neighbours: Neighbours, budget: Budget, weight_bits: int = 0
+    grid: MomentGrid, neighbours: Neighbours, budget: FitBudget, weight_bits: int = 0
 ) -> MomentPlan:
     """Plan the release of all moments but a public number of rows.
 
@@ -124,7 +124,7 @@ def plan_moments(
     ----------
     grid : MomentGrid
     neighbours : Neighbours
-    budget : Budget
+    budget : FitBudget
     weight_bits : int, default=0
         The rows' weights were rounded to multiples of 2^-weight_bits, and are counted in these.
     """
@@ -139,10 +139,10 @@ def plan_moments(
     pairs = [Fraction(one * other) for one in single for other in single]
     if budget.mechanism == "laplace":
         weights = pairs + [pair / 2 for pair in pairs]
-        noise = plan_laplace(weights, codes, neighbours.l1 * unit, budget.amount)
+        noise = laplace_scales(weights, codes, neighbours.l1 * unit, budget.amount)
     else:
         squares = [2 * pair**2 for pair in pairs] + [pair**2 for pair in pairs]
-        noise = plan_gaussian(squares, codes, neighbours.squared_l2 * unit**2, budget.amount)
+        noise = gaussian_scales(squares, codes, neighbours.squared_l2 * unit**2, budget.amount)
     return MomentPlan(grid, noise, rows, columns, unit)
 
 
@@ -154,7 +154,7 @@ def make_grid(
     *,
     n_rows: int,
     neighbours: Neighbours,
-    budget: Budget,
+    budget: FitBudget,
 ) -> MomentGrid:
     """Return the finest grid on which the sums and the noise of a fit are safe."""
     exponent = choose_exponent(n_rows, largest_scale(neighbours, budget))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._distributions import Family
+from .._distributions import ErrorDistribution
 from .grid import MomentGrid
 from .release import MomentRelease
 
@@ -35,7 +35,10 @@ class ScaledFit:
 
 
 def solve_moments(
-    release: MomentRelease, family: Family, regularization: str, scale_bounds: tuple[float, float]
+    release: MomentRelease,
+    distribution: ErrorDistribution,
+    regularization: str,
+    scale_bounds: tuple[float, float],
 ) -> ScaledFit:
     """Solve the Fisher-consistent quadratic: least squares, and the scale from the residuals.
 
@@ -51,7 +54,7 @@ def solve_moments(
     ----------
     release : MomentRelease
         Its matrix may be a stack of shape (n_fits, D, D), with one noise.
-    family : Family
+    distribution : ErrorDistribution
     regularization : {"floor", "trim", "zhang", "none"}
         About eigenvalues of the centred features' moments, where s is the noise's standard deviation and
         ``L = 2 s sqrt(d)`` the typical norm of the noise: raise those below L to L, or all to 2 L where all
@@ -88,12 +91,15 @@ def solve_moments(
     line = _least_squares(release, regularization)
     square = line.residual + line.optimism
     low, high = scale_bounds
-    scale = np.sqrt(np.clip(square / family.variance, low**2, high**2))
-    return ScaledFit(line.intercept - family.mean * scale, line.coef, scale)
+    scale = np.sqrt(np.clip(square / distribution.variance, low**2, high**2))
+    return ScaledFit(line.intercept - distribution.mean * scale, line.coef, scale)
 
 
 def solve_taylor(
-    release: MomentRelease, family: Family, regularization: str, scale_bounds: tuple[float, float]
+    release: MomentRelease,
+    distribution: ErrorDistribution,
+    regularization: str,
+    scale_bounds: tuple[float, float],
 ) -> ScaledFit:
     """Maximise the log-likelihood truncated at second order around z = 0 and 1 / scale = 1 [1]_.
 
@@ -106,12 +112,12 @@ def solve_taylor(
     hence ``q = 2 / (1 + c RSS / n)``, and without noise the scale stays between 1/2 and (1 + c) / 2 of the
     target's half-width whatever the data are.
 
-    The intercept is that maximum's: the regression line itself, so that the location of every family stands
-    where the mean should be. It is here to compare; `solve_moments` is consistent.
+    The intercept is that of the regression line, so that the location of every distribution is where the mean
+    should be. It is here to compare; `solve_moments` is consistent.
 
     Parameters
     ----------
-    release, family, regularization, scale_bounds
+    release, distribution, regularization, scale_bounds
         As in `solve_moments`.
 
     Returns
@@ -128,7 +134,7 @@ def solve_taylor(
     See `solve_moments`, which is called in the same way.
     """
     line = _least_squares(release, regularization)
-    scale = np.clip(0.5 * (1.0 + family.curvature * line.residual), *scale_bounds)
+    scale = np.clip(0.5 * (1.0 + distribution.curvature * line.residual), *scale_bounds)
     return ScaledFit(line.intercept, line.coef, scale)
 
 

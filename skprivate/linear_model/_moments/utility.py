@@ -76,7 +76,7 @@ def _noise_of_equations(release: MomentRelease, squares: FloatArray) -> tuple[Fl
     return variances[:, 1], variances[:, 2:] @ squares
 
 
-def constant_wins(release: MomentRelease, fit: ScaledFit) -> str | None:
+def moments_warning(release: MomentRelease, fit: ScaledFit) -> str | None:
     """Return why a constant may predict better than a fit, or None.
 
     Parameters
@@ -99,13 +99,13 @@ def constant_wins(release: MomentRelease, fit: ScaledFit) -> str | None:
     >>> import numpy as np
     >>> from skprivate.linear_model._moments.release import MomentRelease
     >>> from skprivate.linear_model._moments.solve import ScaledFit
-    >>> from skprivate.linear_model._moments.utility import constant_wins
+    >>> from skprivate.linear_model._moments.utility import moments_warning
     >>> matrix = 1000 * np.array([[1, 0, 0], [0, 0.25, 0.1], [0, 0.1, 0.2]])
     >>> fit = ScaledFit(0.0, np.array([0.5]), 0.4)
     >>> noise = np.ones((3, 3))
-    >>> constant_wins(MomentRelease(matrix, noise, "laplace"), fit) is None
+    >>> moments_warning(MomentRelease(matrix, noise, "laplace"), fit) is None
     True
-    >>> constant_wins(MomentRelease(matrix, 100 * noise, "laplace"), fit) is None
+    >>> moments_warning(MomentRelease(matrix, 100 * noise, "laplace"), fit) is None
     False
     """
     gain, error = explained_share(release, fit)

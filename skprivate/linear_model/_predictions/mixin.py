@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...base import redact_errors
 from ...utils import is_structured
 from ...utils._table_validation import validate_data
-from .._distributions import Family
+from .._distributions import ErrorDistribution
 from .._moments.bootstrap import pivotal
 from .._targets import read_target
 from .concordance import concordance_index
@@ -35,7 +35,7 @@ class LogLocationScalePredictions:
     ----------
     coef_ : ndarray of shape (n_features,)
     intercept_, scale_ : float
-    family_ : Family
+    error_distribution_ : ErrorDistribution
         Law of Z.
     log_target_ : bool
         Whether the scale of the model is log time.
@@ -48,7 +48,7 @@ class LogLocationScalePredictions:
     coef_: FloatArray
     intercept_: float
     scale_: float
-    family_: Family
+    error_distribution_: ErrorDistribution
     log_target_: bool
     bounds_y_: tuple[float, float]
     replicates_: FloatArray
@@ -83,8 +83,8 @@ class LogLocationScalePredictions:
         """
         _, location = self._locations(X)
         if self.log_target_:
-            return self.family_.mean_of_exp(location, self.scale_)
-        return location + self.scale_ * self.family_.mean
+            return self.error_distribution_.mean_of_exp(location, self.scale_)
+        return location + self.scale_ * self.error_distribution_.mean
 
     def predict_quantile(
         self, X: ArrayLike, q: Any, *, return_interval: bool = False, confidence: float = 0.9
@@ -124,7 +124,7 @@ class LogLocationScalePredictions:
         levels = _check_levels(q)
         _check_confidence(confidence)
         rows, location = self._locations(X)
-        errors = self.family_.quantile(levels)
+        errors = self.error_distribution_.quantile(levels)
         estimates = np.add.outer(location, self.scale_ * errors)
         quantiles = self._in_units(estimates)
         if not return_interval:
@@ -240,11 +240,11 @@ class LogLocationScalePredictions:
         times = self.unique_times_
         if return_array:
             z = standardized(times, location[:, np.newaxis], self.scale_, self.log_target_)
-            return kind.of_errors(self.family_, z)
+            return kind.of_errors(self.error_distribution_, z)
         curves = np.empty(len(location), dtype=object)
         for row, center in enumerate(location.tolist()):
             curves[row] = kind(
-                family=self.family_,
+                distribution=self.error_distribution_,
                 location=center,
                 scale=float(self.scale_),
                 log_target=self.log_target_,
