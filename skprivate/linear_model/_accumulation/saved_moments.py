@@ -12,9 +12,8 @@ from ...utils import check_characters
 from ...utils._json_documents import (
     UNREADABLE,
     Fields,
-    check_rewritten,
     pack_integers,
-    read_sealed,
+    restore_sealed,
     seal_document,
     unpack_integers,
 )
@@ -65,10 +64,7 @@ class SavedMoments:
     def from_bytes(cls, data: bytes) -> Self:
         """Restore the moments; ValueError, which repeats nothing, for what `to_bytes` would not write."""
         try:
-            content = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
-            saved = cls._from_dict(content)
-            check_rewritten(content, saved.to_bytes())
-            return saved
+            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
         except UNREADABLE:
             pass
         # Raised outside the handler: the error below it may repeat the sums.
