@@ -24,8 +24,6 @@ class ErrorDistribution(ABC):
         Name of the distribution on the scale of the model.
     mean, variance : float
         Of Z.
-    curvature : float
-        Minus the second derivative of the log density at 0, the mode of all three distributions.
     skewness, kurtosis : float
         Third and fourth moment of Z about its mean, in standard deviations.
     """
@@ -33,7 +31,6 @@ class ErrorDistribution(ABC):
     name: str
     mean: float = field(repr=False)
     variance: float = field(repr=False)
-    curvature: float = field(repr=False)
     skewness: float = field(repr=False)
     kurtosis: float = field(repr=False)
 
@@ -135,16 +132,13 @@ SEV: ErrorDistribution = _SmallestExtremeValue(
     "sev",
     mean=-float(np.euler_gamma),
     variance=np.pi**2 / 6,
-    curvature=1.0,
     skewness=float(-12.0 * np.sqrt(6.0) * special.zeta(3.0) / np.pi**3),
     kurtosis=5.4,
 )
 LOGISTIC: ErrorDistribution = _Logistic(
-    "logistic", mean=0.0, variance=np.pi**2 / 3, curvature=0.5, skewness=0.0, kurtosis=4.2
+    "logistic", mean=0.0, variance=np.pi**2 / 3, skewness=0.0, kurtosis=4.2
 )
-NORMAL: ErrorDistribution = _Normal(
-    "normal", mean=0.0, variance=1.0, curvature=1.0, skewness=0.0, kurtosis=3.0
-)
+NORMAL: ErrorDistribution = _Normal("normal", mean=0.0, variance=1.0, skewness=0.0, kurtosis=3.0)
 
 # Distribution of the target -> that of the error, and whether the model is about log time.
 _BY_TARGET = {

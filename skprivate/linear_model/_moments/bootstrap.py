@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._distributions import ErrorDistribution
 from .release import MomentRelease
-from .solve import SOLVERS, ScaledFit, noise_level, solve_moments
+from .solve import ScaledFit, noise_level, solve_moments
 
 FloatArray = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ def bootstrap_moments(
     matrices = _sampled(release, fit, distribution, rng, count)
     matrices += _noise(release, rng, count)
     replicated = MomentRelease(matrices, release.noise_std, release.mechanism)
-    return SOLVERS[method](replicated, distribution, regularization, scale_bounds)
+    return solve_moments(replicated, distribution, regularization, scale_bounds, method)
 
 
 def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From released moments to coefficients and scale: closed forms, free of further privacy cost."""
+"""Closed-form estimates of slopes, intercept and scale from released moments; post-processing."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from .._distributions import ErrorDistribution
 from .grid import MomentGrid
 from .release import MomentRelease
+from .taylor import taylor_scale
 
 FloatArray = NDArray[np.float64]
 
-#: What is done about directions of the features that the noise drowns.
+#: Treatments of directions of the features whose moments are below the level of the noise.
 REGULARIZATIONS = ("floor", "trim", "zhang", "none")
+#: Estimators of the scale and the intercept.
+METHODS = ("moments", "taylor")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +42,14 @@ def solve_moments(
     distribution: ErrorDistribution,
     regularization: str,
     scale_bounds: tuple[float, float],
+    method: str = "moments",
 ) -> ScaledFit:
     """Solve the Fisher-consistent quadratic: least squares, and the scale from the residuals.
 
-    In place of the log density of a standardised error z stands ``-(z - m)**2 / (2 v)``, with m and v the
-    mean and the variance of the law. Its score and its score for the scale have mean 0 under the model, and
-    the estimates are in closed form: the slopes are those of least squares, ``scale**2 = RSS / (n v)``, and
-    the location is the regression line minus ``m * scale``.
+    The log density of a standardised error z is replaced by ``-(z - m)**2 / (2 v)``, with m and v the mean
+    and the variance of the distribution. Its score and its score for the scale have mean 0 under the model,
+    and the estimates are in closed form: the slopes are those of least squares, ``scale**2 = RSS / (n v)``,
+    and the location is the regression line minus ``m * scale``.
 
     The slopes follow the noise, so that the noisy RSS about them is too small, even negative; what this is
     expected to make is added. The scale then is that of the residuals about the line that is released.
@@ -62,6 +66,9 @@ def solve_moments(
         [1]_; or nothing.
     scale_bounds : tuple of two floats
         The scale is clipped to them, in scaled units; noise can make the sum of squares negative.
+    method : {"moments", "taylor"}, default="moments"
+        "taylor": the scale is that of the paper's truncated likelihood (`taylor_scale`), and the intercept
+        that of the regression line.
 
     Returns
     -------
@@ -89,57 +96,13 @@ def solve_moments(
     (array([0.4]), 0.1, 0.05)
     """
     line = _least_squares(release, regularization)
+    if method == "taylor":
+        scale = taylor_scale(line.residual, distribution.name, scale_bounds)
+        return ScaledFit(line.intercept, line.coef, scale)
     square = line.residual + line.optimism
     low, high = scale_bounds
     scale = np.sqrt(np.clip(square / distribution.variance, low**2, high**2))
     return ScaledFit(line.intercept - distribution.mean * scale, line.coef, scale)
-
-
-def solve_taylor(
-    release: MomentRelease,
-    distribution: ErrorDistribution,
-    regularization: str,
-    scale_bounds: tuple[float, float],
-) -> ScaledFit:
-    """Maximise the log-likelihood truncated at second order around z = 0 and 1 / scale = 1 [1]_.
-
-    With ``q = 1 / scale``, ``p = q * coef`` and ``z = q y - p . x``, the truncated log-likelihood is
-
-        ``n (2 q - q**2 / 2) - (c / 2) sum(z**2)``    + a constant,
-
-    where c is 1 for the smallest extreme value law, 1/2 for the logistic law (Algorithms 1 and 2), and 1 for
-    the normal law, of which only log q has to be expanded. At any q the best p is q times least squares;
-    hence ``q = 2 / (1 + c RSS / n)``, and without noise the scale stays between 1/2 and (1 + c) / 2 of the
-    target's half-width whatever the data are.
-
-    The intercept is that of the regression line, so that the location of every distribution is where the mean
-    should be. It is here to compare; `solve_moments` is consistent.
-
-    Parameters
-    ----------
-    release, distribution, regularization, scale_bounds
-        As in `solve_moments`.
-
-    Returns
-    -------
-    fit : ScaledFit
-        Finite for every finite matrix.
-
-    References
-    ----------
-    .. [1] Sheng, Fang: "Differentially private log-location-scale regression using functional mechanism".
-
-    Examples
-    --------
-    See `solve_moments`, which is called in the same way.
-    """
-    line = _least_squares(release, regularization)
-    scale = np.clip(0.5 * (1.0 + distribution.curvature * line.residual), *scale_bounds)
-    return ScaledFit(line.intercept, line.coef, scale)
-
-
-#: The methods by name.
-SOLVERS = {"moments": solve_moments, "taylor": solve_taylor}
 
 
 def unscale(fit: ScaledFit, grid: MomentGrid) -> tuple[FloatArray, Any, Any]:
@@ -172,7 +135,7 @@ def unscale(fit: ScaledFit, grid: MomentGrid) -> tuple[FloatArray, Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class _Line:
-    """Least squares; the mean squared residual as the noisy moments have it, and what is missing there."""
+    """Least squares: the line, the mean squared residual by the noisy moments, and its expected bias."""
 
     intercept: FloatArray
     coef: FloatArray

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from skprivate.linear_model._censored import fit as censored
 from skprivate.linear_model._censored.fit import fit_censored, plan_censored
 from skprivate.linear_model._censored.histogram import kaplan_meier
+from skprivate.linear_model._censored.newton_step import regularized_covariance
 from skprivate.linear_model._censored.release import _inverse, bootstrap_censored, censored_warning, errors_of
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.grid import MomentGrid

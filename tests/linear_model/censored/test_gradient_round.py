@@ -87,7 +87,7 @@ def test_sums_equal_a_plain_computation(distribution, clip):
 @pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
 @pytest.mark.parametrize("end", [-3.5, -2.3, -1.0, 0.2])
 def test_the_score_has_mean_0_wherever_rows_are_censored(distribution, end):
-    """Over the distribution of a row that ends at `end`, by quadrature; once early normal events made it biased."""
+    """Over the errors of a row that ends at `end`, by quadrature; once early normal events made it biased."""
     reference = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}[distribution.name]
     edges = np.linspace(reference.ppf(1e-10), end, 2001)
     u, event = np.append((edges[1:] + edges[:-1]) / 2, end), np.append(np.ones(2000, np.uint8), [np.uint8(0)])

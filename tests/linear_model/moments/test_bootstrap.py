@@ -5,7 +5,7 @@ import pytest
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.bootstrap import _possible_design, bootstrap_moments
 from skprivate.linear_model._moments.release import MomentRelease
-from skprivate.linear_model._moments.solve import SOLVERS, noise_level, solve_moments
+from skprivate.linear_model._moments.solve import METHODS, noise_level, solve_moments
 
 WIDE = (1e-9, 2.0)
 SLOPES = np.array([0.3, -0.2, 0.1])
@@ -90,7 +90,7 @@ def test_intervals_of_slopes_cover(mechanism):
 
 
 @pytest.mark.parametrize("rule", ["floor", "trim", "zhang", "none"])
-@pytest.mark.parametrize("method", sorted(SOLVERS))
+@pytest.mark.parametrize("method", sorted(METHODS))
 def test_useless_releases_give_finite_replicates(rule, method):
     rng, std = np.random.default_rng(4), noise_of(1e7)
     for matrix in (moments(rng, SEV, 50), np.zeros((5, 5)), np.full((5, 5), -1e12)):

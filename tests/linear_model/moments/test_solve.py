@@ -14,11 +14,10 @@ from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.grid import MomentGrid
 from skprivate.linear_model._moments.release import MomentRelease
 from skprivate.linear_model._moments.solve import (
+    METHODS,
     REGULARIZATIONS,
-    SOLVERS,
     _least_squares,
     solve_moments,
-    solve_taylor,
     unscale,
 )
 
@@ -27,7 +26,7 @@ EVERY_DISTRIBUTION = pytest.mark.parametrize(
     "distribution", [SEV, LOGISTIC, NORMAL], ids=lambda distribution: distribution.name
 )
 EVERY_RULE = pytest.mark.parametrize("rule", REGULARIZATIONS)
-EVERY_SOLVER = pytest.mark.parametrize("solve", [solve_moments, solve_taylor])
+EVERY_METHOD = pytest.mark.parametrize("method", METHODS)
 
 
 def release_of(rows, noise=0.0):
@@ -73,7 +72,7 @@ class TestWithoutNoise:
     def test_taylor_is_least_squares_with_the_papers_scale(self, distribution, rule, seed):
         rows = scaled_rows(seed)
         intercept, coef, rss = least_squares(rows)
-        fit = solve_taylor(release_of(rows), distribution, rule, WIDE)
+        fit = solve_moments(release_of(rows), distribution, rule, WIDE, "taylor")
         half = 0.5 if distribution is LOGISTIC else 1.0
         np.testing.assert_allclose(fit.coef, coef, rtol=0, atol=1e-10)
         assert fit.intercept == pytest.approx(intercept, abs=1e-10)
@@ -96,7 +95,7 @@ class TestWithoutNoise:
             return -np.sum(log_q + expanded(y * q - design @ p))
 
         best = optimize.minimize(loss, np.ones(4), method="BFGS", options={"gtol": 1e-6}).x
-        fit = solve_taylor(release_of(rows), distribution, "none", WIDE)
+        fit = solve_moments(release_of(rows), distribution, "none", WIDE, "taylor")
         np.testing.assert_allclose(
             [1 / fit.scale, fit.intercept, *fit.coef], [best[0], *best[1:] / best[0]], atol=1e-4
         )
@@ -149,18 +148,18 @@ class TestUnits:
 class TestStacks:
     @EVERY_DISTRIBUTION
     @EVERY_RULE
-    @EVERY_SOLVER
-    def test_a_stack_is_solved_one_by_one(self, solve, distribution, rule):
+    @EVERY_METHOD
+    def test_a_stack_is_solved_one_by_one(self, method, distribution, rule):
         stack = np.stack([release_of(scaled_rows(seed)).matrix for seed in range(6)])
         stack[4, 0, 0] = -3.0
         stack[5] *= -1.0
         release = replace(release_of(scaled_rows(0), noise=5.0), matrix=stack)
-        together = solve(release, distribution, rule, (0.01, 2.0))
+        together = solve_moments(release, distribution, rule, (0.01, 2.0), method)
         assert together.coef.shape == (6, 4)
         grid = MomentGrid(lower=np.arange(4.0), upper=np.full(4, 9.0), target=(0.0, 4.0), exponent=20)
         unscaled = unscale(together, grid)
         for i, matrix in enumerate(stack):
-            alone = solve(replace(release, matrix=matrix), distribution, rule, (0.01, 2.0))
+            alone = solve_moments(replace(release, matrix=matrix), distribution, rule, (0.01, 2.0), method)
             for name in ("intercept", "coef", "scale"):
                 np.testing.assert_allclose(
                     getattr(together, name)[i], getattr(alone, name), rtol=1e-9, atol=1e-12
@@ -175,12 +174,12 @@ class TestRegularization:
     N = 1000
     NOISE = 0.045 * 1000 / 2**0.5
 
-    def fit(self, rule, solve=solve_moments):
+    def fit(self, rule, method="moments"):
         matrix = self.N * np.diag([1.0, 0.3, 0.36, 0.04])
         matrix[1, 2:] = matrix[2:, 1] = [0.18, 0.02 * self.N]
         matrix[1, 2] = matrix[2, 1] = 0.18 * self.N
         std = self.NOISE * (1.0 + np.eye(4))
-        return solve(MomentRelease(matrix, std, "gaussian"), NORMAL, rule, WIDE)
+        return solve_moments(MomentRelease(matrix, std, "gaussian"), NORMAL, rule, WIDE, method)
 
     def test_none_divides(self):
         np.testing.assert_allclose(self.fit("none").coef, [0.5, 0.5])
@@ -217,7 +216,7 @@ class TestRegularization:
         square = 0.3 - 2 * b @ [0.18, 0.02] + b**2 @ [0.36, 0.04]
         error = s**2 * np.array([1 + 4 * b[0] ** 2 + b[1] ** 2, 1 + b[0] ** 2 + 4 * b[1] ** 2])
         assert fit.scale == pytest.approx(np.sqrt(square + 2 * inverse @ error), rel=1e-12)
-        taylor = self.fit(rule, solve_taylor)
+        taylor = self.fit(rule, "taylor")
         assert taylor.scale == pytest.approx((1 + square) / 2, rel=1e-12)
 
     @EVERY_RULE
@@ -251,13 +250,13 @@ class TestRegularization:
         release = MomentRelease(matrix, np.full((3, 3), 20.0), "laplace")
         np.testing.assert_allclose(solve_moments(release, NORMAL, "floor", WIDE).coef, [0.1 / 0.4])
 
-    @EVERY_SOLVER
-    def test_a_negative_sum_of_squares_meets_the_bound(self, solve):
+    @EVERY_METHOD
+    def test_a_negative_sum_of_squares_meets_the_bound(self, method):
         matrix = 100.0 * np.array([[1.0, 0, 0], [0, -1.9, 0.0], [0, 0.0, 0.2]])
         release = MomentRelease(matrix, np.ones((3, 3)), "laplace")
-        assert solve(release, SEV, "floor", (0.03, 0.8)).scale == 0.03
+        assert solve_moments(release, SEV, "floor", (0.03, 0.8), method).scale == 0.03
         matrix[1, 1] = 100.0
-        assert solve(release, SEV, "floor", (0.03, 0.1)).scale == 0.1
+        assert solve_moments(release, SEV, "floor", (0.03, 0.1), method).scale == 0.1
 
 
 def test_optimism_makes_the_residual_that_about_the_released_line():
@@ -297,8 +296,8 @@ def symmetric(draw):
 )
 def test_every_finite_matrix_has_a_finite_fit(matrix, noise, rule):
     release = MomentRelease(matrix, np.full(matrix.shape, noise), "laplace")
-    for solve in SOLVERS.values():
+    for method in METHODS:
         for distribution in (SEV, LOGISTIC, NORMAL):
-            fit = solve(release, distribution, rule, (1e-6, 1.0))
+            fit = solve_moments(release, distribution, rule, (1e-6, 1.0), method)
             assert np.isfinite([fit.intercept, fit.scale, *fit.coef]).all()
             assert 1e-6 <= fit.scale <= 1.0
