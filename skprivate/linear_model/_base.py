@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every private log-location-scale regressor shares: public bounds, one budget, free post-processing."""
+"""Base class of the private log-location-scale regressors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
@@ -28,18 +27,19 @@ from ..utils._table_validation import validate_data
 from ._censored.fit import fit_censored
 from ._censored.histogram import kaplan_meier
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
-from ._distributions import ErrorDistribution, error_distribution_of, models_log_target
+from ._distributions import error_distribution_of, models_log_target
+from ._fit_task import FitTask, SurvivalRows, check_scale_bounds
 from ._moments.bootstrap import bootstrap_moments, pivotal
 from ._moments.gram import exact_gram
-from ._moments.grid import MANY_ROWS, MomentGrid
+from ._moments.grid import MomentGrid
 from ._moments.noise_scale import FitBudget, root_above
 from ._moments.release import MomentRelease, Neighbours, make_grid, plan_moments
-from ._moments.solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
+from ._moments.solve import METHODS, REGULARIZATIONS, ScaledFit, solve_moments, unscale
 from ._moments.utility import moments_warning
 from ._moments.weights import moment_weights, order_of_norm
 from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
 from ._predictions.mixin import LogLocationScalePredictions
-from ._targets import check_target_bounds, on_model_scale, read_target, refuse_other_forms, replace_target
+from ._targets import check_target_bounds, read_target, refuse_other_forms, replace_target
 
 FloatArray = NDArray[np.float64]
 
@@ -50,69 +50,19 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "bounds_X": ["array-like", Mapping, None],
     "bounds_y": ["array-like", None],
     "x_norm": [Interval(Real, 0, None, closed="neither"), None],
-    "method": [StrOptions(set(SOLVERS))],
+    "method": [StrOptions(set(METHODS))],
     "regularization": [StrOptions(set(REGULARIZATIONS))],
     "scale_bounds": ["array-like", None],
     "relation": [StrOptions({"replace-one", "add-remove"})],
     "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
     "hazard_clip": [StrOptions({"auto"}), Interval(Real, 0.1, 100.0, closed="both")],
 }
-# Of the half-width of the target: where nothing is declared, scale_ ends between these. No law whose scale is
-# beyond 2 keeps to the bounds; a scale of 1e-3 is 500 times finer than a histogram of them shows.
-_SCALE_RANGE = (1e-3, 2.0)
-_LEVEL = 0.9
-# What a fit of censored targets sets besides; that of a previous fit must not outlive it.
+# Of coef_interval_ and scale_interval_; `predict_quantile` has the same default.
+_CONFIDENCE = 0.9
+# Attributes that only a fit to censored targets sets: the next fit deletes them.
 _ONLY_CENSORED = ("survival_curve_", "event_share_", "n_newton_")
 # Frames between warnings.warn and the user's call of fit: see `base`.
 _USER_FRAME = 6
-
-
-@dataclass(frozen=True, eq=False)
-class SurvivalRows:
-    """The private rows, on the scale of the model, and whose they are."""
-
-    X: FloatArray
-    y: FloatArray
-    event: NDArray[np.bool_] | None
-    groups: NDArray[np.intp] | None
-
-    def take(self, rows: NDArray[np.intp]) -> "SurvivalRows":
-        """Keep some rows."""
-        return SurvivalRows(
-            self.X[rows], self.y[rows], None if self.event is None else self.event[rows], None
-        )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FitTask:
-    """Everything public about one fit."""
-
-    distribution: ErrorDistribution
-    log_target: bool
-    bounds: tuple[FloatArray, FloatArray]
-    bounds_y: tuple[float, float]  # in the units passed to fit
-    neighbours: Neighbours
-    budget: FitBudget
-    n_units: int | None  # None: protected
-    scale_bounds: tuple[float, float] | None  # on the scale of the model
-    leaks: Mapping[str, str] = field(default_factory=dict)  # parameter -> what was read in its place
-
-    @property
-    def target(self) -> tuple[float, float]:
-        """Bounds of the target on the scale of the model."""
-        return on_model_scale(self.bounds_y, self.log_target)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that the grid must bear."""
-        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
-
-    def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
-        """Bounds of the scale in scaled units."""
-        if self.scale_bounds is None:
-            return _SCALE_RANGE
-        low, high = self.scale_bounds
-        return low / grid.y_half, high / grid.y_half
 
 
 class BaseLogLocationScale(
@@ -120,32 +70,55 @@ class BaseLogLocationScale(
 ):
     """Base of the private log-location-scale regressors.
 
-    A fit validates the rows, resolves everything public (`_resolve_task`), computes exact integers, charges the
-    cost, draws the noise, and post-processes what was released (`_adopt`).
+    A fit validates the rows, resolves everything public (`_resolve_task`), computes exact integers, charges
+    the cost, draws the noise, and post-processes what was released (`_adopt`).
     """
 
     distribution: str
-    epsilon: Any
-    delta: Any
-    mechanism: str
-    bounds_X: Any
-    bounds_y: Any
-    x_norm: Any
-    method: str
-    regularization: str
-    scale_bounds: Any
-    relation: str
-    max_iter: Any
-    hazard_clip: Any
-    max_rows_per_group: int
-    random_state: Any
 
     _remedy = (
         "Declare them from public knowledge (bounds_X=..., bounds_y=...), or pay for them: estimate_bounds."
     )
 
+    _parameter_constraints: dict[str, list[Any]] = LLS_CONSTRAINTS
+
     # Asked for by default: the groups are what the guarantee is about.
     __metadata_request__fit = {"groups": True}
+
+    def __init__(
+        self,
+        epsilon: Any = 1.0,
+        *,
+        delta: Any = 0.0,
+        mechanism: str = "laplace",
+        bounds_X: Any = None,
+        bounds_y: Any = None,
+        x_norm: Any = None,
+        method: str = "moments",
+        regularization: str = "floor",
+        scale_bounds: Any = None,
+        relation: str = "replace-one",
+        max_iter: Any = "auto",
+        hazard_clip: Any = "auto",
+        max_rows_per_group: int = 1,
+        random_state: Any = None,
+        ledger: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mechanism = mechanism
+        self.bounds_X = bounds_X
+        self.bounds_y = bounds_y
+        self.x_norm = x_norm
+        self.method = method
+        self.regularization = regularization
+        self.scale_bounds = scale_bounds
+        self.relation = relation
+        self.max_iter = max_iter
+        self.hazard_clip = hazard_clip
+        self.max_rows_per_group = max_rows_per_group
+        self.random_state = random_state
+        self.ledger = ledger
 
     @private_fit
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
@@ -289,7 +262,7 @@ class BaseLogLocationScale(
         return (float(np.exp(low)), float(np.exp(high))) if log_target else (low, high)
 
     def _bounds_of_scale(self) -> tuple[float, float] | None:
-        return None if self.scale_bounds is None else _check_scale_bounds(self.scale_bounds)
+        return None if self.scale_bounds is None else check_scale_bounds(self.scale_bounds)
 
     def _release_moments(self, rows: SurvivalRows, task: FitTask, entropy: Any) -> None:
         """Release the moments of fully observed targets."""
@@ -355,8 +328,9 @@ class BaseLogLocationScale(
     def _solve(self, release: MomentRelease | CensoredRelease) -> ScaledFit:
         if isinstance(release, CensoredRelease):
             return release.fit
-        solve = SOLVERS[self._method]
-        return solve(release, self.error_distribution_, self._regularization, self._scale_limits)
+        return solve_moments(
+            release, self.error_distribution_, self._regularization, self._scale_limits, self._method
+        )
 
     def _warn_if_useless(self, user_frame: int = _USER_FRAME) -> None:
         if isinstance(self.release_, CensoredRelease):
@@ -387,7 +361,7 @@ class BaseLogLocationScale(
             epsilon=task.budget.epsilon,
             delta=task.budget.delta,
             rho=task.budget.rho,
-            relation=self.relation,  # type: ignore[arg-type]
+            relation=self.relation,
             unit="group" if grouped else "row",
             max_rows_per_unit=task.neighbours.rows_per_unit,
             sensitivity=sensitivity,
@@ -438,20 +412,12 @@ class BaseLogLocationScale(
     @property
     def coef_interval_(self) -> FloatArray:
         """Confidence interval of every slope, of shape (n_features, 2)."""
-        return pivotal(self.coef_, self.replicates_[:, 2:].T, _LEVEL)
+        return pivotal(self.coef_, self.replicates_[:, 2:].T, _CONFIDENCE)
 
     @property
     def scale_interval_(self) -> FloatArray:
         """Confidence interval of the scale, of shape (2,)."""
         # The noise is added to squares: their errors are even where those of the scale are not.
-        squares = pivotal(self.scale_**2, self.replicates_[:, 1] ** 2, _LEVEL)
+        squares = pivotal(self.scale_**2, self.replicates_[:, 1] ** 2, _CONFIDENCE)
         low, high = (bound * self.grid_.y_half for bound in self._scale_limits)
         return np.sqrt(np.clip(squares, low**2, high**2))
-
-
-def _check_scale_bounds(bounds: Any) -> tuple[float, float]:
-    """Return declared bounds of the scale as two floats above 0."""
-    lower, upper = check_bounds(bounds, 1, name="scale_bounds")
-    if lower[0] <= 0:
-        raise ValueError("scale_bounds must be above 0.")
-    return float(lower[0]), float(upper[0])

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from ...noise import check_entropy
 from ...utils import check_bounds
-from .._base import BaseLogLocationScale, FitTask
+from .._base import BaseLogLocationScale
 from .._distributions import error_distribution_of, models_log_target
+from .._fit_task import FitTask
 from .._moments.grid import SCALE_BITS
 from .._moments.noise_scale import FitBudget
 from .._moments.release import MomentPlan, Neighbours, plan_moments
