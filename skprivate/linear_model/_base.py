@@ -82,7 +82,7 @@ class BaseLogLocationScale(
 
     _parameter_constraints: dict[str, list[Any]] = LLS_CONSTRAINTS
 
-    # Asked for by default: the groups are what the guarantee is about.
+    # Requested by default: the guarantee is about the groups.
     __metadata_request__fit = {"groups": True}
 
     def __init__(
@@ -122,7 +122,7 @@ class BaseLogLocationScale(
 
     @private_fit
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Release noisy moments of the rows once, and read the model off them.
+        """Release noisy moments of the rows once, and compute the model from them.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class BaseLogLocationScale(
         groups : array-like of shape (n_samples,), default=None
             Person (or machine) of every row; of each ``max_rows_per_group`` rows count, drawn at random.
             None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
-            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` tells.
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` says which unit was used.
 
         Returns
         -------
@@ -156,12 +156,12 @@ class BaseLogLocationScale(
         PrivacyLeakWarning
             Bounds were read from private rows.
         UtilityWarning
-            By the released values, the noise hides what the features tell.
+            By the released values, the noise hides the effect of the features.
         """
         budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         leaks = self._find_leaks()
         if self._is_strict():
-            # An error, before a row is looked at; from here on all bounds are declared.
+            # Raises before any row is read; afterwards all bounds are known to be declared.
             self._announce_leaks(list(leaks.values()))
         rows, log_target = self._read(X, y, groups)
         self._announce_leaks(list(leaks.values()))
@@ -177,7 +177,7 @@ class BaseLogLocationScale(
         return self
 
     def _find_leaks(self) -> dict[str, str]:
-        """What would have to be read from private rows; found before any of them is looked at."""
+        """Return what would have to be read from private rows, by parameter; no row is needed for it."""
         missing = {
             "bounds_X": self.bounds_X is None and self.x_norm is None,
             "bounds_y": self.bounds_y is None,
@@ -186,12 +186,13 @@ class BaseLogLocationScale(
         return {name: text.format(name[-1]) for name, read in missing.items() if read}
 
     def _read(self, X: Any, y: Any, groups: Any) -> tuple[SurvivalRows, bool]:
-        """Validate the rows; the target goes to the scale of the model."""
+        """Validate the rows, and put the target on the scale of the model; also whether that is log time."""
         structured = is_structured(y)
         log_target = structured or models_log_target(self.distribution)
         if self._is_strict():
             return self._read_strictly(X, y, groups, log_target), log_target
-        # The kernel finds what is not finite while it reads; here, where not every row reaches it.
+        # The kernel checks that values are finite while it reads them. They are checked here where not every
+        # row reaches the kernel.
         finite = structured or groups is not None or (self.bounds_X is None and self.x_norm is None)
         if structured:
             X = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite)
@@ -206,7 +207,7 @@ class BaseLogLocationScale(
         return SurvivalRows(X, target.time_on_model_scale, target.event, codes), log_target
 
     def _read_strictly(self, X: Any, y: Any, groups: Any, log_target: bool) -> SurvivalRows:
-        """Validate the rows in strict mode: what cannot be used goes within the declared bounds."""
+        """Validate the rows in strict mode: unusable values are replaced by values within the bounds."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         X = self._read_numbers(X)
@@ -219,7 +220,7 @@ class BaseLogLocationScale(
     def _resolve_task(
         self, rows: SurvivalRows, log_target: bool, budget: FitBudget, leaks: dict[str, str]
     ) -> FitTask:
-        """Resolve everything public."""
+        """Return everything public about the fit."""
         grouped = rows.groups is not None
         neighbours = self._neighbours(rows.X.shape[1], grouped)
         n_units = None
@@ -276,7 +277,7 @@ class BaseLogLocationScale(
         self._adopt(release, grid, task, spent)
 
     def _release_rounds(self, rows: SurvivalRows, task: FitTask, entropy: Any) -> None:
-        """Release a histogram and the rounds around it, for targets that may be censored."""
+        """Release a histogram and Newton rounds, for targets that may be censored."""
         event = np.ones(len(rows.y), dtype=bool) if rows.event is None else rows.event
         grid = self._grid(task)
         limits = task.scale_limits(grid)
@@ -308,14 +309,15 @@ class BaseLogLocationScale(
     def _adopt(
         self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: FitTask, spent: PrivacySpent
     ) -> None:
-        """Take over a release and post-process it."""
+        """Store a release with its public inputs, and compute the model from it."""
         self.error_distribution_, self.log_target_ = task.distribution, task.log_target
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
         for name in _ONLY_CENSORED:
             self.__dict__.pop(name, None)
-        # Intervals are made when asked for, by the rule of this fit whatever set_params says by then.
+        # Intervals are computed when they are first read, with the parameters of this fit: set_params may
+        # have changed the others by then.
         self._method, self._regularization = self.method, self.regularization
         self._scale_limits = task.scale_limits(grid)
         self._solve_release(release)
@@ -341,7 +343,7 @@ class BaseLogLocationScale(
             warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning, user_frame)
 
     def _describe_moments(self, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
-        """Return the statement on a release of moments; sensitivity and noise are those of weight 1."""
+        """Return what a release of moments spent and claims; sensitivity and noise are those of weight 1."""
         if task.budget.mechanism == "laplace":
             sensitivity: Any = task.neighbours.l1 * unit
             scale: Any = sensitivity / task.budget.amount
@@ -353,7 +355,7 @@ class BaseLogLocationScale(
     def _describe_spending(
         self, task: FitTask, source: Any, released: str, sensitivity: Any, scale: Any
     ) -> PrivacySpent:
-        """Return the statement on one fit that released something with noise."""
+        """Return what one fit spent and claims."""
         grouped = task.neighbours.grouped
         reasons = (*reasons_against(task.leaks.values(), source), *reasons_of_inputs(self, PUBLIC_INPUTS))
         return PrivacySpent(
@@ -385,13 +387,13 @@ class BaseLogLocationScale(
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # At the default epsilon, scikit-learn's 200 rows with 10 features are not enough.
+        # At the default epsilon the score check fails: it has 200 rows with 10 features.
         tags.regressor_tags.poor_score = True
         return tags
 
     @property
     def replicates_(self) -> FloatArray:  # type: ignore[override]
-        """Parametric bootstrap of the release, made when first needed."""
+        """Parametric bootstrap of the release, computed when it is first read."""
         check_is_fitted(self)
         if self._replicates is None:
             coef, intercept, scale = unscale(self._bootstrap(), self.grid_)
@@ -417,7 +419,7 @@ class BaseLogLocationScale(
     @property
     def scale_interval_(self) -> FloatArray:
         """Confidence interval of the scale, of shape (2,)."""
-        # The noise is added to squares: their errors are even where those of the scale are not.
+        # The noise is added to squares: their errors are symmetric where those of the scale are not.
         squares = pivotal(self.scale_**2, self.replicates_[:, 1] ** 2, _CONFIDENCE)
         low, high = (bound * self.grid_.y_half for bound in self._scale_limits)
         return np.sqrt(np.clip(squares, low**2, high**2))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fit will cost, and what its parameters do: what a private search must know in advance."""
+"""The cost of a fit and the roles of its parameters, which a private search must know in advance."""
 
 import copy
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ LLS_ROLES = assign_roles(
 )
 
 
-# Parameters that say what is known of the rows.
+# Parameters that hold public knowledge about the rows.
 PUBLIC_INPUTS = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
 
 
 class PlannedMoments(PrivateEstimatorMixin):
-    """A private estimator whose model is read off noisy moments."""
+    """A private estimator whose model is computed from noisy moments."""
 
     epsilon: Any
     delta: Any
@@ -51,11 +51,11 @@ class PlannedMoments(PrivateEstimatorMixin):
     _regularization: str
 
     def _find_leaks(self) -> dict[str, str]:
-        """What would have to be read from private rows, by parameter."""
+        """Return what would have to be read from private rows, by parameter."""
         raise NotImplementedError
 
     def _neighbours(self, n_features: int, grouped: bool) -> Neighbours:
-        """Return which tables are neighbours."""
+        """Return the neighbouring relation of tables, and its sensitivity."""
         raise NotImplementedError
 
     def _bounds_of_scale(self) -> tuple[float, float] | None:
@@ -63,11 +63,11 @@ class PlannedMoments(PrivateEstimatorMixin):
         raise NotImplementedError
 
     def _solve_release(self, release: Any) -> None:
-        """Read the model off a release."""
+        """Compute the model from a release."""
         raise NotImplementedError
 
     def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
-        # The rounds of a fit to censored targets go on from what was made of the last one.
+        # Where targets are censored, a round depends on the estimate of the round before.
         again = ("method", "regularization") if y is not None and is_structured(y) else ()
         return {**self._parameter_roles, **dict.fromkeys(again, "release")}
 
@@ -106,7 +106,7 @@ class PlannedMoments(PrivateEstimatorMixin):
             return
         neighbours = self._neighbours(shape.n_features, shape.grouped)
         n_rows = shape.n_rows if neighbours.n_is_public else MANY_ROWS
-        # Which bounds they are does not matter for whether a grid, and noise on it, can be planned.
+        # Any bounds will do: whether a grid and its noise can be planned does not depend on them.
         sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
         grid = make_grid(*sides, target, self.x_norm, n_rows=n_rows, neighbours=neighbours, budget=budget)
         if shape.structured:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Presets for targets that are logarithms already, or that never were times."""
+"""Regressors of one distribution each, for targets that are not times, or are logarithms of times."""
 
 from ._base import BaseLogLocationScale
 from ._shared_docstrings import share_docstring

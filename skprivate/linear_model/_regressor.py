@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The private regressor of life data."""
+"""The private log-location-scale regressor of times, censored or not."""
 
 from typing import Any
 
@@ -16,15 +16,15 @@ from ._shared_docstrings import share_docstring
 class DPLogLocationScaleRegressor(BaseLogLocationScale):
     """Differentially private Weibull AFT, log-logistic AFT and log-normal AFT regression, with censoring.
 
-    The accelerated failure time model log T = intercept + X coef + scale * error, fitted from one private
-    release. Targets may be right-censored; a private survival curve then comes for free.
+    Fits the accelerated failure time model log T = intercept + X coef + scale * error to one private release.
+    Targets may be right-censored; a private survival curve is then estimated at no further cost.
 
     Parameters
     ----------
     distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
-        Law of the target. The first three take times above 0 and model their logarithms; the others take
-        numbers as they are, "sev" being the smallest extreme value law, that of the logarithm of a Weibull
-        time. Structured targets (event, time) are always times.
+        Distribution of the target. The first three take times above 0 and model their logarithms; the others
+        take numbers as they are. "sev" is the smallest extreme value distribution, that of the logarithm of a
+        Weibull time. Structured targets (event, time) are always times.
     $parameters
 
     Attributes
@@ -48,13 +48,13 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     bounds_y_ : tuple of two floats
         Bounds of the target, in the units passed to ``fit``.
     release_ : object
-        All that was released about private rows: noisy moments, and the noise that they carry.
+        Everything that was released about private rows: noisy moments, and the scale of their noise.
     survival_curve_ : tuple of two ndarrays
         With censored targets: times, and the private Kaplan-Meier estimate of surviving them.
     event_share_ : float
         With censored targets: released share of rows whose event was observed.
     n_newton_ : int
-        With censored targets: rounds made.
+        With censored targets: number of Newton rounds.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -63,8 +63,8 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     See Also
     --------
     DPSEVRegressor, DPLogisticLLSRegressor, DPNormalLLSRegressor : The same for targets that are logarithms.
-    MomentAccumulator : Feeds a fit batch by batch, from files or from a cluster.
-    skprivate.preprocessing.estimate_bounds : Pays for bounds that nobody knows.
+    MomentAccumulator : Adds rows batch by batch, from files or from a cluster, and fits once.
+    skprivate.preprocessing.estimate_bounds : Estimates bounds privately where none are known.
 
     Notes
     -----

@@ -27,14 +27,15 @@ bounds_y : pair of floats, default=None
 x_norm : float, default=None
     Public bound on the norm of a row of X minus the centre of ``bounds_X`` (minus 0 without them): the
     sum of absolute values with Laplace noise, the Euclidean norm with Gaussian noise. Longer rows are
-    shrunk to it. Features then share one unit. Better than a box where it fits.
+    shrunk to it. All features must then have one unit. The noise is smaller than with
+    ``bounds_X`` where rows are short.
 method : {"moments", "taylor"}, default="moments"
     "moments" is consistent for every distribution; "taylor" is the paper's truncated likelihood, for
     comparison, without censoring.
 regularization : {"floor", "trim", "zhang", "none"}, default="floor"
-    What is done about directions that the noise drowns: their moments are raised to the level of the
-    noise, or dropped, or a ridge is added, or nothing. Post-processing. With censored targets anything
-    but "none" shrinks the noise in the curvature.
+    Treatment of directions of the features whose moments are below the level of the noise: their moments
+    are raised to it, the directions are dropped, a ridge is added, or nothing is done. Post-processing.
+    With censored targets anything but "none" shrinks the noise in the curvature.
 scale_bounds : pair of floats, default=None
     ``scale_`` ends between them, on the scale of the model. None: between .001 and 2 half-widths of the
     target's bounds.
@@ -42,12 +43,13 @@ relation : {"replace-one", "add-remove"}, default="replace-one"
     Neighbouring tables: of the same, public size, or of sizes that differ by one row; the number of rows
     is then protected too, and released with noise.
 max_iter : int or "auto", default="auto"
-    With censored targets: rounds after the histogram; a smaller scale needs more, fewer have less noise.
-    "auto": 3 to 8, by released values.
+    With censored targets: number of Newton rounds after the histogram; a smaller scale needs more, and
+    each of fewer rounds has less noise.
+    "auto": 3 to 8, chosen by released values.
 hazard_clip : float or "auto", default="auto"
     With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
-    round; less means less noise, and less use of late rows. "auto": 1, and .5 where the released share
-    of events is below a tenth. Logistic errors need none.
+    round; a smaller one means less noise, and less information from late rows. "auto": 1, and .5 where the
+    released share of events is below a tenth. It has no effect for logistic errors.
 max_rows_per_group : int, default=1
     With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
 random_state : None, int, RandomState or Generator, default=None
@@ -59,23 +61,23 @@ _PRESET_ATTRIBUTES = """\
 privacy_spent_ : PrivacySpent
     What was spent, on what unit, and what is claimed.
 coef_ : ndarray of shape (n_features,)
-    Slopes of the location, in the units of X, in the units of y (log time where y is structured).
+    Slopes of the location, in units of y (log time where y is structured) per unit of X.
 intercept_, scale_ : float
     Location at X = 0, and scale of the errors.
 coef_interval_, scale_interval_ : ndarray of shape (n_features, 2) and (2,)
     90 % confidence intervals.
 release_ : object
-    All that was released about private rows. The other attributes are those of
+    Everything that was released about private rows. The other attributes are those of
     `DPLogLocationScaleRegressor`."""
 
 _PRIVACY = """\
-**Privacy.** Relation: ``relation``, of rows, or with ``groups`` of persons with at most
-``max_rows_per_group`` rows each. Numbers are observed: the sums of products of (1, y, x), scaled to
-[-1, 1] by the bounds and rounded toward zero to integers, are released once with exact noise; their
-sensitivity follows from the bounds (proofs: ``doc/proofs/moments.rst``). Censored
+**Privacy.** Neighbouring tables differ, as ``relation`` says, by one row, or with ``groups`` by the rows
+of one person, of which at most ``max_rows_per_group`` count. Uncensored targets: the sums of products of
+(1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers, are released once with
+exact noise; their sensitivity follows from the bounds (proofs: ``doc/proofs/moments.rst``). Censored
 targets: a histogram of 64 bins of log time by event with a fifth of the budget, then ``max_iter`` rounds
-of weighted sums. All else, coefficients, intervals, curves and warnings, is a function of these. Whoever
-runs ``fit`` sees the rows and is trusted. Not protected: the number of rows (of persons, with ``groups``)
+of weighted sums. Coefficients, intervals, curves and warnings are functions of these. Whoever runs
+``fit`` sees the rows and is trusted. Not protected: the number of rows (of persons, with ``groups``)
 unless ``relation="add-remove"``, and the bounds. A seeded fit, or one that reads bounds from the rows,
 claims "not-private"."""
 

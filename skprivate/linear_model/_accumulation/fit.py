@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From accumulated moments to a fitted estimator: checked, charged, released, in this order."""
+"""Fit of an estimator to the moments of an accumulator: checks, charge, release, in this order."""
 
 from typing import Any, Protocol
 
@@ -18,8 +18,8 @@ from .._targets import check_target_bounds
 from .plan import AccumulatorPlan
 
 
-class Moments(Protocol):
-    """What a fit needs of an accumulator."""
+class AccumulatedMoments(Protocol):
+    """The part of an accumulator that a fit reads."""
 
     plan: AccumulatorPlan
     feature_names: tuple[str, ...] | None
@@ -28,10 +28,10 @@ class Moments(Protocol):
     def _exact_moments(self) -> NDArray[np.int64]: ...
 
 
-def fit_accumulated(estimator: Any, moments: Moments) -> Any:
+def fit_accumulated(estimator: Any, moments: AccumulatedMoments) -> Any:
     """Fit an unfitted clone to the moments of an accumulator, which stay as they are.
 
-    The caller wipes them when the model is there: whatever is refused or interrupted loses none.
+    The caller wipes them once it has the model: a refusal or an interrupt loses none.
     """
     if not isinstance(estimator, BaseLogLocationScale):
         raise TypeError(
@@ -40,7 +40,7 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     estimator._validate_params()
     plan = moments.plan
     _check_agreement(estimator, plan, moments.feature_names)
-    estimator.set_params(**_declared(estimator, plan))
+    estimator.set_params(**_parameters_from_plan(estimator, plan))
     grid, task = plan.grid, _resolve_task(estimator, moments)
     estimator._announce_leaks([])
     entropy = check_entropy(estimator.random_state)
@@ -55,8 +55,8 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     return estimator
 
 
-def _resolve_task(estimator: BaseLogLocationScale, moments: Moments) -> FitTask:
-    """Resolve everything public."""
+def _resolve_task(estimator: BaseLogLocationScale, moments: AccumulatedMoments) -> FitTask:
+    """Return everything public about the fit."""
     plan, grid = moments.plan, moments.plan.grid
     neighbours = estimator._neighbours(
         grid.n_features, plan.max_rows_per_group is not None, max_weight=plan.max_weight
@@ -74,7 +74,7 @@ def _resolve_task(estimator: BaseLogLocationScale, moments: Moments) -> FitTask:
 
 
 def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: FitBudget) -> MomentPlan:
-    """Plan the noise, and see that it fits before anything is charged."""
+    """Plan the noise, and check that it fits 64-bit integers, before anything is charged."""
     try:
         release_plan = plan_moments(plan.grid, neighbours, budget, plan.weight_bits)
         if release_plan.noise.scales.max() <= 2**SCALE_BITS:
@@ -85,9 +85,11 @@ def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: FitBudg
 
 
 def _check_agreement(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] | None) -> None:
-    """Refuse an estimator that declares other than what the rows were scaled by."""
+    """Refuse an estimator whose parameters contradict those that the rows were scaled by."""
     if not plan.columns_known:
-        raise ValueError("there is nothing to release: no batch has told the number of columns.")
+        raise ValueError(
+            "there is nothing to release: no batch was added, and the number of columns is unknown."
+        )
     grid = plan.grid
     if models_log_target(estimator.distribution) != plan.log_target:
         raise ValueError("the estimator's distribution and the accumulator's differ in whether y is a time.")
@@ -113,8 +115,8 @@ def _check_bounds(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] 
         raise ValueError("bounds_y of the estimator must be None or those of the accumulator.")
 
 
-def _declared(estimator: Any, plan: AccumulatorPlan) -> dict[str, Any]:
-    """Parameters that the estimator left to the accumulator: a fitted estimator tells what it was told."""
+def _parameters_from_plan(estimator: Any, plan: AccumulatorPlan) -> dict[str, Any]:
+    """Return parameters that the estimator left to the accumulator; the fitted estimator has them."""
     declared: dict[str, Any] = {"x_norm": plan.grid.x_norm}
     for name, bounds in plan.declared_bounds.items():
         # What was paid for the accumulator's bounds was paid for those of the estimator, which are the same.

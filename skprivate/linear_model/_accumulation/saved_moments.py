@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The bytes of an accumulator: what it holds as JSON, and nothing believed when it is read."""
+"""An accumulator as JSON: written, and checked field by field when it is read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _FIELDS = ("plan", "feature_names", "target", "n_rows", "gram", "batches")
 
 @dataclass(frozen=True)
 class SavedMoments:
-    """What an accumulator is restored from.
+    """The content of an accumulator that is saved.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Between two rounds of a censored fit: what is believed about the rows at risk, and the next step."""
+"""Estimate of the curvature of the log likelihood between two rounds, and the rule of the next step."""
 
 from dataclasses import dataclass, replace
 
@@ -22,9 +22,10 @@ _FACTORS = (3.0, 1.7)
 _LONGEST_STEP = 2.0
 # In half-widths of the target, whose bounds are at 1: a location beyond means that noise has taken over.
 _FARTHEST_LOCATION = 3.0
-# The targets' variance given the features is believed between so many times that of uncensored rows. Of three
-# laws, with and without features that explain four fifths, it is .37 to 1.5 times that up to 50 % censored,
-# and less beyond, where the events' own information about the scale, 1 each, is several times larger.
+# Bounds of the targets' variance given the features, in multiples of that of uncensored rows. For three
+# distributions, with and without features that explain four fifths, it is .37 to 1.5 times that up to 50 %
+# censored, and less beyond, where the events' own information about the scale, 1 each, is several times
+# larger.
 _TIGHT, _LOOSE = 0.3, 2.0
 # The weights' mean moves by so many standard deviations at most: the expansion that predicts it ends there.
 _FARTHEST = 1.0
@@ -35,7 +36,7 @@ _ROUGH = 0.05
 
 @dataclass(frozen=True, eq=False)
 class CurvatureEstimate:
-    """What the rounds up to some round tell about the rows at risk; before it is made steady.
+    """Estimate of the sum of curvatures times z z' from the released rounds, before `regularized_covariance`.
 
     Attributes
     ----------
@@ -50,9 +51,9 @@ class CurvatureEstimate:
     theta : ndarray of shape (D,)
         Where that curvature was released.
     direction : ndarray of shape (D - 2,)
-        Direction of the targets' covariances with features whose law is elliptical.
+        Direction of the targets' covariances with features whose distribution is elliptical.
     with_slopes : bool
-        Whether the weights knew of slopes; without any, they narrow the targets down.
+        Whether the curvature was released at slopes other than 0; at 0 the weights narrow the targets down.
     """
 
     total: float
@@ -72,14 +73,14 @@ class CurvatureEstimate:
 
 @dataclass(frozen=True, eq=False)
 class StepRule:
-    """How released rounds move the parameters: constants of one fit, public or released.
+    """Rule by which released rounds move the parameters; its constants are public or released.
 
     Attributes
     ----------
     tilt : float
         The curvature of a row grows like exp(tilt u) with its error u; see `NewtonModel`.
     steepest : float
-        Root mean square, over rows, of what stands for the tilt in each.
+        Root mean square, over rows, of the tilt of each.
     exact_total : bool
         Whether the curvatures are the events minus the residuals (SEV), whose noise is small.
     spread : float
@@ -121,7 +122,7 @@ class StepRule:
     def update(
         self, estimate: CurvatureEstimate | None, previous: GradientRound | None, new: GradientRound
     ) -> CurvatureEstimate:
-        """Update what is believed about the rows at risk by a new round."""
+        """Return the estimate after a new round; `previous` is the round before it."""
         total = max(max(new.events, 1.0) - float(new.gradient[0]), 1.0) if self.exact_total else None
         if estimate is None or previous is None:
             return _estimate_from_release(new, new.gradient[2:], total)
@@ -133,11 +134,11 @@ class StepRule:
     def newton_model(
         self, estimate: CurvatureEstimate, slope: float, covariance: FloatArray | None = None
     ) -> NewtonModel:
-        """Return a usable model where theta_1 is `slope`; `covariance` replaces that of the estimate.
+        """Return the model of the next step where theta_1 is `slope`; `covariance` replaces its own.
 
-        Without features the error spreads as the law does; so 1 / theta_1^2 of the first fit bounds the
-        variance of the targets as the law's own spread does, and that of the present fit bounds it given the
-        features.
+        Without features the errors have the variance of their distribution. So 1 / theta_1^2 of the first fit
+        times this variance bounds the variance of the targets, and the same of the present fit bounds it
+        given the features.
         """
         whole = self.variance if estimate.with_slopes else _LOOSE * self.spread
         bounds = whole / self.slope**2, self.variances_given(slope)
@@ -148,7 +149,7 @@ class StepRule:
         return NewtonModel(estimate.total, estimate.mean, regularized, self.tilt)
 
     def variances_given(self, slope: float) -> tuple[float, float]:
-        """Bounds of the targets' variance given the features that are believed, where theta_1 is `slope`."""
+        """Return bounds of the targets' variance given the features, where theta_1 is `slope`."""
         return _TIGHT * self.spread / slope**2, _LOOSE * self.spread / slope**2
 
     def change_since(self, estimate: CurvatureEstimate, theta: FloatArray) -> float:
@@ -192,7 +193,7 @@ class StepRule:
 def _estimate_from_release(
     new: GradientRound, direction: FloatArray, total: float | None
 ) -> CurvatureEstimate:
-    """Read mean and covariance off a released curvature."""
+    """Compute mean and covariance from a released curvature."""
     curvature, std = new.curvature, new.curvature_std
     if curvature is None or std is None:
         raise ValueError("the first round must release its curvature.")
@@ -207,7 +208,7 @@ def _estimate_from_release(
 def _estimate_from_step(
     estimate: CurvatureEstimate, previous: GradientRound, new: GradientRound, tilt: float, total: float | None
 ) -> CurvatureEstimate:
-    """Predict the weights by the last step, and correct the covariance by how the gradient has changed."""
+    """Predict the weights after the last step, and correct the covariance by the change of the gradient."""
     step = new.theta - previous.theta
     rest = step[1:]
     widths = _FARTHEST * np.sqrt(np.maximum(np.diagonal(estimate.covariance), 0.0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Private estimation from censored times: a histogram, then Newton rounds around its fit."""
+"""Private fit to censored times: the plan, the histogram, and Newton rounds that start from its fit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from .sensitivity import histogram_sensitivity, residuals_of
 FloatArray = NDArray[np.float64]
 
 # Shares of the budget: the histogram, and of what is left, the first round and (of a given number) the last.
-# Chosen by `python -m benchmarks censored`: three laws, normal columns, 30 to 99 % censored.
+# Chosen by `python -m benchmarks censored`: three distributions, normal columns, 30 to 99 % censored.
 HISTOGRAM_SHARE = Fraction(1, 5)
 _FIRST_SHARE = Fraction(3, 8)
 _LAST_SHARE = Fraction(3, 8)
@@ -37,7 +37,7 @@ _MIDDLE_SHARE = Fraction(2, 5)
 # The round after a step so short is the last, in square roots of the step that noise alone will make in it:
 # as steps shrink with their square, the next is about as long as the noise's. Or so many times the noise's
 # step, where that is large. At half and at twice these numbers errors of B10 were 6 and 2 % larger (three
-# laws, five kinds of columns, 30 and 80 % censored); intervals follow from what was released.
+# distributions, five kinds of columns, 30 and 80 % censored); intervals follow from what was released.
 _SHORT_STEP = 1.5
 _NOISY = 4.0
 # A curvature with a greater relative error than this does not halve the way that is left in a step, and is
@@ -53,7 +53,7 @@ _FEW_EVENTS = 0.1
 
 @dataclass(frozen=True, eq=False)
 class CensoredPlan:
-    """Everything public about a censored fit, settled before a row is looked at.
+    """Everything public about a censored fit; it does not depend on the rows.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ def plan_censored(
     scale_bounds: tuple[float, float] = (1e-3, 10.0),
     n_rows: int = MANY_ROWS,
 ) -> CensoredPlan:
-    """Settle everything public about a censored fit; its whole cost is `budget`.
+    """Return everything public about a censored fit; its whole cost is `budget`.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def fit_censored(
     entropy : None, int, Generator or Entropy, default=None
         See `check_entropy`.
     on_progress : callable, optional
-        Called after the histogram, and after every round.
+        Called after the release of the histogram, and after every round.
 
     Returns
     -------
@@ -258,7 +258,7 @@ def release_histogram(plan: CensoredPlan, rows: CensoredRows, entropy: Any) -> H
 
 
 class _CensoredFit:
-    """The state between rounds; everything in it but the rows is released or public."""
+    """State between the rounds of a censored fit; everything in it but the rows is released or public."""
 
     def __init__(self, plan: CensoredPlan, rows: CensoredRows, histogram: HistogramRelease) -> None:
         self.plan, self._rows, self._histogram = plan, rows, histogram
@@ -276,7 +276,7 @@ class _CensoredFit:
         self._step = np.zeros(plan.grid.size)
 
     def run(self, entropy: Any, on_progress: Callable[[], object]) -> CensoredRelease:
-        """Release rounds until nothing of the budget is left."""
+        """Release rounds until the budget is spent."""
         estimate = None
         while estimate is None or self._left > 0:
             amount = self._next_amount(estimate)
@@ -298,7 +298,7 @@ class _CensoredFit:
         self.theta, self._step = moved, moved - new.theta
 
     def _next_amount(self, estimate: CurvatureEstimate | None) -> Fraction:
-        """Everything that is left once steps have become short; before, a share."""
+        """Return the budget of the next round: a share of the rest, or all of it once steps are short."""
         n_rounds = len(self.rounds)
         if self.plan.max_iter is not None:
             return _shares(self.plan.max_iter)[n_rounds] * self._whole
@@ -325,7 +325,7 @@ class _CensoredFit:
         return float(np.sqrt(np.diagonal(np.linalg.inv(information)) @ noise**2))
 
     def _curvature_pays(self, estimate: CurvatureEstimate, amount: Fraction) -> bool:
-        """Whether a middle round would tell the curvature better than what is believed, as the step goes."""
+        """Whether a curvature released now would have a smaller error along the step than the estimate."""
         rounds = self._plan
         # The least noise is that of products of features.
         noise = rounds.noise(len(self.theta), amount, True).std[len(self.theta) + 1 :].min()

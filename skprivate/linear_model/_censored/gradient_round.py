@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One round of a censored fit: exact integer sums of residuals and curvatures, and their noisy release."""
+"""Sums of residuals and curvatures in a round of a censored fit: exact integers, and their release."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,9 +26,11 @@ from .sensitivity import (
 
 FloatArray = NDArray[np.float64]
 
-# Rows that are packed together; sums of so many stay exact in float64.
+# Rows that are packed together: `plan_rounds` chooses grids on which the sums of so many are exact in
+# float64.
 BLOCK_ROWS = 4096
-# A round needs the gradient exactly and the curvature roughly: 2^-14 for the rows in the first.
+# Bits of the grids. The gradient decides where rounds end, and the curvature only how fast: its weights have
+# fewer bits. Fewer than _FEWEST_BITS would round most rows away.
 _EXPONENT = 14
 _RESIDUAL_BITS = 20
 _CURVATURE_BITS = 12

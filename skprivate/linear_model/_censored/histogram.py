@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The private histogram of censored times: a survival curve, and a first fit without features."""
+"""The private histogram of censored times, its Kaplan-Meier curve, and a first fit without features."""
 
 from dataclasses import dataclass
 
@@ -141,7 +141,7 @@ def tilts_of(
     Returns
     -------
     tilt : float
-        a such that the curvature grows like exp(a u). For the SEV law it is 1. For the others it is the mean
+        a such that the curvature grows like exp(a u). For SEV errors it is 1. For the others it is the mean
         of the curvature's logarithmic derivative over the rows of the histogram, weighted by the curvature;
         within [0.2, 1.5].
     steepest : float

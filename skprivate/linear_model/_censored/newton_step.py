@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a released round to the next parameters: post-processing, in stacks for the bootstrap."""
+"""Newton step from a released round to the next parameters; post-processing."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ _RIDGE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class NewtonModel:
-    """What is believed about the rows at risk: mean and covariance of (y', x') under the curvature's weights.
+    """Model of the log likelihood about a round: mean and covariance of (y', x') weighted by the curvature.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class NewtonModel:
     mean : ndarray of shape (D - 1,)
     covariance : ndarray of shape (..., D - 1, D - 1)
     tilt : float
-        a > 0: the weights grow as exp(a u). For the SEV law it is 1.
+        a > 0: the weights grow as exp(a u). For SEV errors it is 1.
     """
 
     total: float
@@ -44,9 +44,9 @@ class NewtonModel:
         """Maximise the model of the log likelihood around theta; return the new parameters.
 
         The model is ``events log(theta_1) + gradient . s`` minus the convex part without its linear term.
-        Where weights are exp(a u), that part is the sum of exp(a u) / a^2, for which a normal law of the rows
-        at risk gives ``total exp(a m . s + a^2 s' V s / 2) / a^2``: a quadratic, the limit of small a, is too
-        short-sighted for the long steps that lead from a fit without features.
+        Where weights are exp(a u), that part is the sum of exp(a u) / a^2, for which normally distributed
+        rows at risk give ``total exp(a m . s + a^2 s' V s / 2) / a^2``: a quadratic, the limit of small a, is
+        too short-sighted for the long steps that lead from a fit without features.
 
         Parameters
         ----------
@@ -135,14 +135,14 @@ class NewtonModel:
 def regularized_covariance(
     covariance: FloatArray, noise: float, direction: FloatArray, spread: tuple[float, tuple[float, float]]
 ) -> FloatArray:
-    """Make a noisy covariance of (y', x') usable for a step.
+    """Shrink the noise in a covariance of (y', x'), and bound its eigenvalues.
 
     Only a preconditioner is needed: where steps end is set by the gradients. So everything that the noise may
     have made is taken back: products of different features are shrunk toward 0 and squares toward their mean
     by the noise's share in them (James and Stein); products of the target and a feature are shrunk toward
-    their part along `direction`, the direction in which features with an elliptical law move the target;
-    eigenvalues are floored; the target's variance, and that given the features, are kept within what the
-    model allows, the latter shrunk toward the middle.
+    their part along `direction`, the direction in which features with an elliptical distribution move the
+    target; eigenvalues are floored; the target's variance, and that given the features, are kept within what
+    the model allows, the latter shrunk toward the middle.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> Flo
 
 
 def _signal_share(values: FloatArray, noise_square: float) -> FloatArray:
-    """Share of values that is not noise, by the expected square of the noise."""
+    """Return the share of values that is not noise, by the expected square of the noise."""
     square = np.einsum("...i,...i->...", values, values)
     return np.maximum(0.0, 1.0 - noise_square / np.maximum(square, 1e-300))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a censored fit released; from it the estimates, their bootstrap, and when they are useless."""
+"""The release of a censored fit, its estimates, their bootstrap, and the warning that they are useless."""
 
 from dataclasses import dataclass
 
@@ -24,9 +24,10 @@ _LOOSE_SLOPES = 0.5
 # A fit is of little use if the 90 % interval of its 10 % quantile holds its 20 % quantile as well.
 _NEXT_LEVEL = 0.2
 _HALF_WIDTH = 1.645  # of that interval, in standard deviations
-# Normal errors with a smaller share of events: curvatures of censored rows differ by orders of magnitude; one
-# law of how they grow is too rough. Coverage of 90 % intervals (`python -m benchmarks censored_intervals`,
-# three kinds of columns): .85 to 1 at shares of .7 and 1, .25 to 1 at shares from .2 to .5.
+# Least share of events for normal errors: with fewer, curvatures of censored rows differ by orders of
+# magnitude, and one exponential model of their growth is too rough. Coverage of 90 % intervals (`python -m
+# benchmarks censored_intervals`, three kinds of columns): .85 to 1 at shares of .7 and 1, .25 to 1 at shares
+# from .2 to .5.
 _MOSTLY_EVENTS = 0.6
 # Share of the events, beyond that of the next bin, which the lower bound of the target may have moved into
 # the first: a tenth of those below the 10 % quantile. It must stand out of the noise as well.
@@ -37,7 +38,7 @@ _FEW_EVENTS = 3.0
 
 @dataclass(frozen=True, eq=False)
 class CensoredRelease:
-    """Everything that a censored fit released; noisy.
+    """Everything that a censored fit released, with noise.
 
     Attributes
     ----------
@@ -45,7 +46,7 @@ class CensoredRelease:
         Counts by time and event.
     rounds : tuple of GradientRound
     curvature_estimate : CurvatureEstimate
-        Of the last round; made of the others.
+        After the last round; a function of the rounds.
     rule : StepRule
     theta : ndarray of shape (D,)
         The parameters: 1 / scale at index 1, -intercept / scale at 0, -coef / scale behind.
@@ -118,7 +119,7 @@ def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: 
 
 @dataclass(frozen=True, eq=False)
 class StepErrors:
-    """What makes the last step of a censored fit wrong.
+    """Errors of the last step of a censored fit.
 
     Attributes
     ----------
@@ -140,7 +141,7 @@ class StepErrors:
 
 
 def errors_of(release: CensoredRelease) -> StepErrors:
-    """Collect what makes the last step wrong; see `bootstrap_censored`."""
+    """Return the errors of the last step; see `bootstrap_censored`."""
     rule, estimate, last = release.rule, release.curvature_estimate, release.rounds[-1]
     model, step = rule.newton_model(estimate, float(release.theta[1])), release.theta - last.theta
     whole = np.concatenate([[1.0], model.mean])
@@ -174,7 +175,7 @@ def _correlation(covariance: FloatArray) -> FloatArray:
 
 
 def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int) -> FloatArray:
-    """Continuous noise of the released law."""
+    """Draw continuous noise of the distribution of the release's noise."""
     shape = (size, len(std))
     return (
         rng.laplace(size=shape) * std / np.sqrt(2) if mechanism == "laplace" else rng.normal(size=shape) * std
@@ -190,12 +191,12 @@ def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) 
     if _events_below_bound(release):
         return (
             "by the released counts, many events lie below the lower bound of y, where they are clipped; the "
-            "estimates and their intervals do not know it. Declare a lower bound below all times."
+            "estimates and their intervals do not account for it. Declare a lower bound below all times."
         )
     replicates = bootstrap_censored(release, _FEW_REPLICATES)
     if _noise_hides_slopes(release, replicates):
         return (
-            "by the released values, the noise hides what the features tell; use more rows, a larger "
+            "by the released values, the noise hides the effect of the features; use more rows, a larger "
             "epsilon, or fewer features."
         )
     if _noise_hides_quantile(release, replicates, distribution):
@@ -218,7 +219,7 @@ def _symmetric(rng: np.random.Generator, std: FloatArray, size: int) -> FloatArr
 
 
 def _events_below_bound(release: CensoredRelease) -> bool:
-    """Whether the first bin holds events of below the bound: in a tail it is about as full as the next."""
+    """Whether the first bin holds events from below the bound: else it is about as full as the next."""
     first, second = release.histogram.counts[1, :2]
     noise = _FEW_EVENTS * float(np.sqrt(2.0 * release.histogram.noise_std**2 + max(first + second, 0.0)))
     return bool(first - second > max(noise, _CLIPPED * release.histogram.n_events))
@@ -248,7 +249,7 @@ def _noise_hides_quantile(
 def _unconverged(release: CensoredRelease, distribution: ErrorDistribution) -> bool:
     """Whether most of the variance of the scale, or of the 10 % quantile, is a guess at what is left to do.
 
-    Noise has a known law; how far the rounds are from their end does not.
+    The distribution of the noise is known; how far the rounds are from convergence is not.
     """
     errors, last, theta = errors_of(release), release.rounds[-1], release.theta
     squares = errors.curvature_std**2

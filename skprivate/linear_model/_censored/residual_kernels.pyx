@@ -13,12 +13,12 @@ cdef double NORMAL_DENSITY = 0.3989422804014327  # 1 / sqrt(2 pi)
 
 
 cdef inline double hazard(double u) noexcept nogil:
-    """Hazard of the normal law; u is at most about 30."""
+    """Hazard of the normal distribution; u is at most about 30."""
     return 2.0 * NORMAL_DENSITY * exp(-0.5 * u * u) / erfc(u * M_SQRT1_2)
 
 
 cdef inline double early_hazard(double u) noexcept nogil:
-    """Cumulative hazard of the normal law up to an early u."""
+    """Cumulative hazard of the normal distribution up to an early u."""
     return -log1p(-0.5 * erfc(-u * M_SQRT1_2))
 
 
@@ -60,7 +60,7 @@ def fill_residuals(
 
     `block` holds packed rows (features, target, constant) as integers, the constant being the number of
     steps in 1; the targets of rows beyond the upper cut are replaced. `theta` is per step, in the same order.
-    `cuts` are the standardised errors below which the normal law's score is flat, and at which rows end.
+    `cuts` are the standardised errors below which the score of normal errors is flat, and at which rows end.
     `units` are the integers per 1 of a residual and of a curvature; the events are in units of a residual.
     `limits` are the greatest integers: of a negative residual's magnitude, of a positive one, of a curvature,
     of what is taken off an event. `residuals_of` has the formulas.

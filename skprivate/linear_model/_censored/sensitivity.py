@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sensitivities of what a censored fit releases: a histogram, and rounds of residuals, with their proofs."""
+"""Sensitivities of the histogram and the rounds of a censored fit, with their proofs."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +15,7 @@ from .._distributions import LOGISTIC, SEV, ErrorDistribution
 from .._moments.sensitivity import l1_moments, squared_l2_moments
 from .._moments.weights import MomentWeights
 
-# Bounds that are not rational are rounded up to a multiple of this.
+# Bounds that are not rational are rounded up to a multiple of 1 / this: 1e-6 of a bound near 1.
 _STEP = 2**20
 
 
@@ -26,9 +26,9 @@ class Residuals:
     Attributes
     ----------
     code : int
-        Of the distribution in the kernel.
+        Number of the distribution in the kernel.
     cuts : tuple of two floats
-        Standardised errors: below the first, the normal law's score does not grow; a row that passes the
+        Standardised errors: below the first, the score of normal errors does not grow; a row that passes the
         second counts as censored there.
     corners : tuple of pairs (event, residual)
         Corners of a polygon that holds the pair (what is left of the event, residual) of every row.
@@ -153,7 +153,7 @@ def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> 
     |d - d'| + |r - r'| + |r v~ - r' v~'|_1 <= |d - d'| + |r - r'| + (|r| + |r'|) (B - 1), which is convex in
     ((d, r), (d', r')) and so largest at corners of the polygon; reached by v~' = -v~, or v~' = v~ where r and
     r' differ in sign, at a corner of the cube or the ball. One row alone: |d| + |r| B. An absent row is
-    (0, 0, .), a corner, so replacing covers absence. (For the normal law d is what is left of the event.)
+    (0, 0, .), a corner, so replacing covers absence. (For normal errors d is what is left of the event.)
     """
     rest = Fraction(weights.target + weights.features_l1)
     if relation == "add-remove":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parametric bootstrap of a release: what the fit would have been, had rows and noise fallen otherwise."""
+"""Parametric bootstrap of released moments: fits to releases drawn from the fitted model."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,9 +10,8 @@ from .solve import ScaledFit, noise_level, solve_moments
 
 FloatArray = NDArray[np.float64]
 
-# Entries of all replicated matrices together (32 MB): beyond 100 features there are fewer replicates, but as
-# many as 5 % quantiles need for an error of a fifth of a
-# standard deviation.
+# Entries of all replicated matrices together (32 MB): beyond 100 features there are fewer replicates, but at
+# least 100, with which 5 % quantiles have an error of a fifth of a standard deviation.
 _MOST_ENTRIES = 2**22
 _FEWEST = 100
 
@@ -30,9 +29,9 @@ def bootstrap_moments(
     """Fit the releases that the fitted model would give [1]_.
 
     The features' moments are the released ones, made those of possible rows. The target's moments are drawn
-    from their joint limit law under the fitted model, where the errors' skewness ties the mean square to the
-    mean, and their kurtosis spreads it. Then fresh noise of the released law is added to all, and every
-    replicate is fitted as the release was.
+    from their joint limit distribution under the fitted model, where the errors' skewness ties the mean
+    square to the mean, and their kurtosis spreads it. Then fresh noise of the same distribution is added to
+    all, and every replicate is fitted as the release was.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ def bootstrap_moments(
     **Privacy**: a function of released values alone, with noise that protects nothing; it spends nothing.
 
     Slopes that the regulariser shrinks are shrunk in the replicates about as much, but the shrinkage of the
-    fit itself is unknown: intervals of directions that the noise drowns are too narrow.
+    fit itself is unknown: intervals of directions that are below the noise are too narrow.
 
     References
     ----------
@@ -156,7 +155,7 @@ def _possible_design(release: MomentRelease) -> FloatArray:
 
 
 def _noise(release: MomentRelease, rng: np.random.Generator, count: int) -> FloatArray:
-    """Symmetric noise matrices of the released law, of shape (count, D, D)."""
+    """Draw symmetric matrices of noise as that of the release, of shape (count, D, D)."""
     rows, columns = np.triu_indices(len(release.matrix))
     shape = (count, len(rows))
     if release.mechanism == "laplace":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact integer moments of rows, at the speed of BLAS."""
+"""Exact integer moments of rows, computed by BLAS."""
 
 from collections.abc import Callable
 from typing import Any
@@ -115,7 +115,7 @@ def _best_rows(size: int) -> int:
 
 
 def make_packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArray], bool]:
-    """Return the kernel with the grid's numbers; it returns False where a value is not finite."""
+    """Return a function that packs rows on the grid; it returns False where a value is not finite."""
     bound = 2.0**grid.exponent
     radius = 1.0 if grid.norm_order else bound
     # A half-width near the least float has an infinite inverse; the kernels clip what comes of it.

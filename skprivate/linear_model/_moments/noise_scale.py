@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a budget to exact noise: one integer scale for every released integer."""
+"""The budget of a fit, and the integer scales of its discrete noise."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from ...noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, zcdp_to_epsilon
 from ...utils import check_epsilon, check_probability
 
-# Only the ratio of noise and sensitivity matters for rho: a large sensitivity makes rounding invisible, and
-# for a tiny epsilon a smaller one leaves room for the noise.
+# Squared sensitivity for an epsilon above the key. Rho depends on the ratio of noise and sensitivity alone:
+# with a large sensitivity the rounding of sigma is negligible, with a tiny epsilon a smaller one keeps sigma
+# in range.
 _SENSITIVITIES = {Fraction(1, 2**4): 2**80, Fraction(0): 2**40}
 
 
 @dataclass(frozen=True)
 class FitBudget:
-    """What a fit may spend: epsilon for Laplace noise, rho for Gaussian noise.
+    """Budget of a fit: epsilon for Laplace noise, rho for Gaussian noise.
 
     Attributes
     ----------
@@ -28,7 +29,7 @@ class FitBudget:
     amount : Fraction
         Epsilon, or rho of zero-concentrated differential privacy: both add up over releases.
     epsilon, delta : Fraction
-        What `amount` comes to; epsilon is never above the request.
+        The guarantee that `amount` gives; epsilon is never above the request.
     """
 
     mechanism: str
@@ -63,7 +64,7 @@ class FitBudget:
 
 @dataclass(frozen=True, eq=False)
 class NoiseScales:
-    """The noise of one release, fixed before any is drawn.
+    """Scales of the discrete noise of one release.
 
     Attributes
     ----------
@@ -100,7 +101,7 @@ class NoiseScales:
 def laplace_scales(
     weights: list[Fraction], codes: NDArray[np.intp], sensitivity: Fraction, epsilon: Fraction
 ) -> NoiseScales:
-    """Plan discrete Laplace noise on integers of different weights.
+    """Return the scales of discrete Laplace noise on integers of different weights.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def laplace_scales(
 def gaussian_scales(
     squared_weights: list[Fraction], codes: NDArray[np.intp], squared_sensitivity: Fraction, rho: Fraction
 ) -> NoiseScales:
-    """Plan discrete Gaussian noise on integers of different weights.
+    """Return the sigmas of discrete Gaussian noise on integers of different weights.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one private release of an uncensored fit: the moments, with noise."""
+"""The plan and the private release of the moments of an uncensored fit."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,7 +28,7 @@ class MomentRelease:
         Standard deviation of the noise of every entry; 0 where none was added. An entry and its mirror image
         carry the same noise.
     mechanism : {"laplace", "gaussian"}
-        Law of the noise.
+        Distribution of the noise.
     """
 
     matrix: FloatArray
@@ -38,7 +38,7 @@ class MomentRelease:
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours:
-    """Which tables are neighbours, and what their moments may differ by.
+    """Neighbouring relation of tables, and the sensitivity of their moments.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Neighbours:
 
 @dataclass(frozen=True, eq=False)
 class MomentPlan:
-    """Which moments are released with how much noise; made by `plan_moments`."""
+    """The moments that are released, and the scales of their noise; `plan_moments` returns one."""
 
     grid: MomentGrid
     noise: NoiseScales
@@ -91,7 +91,7 @@ class MomentPlan:
     unit: Fraction  # grid units of one unit of the sum of z z'
 
     def release(self, gram: NDArray[np.int64], entropy: Any) -> MomentRelease:
-        """Draw the noise, and leave the integers."""
+        """Release the moments with noise, in units of the sum of z z'."""
         noisy = self.noise.randomize(gram[self.rows, self.columns], entropy)
         exact = np.zeros_like(gram)
         exact[0, 0] = gram[0, 0]
@@ -107,7 +107,7 @@ class MomentPlan:
 
 
 def largest_scale(neighbours: Neighbours, budget: FitBudget) -> Fraction:
-    """Largest scale of the noise before the grid: what `choose_exponent` asks for."""
+    """Return the largest scale of the noise before the grid, as `choose_exponent` takes it."""
     lightest = min(1, neighbours.weights.target, neighbours.weights.features) ** 2
     if budget.mechanism == "laplace":
         return 2 * neighbours.l1 / (budget.amount * lightest)

@@ -159,7 +159,7 @@ def _least_squares(release: MomentRelease, regularization: str) -> _Line:
 
 
 def _optimism(coef: FloatArray, inverse: FloatArray, noise_std: FloatArray) -> FloatArray:
-    """By how much the noisy residual about the fitted line is expected to be too small.
+    """Return by how much the noisy residual about the fitted line is expected to be too small.
 
     With noise g = N_xy - N_xx b in the equations of the slopes, these move by S^-1 g, and the noise in the
     residual falls by 2 g . S^-1 g; `inverse` is the diagonal of S^-1, and the entries of g are taken to be
@@ -185,7 +185,7 @@ class _CentredMoments:
 
     @classmethod
     def of(cls, moments: FloatArray) -> "_CentredMoments":
-        # No mean product of entries of [-1, 1] is beyond 1: what the noise put there goes.
+        # No mean product of entries of [-1, 1] is beyond 1: what is beyond is noise.
         moments = np.clip(moments, -1.0, 1.0)
         means = moments[..., 0, 1:]
         centred = moments[..., 1:, 1:] - means[..., :, np.newaxis] * means[..., np.newaxis, :]
@@ -193,7 +193,7 @@ class _CentredMoments:
         return cls(means[..., 0], means[..., 1:], target, cross, features)
 
     def rounding(self, eigenvalues: FloatArray) -> FloatArray:
-        """What rounding leaves of an eigenvalue that is 0: also the means were taken off."""
+        """Return how far rounding moves an eigenvalue that is 0, the subtraction of the means included."""
         sizes = np.maximum(np.abs(eigenvalues), self.mean_features**2)
         largest = np.max(sizes, axis=-1, keepdims=True)
         return np.maximum(4.0 * sizes.shape[-1] * np.finfo(np.float64).eps * largest, _SMALLEST)
@@ -203,9 +203,10 @@ def _regularized(values: FloatArray, release: MomentRelease, n: FloatArray, rule
     """Eigenvalues after the rule; 0 for a direction that is dropped."""
     level = noise_level(release) / n
     if rule == "floor":
-        # Where no direction stands out, larger slopes lose more than they win. (One feature's level is high.)
-        drowned = (values.shape[-1] > 1) & (values.max(axis=-1, keepdims=True) < level)
-        return np.maximum(values, np.where(drowned, 2.0 * level, level))
+        # Where no direction exceeds the noise, larger slopes lose more than they gain. (The level of a single
+        # feature is high already.)
+        all_below = (values.shape[-1] > 1) & (values.max(axis=-1, keepdims=True) < level)
+        return np.maximum(values, np.where(all_below, 2.0 * level, level))
     if rule == "trim":
         return np.where(values < level, 0.0, values)
     if rule == "zhang":
@@ -214,7 +215,7 @@ def _regularized(values: FloatArray, release: MomentRelease, n: FloatArray, rule
 
 
 def noise_level(release: MomentRelease) -> float:
-    """Typical norm of the noise on the features' moments: below it, an eigenvalue says little."""
+    """Return the typical norm of the noise on the features' moments: smaller eigenvalues are mostly noise."""
     noise = release.noise_std[2:, 2:]
     d = len(noise)
     # Of one feature there is the noise of its square only.

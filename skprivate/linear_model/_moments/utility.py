@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When the noise hides the signal: judged from released values and the known noise alone."""
+"""The warning that the noise hides the effect of the features, from released values and the known noise."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ _LARGEST = 2.0**64
 
 
 def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, float]:
-    """Estimate by how much the fitted slopes lower the mean squared error of new rows, next to none.
+    """Estimate by how much the fitted slopes lower the mean squared error of new rows, compared with none.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, floa
     With exact centred moments C of the features and c of features and target, slopes b gain
     ``2 b'c - b'C b``. Read off the released C + E and c + e, that is too large by ``2 b'e - b'E b``. As b is
     off by C^-1 (e - E b), to first order, this is ``2 (e - E b)' C^-1 (e - E b)`` on average, which follows
-    from the known noise, with the sampling error of the rows added. Directions of C that the noise drowns
-    count as raised to its level: so much curvature cannot be told from none; slopes along them follow e but
-    hardly E. The error of the intercept goes off as well.
+    from the known noise, with the sampling error of the rows added. Directions of C that are below the noise
+    count as raised to its level: so much curvature cannot be distinguished from none; slopes along them
+    follow e but hardly E. The error of the intercept goes off as well.
 
     Examples
     --------
@@ -112,6 +112,6 @@ def moments_warning(release: MomentRelease, fit: ScaledFit) -> str | None:
     if gain > _CLEARLY * error:
         return None
     return (
-        "by the released values, the noise hides what the features tell: a constant may predict as well. "
+        "by the released values, the noise hides the effect of the features: a constant may predict as well. "
         "More rows, a larger epsilon, tighter bounds or fewer features would help."
     )

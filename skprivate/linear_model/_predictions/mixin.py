@@ -19,24 +19,24 @@ from .survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalF
 
 FloatArray = NDArray[np.float64]
 
-# Times of the grid of a curve that is returned as an array.
+# Times of a curve that is returned as an array: steps of 1/127 of the target's range.
 _GRID_POINTS = 128
-# Replicated quantiles that are held at once: 16 MB.
+# Replicated quantiles that are held at once, of 8 bytes each: 16 MB.
 _AT_ONCE = 2**21
 
 
 class LogLocationScalePredictions:
-    """Mixin of the regressors: everything that follows from released values, at no further privacy cost.
+    """Predictions of the regressors: functions of released values, at no further privacy cost.
 
-    The model is y = intercept + coef . x + scale * Z on its scale, log time for life distributions; the line
-    is the location, which for the smallest extreme value law is the 63.2 % quantile.
+    The model is y = intercept + coef . x + scale * Z on its scale, log time for life distributions. The line
+    is the location, which for the smallest extreme value distribution is the 63.2 % quantile.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
     intercept_, scale_ : float
     error_distribution_ : ErrorDistribution
-        Law of Z.
+        Distribution of Z.
     log_target_ : bool
         Whether the scale of the model is log time.
     bounds_y_ : tuple of two floats

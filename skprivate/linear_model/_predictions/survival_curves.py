@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A row's survival function and cumulative hazard, exact at any time."""
+"""Survival functions and cumulative hazard functions of rows."""
 
 import math
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ class PredictedCurve(ABC):
     Attributes
     ----------
     distribution : ErrorDistribution
-        Law of the error.
+        Distribution of the error.
     location, scale : float
         On the scale of the model.
     log_target : bool
