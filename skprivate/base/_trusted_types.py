@@ -44,7 +44,7 @@ _LIFE = (
                 "_censored.histogram.HistogramRelease",
                 "_moments.release.MomentRelease",
             ),
-            *("_censored.gradient_round.Round", "_moments.solve.ScaledFit"),
+            *("_censored.gradient_round.GradientRound", "_moments.solve.ScaledFit"),
         )
     ),
 )
