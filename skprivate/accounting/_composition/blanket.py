@@ -8,12 +8,9 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray, IntArray
 from ...utils import check_positive, check_probability
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Lattice steps per standard deviation of one report's part: the lattice adds at most 1/4 of its inverse
 # square to the variance, so this costs a thousandth of epsilon.

@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from ..._typing import FloatArray
 
 _ORDERS = np.concatenate([1 + np.geomspace(1e-4, 1, 400), np.geomspace(2.01, 1e6, 2000)])
 _ROUNDING = 1e-9  # added to results in floats, many times their error

@@ -4,9 +4,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from ..._typing import FloatArray
 
 # What rows and priors may be off a sum of 1.
 _TOLERANCE = 1e-9

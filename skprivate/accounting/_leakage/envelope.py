@@ -4,9 +4,8 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from ..._typing import FloatArray
 
 # Of sums, relative to what is summed.
 _ROUNDING = 1e-15

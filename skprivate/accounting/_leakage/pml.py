@@ -6,14 +6,14 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..._typing import FloatArray
 from ...utils import check_epsilon, check_positive, check_probability
 from .channels import check_channel, check_prior, minus_log, on_support
 from .envelope import envelope
 from .laplace import uniform_log_mean, worst_log_mean, worst_log_mean_of
 
-FloatArray = NDArray[np.float64]
 Kind = Literal["almost_sure", "envelope", "average"]
 
 _NO_TAIL = (
