@@ -133,9 +133,10 @@ class PackageRecord:
 
 @functools.cache
 def _current() -> PackageRecord:
+    from ... import __file__ as found
     from ... import __version__
 
-    top = Path(__file__).parent.parent
+    top = Path(found).parent
     return PackageRecord(
         name=top.name,
         version=__version__,
