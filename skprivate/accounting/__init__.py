@@ -23,8 +23,8 @@ from ._statements.ledger_entry import LedgerEntry
 from ._statements.model_card import add_privacy_section, privacy_section
 from ._statements.provenance import AuditRecord, PackageRecord
 from ._statements.registry import RegistryEntry
+from ._statements.schema import statement_schema
 from ._statements.spent import PrivacySpent
-from ._statements.statement import statement_schema
 
 __all__ = [
     "AuditRecord",

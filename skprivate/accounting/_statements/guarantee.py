@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn, Self, get_args
 
 from ...utils import check_positive, check_probability
 from .._checks import check_choice, check_text
-from .statement import GuaranteeStatements
+from .schema import GuaranteeStatements
 
 # Relative error of what is called exact, and what a certified lower bound may be off.
 _ROUNDING = 1e-9

@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 from .html import NO_EPSILON, Label, figure_of, label_fragment, label_of_spent, label_page
 from .plain_values import encode_amount
 from .registry import RegistryEntry, registry_entry
-from .statement import VERSION, check_kind, check_unchanged, readable
+from .schema import VERSION, check_kind, check_unchanged, readable
 
 
 class ReportStatements:

@@ -17,7 +17,7 @@ from .._checks import check_choice, check_text
 from .._leakage.run import leakage_of_run
 from .guarantee import PrivacyGuarantee
 from .provenance import AuditRecord, PackageRecord
-from .statement import SpentStatements
+from .schema import SpentStatements
 from .text import describe
 
 Relation = Literal["replace-one", "add-remove", "local", "label"]
