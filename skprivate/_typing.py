@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Types that several sub-packages share: arrays by the kind of their entries, and the choices of a statement."""
+"""Types that several sub-packages share: arrays by kind of entry, and the choices that a statement has."""
 
 from typing import Literal
 
