@@ -12,7 +12,8 @@ from .._amounts import from_text, to_text
 from .schema import check_unchanged, readable
 from .spent import PrivacySpent
 
-_AMOUNTS = ("epsilon", "delta", "rho", "sensitivity", "noise_scale")
+_AMOUNTS = ("epsilon", "delta")
+_OPTIONAL_AMOUNTS = ("rho", "sensitivity", "noise_scale")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +92,7 @@ class LedgerEntry:
         -------
         entry : dict
         """
-        amounts = {name: _optional_text(getattr(self, name)) for name in _AMOUNTS}
+        amounts = {name: _optional_text(getattr(self, name)) for name in (*_AMOUNTS, *_OPTIONAL_AMOUNTS)}
         return {**vars(self), "time": self.time.isoformat(), **amounts}
 
     @classmethod
@@ -136,7 +137,8 @@ def from_row(*row: Any) -> LedgerEntry:
 
 
 def _decode_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
-    amounts = {name: _optional_amount(entry[name]) for name in _AMOUNTS}
+    amounts: dict[str, Any] = {name: from_text(entry[name]) for name in _AMOUNTS}
+    amounts |= {name: _optional_amount(entry[name]) for name in _OPTIONAL_AMOUNTS}
     time = datetime.fromisoformat(entry["time"])
     return {**entry, **amounts, "time": time, "private": bool(entry["private"])}
 
