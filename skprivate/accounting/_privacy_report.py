@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the fitted objects inside a pipeline did with the private rows, and the claim for the whole."""
+"""Privacy report of a pipeline: what each step did with private rows, and the claim for the whole."""
 
 import math
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What several runs cost together, with the units they protect and the data they touched kept apart."""
+"""Composition of several runs, apart for each relation, unit of privacy and group of disjoint data."""
 
 import math
 from collections import Counter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one number with Laplace noise leaks: the largest -log E exp(-rate |X - a|) over a, with its error."""
+"""Leakage of one number with Laplace noise: the largest -log E exp(-rate |X - a|) over a, rounded up."""
 
 import functools
 import math
@@ -20,7 +20,7 @@ _SLACK = 1e-11
 _FIRST_PANELS = 16
 # Beyond these the bound is returned as it stands: still a bound, with a wider gap.
 _MOST_PANELS = 2**15
-_ORDER = 16
+_ORDER = 16  # of Gauss' rule
 # A kink in a panel moves two rules of one order alike, and another order otherwise.
 _OTHER_ORDER = 11
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run of some epsilon leaks about one unit to an adversary with a given prior."""
+"""Bound on what a run of some epsilon leaks about one unit to an adversary with a given prior."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +19,7 @@ _ASSUMED = {
 }
 # What the replacement of one unit's value costs, in epsilons.
 _STEPS = {"local": 1, "replace-one": 1, "add-remove": 2, "label": 1}
-# A player's broadcasts answer those of others.
+# A player's broadcasts depend on those of others.
 _PLAYERS = " (and for whom the players are independent)"
 
 

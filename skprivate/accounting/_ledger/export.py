@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ledger as JSON for other programs."""
+"""Export of a ledger as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a ledger asks of the place where it is kept, and how it checks what it finds there.
+"""Interface of a ledger's storage, the state of a ledger, and the check of its entries.
 
-`PrivacyLedger` talks to a `LedgerStore`, which runs transactions on `LedgerRecords`. A file is one such place
+`PrivacyLedger` calls a `LedgerStore`, which runs transactions on `LedgerRecords`. A file is one such place
 (`sqlite_store`); a database server would be another.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a protection that is not differential privacy does: one attack, one measure, one bound."""
+"""Disclosure risk of a protection without differential privacy: one attack, one metric, one bound."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

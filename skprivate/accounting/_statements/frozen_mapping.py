@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read-only mappings and tuples, into which a record copies the mappings and sequences that it is given."""
+"""Read-only, hashable copies of the mappings and sequences that a record is given."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
