@@ -9,11 +9,11 @@ _SPENT = (
     "skprivate.accounting._statements.estimated_bounds.EstimatedBounds",
     "skprivate.accounting._statements.provenance.PackageRecord",
     "skprivate.accounting._statements.spent.PrivacySpent",
-    "skprivate.accounting._statements.spent._FrozenMapping",
+    "skprivate.accounting._statements.frozen_mapping.FrozenMapping",
 )
 _RISK = (
     "skprivate.accounting._statements.disclosure_risk.DisclosureRisk",
-    "skprivate.accounting._statements.spent._FrozenMapping",
+    "skprivate.accounting._statements.frozen_mapping.FrozenMapping",
 )
 _PARTITION = "skprivate.partition._partition.Partition"
 _LAPLACE = "skprivate.noise._mechanisms.DiscreteLaplaceMechanism"
