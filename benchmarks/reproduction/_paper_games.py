@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from skprivate.games import TwoTypePrior
-from skprivate.games._broadcast_model import BroadcastModel
+from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
-from skprivate.games._leakage.sensitivity import flat_ceiling
-from skprivate.games._leakage.two_types import FollowedPlayers
+from skprivate.games._leakage.sensitivity import constant_bound
+from skprivate.games._leakage.two_types import TwoTypeChannel
 
 SIZES = (2, 5, 10, 20, 50)
 EPSILON, ALPHA, BETA = 0.2, 0.3, 0.6
@@ -58,13 +58,13 @@ def run() -> None:
     print("  N  leakage  (9) corrected  (9) as printed, no bound  Lemma 5 (1)")
     prior = TwoTypePrior([0.0, 1.0], ALPHA, BETA)
     for n in SIZES:
-        exact = FollowedPlayers(prior, n, EPSILON).first()
+        exact = TwoTypeChannel(prior, n, EPSILON).first()
         corrected = corrected_lower_bound(n, EPSILON, ALPHA, BETA)
         printed = printed_lower_bound(n, EPSILON, ALPHA, BETA)
         row = f"{exact:8.3f} {corrected:14.3f} {printed:25.3f} {upper_bound(n, EPSILON, ALPHA):12.3f}"
         print(f"{n:3d} {row}")
     k = np.arange(2000)
-    model = BroadcastModel(
+    model = BroadcastMechanism(
         n_players=10, n_dims=1, algorithm="ye", noise_scales=0.99**k, steps=0.5 * 0.97**k,
         constraint=Unconstrained(), clip_norm=1.0, private=frozenset({"pseudo_gradient"}), P=None, Q=None,
         private_bounds=None, allowance=0.0,
@@ -72,7 +72,7 @@ def run() -> None:
     numbers = (0.5, 0.97, 1.0, 0.99, 1.0)
     print("Epsilon of Theorem 3 for one player, c .5, q .97, d 1, qbar .99, C 1")
     print(
-        f"  by the recursion {flat_ceiling(model):.3f}, corrected {corrected_constant(*numbers):.3f}, ",
+        f"  by the recursion {constant_bound(model):.3f}, corrected {corrected_constant(*numbers):.3f}, ",
         end="",
     )
     print(f"as printed {printed_constant(*numbers):.3f}, no guarantee")

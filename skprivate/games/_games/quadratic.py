@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Games with quadratic costs: affine pseudo-gradients, for which guarantees are exact."""
+"""Games with quadratic costs, whose pseudo-gradients are affine."""
 
 from collections.abc import Collection
 from typing import Any
@@ -126,7 +126,7 @@ class QuadraticAggregativeGame(AffineGame):
     ) -> None:
         constants = check_vectors(r, "r")
         n_players, n_dims = constants.shape
-        self._declare(n_players, n_dims, check_constraint(bounds, n_players, n_dims))
+        self._set_shape(n_players, n_dims, check_constraint(bounds, n_players, n_dims))
         self.private = check_private(private, ("P", "Q", "r"))
         self.private_bounds: Pair | None = check_private_bounds(r_bounds, n_players, n_dims, "r_bounds")
         if self.private_bounds is not None:
