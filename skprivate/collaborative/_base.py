@@ -163,14 +163,7 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             (name, template, safe_indexing(X, own), y[own], catch)
             for (name, own), template in zip(rows.items(), templates, strict=True)
         ]
-        models: dict[Any, Any] = {}
-        # As they come, for callbacks; these are not handed to local models, which would show them rows.
-        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
-        fits = parallel(delayed(_fit_model)(*task) for task in tasks)
-        with progress(self, "site", len(tasks)) as on_progress:
-            for name, model in zip(rows, fits, strict=True):
-                models[name] = model
-                on_progress()
+        models = dict(zip(rows, self._fit_models(tasks), strict=True))
         failed = {name: model for name, model in models.items() if isinstance(model, SiteFailure)}
         if len(failed) == len(models):
             # Not a site's error but the caller's: once more, for the model's own error.
@@ -178,6 +171,19 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         report_failures(failed, len(models), catch, "fit")
         kept = {name: model for name, model in models.items() if name not in failed}
         return kept, np.array([len(rows[name]) for name in kept], dtype=np.int64)
+
+    def _fit_models(self, tasks: list[tuple[Any, ...]]) -> list[Any]:
+        """Return a fitted model or a `SiteFailure` for each task, and report progress to callbacks."""
+        models: list[Any] = []
+        # As they come, for callbacks; these are not handed to local models, which would show them rows.
+        fits = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(_fit_model)(*task) for task in tasks
+        )
+        with progress(self, "site", len(tasks)) as on_progress:
+            for model in fits:
+                models.append(model)
+                on_progress()
+        return models
 
     def _seeds(self, n: int) -> list[int | None]:
         """Return n seeds from `random_state`; None where there is none."""

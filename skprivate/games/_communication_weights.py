@@ -26,7 +26,7 @@ class Mixing(ABC):
 
 
 class _Complete(Mixing):
-    """Everybody hears everybody, with weight 1 / N."""
+    """The complete graph: weight 1 / N for every pair of players."""
 
     def average(self, broadcasts: FloatArray) -> FloatArray:
         return broadcasts.mean(axis=0, keepdims=True)

@@ -53,9 +53,9 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         The update. "ye" adds the mean of each round's noise to the mean estimate for good: with noise that
         grows it diverges, and warns. "wang_nedic" keeps the mean estimate equal to the mean strategy.
     weights : None, array-like or sparse matrix of shape (n_players, n_players), or graph, default=None
-        L, public: doubly stochastic and connected, with "wang_nedic" symmetric. None: everybody hears
-        everybody, with weight 1 / N. A graph as of networkx gets Metropolis weights, its i-th node being
-        player i.
+        L, public: doubly stochastic and connected, with "wang_nedic" symmetric. None: the complete
+        graph, with weight 1 / N for every pair. A graph as of networkx gets Metropolis weights, its i-th node
+        being player i.
     max_iter : int, default=1000
         Rounds of one call of `fit` or `partial_fit`. There is no stopping rule that looks at private data.
     noise_scale : float, tuple, array-like or callable, default=1.0
@@ -121,8 +121,8 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     of double arithmetic (`PrivacyGuarantee.allowance`). A pseudo-gradient of which nothing is public may
     be computed as it likes; a projection that a user wrote must be exact to the rounding of its steps.
 
-    Whether the game is monotone is told by a warning. Where P, Q or B is private, or the game is a user's
-    own, that is one bit about what is private, for whoever runs `fit` and not for the broadcasts.
+    A warning says that a game is not monotone. Where P, Q or B is private, or the game is a user's own, that
+    is one bit about the private part, for whoever runs `fit` and not in the broadcasts.
 
     This class runs all players in one place: a simulation, in which whoever calls `fit` holds all costs.
     ``strategies_``, ``estimates_``, ``aggregate_``, ``residual_`` and ``history_`` are exact functions of the
@@ -235,7 +235,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         OverflowError
             The run diverges: a broadcast, noise included, or what an estimate takes from broadcasts leaves
             4,096 times the range of the noise and of what is public of the strategies. (With noise, a
-            pseudo-gradient that is no finite number counts as 0: it must not tell by ending the run.)
+            pseudo-gradient that is no finite number counts as 0: an end of the run would be a leak.)
         PrivacyUnboundedError
             In strict mode, or with a ledger: nothing bounds what the broadcasts leak.
         """

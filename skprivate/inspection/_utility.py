@@ -191,12 +191,7 @@ class PrivacyUtilityDisplay:
         """
         check_matplotlib(cls.__name__)
         check_axes(ax)
-        if not isinstance(n_repeats, Integral) or n_repeats < 1:
-            raise ValueError("n_repeats must be an int, at least 1.")
-        if not 0 < test_size < 1:
-            raise ValueError("test_size must be a share of the rows, in (0, 1).")
-        if not hasattr(estimator, "fit"):
-            raise TypeError(f"estimator must be an estimator, not {type(estimator).__name__}.")
+        _check_options(estimator, n_repeats, test_size)
         grid = _check_epsilons(epsilons)
         X, y = indexable(X, y)
         params = {} if fit_params is None else dict(fit_params)
@@ -259,6 +254,15 @@ class PrivacyUtilityDisplay:
             return _WARNING
         fits = self.scores.size + (0 if self.non_private_scores is None else self.non_private_scores.size)
         return f"{_WARNING}\n{len(self.failures)} of {fits} fits failed"
+
+
+def _check_options(estimator: Any, n_repeats: Any, test_size: float) -> None:
+    if not isinstance(n_repeats, Integral) or n_repeats < 1:
+        raise ValueError("n_repeats must be an int, at least 1.")
+    if not 0 < test_size < 1:
+        raise ValueError("test_size must be a share of the rows, in (0, 1).")
+    if not hasattr(estimator, "fit"):
+        raise TypeError(f"estimator must be an estimator, not {type(estimator).__name__}.")
 
 
 def _check_epsilons(epsilons: Any) -> list[float | Fraction]:

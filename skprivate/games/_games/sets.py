@@ -33,8 +33,8 @@ class ConstraintSet(ABC):
 
     Notes
     -----
-    A set that does not say how many dimensions it has (``Box(0, 1)``, ``Simplex()``) learns it from the game
-    it is given to: ``game.constraint`` is the set to ask.
+    A set that does not say how many dimensions it has (``Box(0, 1)``, ``Simplex()``) takes it from the game
+    it is given to: ``game.constraint`` is the set with its dimensions.
 
     **Privacy**: a set is public. Guarantees rest on its `diameter` and `expansion`, which nobody checks: one
     that is too small makes them wrong.
@@ -224,7 +224,7 @@ class Simplex(ConstraintSet):
     total : float
         The sum.
     n_dims : int or None
-        Number of coordinates, once a game has told it.
+        Number of coordinates; None until the set is given to a game.
     diameter : float
         ``2 * total``; 0 with one coordinate.
     expansion : float

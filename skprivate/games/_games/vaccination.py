@@ -48,7 +48,7 @@ class VaccinationGame(AffineGame):
         has no bound, unless the pseudo-gradient is clipped.
     A_bounds : pair (lower, upper), default=None
         Public bounds of A: numbers, or arrays of shape (n_dims,) or (n_players, n_dims). Values of A outside
-        are clipped silently: a message would tell.
+        are clipped silently: a message would be a leak.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 View = Literal["entire", "individual"]
 
-_WHOSE = {"entire": "the values of all {} players as one", "individual": "any single player's value"}
+_SUBJECTS = {"entire": "the values of all {} players as one", "individual": "any single player's value"}
 # A two-type prior of players with different distances is written out profile by profile up to so many.
 _MOST_ENUMERATED = 12
 
@@ -122,19 +122,50 @@ def privacy_guarantee(
         raise ValueError(f"criterion={criterion!r} needs a prior; without one only 'dp' is defined.")
     distances, kinds = player_distances(mechanism)
     players = _PlayerDistances(mechanism, distances, kinds)
+    request = _Request(prior, view, criterion)
     groups = _independent_groups(players, prior)
-    found = _leakage(players, prior, groups, view, criterion)
-    without = found
+    found = without_allowance = _leakage(players, groups, request)
     if mechanism.allowance != 0:
-        exact_players = replace(players, distances=[item.without_allowance() for item in distances])
-        without = _leakage(exact_players, prior, groups, view, criterion)
-    return _guarantee(players, prior, view, criterion, found, without)
+        exact = replace(players, distances=[distance.without_allowance() for distance in distances])
+        without_allowance = _leakage(exact, groups, request)
+    return _guarantee(players, request, found, without_allowance)
 
 
 def largest_player_epsilon(mechanism: BroadcastMechanism) -> float:
     """Return the largest epsilon of differential privacy of any one player within its declared bounds."""
     players = _PlayerDistances(mechanism, *player_distances(mechanism))
-    return float(_leakage(players, None, _groups_of_boxes(players), "individual", "dp").value)
+    return float(_leakage(players, _groups_of_boxes(players), _Request(None, "individual", "dp")).value)
+
+
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """The guarantee that is asked for: under which prior, about whom, and by which criterion."""
+
+    prior: Prior | None
+    view: View
+    criterion: Criterion
+
+    def describe_subject(self, mechanism: BroadcastMechanism) -> str:
+        subject = _SUBJECTS[self.view].format(mechanism.n_players)
+        if self.criterion != "dp":
+            return subject
+        # Differential privacy holds for any prior, but over the support of this one alone.
+        if self.prior is not None:
+            return f"{subject}, of those that are possible for {self.prior.describe(mechanism.n_players)}"
+        return subject if mechanism.private_bounds is None else f"{subject}, within the declared bounds"
+
+    def describe_prior(self, n_players: int) -> str:
+        return "" if self.prior is None or self.criterion == "dp" else self.prior.describe(n_players)
+
+    def describe_method(self, exact: bool) -> str:
+        rule = {"pml": "Theorem 1", "corollary1": "Corollary 1", "dp": "largest distance"}[self.criterion]
+        source = "sensitivity bounded by clipping, the constraint set or a Lipschitz constant"
+        if exact:
+            source = "sensitivity by the recursion of the linear dynamics"
+        if isinstance(self.prior, JointPrior | TwoTypePrior):
+            return f"{rule} of correlated players; {source}"
+        combined = "summed over" if self.view == "entire" else "largest of the"
+        return f"{rule}, {combined} independent players; {source}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +175,10 @@ class _PlayerDistances:
     mechanism: BroadcastMechanism
     distances: list[Distance]
     kinds: IntArray
+
+    @property
+    def exact(self) -> bool:
+        return all(distance.exact for distance in self.distances)
 
     def per_player(self) -> list[Distance]:
         return [self.distances[kind] for kind in self.kinds]
@@ -158,15 +193,10 @@ class _PlayerGroup:
     count: int
 
 
-def _leakage(
-    players: _PlayerDistances,
-    prior: Prior | None,
-    groups: list[_PlayerGroup],
-    view: View,
-    criterion: Criterion,
-) -> LeakageBound:
+def _leakage(players: _PlayerDistances, groups: list[_PlayerGroup], request: _Request) -> LeakageBound:
+    prior, view, criterion = request.prior, request.view, request.criterion
     if criterion == "dp":
-        return _largest_distance(players, prior, groups, view)
+        return _largest_distance(players, groups, prior, view)
     if isinstance(prior, JointPrior):
         return _joint_leakage(JointChannel(prior, players.per_player()), view, criterion)
     if isinstance(prior, TwoTypePrior):
@@ -181,18 +211,17 @@ def _leakage(
 
 
 def _largest_distance(
-    players: _PlayerDistances, prior: Prior | None, groups: list[_PlayerGroup], view: View
+    players: _PlayerDistances, groups: list[_PlayerGroup], prior: Prior | None, view: View
 ) -> LeakageBound:
     """Differential privacy: the largest distance of two private vectors, for any correlation."""
-    exact, counts = all(distance.exact for distance in players.distances), [1] * players.mechanism.n_players
     if isinstance(prior, JointPrior):
-        spreads = JointChannel(prior, players.per_player()).largest_distances()
-        return _combine_players([LeakageBound(value, exact) for value in spreads], counts, view)
-    if isinstance(prior, TwoTypePrior):
-        sizes = _distances_of_types(players, prior)
-        return _combine_players([LeakageBound(value, exact) for value in sizes.tolist()], counts, view)
-    found = [group.player.largest_distance(players.distances[group.kind]) for group in groups]
-    return _combine_players(found, [group.count for group in groups], view)
+        values = JointChannel(prior, players.per_player()).largest_distances()
+    elif isinstance(prior, TwoTypePrior):
+        values = _distances_of_types(players, prior).tolist()
+    else:
+        found = [group.player.largest_distance(players.distances[group.kind]) for group in groups]
+        return _combine_players(found, [group.count for group in groups], view)
+    return _combine_players([LeakageBound(value, players.exact) for value in values], [1] * len(values), view)
 
 
 def _combine_players(found: list[LeakageBound], counts: list[int], view: View) -> LeakageBound:
@@ -220,7 +249,6 @@ def _two_type_leakage(
 ) -> LeakageBound:
     """Enumerate numbers of players if all have one distance; else profiles, or take the largest distance."""
     sizes, n_players = _distances_of_types(players, prior), players.mechanism.n_players
-    exact = all(distance.exact for distance in players.distances)
     if criterion == "corollary1":
         cap = np.inf if view == "entire" else TwoTypeChannel(prior, n_players, 0.0).rarest_type_bound()
         return LeakageBound(min(float(sizes.sum()), cap), False)
@@ -228,18 +256,19 @@ def _two_type_leakage(
         _common_distance_leakage(prior, n_players, float(end), view) for end in (sizes.min(), sizes.max())
     )
     if sizes.min() == sizes.max():
-        return LeakageBound(high, exact)
+        return LeakageBound(high, players.exact)
     if n_players <= _MOST_ENUMERATED:
         return _joint_leakage(
             JointChannel(as_joint_prior(prior, n_players), players.per_player()), view, criterion
         )
     # Theorem 1 and the range of likelihood ratios increase with every player's distance.
-    return LeakageBound(high, False, low if exact else None)
+    return LeakageBound(high, False, low if players.exact else None)
 
 
 def _common_distance_leakage(prior: TwoTypePrior, n_players: int, distance: float, view: View) -> float:
-    players = TwoTypeChannel(prior, n_players, distance)
-    return players.entire() if view == "entire" else max(players.first(), players.others())
+    """Leakage under a two-type prior of players with one distance between the types."""
+    channel = TwoTypeChannel(prior, n_players, distance)
+    return channel.entire() if view == "entire" else max(channel.first(), channel.others())
 
 
 def _distances_of_types(players: _PlayerDistances, prior: TwoTypePrior) -> FloatArray:
@@ -306,12 +335,7 @@ def _distinct_rows(columns: list[FloatArray]) -> list[tuple[int, int]]:
 
 
 def _guarantee(
-    players: _PlayerDistances,
-    prior: Prior | None,
-    view: View,
-    criterion: Criterion,
-    found: LeakageBound,
-    without_allowance: LeakageBound,
+    players: _PlayerDistances, request: _Request, found: LeakageBound, without_allowance: LeakageBound
 ) -> PrivacyGuarantee:
     mechanism, value = players.mechanism, float(found.value)
     allowances = sum(distance.allowance for distance in players.per_player())
@@ -319,39 +343,18 @@ def _guarantee(
     return PrivacyGuarantee(
         epsilon=value,
         status=_status(found),
-        criterion=criterion,
-        subject=f"this run ({_subject(players, prior, view, criterion)})",
-        prior="" if prior is None or criterion == "dp" else prior.describe(mechanism.n_players),
+        criterion=request.criterion,
+        subject=f"this run ({request.describe_subject(mechanism)})",
+        prior=request.describe_prior(mechanism.n_players),
         confidence=found.confidence,
         lower=None if lower is None else max(0.0, float(lower - allowances)),
         allowance=max(0.0, value - float(without_allowance.value)) if np.isfinite(value) else 0.0,
-        method=_method(players, prior, view, criterion),
-        movable=view == "entire",
+        method=request.describe_method(players.exact),
+        movable=request.view == "entire",
     )
-
-
-def _subject(players: _PlayerDistances, prior: Prior | None, view: View, criterion: Criterion) -> str:
-    whose = _WHOSE[view].format(players.mechanism.n_players)
-    if criterion != "dp":
-        return whose
-    # Without a prior, but over its support alone.
-    if prior is not None:
-        return f"{whose}, of those that are possible for {prior.describe(players.mechanism.n_players)}"
-    return f"{whose}, within the declared bounds" if players.mechanism.private_bounds is not None else whose
 
 
 def _status(found: LeakageBound) -> Status:
     if found.confidence is not None:
         return "estimate"
     return "exact" if found.exact else "upper_bound"
-
-
-def _method(players: _PlayerDistances, prior: Prior | None, view: View, criterion: Criterion) -> str:
-    rule = {"pml": "Theorem 1", "corollary1": "Corollary 1", "dp": "largest distance"}[criterion]
-    if all(distance.exact for distance in players.distances):
-        source = "sensitivity by the recursion of the linear dynamics"
-    else:
-        source = "sensitivity bounded by clipping, the constraint set or a Lipschitz constant"
-    if isinstance(prior, JointPrior | TwoTypePrior):
-        return f"{rule} of correlated players; {source}"
-    return f"{rule}, {'summed over' if view == 'entire' else 'largest of the'} independent players; {source}"

@@ -257,8 +257,8 @@ class TwoTypePrior(Prior):
 
     Notes
     -----
-    **Privacy**: with many players and a fixed `beta` everyone's broadcasts tell of the first player's type:
-    its leakage tends to ``log(1 / min(alpha, 1 - alpha))`` however little each of them says.
+    **Privacy**: with many players and a fixed `beta` everyone's broadcasts depend on the first player's
+    type: its leakage tends to ``log(1 / min(alpha, 1 - alpha))`` however small that of each broadcast is.
 
     References
     ----------
