@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from ._neighbours import AuditCase
+from ._cases.case import AuditCase
 from ._search.privacy_loss import claimed_of, claims_rho
 from ._search.search import Found, search_neighbours
 

@@ -11,7 +11,7 @@ from scipy.spatial import KDTree
 
 from ...metrics import correct_orientation_score
 from ...utils import check_bounds
-from .generator import check_generator
+from .inputs import check_generator
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

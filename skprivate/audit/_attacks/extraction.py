@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from ...metrics import record_linkage_score
 from ...utils import check_bounds, check_int
-from .generator import check_generator
+from .inputs import check_generator
 
 FloatArray = NDArray[np.float64]
 

@@ -8,39 +8,72 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from unittest import SkipTest
 
-from .._neighbours import AuditCase
-from . import conduct_checks as conduct
-from . import fit_checks, object_checks, rare_checks, setting_checks
-from . import message_checks as message
-from . import noise_checks as noise
-from . import release_checks as release
-from .limits import NotApplicable, run_within
+from .._cases.case import AuditCase
+from ._checks import (
+    charges,
+    domain,
+    fits,
+    fresh_noise,
+    low_bits,
+    noise,
+    process,
+    rare_fits,
+    recorded_fits,
+    sentinels,
+    settings,
+    statements,
+    views,
+    whole_fits,
+)
+from .requirements import NotApplicable
+from .time_limits import run_within
 
 Check = Callable[[AuditCase], None]
 
 #: Every check, in the order in which they run: cheap and telling ones first.
 CHECKS: tuple[Check, ...] = (
-    fit_checks.check_fit,
-    release.check_privacy_spent,
-    release.check_sensitivity_fuzz,
-    release.check_replay,
-    release.check_noise_meets_values,
-    release.check_no_redraws,
-    release.check_same_branches,
-    release.check_only_released_values_differ,
-    release.check_released_values_on_grid,
-    release.check_number_of_rows,
+    fits.check_fit,
+    statements.check_privacy_spent,
+    recorded_fits.check_sensitivity_fuzz,
+    recorded_fits.check_replay,
+    recorded_fits.check_noise_meets_values,
+    recorded_fits.check_no_redraws,
+    recorded_fits.check_same_branches,
+    whole_fits.check_only_released_values_differ,
+    low_bits.check_released_values_on_grid,
+    statements.check_number_of_rows,
     noise.check_noise_variance,
     noise.check_epsilon_audit,
     noise.check_audit_catches_half_the_noise,
-    noise.check_epsilon_of_whole_fits,
-    noise.check_low_bits,
-    noise.check_large_epsilon,
-    *conduct.CHECKS,
-    *message.CHECKS,
-    *object_checks.CHECKS,
-    *rare_checks.CHECKS,
-    *setting_checks.CHECKS,
+    whole_fits.check_epsilon_of_whole_fits,
+    low_bits.check_low_bits,
+    settings.check_large_epsilon,
+    fresh_noise.check_noise_is_fresh,
+    fresh_noise.check_copies_repeat_nothing,
+    fresh_noise.check_fork_repeats_nothing,
+    fresh_noise.check_seeded_fit_is_not_private,
+    fits.check_parameters_unchanged,
+    charges.check_refit_spends_again,
+    fresh_noise.check_refits_draw_again,
+    charges.check_partial_fit_spends,
+    charges.check_ledger_total,
+    domain.check_domain_is_declared,
+    domain.check_sample_weight,
+    statements.check_pipeline_steps,
+    domain.check_rows_outside_the_domain,
+    domain.check_labels_outside_the_classes,
+    domain.check_missing_values,
+    sentinels.check_sentinels,
+    views.check_views,
+    process.check_process,
+    process.check_files,
+    process.check_nothing_survives,
+    charges.check_ledger_entries,
+    fits.check_fit_then_use,
+    rare_fits.check_rare_draws,
+    rare_fits.check_many_fits,
+    settings.check_other_epsilons,
+    settings.check_other_tables,
 )
 
 
@@ -146,7 +179,7 @@ def _end_of(result: Mapping[str, Any]) -> str:
     """Return why no further check can tell anything, "" as long as they can."""
     if result["status"] != "failed":
         return ""
-    if result["check_name"] == fit_checks.check_fit.__name__:
+    if result["check_name"] == fits.check_fit.__name__:
         return "not run: fit fails, see check_fit"
     return "not run: an earlier check has not ended" if result["reason"].startswith("TimeoutError") else ""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .._neighbours import AuditCase
+from .._cases.case import AuditCase
 from .._observation.object_views import views_of_a_fit
 from .._observation.object_walk import Leaves
 from .._observation.randomness import frozen_randomness

@@ -6,19 +6,15 @@ import functools
 import gc
 import math
 import pickle
-import struct
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 # Deeper than anything sensible; a chain that long is not a model.
 _DEEPEST = 40
-# By which a number is known again in a text.
-_DIGITS = 6
 _PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None), np.dtype)
 # Not state: code is the same whatever the rows were.
 _OF_ERRORS = ("args", "__traceback__", "__cause__", "__context__", "__notes__")
@@ -189,21 +185,3 @@ def leaves_of(estimator: Any) -> Leaves:
     parameters = set(estimator.get_params(deep=False)) if hasattr(estimator, "get_params") else set()
     state = {key: value for key, value in vars(estimator).items() if key not in parameters}
     return Leaves({path: leaf for key, value in state.items() for path, leaf in leaves(value, key).items()})
-
-
-def forms_of_text(value: float | str) -> list[str]:
-    """Return the texts by which a value could be known again, to six digits."""
-    if isinstance(value, str):
-        return [value]
-    digits = f"{Decimal(repr(float(value))):f}"
-    start = len(digits) - len(digits.lstrip("-0."))
-    # Printed in full, or rounded, or cut.
-    cut = digits[: start + _DIGITS + ("." in digits[start : start + _DIGITS])]
-    return sorted({repr(float(value)), f"{value:.8g}", f"{value:.{_DIGITS}g}", cut})
-
-
-def packed_forms(value: float | str) -> list[bytes]:
-    """Return the bytes by which a value could be known again in a pickle."""
-    if isinstance(value, str):
-        return [value.encode(), value.encode("utf-16-le"), value.encode("utf-32-le")]
-    return [repr(float(value)).encode(), *(struct.pack(order + "d", value) for order in "<>")]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._neighbours import AuditCase
+from .._cases.case import AuditCase
 from .._observation.randomness import frozen_randomness
 from .data_set_walks import walks
 from .deadline import Budget

@@ -13,15 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from .._neighbours import (
-    Arguments,
-    domain_of_X,
-    domain_of_y,
-    private_rows,
-    take_rows,
-    units_of,
-    without_unit,
-)
+from .._cases.domain import domain_of_X, domain_of_y
+from .._cases.units import Arguments, private_rows, take_rows, units_of, without_unit
 from .._observation.code_constants import values_in_code
 
 Design = tuple[str, Iterator[Arguments]]

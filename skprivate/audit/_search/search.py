@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._neighbours import Arguments, AuditCase, units_of, without_unit
+from .._cases.case import AuditCase
+from .._cases.units import Arguments, units_of, without_unit
 from .._observation.object_views import steps_inside
 from .._observation.object_walk import Leaves, differences, leaves_of
 from .._observation.recorder import Recording, Release

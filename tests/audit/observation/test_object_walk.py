@@ -11,10 +11,8 @@ import pytest
 from skprivate import DPTreeClassifier
 from skprivate.audit._observation.object_walk import (
     differences,
-    forms_of_text,
     leaves,
     leaves_of,
-    packed_forms,
     same_leaf,
 )
 
@@ -123,11 +121,3 @@ def test_parameters_are_not_looked_at():
     paths = leaves_of(fitted)
     assert not any(path.startswith(("bounds.", "epsilon")) for path in paths)
     assert any(path.startswith("report_counts_") for path in paths)
-
-
-def test_forms():
-    assert "0.618033" in forms_of_text(0.6180339887)
-    assert "53918.4" in forms_of_text(53918.421773519)
-    assert forms_of_text("text") == ["text"]
-    assert np.float64(0.618).tobytes() in packed_forms(0.618)
-    assert b"text" in packed_forms("text")

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any
-from unittest import SkipTest
 
 import sklearn
 
@@ -15,10 +14,6 @@ from .._observation.patches import CheckInterrupted, Task, current_task
 
 # For the thread to unwind; one that is stuck in compiled code, or takes no interrupt, is left behind.
 _GRACE, _AGAIN = 2.0, 0.1
-
-
-class NotApplicable(SkipTest):
-    """A check does not apply; what estimators raise themselves is no reason to skip one."""
 
 
 def run_within(seconds: float, call: Callable[[], Any]) -> Any:

@@ -30,7 +30,7 @@ from sklearn.utils.validation import validate_data
 
 from skprivate import PrivacyLedger, PrivacySpent
 from skprivate.audit import AuditCase, check_private_estimator, sensitivity_fuzz
-from skprivate.audit._battery.limits import run_within
+from skprivate.audit._battery.time_limits import run_within
 from skprivate.audit._observation.randomness import EXTREMES, frozen_randomness
 from skprivate.audit._search.privacy_loss import epsilon_of_gaussians
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit, reasons_against

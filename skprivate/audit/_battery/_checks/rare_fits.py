@@ -2,17 +2,22 @@
 """Checks of what happens seldom: draws at the ends of their ranges, and many fits."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from .._neighbours import AuditCase
-from .._observation.object_walk import Leaves, differences
-from .._observation.randomness import EXTREMES
-from .._observation.recorder import Recording
-from .._search.deadline import Budget
-from .._search.privacy_loss import claimed_of, loss_under
-from .._search.search import visible
-from .release_checks import recorded, require, some, spent_of
+from ..._cases.case import AuditCase
+from ..._observation.object_walk import Leaves, differences
+from ..._observation.randomness import EXTREMES
+from ..._observation.recorder import Recording
+from ..._search.deadline import Budget
+from ..._search.privacy_loss import claimed_of, loss_under
+from ..._search.search import visible
+from ..requirements import (
+    recorded,
+    require,
+    some,
+    spent_of,
+)
 
 # Processor seconds for fits with other seeds. At 2 milliseconds a fit, what happens once in 1,000 fits is
 # seen with a probability of .5 by default and above .999 if the battery is thorough.
@@ -81,6 +86,3 @@ def _compare(case: AuditCase, claim: Any, when: str, **randomness: Any) -> None:
 def _looked_at(case: AuditCase, data: Any, script: Any, **randomness: Any) -> tuple[Leaves, Recording]:
     model, recording = case.record(data, script, **randomness)
     return visible(case, model), recording
-
-
-CHECKS: tuple[Callable[[AuditCase], None], ...] = (check_rare_draws, check_many_fits)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The check that all that a fitted object shows is the same for other rows."""
+
+import re
+from typing import Any
+
+from ..._cases.case import AuditCase
+from ..._observation.object_views import views_of_a_fit
+from ..._observation.object_walk import Leaves, differences
+from ..._search.deadline import Budget
+from ..comparisons import exact_differences
+from ..replay import Replayed, replayed
+from ..requirements import leaves_the_room, require, some
+
+# Processor seconds for other rows, after the first ones.
+_SECONDS = {False: 1.0, True: 10.0}
+# Fits on either data set after which what is always in one text and never in the other is no chance.
+_MOST_FITS = 12
+_TOKEN = re.compile(r"[\w.+-]+")
+
+
+def check_views(case: AuditCase) -> None:
+    """Whatever the object shows (texts, state, names, outputs, properties) is the same for other rows.
+
+    Where the outputs of the noise can be handed out again, they are. Else what is the same in every fit of
+    one data set must be so on its neighbours.
+    """
+    leaves_the_room(case)
+    replay = replayed(case)
+    if replay is None:
+        _compare_views_of_random_fits(case)
+        return
+    first = replay.views(case.data_sets[0])
+    again = replay.views(case.data_sets[0])
+    budget = Budget(_SECONDS[case.thorough])
+    for data in replay.others():
+        if budget.is_spent:
+            return
+        other = replay.views(data)
+        if other is None or first is None or again is None:
+            continue
+        paths = [path for path in differences(first, other) if path not in set(differences(first, again))]
+        require(not paths, f"what is shown tells of private rows: {some(paths)}")
+        loose = set(differences(first, again)) & first.keys() & other.keys()
+        _compare_texts(replay, data, sorted(path for path in loose if isinstance(first[path], str)))
+
+
+def _compare_texts(replay: Replayed, data: Any, paths: list[str]) -> None:
+    """A text that changes from fit to fit, an address in it say, may hold a word that tells."""
+    if not paths:
+        return
+    mine, theirs = (dict.fromkeys(paths) for _ in range(2))
+    sides: tuple[tuple[Any, dict[str, Any]], ...] = ((replay.case.data_sets[0], mine), (data, theirs))
+    for _ in range(_MOST_FITS):
+        for rows, always in sides:
+            views = replay.views(rows) or Leaves()
+            for path in paths:
+                words = set(_TOKEN.findall(str(views.get(path, ""))))
+                always[path] = words if always[path] is None else always[path] & words
+    told = [path for path in paths if mine[path] != theirs[path]]
+    require(not told, f"a word in what is shown tells of private rows: {some(told)}")
+
+
+def _compare_views_of_random_fits(case: AuditCase) -> None:
+    def look(data: Any) -> Leaves:
+        return views_of_a_fit(case.fit(data), case.data_sets[0])
+
+    mine = [look(case.data_sets[0]) for _ in range(3)]
+    for data in case.data_sets[1:3]:
+        found = exact_differences(case, mine, data, look)
+        require(not found, f"what is shown tells of private rows: {some(sorted(found))}")
