@@ -12,7 +12,8 @@ Line = tuple[str, int]
 
 # Their code is not the estimator's own.
 _FOREIGN = ("sklearn", "numpy", "scipy", "builtins", "abc", "typing", "collections")
-_OWN_FOLDER = Path(__file__).parent
+# The whole of `skprivate.audit`.
+_OWN_FOLDER = Path(__file__).parents[1]
 
 
 def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
