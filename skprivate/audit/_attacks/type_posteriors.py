@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-
 FloatArray = NDArray[np.float64]
 # Profiles beyond which no mean over all of them is taken.
 _MOST_PROFILES = 2**16

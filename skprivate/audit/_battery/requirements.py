@@ -11,8 +11,8 @@ import numpy as np
 
 from ...base import StatelessMixin
 from .._cases.case import AuditCase
-from .._observation.object_walk import Leaves, differences, leaves_of
-from .._search.search import Found, search_neighbours
+from .._observation.flat_objects import FlatObject, differing_paths, fitted_state
+from .._search.search import SearchResult, search_neighbours
 
 # A right estimator fails a check that repeats random fits with a probability below this.
 FALSE_ALARM = 1e-9
@@ -68,32 +68,32 @@ def claim_of(case: AuditCase, model: Any) -> Claim:
     return Claim(spent.epsilon, getattr(spent, "rho", None), float(getattr(spent, "delta", 0.0)))
 
 
-def published(case: AuditCase, model: Any) -> Leaves:
+def published_state(case: AuditCase, model: Any) -> FlatObject:
     """Return everything that leaves: the fitted object, or, where that stays, what the case names."""
     if not getattr(model, "releases_state", True):
         if case.released is not None:
-            return Leaves({"released": np.asarray(case.released(model))})
+            return FlatObject({"released": np.asarray(case.released(model))})
         raise NotApplicable(
             "releases_state is False: the object holds private rows and is never to be published"
         )
-    return leaves_of(model)
+    return fitted_state(model)
 
 
-def recorded(case: AuditCase) -> Found:
+def recorded_search(case: AuditCase) -> SearchResult:
     """Return what fits on neighbours with the same outputs showed; skips where they cannot be handed out."""
     if not case.can_be_recorded:
         raise NotApplicable("keeps the best of several draws, so what is recorded is not what is released")
     found = search_neighbours(case)
-    if found.missed:
+    if found.drawn_in_other_threads:
         raise NotApplicable("noise was drawn in other threads, where it is not recorded")
-    if found.pair is None and not found.other_forms:
+    if found.pair is None and not found.differing_releases:
         raise NotApplicable("no noise came from skprivate's mechanisms, so outputs cannot be recorded")
-    if found.noise_is_apart:
+    if found.noise_is_added_elsewhere:
         raise NotApplicable("its mechanisms are handed nothing private, so what is released is not recorded")
     return found
 
 
-def pickled(value: Any) -> bytes | None:
+def pickle_or_none(value: Any) -> bytes | None:
     """Return a pickle; None of what has none: a class of a function, or a lock inside."""
     try:
         return pickle.dumps(value)
@@ -101,7 +101,7 @@ def pickled(value: Any) -> bytes | None:
         return None
 
 
-def some(paths: list[str]) -> str:
+def listed(paths: list[str]) -> str:
     """Return a few paths, and how many there are."""
     more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
     return ", ".join(paths[:5]) + more
@@ -111,19 +111,19 @@ class NotApplicable(SkipTest):
     """A check does not apply; what estimators raise themselves is no reason to skip one."""
 
 
-def is_random(case: AuditCase) -> Any:
+def randomised_fit(case: AuditCase) -> Any:
     """Return a fitted model; skips where fits are not meant to be random."""
     model = case.fit(0)
     claim_of(case, model)
-    mine = published(case, model)
+    mine = published_state(case, model)
     if case.unrelated_data_sets and not any(
-        differences(mine, published(case, case.fit(d))) for d in case.unrelated_data_sets
+        differing_paths(mine, published_state(case, case.fit(d))) for d in case.unrelated_data_sets
     ):
         raise NotApplicable("releases the same, whatever the rows are: there is nothing to hide")
     return model
 
 
-def leaves_the_room(case: AuditCase) -> Any:
+def publishable_fit(case: AuditCase) -> Any:
     """Return a fitted object that may be published; skips where it stays with its owner."""
     model = case.fit(0)
     if not getattr(model, "releases_state", True):

@@ -13,9 +13,9 @@ from sklearn.base import clone
 
 from ...accounting import PrivacyLedger
 from ...base import last_step
-from .._observation.patches import replacements
+from .._observation.patches import temporary_patches
 from .._observation.randomness import frozen_randomness, state_of_generators
-from .._observation.recorder import Recording, listening, record_releases
+from .._observation.recorder import Recording, captured_output, record_releases
 from .domain import declared, make_rows
 from .neighbours import extreme_variants, make_unrelated_data_sets
 from .units import Arguments, without_unit
@@ -45,8 +45,8 @@ class AuditCase:
     answer : callable, default=None
         Takes the fitted estimator and the arguments of ``fit``. None: ``predict`` of the rows.
     recorder : callable, default=None
-        Stands for `record_releases` where noise is added in another way: ``recorder(script)`` is a context
-        manager that yields a `Recording`.
+        Stands for `record_releases` where noise is added in another way: ``recorder(given_outputs)``
+        is a context manager that yields a `Recording`.
     n_trials : int, default=1000
         Fits of either neighbour in the audit of whole fits. Near epsilon 1.5, noise of half the scale takes
         1,000, and noise 1.25 times too small 20,000; fewer if they take too long. Noise of skprivate is
@@ -145,15 +145,15 @@ class AuditCase:
 
     def fit(self, data: int | Arguments, estimator: Any = None, **parameters: Any) -> Any:
         """Return a fitted copy; its warnings are not shown."""
-        return self.listen(data, estimator, **parameters)[0]
+        return self.fit_with_warnings(data, estimator, **parameters)[0]
 
-    def listen(
+    def fit_with_warnings(
         self, data: int | Arguments, estimator: Any = None, **parameters: Any
     ) -> tuple[Any, list[str]]:
         """Return a fitted copy, and what it warned of."""
         arguments = self.data_sets[data] if isinstance(data, int) else data
         model = self.make(**parameters) if estimator is None else estimator
-        with replacements() as undo:
+        with temporary_patches() as undo:
             caught: Any = undo.enter_context(warnings.catch_warnings(record=True))
             warnings.simplefilter("always")
             model = fit_with(model, arguments)
@@ -162,13 +162,13 @@ class AuditCase:
     def record(
         self,
         data: int | Arguments,
-        script: Sequence[NDArray[Any]] | None = None,
+        given_outputs: Sequence[NDArray[Any]] | None = None,
         *,
         seed: int = 0,
         extreme: str | None = None,
         **parameters: Any,
     ) -> tuple[Any, Recording]:
-        """Return a fitted copy and what it released; with a script, what it is made to release.
+        """Return a fitted copy and what it released; with `given_outputs`, what it is made to release.
 
         What else is random, which rows of a person count say, is the same choice in all such fits: see
         `frozen_randomness`, which takes `seed` and `extreme`.
@@ -180,12 +180,12 @@ class AuditCase:
                 self.fit(data)
         with (
             frozen_randomness(seed, extreme),
-            (self.recorder or record_releases)(script) as recording,
-            listening() as heard,
+            (self.recorder or record_releases)(given_outputs) as recording,
+            captured_output() as heard,
         ):
-            model, warned = self.listen(data, self.make(**parameters))
-            recording.generators = state_of_generators()
-        recording.said = [*warned, heard()]
+            model, warned = self.fit_with_warnings(data, self.make(**parameters))
+            recording.generator_digest = state_of_generators()
+        recording.messages = [*warned, heard()]
         return model, recording
 
 

@@ -9,7 +9,7 @@ from typing import Any
 _DIGITS = 6
 
 
-def forms_of_text(value: float | str) -> list[str]:
+def texts_of_value(value: float | str) -> list[str]:
     """Return the texts by which a value could be known again, to six digits."""
     if isinstance(value, str):
         return [value]
@@ -20,18 +20,18 @@ def forms_of_text(value: float | str) -> list[str]:
     return sorted({repr(float(value)), f"{value:.8g}", f"{value:.{_DIGITS}g}", cut})
 
 
-def packed_forms(value: float | str) -> list[bytes]:
+def bytes_of_value(value: float | str) -> list[bytes]:
     """Return the bytes by which a value could be known again in a pickle."""
     if isinstance(value, str):
         return [value.encode(), value.encode("utf-16-le"), value.encode("utf-32-le")]
     return [repr(float(value)).encode(), *(struct.pack(order + "d", value) for order in "<>")]
 
 
-def tells(text: str, values: list[Any]) -> bool:
+def text_shows_any(text: str, values: list[Any]) -> bool:
     """Whether a text shows one of the values, to six digits or more."""
-    return any(form in text for value in values for form in forms_of_text(value))
+    return any(form in text for value in values for form in texts_of_value(value))
 
 
-def keeps(content: bytes, values: list[Any]) -> bool:
+def bytes_hold_any(content: bytes, values: list[Any]) -> bool:
     """Whether bytes hold one of the values in full."""
-    return any(form in content for value in values for form in packed_forms(value))
+    return any(form in content for value in values for form in bytes_of_value(value))

@@ -16,7 +16,7 @@ _DOUBLE = 8
 _LARGEST_ARRAY = 2**20
 
 
-def survivors(negated: Sequence[float]) -> list[str]:
+def objects_holding(negated: Sequence[float]) -> list[str]:
     """Return the kinds of living objects that hold a number: what is left of a row when all else was deleted.
 
     Looked at are all objects that the garbage collector knows, and the arrays, numbers and bytes in them. The

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from ...base import CONTAINERS, steps_of
 from .code_constants import names_in_code
-from .object_walk import Leaves, leaves
+from .flat_objects import FlatObject, flatten_object
 
 #: What a container keeps its steps in; those are looked at by themselves.
 _STEPS = (
@@ -51,11 +51,11 @@ def state_of(step: Any) -> Iterator[tuple[str, Any]]:
     """Yield the leaves of all that a step keeps."""
     state = {name: value for name, value in vars(step).items() if name not in _STEPS}
     for name, value in state.items():
-        yield from leaves(value, f"attribute {name}").items()
+        yield from flatten_object(value, f"attribute {name}").items()
     yield "set of attributes", ",".join(sorted(state))
     if "transformers_" in vars(step):
         columns = [(name, str(columns)) for name, _, columns in step.transformers_]
-        yield from leaves(columns, "attribute transformers_").items()
+        yield from flatten_object(columns, "attribute transformers_").items()
 
 
 def views_of(step: Any) -> Iterator[tuple[str, Any]]:
@@ -72,7 +72,7 @@ def views_of(step: Any) -> Iterator[tuple[str, Any]]:
         result = _result_of(view)
         # Numbers of elements on a page, and addresses in memory, are those of this process.
         text = _OF_THIS_PROCESS.sub("", result) if isinstance(result, str) else result
-        yield from leaves(text, name).items()
+        yield from flatten_object(text, name).items()
 
 
 def _state_of(step: Any) -> Any:
@@ -119,17 +119,17 @@ _USES = ("predict", "predict_proba", "predict_log_proba", "decision_function", "
 _TELLS = ("get_", "to_", "as_", "summary", "report", "describe", "export", "inverse_")
 
 
-def views_of_a_fit(model: Any, rows: Any) -> Leaves:
+def views_of_a_fit(model: Any, rows: Any) -> FlatObject:
     """Return the leaves of all that a fitted object shows to who holds it.
 
     Texts, state, pickle, clone, tags, parameters, properties, what methods return that need no argument, and
     what it makes of rows, with every switch on too.
     """
-    found = Leaves()
+    found = FlatObject()
     for path, step in steps_inside(model, ""):
-        shown = {**dict(views_of(step)), **leaves(_told_by(step), "told")}
+        shown = {**dict(views_of(step)), **flatten_object(_told_by(step), "told")}
         found.update({f"{path}: {name}" if step is not model else name: leaf for name, leaf in shown.items()})
-    found.update(leaves(_made_of(model, rows), "made of rows"))
+    found.update(flatten_object(_made_of(model, rows), "made of rows"))
     return found
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .flat_objects import flatten_object, same_value
 from .line_trace import own_modules
-from .object_walk import leaves, same_leaf
 
 State = dict[str, Any]
 
@@ -23,13 +23,13 @@ def process_state(estimator: Any) -> State:
     state: State = {}
     for module in own_modules(estimator):
         members = {name: value for name, value in vars(module).items() if not name.startswith("__")}
-        state |= leaves(members, f"module {module.__name__}")
+        state |= flatten_object(members, f"module {module.__name__}")
         for cls in members.values():
             if isinstance(cls, type) and cls.__module__ == module.__name__:
                 data = {name: value for name, value in vars(cls).items() if not _is_plain_code(value)}
-                state |= leaves(data, f"class {cls.__name__}")
-    state |= leaves(dict(os.environ), "environment")
-    state |= leaves([thread.name for thread in threading.enumerate()], "names of threads")
+                state |= flatten_object(data, f"class {cls.__name__}")
+    state |= flatten_object(dict(os.environ), "environment")
+    state |= flatten_object([thread.name for thread in threading.enumerate()], "names of threads")
     state["working directory"] = os.getcwd()
     return state
 
@@ -47,7 +47,7 @@ def what_a_fit_changed(before: State, after: State) -> dict[str, Counter[Any]]:
     missing = object()
     for path in before.keys() | after.keys():
         old, new = before.get(path, missing), after.get(path, missing)
-        if old is missing or new is missing or not same_leaf(old, new):
+        if old is missing or new is missing or not same_value(old, new):
             place = _INDEX.sub("[]", path)
             changed.setdefault(place, Counter())[_change(old, new, missing)] += 1
     return changed

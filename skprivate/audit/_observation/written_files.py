@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .patches import replacements
+from .patches import temporary_patches
 
 # What a file that a fit wrote is read of, at most.
 _MOST_BYTES = 2**20
@@ -20,7 +20,7 @@ _NAMELESS = getattr(os, "O_TMPFILE", 0)
 _ELSEWHERE = ("socket.connect", "subprocess.Popen", "os.system", "os.posix_spawn", "os.exec")
 
 
-class Files:
+class WrittenFiles:
     """What a fit wrote, as far as it can be looked at: contents by name, and what went elsewhere.
 
     Attributes
@@ -79,7 +79,7 @@ class Files:
             self._read(name)
 
 
-_LISTENERS: list[Files] = []
+_LISTENERS: list[WrittenFiles] = []
 
 
 @functools.cache
@@ -98,17 +98,17 @@ def _install() -> None:
 
 
 @contextlib.contextmanager
-def watching_files() -> Iterator[Files]:
+def watched_files() -> Iterator[WrittenFiles]:
     """Take down what this thread writes, in a directory for temporary files of its own.
 
     Yields
     ------
-    files : Files
+    files : WrittenFiles
     """
     _install()
     with tempfile.TemporaryDirectory() as folder:
-        files = Files()
-        with replacements() as undo:
+        files = WrittenFiles()
+        with temporary_patches() as undo:
             undo.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
             tempfile.tempdir = folder
             undo.callback(_LISTENERS.remove, files)
@@ -118,7 +118,7 @@ def watching_files() -> Iterator[Files]:
         _add_what_lies_in(Path(folder), files)
 
 
-def _add_what_lies_in(folder: Path, files: Files) -> None:
+def _add_what_lies_in(folder: Path, files: WrittenFiles) -> None:
     """Compiled code opens files without telling."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and str(path) not in files.known:

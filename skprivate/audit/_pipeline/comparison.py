@@ -17,6 +17,7 @@ from ...base import privacy_report
 from .._cases.case import fit_with
 from .._cases.domain import extreme_targets
 from .._cases.units import Arguments, private_rows
+from .._observation.flat_objects import FlatObject, differing_paths, flatten_object
 from .._observation.object_views import (
     SHOWS,
     form_of,
@@ -26,8 +27,7 @@ from .._observation.object_views import (
     steps_inside,
     views_of,
 )
-from .._observation.object_walk import Leaves, differences, leaves
-from .._observation.recorder import Recording, listening, record_releases
+from .._observation.recorder import Recording, captured_output, record_releases
 from .changed_tables import changed_tables, mixed_table
 from .results import Hole, PipelineCheck
 
@@ -40,7 +40,7 @@ _SHOWN_FOR = ("zeros", "whole numbers", "copies of one row")
 class _PipelineFit:
     """What one fit left and said; of one that failed, the warnings of its steps."""
 
-    parts: dict[str, Leaves]
+    parts: dict[str, FlatObject]
     outputs: list[Any]
     failed: bool = False
     shown: bool = True
@@ -65,7 +65,7 @@ class PipelineComparison:
         report = privacy_report(model)
         self.unpaid = () if every_step else tuple(str(step) for step in report.unpaid)
         self.closed = set() if every_step else {step.path for step in report.unpaid}
-        self.replayed = bool(recording.releases) and not recording.missed
+        self.replayed = bool(recording.releases) and not recording.drawn_in_other_threads
         self.loose = set() if self.replayed else {step.path for step in report.steps if step.status == "paid"}
         self.base = _PipelineFit(self._look(model, recording), recording.outputs)
 
@@ -129,17 +129,19 @@ class PipelineComparison:
             return _PipelineFit(self._look(model, recording, shown=shown), recording.outputs, shown=shown)
         # Warnings of a step before the error; those of checks belong to it.
         own = {
-            f"warning: {text}" for text in recording.said if text.partition(": ")[0] in self.owners.values()
+            f"warning: {text}"
+            for text in recording.messages
+            if text.partition(": ")[0] in self.owners.values()
         }
-        return _PipelineFit({"estimator": Leaves(dict.fromkeys(own, True))}, [], failed=True)
+        return _PipelineFit({"estimator": FlatObject(dict.fromkeys(own, True))}, [], failed=True)
 
-    def _fit(self, rows: Arguments, script: Any) -> tuple[Any, Recording]:
+    def _fit(self, rows: Arguments, given_outputs: Any) -> tuple[Any, Recording]:
         """Return a fitted copy, None if it fails, and what it released and said."""
         self.n_fits += 1
         model = None
         with (
-            record_releases(script) as recording,
-            listening() as heard,
+            record_releases(given_outputs) as recording,
+            captured_output() as heard,
             warnings.catch_warnings(record=True) as told,
             # The seeds are this check's, and no fit is kept.
             config_context(allow_seeds=True),
@@ -150,24 +152,24 @@ class PipelineComparison:
             except Exception:
                 if not self.started:
                     raise
-        recording.said = [f"{self.owners.get(one.filename, 'a check')}: {one.message}" for one in told]
+        recording.messages = [f"{self.owners.get(one.filename, 'a check')}: {one.message}" for one in told]
         # Progress shows the time, which is documented.
-        recording.said += [re.sub(r"[0-9.]+ ?(s|min)\b", "", heard())]
+        recording.messages += [re.sub(r"[0-9.]+ ?(s|min)\b", "", heard())]
         return model, recording
 
-    def _look(self, model: Any, recording: Recording, *, shown: bool = True) -> dict[str, Leaves]:
+    def _look(self, model: Any, recording: Recording, *, shown: bool = True) -> dict[str, FlatObject]:
         """Return everything that can be seen of a fitted object, step by step."""
         parts = {}
         for path, step in steps_inside(model, ""):
             if path not in self.closed:
                 seen = {**dict(state_of(step)), **(dict(views_of(step)) if shown else {})}
-                parts[path] = Leaves(form_of(seen) if path in self.loose else seen)
-        whole = {f"warning: {text}": True for text in recording.said if text and self._is_ours(text)}
+                parts[path] = FlatObject(form_of(seen) if path in self.loose else seen)
+        whole = {f"warning: {text}": True for text in recording.messages if text and self._is_ours(text)}
         if shown and not self.loose and not self.closed:
-            whole |= leaves(outputs_of(model, self.rows["X"]), "output")
+            whole |= flatten_object(outputs_of(model, self.rows["X"]), "output")
         form = (recording.diverged, [release.form for release in recording.releases])
-        whole |= leaves(form if self.replayed else None, "what is released")
-        parts["estimator"] = Leaves({**parts.get("estimator", {}), **whole})
+        whole |= flatten_object(form if self.replayed else None, "what is released")
+        parts["estimator"] = FlatObject({**parts.get("estimator", {}), **whole})
         return parts
 
     def _is_ours(self, text: str) -> bool:
@@ -184,10 +186,10 @@ class PipelineComparison:
             return {_home_of_warning(path) for path in said}
         found = set()
         for step in self.base.parts.keys() | fit.parts.keys():
-            mine, theirs = self.base.parts.get(step, Leaves()), fit.parts.get(step, Leaves())
+            mine, theirs = self.base.parts.get(step, FlatObject()), fit.parts.get(step, FlatObject())
             if not fit.shown:
-                mine = Leaves({path: leaf for path, leaf in mine.items() if not path.startswith(SHOWS)})
-            paths = differences(mine, theirs)
+                mine = FlatObject({path: leaf for path, leaf in mine.items() if not path.startswith(SHOWS)})
+            paths = differing_paths(mine, theirs)
             found |= {_home_of_warning(p) if p.startswith("warning") else (step, _place(p)) for p in paths}
         return found
 

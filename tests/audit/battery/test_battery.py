@@ -289,9 +289,9 @@ def test_every_check_passes(name, short_searches):
 
 
 @contextlib.contextmanager
-def record_broadcasts(script=None):
+def record_broadcasts(given_outputs=None):
     """The solver adds its noise round by round: what is recorded are its broadcasts."""
-    recording = Recording(script=script)
+    recording = Recording(given_outputs=given_outputs)
     broadcast = Run._broadcast
 
     def recorded(self, state, grid, k, noise, stream):
@@ -300,7 +300,7 @@ def record_broadcasts(script=None):
 
         mechanism = DiscreteLaplaceMechanism.from_scale(int(grid.scales[k]))
         sent = np.trunc(state.own * grid.steps) + np.trunc(state.given * grid.steps)
-        return recording.take(mechanism, sent.astype(np.int64), draw) / grid.steps
+        return recording.record_call(mechanism, sent.astype(np.int64), draw) / grid.steps
 
     with mock.patch.object(Run, "_broadcast", recorded):
         yield recording

@@ -16,9 +16,9 @@ from sklearn.preprocessing import FunctionTransformer
 from ....accounting import PrivacyLedger
 from ....exceptions import BudgetExceededError
 from ..._cases.case import AuditCase, fit_quietly, fit_with
-from ..._observation.object_walk import differences, leaves_of
+from ..._observation.flat_objects import differing_paths, fitted_state
 from ..._observation.recorder import record_releases
-from ..replay import Replayed, replayed
+from ..replay import ReplayedCase, replayed_case
 from ..requirements import NotApplicable, require, spent_of
 
 
@@ -42,13 +42,13 @@ def check_refit_spends_again(case: AuditCase) -> None:
         require(ledger.spent()[0] == 2 * cost, "fitting again is not charged: an unpaid refit")
     with ledger_of(case, epsilon=cost, delta=model.privacy_spent_.delta) as ledger:
         model = case.fit(0, case.make(ledger=ledger))
-        before = leaves_of(model)
+        before = fitted_state(model)
         try:
             with (case.recorder or record_releases)(None) as recording:
                 case.fit(0, model)
         except BudgetExceededError:
             require(not recording.releases, "noise was drawn before the ledger was asked")
-            require(not differences(before, leaves_of(model)), "a refused fit changed the object")
+            require(not differing_paths(before, fitted_state(model)), "a refused fit changed the object")
             return
     raise AssertionError("a fit beyond the ledger's ceiling went through")
 
@@ -93,7 +93,7 @@ def check_ledger_entries(case: AuditCase) -> None:
     spent_of(case.fit(0))
     if not case.has("ledger"):
         raise NotApplicable("has no parameter ledger")
-    replay = replayed(case)
+    replay = replayed_case(case)
     others = case.data_sets[1:2] if replay is None else list(replay.others())[:4]
     first = _entries(case, replay, case.data_sets[0])
     for data in others:
@@ -101,8 +101,8 @@ def check_ledger_entries(case: AuditCase) -> None:
         require(entries == first, "what a fit writes into the ledger tells of private rows")
 
 
-def _entries(case: AuditCase, replay: Replayed | None, data: Any) -> list[str]:
+def _entries(case: AuditCase, replay: ReplayedCase | None, data: Any) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         ledger = PrivacyLedger(Path(folder, "audit.ledger"))
-        case.record(data, None if replay is None else replay.script, ledger=ledger)
+        case.record(data, None if replay is None else replay.given_outputs, ledger=ledger)
         return [repr({**vars(entry), "time": None}) for entry in ledger.entries()]

@@ -12,12 +12,12 @@ from ..._cases.case import AuditCase
 from ..._cases.domain import strange_label
 from ..._cases.units import private_rows, with_unit, without_unit
 from ..._fuzz import NothingRecordedError, sensitivity_fuzz
-from ..._observation.object_walk import differences
+from ..._observation.flat_objects import differing_paths
 from ..requirements import (
     NotApplicable,
-    published,
+    listed,
+    published_state,
     require,
-    some,
 )
 
 _DOMAIN = ("bounds", "bounds_X", "bounds_y", "x_norm", "classes")
@@ -30,7 +30,7 @@ def check_domain_is_declared(case: AuditCase) -> None:
     for names in [*([name] for name in declared), *([declared] if len(declared) > 1 else [])]:
         undeclared = dataclasses.replace(case, estimator=case.make(**dict.fromkeys(names)))
         try:
-            model, said = undeclared.listen(0)
+            model, said = undeclared.fit_with_warnings(0)
         except (ValueError, TypeError):
             continue
         spent = getattr(model, "privacy_spent_", None)
@@ -46,12 +46,12 @@ def _require_equal_domains(case: AuditCase, when: str) -> None:
     """No attribute that describes the domain may depend on private rows."""
     names = ("bounds_", "bounds_y_", "classes_", "n_classes_", "partition_")
     model = case.fit(0)
-    published(case, model)
+    published_state(case, model)
     mine = {name: getattr(model, name) for name in names if hasattr(model, name)}
     for k in range(1, len(case.data_sets)):
         other = case.fit(k)
-        paths = differences(mine, {name: getattr(other, name, None) for name in mine})
-        require(not paths, f"{when}, the domain was read from private rows silently: {some(paths)}")
+        paths = differing_paths(mine, {name: getattr(other, name, None) for name in mine})
+        require(not paths, f"{when}, the domain was read from private rows silently: {listed(paths)}")
 
 
 def check_sample_weight(case: AuditCase) -> None:
@@ -126,4 +126,4 @@ def outcome(case: AuditCase, rows: dict[str, Any]) -> tuple[str, ...]:
 
 def warnings_of(case: AuditCase, data: Any) -> tuple[str, ...]:
     """Return what a fit warns of, but for what it tells of the released values."""
-    return tuple(one for one in case.listen(data, random_state=0)[1] if "Utility" not in one)
+    return tuple(one for one in case.fit_with_warnings(data, random_state=0)[1] if "Utility" not in one)

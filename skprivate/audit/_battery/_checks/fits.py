@@ -6,14 +6,14 @@ import inspect
 import numpy as np
 
 from ..._cases.case import AuditCase
-from ..._observation.object_walk import Leaves, differences, leaves, same_leaf
-from ..replay import replayed
+from ..._observation.flat_objects import FlatObject, differing_paths, flatten_object, same_value
+from ..replay import replayed_case
 from ..requirements import (
     NotApplicable,
-    leaves_the_room,
+    listed,
     name_of,
+    publishable_fit,
     require,
-    some,
 )
 
 _ROWS = ("self", "X", "y")
@@ -42,23 +42,23 @@ def check_fit(case: AuditCase) -> None:
 def check_parameters_unchanged(case: AuditCase) -> None:
     """``fit`` writes no parameter and returns the object itself."""
     model = case.make()
-    before = leaves(model.get_params(deep=False))
+    before = flatten_object(model.get_params(deep=False))
     fitted = case.fit(0, model)
     require(fitted is model, "fit does not return self")
-    paths = differences(Leaves(before), Leaves(leaves(model.get_params(deep=False))))
-    require(not paths, f"fit changes parameters: {some(paths)}")
+    paths = differing_paths(FlatObject(before), FlatObject(flatten_object(model.get_params(deep=False))))
+    require(not paths, f"fit changes parameters: {listed(paths)}")
 
 
 def check_fit_then_use(case: AuditCase) -> None:
     """``fit_transform`` and ``fit_predict`` give what ``fit`` and then ``transform`` or ``predict`` give."""
-    leaves_the_room(case)
-    replay = replayed(case)
+    publishable_fit(case)
+    replay = replayed_case(case)
     if replay is None or "X" not in case.data_sets[0]:
         raise NotApplicable("the noise of two fits cannot be made the same")
     rows = case.data_sets[0]
     for both, use in (("fit_transform", "transform"), ("fit_predict", "predict")):
         if hasattr(case.estimator, both) and hasattr(case.estimator, use):
             direct = replay.call(both, rows)
-            model = case.record(rows, replay.script)[0]
-            same = same_leaf(np.asarray(direct), np.asarray(getattr(model, use)(rows["X"])))
+            model = case.record(rows, replay.given_outputs)[0]
+            same = same_value(np.asarray(direct), np.asarray(getattr(model, use)(rows["X"])))
             require(same, f"{both} gives something else than fit and {use}")

@@ -14,17 +14,17 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._cases.case import AuditCase
-from ..._observation.object_walk import Leaves, differences
-from ..._observation.patches import replacements
+from ..._observation.flat_objects import FlatObject, differing_paths
+from ..._observation.patches import temporary_patches
 from ..._observation.recorder import record_releases
 from ..._search.search import search_neighbours
 from ..requirements import (
     NotApplicable,
     claim_of,
-    is_random,
-    pickled,
-    published,
-    recorded,
+    pickle_or_none,
+    published_state,
+    randomised_fit,
+    recorded_search,
     require,
     spent_of,
 )
@@ -39,9 +39,10 @@ _MANY_NUMBERS = 24
 
 def check_noise_is_fresh(case: AuditCase) -> None:
     """Fits without a seed differ, whatever ``np.random.seed`` was told."""
-    model = is_random(case)
+    model = randomised_fit(case)
     require(
-        _some_differ(lambda: published(case, case.fit(0))), "fits without a seed are equal: there is no noise"
+        _some_differ(lambda: published_state(case, case.fit(0))),
+        "fits without a seed are equal: there is no noise",
     )
     differ = _some_differ(functools.partial(_fit_after_seeding_numpy, case))
     require(differ, "np.random.seed or random.seed makes fits equal: anyone can repeat the noise")
@@ -49,39 +50,39 @@ def check_noise_is_fresh(case: AuditCase) -> None:
         require(not case.record(0)[1].seeded, "the noise does not come from the operating system")
 
 
-def _fit_after_seeding_numpy(case: AuditCase) -> Leaves:
-    with replacements() as undo:
+def _fit_after_seeding_numpy(case: AuditCase) -> FlatObject:
+    with temporary_patches() as undo:
         undo.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
         undo.callback(random.setstate, random.getstate())
         np.random.seed(0)  # noqa: NPY002
         random.seed(0)
-        return published(case, case.fit(0))
+        return published_state(case, case.fit(0))
 
 
 def check_copies_repeat_nothing(case: AuditCase) -> None:
     """Copies of one unfitted estimator, by pickle and by clone, draw other noise."""
-    is_random(case)
+    randomised_fit(case)
     original = case.make()
-    content = pickled(original)
+    content = pickle_or_none(original)
     if content is None:
         raise NotApplicable("cannot be pickled")
     for copy in (lambda: pickle.loads(content), lambda: clone(original)):
-        differ = _some_differ(functools.partial(_leaves_of_copy, case, copy))
+        differ = _some_differ(functools.partial(_state_of_copy, case, copy))
         require(differ, "copies of one estimator draw the same noise")
 
 
-def _leaves_of_copy(case: AuditCase, copy: Callable[[], Any]) -> Leaves:
-    return published(case, case.fit(0, copy()))
+def _state_of_copy(case: AuditCase, copy: Callable[[], Any]) -> FlatObject:
+    return published_state(case, case.fit(0, copy()))
 
 
-def _some_differ(fit: Callable[[], Leaves]) -> bool:
+def _some_differ(fit: Callable[[], FlatObject]) -> bool:
     first = fit()
-    return any(differences(first, fit()) for _ in range(_MOST_EQUAL_FITS))
+    return any(differing_paths(first, fit()) for _ in range(_MOST_EQUAL_FITS))
 
 
 def check_fork_repeats_nothing(case: AuditCase) -> None:
     """Forked processes that fit one object draw other noise, and other noise than their parent."""
-    is_random(case)
+    randomised_fit(case)
     if "fork" not in multiprocessing.get_all_start_methods():
         raise NotApplicable("this system cannot fork")
     model = case.make()
@@ -113,7 +114,7 @@ def _fit_in_children(case: AuditCase, model: Any) -> Iterator[bytes]:
 
 
 def _fit_and_tell(case: AuditCase, model: Any, queue: Any) -> None:
-    found = published(case, case.fit(0, model))
+    found = published_state(case, case.fit(0, model))
     text = "\n".join(f"{path}={_bytes_of(leaf)!r}" for path, leaf in sorted(found.items()))
     queue.put(hashlib.sha256(text.encode()).digest())
 
@@ -124,7 +125,7 @@ def _bytes_of(leaf: Any) -> Any:
 
 def check_seeded_fit_is_not_private(case: AuditCase) -> None:
     """A seed makes fits equal, and takes the claim away."""
-    spent_of(is_random(case))
+    spent_of(randomised_fit(case))
     if not case.has("random_state"):
         raise NotApplicable("has no parameter random_state")
     fits = [case.fit(0, random_state=3) for _ in range(2)]
@@ -133,10 +134,14 @@ def check_seeded_fit_is_not_private(case: AuditCase) -> None:
     require(spent.noise_source == "seeded", "a seeded fit states another source of noise")
     # Times, and names drawn at random, may differ.
     numbers = [
-        {path: leaf for path, leaf in published(case, one).items() if np.asarray(leaf).dtype.kind == "f"}
+        {
+            path: leaf
+            for path, leaf in published_state(case, one).items()
+            if np.asarray(leaf).dtype.kind == "f"
+        }
         for one in fits
     ]
-    paths = set(differences(*map(Leaves, numbers))) - search_neighbours(case).unsteady
+    paths = set(differing_paths(*map(FlatObject, numbers))) - search_neighbours(case).unstable_paths
     require(not paths, "fits with one seed differ: noise from elsewhere")
     with np.errstate(all="ignore"):
         shared = case.fit(0, random_state=np.random.default_rng(3))
@@ -145,11 +150,11 @@ def check_seeded_fit_is_not_private(case: AuditCase) -> None:
 
 def check_refits_draw_again(case: AuditCase) -> None:
     """A second fit of one object draws its noise anew: kept noise shows what changed between two fits."""
-    recorded(case)
+    recorded_search(case)
     model, recordings = case.make(), []
     for data in (case.data_sets[0], case.data_sets[-1]):
         with (case.recorder or record_releases)(None) as recording:
-            case.listen(data, model)
+            case.fit_with_warnings(data, model)
         recordings.append(recording)
     require(len(recordings[1].releases) > 0, "a second fit of the same object draws no noise")
     same = all(

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from ..._cases.case import AuditCase
 from ..._epsilon import audit_epsilon, low_bits
 from ..._observation.recorder import Recording
-from ..._search.privacy_loss import one_number
+from ..._search.privacy_loss import as_epsilon_or_rho
 from ..comparisons import noisy_paths
-from ..requirements import NotApplicable, claim_of, published, require
+from ..requirements import NotApplicable, claim_of, published_state, require
 from .noise import CONFIDENCE, fresh_outputs, worst_recorded_pair
 from .whole_fits import LEAST_TRIALS, pair_to_fit, whole_fits
 
@@ -26,7 +26,7 @@ def released_values(case: AuditCase, model: Any, recording: Recording) -> NDArra
     if recording.releases:
         return np.concatenate([np.ravel(output) for output in recording.outputs])
     noisy = noisy_paths(case, model)
-    mine = published(case, model)
+    mine = published_state(case, model)
     numbers = [np.ravel(mine[path]) for path in noisy if np.asarray(mine[path]).dtype.kind in "iuf"]
     if not numbers:
         raise NotApplicable(
@@ -63,7 +63,7 @@ def check_low_bits(case: AuditCase) -> None:
     try:
         pair, _ = worst_recorded_pair(case)
         values = [fresh_outputs(mine, theirs) for mine, theirs in (pair, pair[::-1])]
-        predicted = one_number(pair[0].loss(pair[1]), False)
+        predicted = as_epsilon_or_rho(pair[0].loss(pair[1]), False)
     except NotApplicable:
         if case.n_trials < LEAST_TRIALS:
             raise

@@ -12,12 +12,12 @@ from ....noise import DiscreteGaussianMechanism
 from ..._cases.case import AuditCase
 from ..._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound
 from ..._observation.recorder import Recording, Release
-from ..._search.privacy_loss import claims_rho, one_number
-from ..._search.search import Fit, search_neighbours
+from ..._search.privacy_loss import as_epsilon_or_rho, claims_rho
+from ..._search.search import RecordedFit, search_neighbours
 from ..requirements import (
     FALSE_ALARM,
     NotApplicable,
-    recorded,
+    recorded_search,
     require,
     spent_of,
 )
@@ -55,12 +55,12 @@ def worst_recorded_pair(case: AuditCase) -> tuple[tuple[Recording, Recording], b
     return (first.recording, second.recording), claims_rho(spent) or gaussian
 
 
-def worst_fits(case: AuditCase) -> tuple[Fit, Fit]:
+def worst_fits(case: AuditCase) -> tuple[RecordedFit, RecordedFit]:
     """Return the recorded fits of the pair with the greatest loss; skips where it cannot be told."""
     found = search_neighbours(case)
-    if found.other_forms:
+    if found.differing_releases:
         raise NotApplicable("neighbours release different things, see check_sensitivity_fuzz")
-    if found.pair is None or found.noise_is_apart:
+    if found.pair is None or found.noise_is_added_elsewhere:
         raise NotApplicable(
             "no noise came from skprivate's mechanisms, or not what meets private numbers, or only the best "
             "of several draws is kept, so losses cannot be recorded"
@@ -125,7 +125,7 @@ def _loss_at(places: list[Place], by_rho: bool) -> Any:
         Recording([Release(place[0].mechanism, np.array([place[side]]), place[0].output) for place in places])
         for side in (1, 2)
     ]
-    return one_number(recordings[0].loss(recordings[1]), by_rho)
+    return as_epsilon_or_rho(recordings[0].loss(recordings[1]), by_rho)
 
 
 def _log_ratio(release: Release, drawn: NDArray[np.int64], f: int, g: int) -> NDArray[np.float64]:
@@ -156,7 +156,7 @@ def fresh_outputs(mine: Recording, theirs: Recording) -> NDArray[np.float64]:
 
 def check_noise_variance(case: AuditCase) -> None:
     """The noise has the variance that its scale states, and the scale is the one in privacy_spent_."""
-    recorded(case)
+    recorded_search(case)
     model, recording = case.record(0)
     spent, generator = spent_of(model), np.random.default_rng(13)
     scales = {release.scale for release in recording.releases if release.scale is not None}

@@ -13,17 +13,17 @@ from sklearn.base import is_classifier
 
 from ..._cases.case import AuditCase
 from ..._cases.domain import domain_of_X, domain_of_y
-from ..._observation.known_values import keeps, tells
-from ..._observation.living_objects import survivors
+from ..._observation.known_values import bytes_hold_any, text_shows_any
+from ..._observation.living_objects import objects_holding
 from ..._observation.process_state import State, process_state, what_a_fit_changed
-from ..._observation.written_files import watching_files
-from ..._search.data_set_walks import Row, filled
-from ..replay import replayed
+from ..._observation.written_files import watched_files
+from ..._search.neighbour_chains import DomainRow, with_all_rows
+from ..replay import replayed_case
 from ..requirements import (
     NotApplicable,
-    leaves_the_room,
+    listed,
+    publishable_fit,
     require,
-    some,
 )
 
 # Share of the range of a column at which a value is planted that nothing else has.
@@ -33,7 +33,7 @@ _SYSTEM = random.SystemRandom()
 
 def check_process(case: AuditCase) -> None:
     """A fit changes nothing in its class, its module or the process that depends on private rows."""
-    leaves_the_room(case)
+    publishable_fit(case)
     fit = _fitter(case)
     others = [data for data in (*case.unrelated_data_sets, *case.data_sets[1:]) if _is_new(data, case)][:2]
     if not others:
@@ -48,7 +48,7 @@ def check_process(case: AuditCase) -> None:
         if usual[0].get(place) == usual[1].get(place)
         and all(one.get(place) != usual[0].get(place) for one in fresh)
     }
-    require(not steady, f"a fit leaves in the process what depends on private rows: {some(sorted(steady))}")
+    require(not steady, f"a fit leaves in the process what depends on private rows: {listed(sorted(steady))}")
 
 
 def _is_new(data: Any, case: AuditCase) -> bool:
@@ -64,12 +64,12 @@ def _changes(case: AuditCase, fit: Callable[[Any], Any], data: Any) -> dict[str,
 
 def _fitter(case: AuditCase) -> Callable[[Any], Any]:
     """Return what fits with the same noise, where it can be repeated."""
-    replay = replayed(case)
-    script = None if replay is None else replay.script
+    replay = replayed_case(case)
+    given_outputs = None if replay is None else replay.given_outputs
 
     def fit(data: Any) -> Any:
         with contextlib.suppress(Exception):
-            return case.record(data, script)[0]
+            return case.record(data, given_outputs)[0]
         return None
 
     return fit
@@ -77,19 +77,22 @@ def _fitter(case: AuditCase) -> Callable[[Any], Any]:
 
 def check_files(case: AuditCase) -> None:
     """A fit writes nothing about private rows to a file, and talks to no network and no other program."""
-    leaves_the_room(case)
+    publishable_fit(case)
     fit = _fitter(case)
     written = []
     planted, values = _planted(case)
     fit(case.data_sets[0])
     for data in (case.data_sets[0], case.data_sets[0], planted):
-        with watching_files() as files:
+        with watched_files() as files:
             fit(data)
         require(
             not files.elsewhere, f"a fit uses {', '.join(sorted(set(files.elsewhere)))}: nobody can look in"
         )
         written.append(files.contents)
-    told = any(keeps(content, values) or tells(content.decode("latin-1"), values) for content in written[2])
+    told = any(
+        bytes_hold_any(content, values) or text_shows_any(content.decode("latin-1"), values)
+        for content in written[2]
+    )
     require(not told, "a file that a fit wrote holds a private value")
     # Of files that hold a time, no two are alike.
     depends = len(written[0]) == len(written[1]) != len(written[2]) or any(
@@ -110,15 +113,15 @@ def _planted(case: AuditCase) -> tuple[Any, list[float]]:
     if case.relation == "label":
         return case.data_sets[-1], []
     if rows.get("y") is None or is_classifier(case.estimator) or np.asarray(rows["y"]).dtype.kind != "f":
-        return filled(rows, Row(X)), [float(value) for value in X]
+        return with_all_rows(rows, DomainRow(X)), [float(value) for value in X]
     low, *_, high = domain_of_y(case.estimator)
     target = low + share**2 * (high - low)
-    return filled(rows, Row(X, target)), [*(float(value) for value in X), target]
+    return with_all_rows(rows, DomainRow(X, target)), [*(float(value) for value in X), target]
 
 
 def check_nothing_survives(case: AuditCase) -> None:
     """When the fitted object is gone, no private value is left anywhere in the process."""
-    leaves_the_room(case)
+    publishable_fit(case)
     if case.relation == "label":
         raise NotApplicable("features are not protected, and a label stands in many places")
     planted, values = _planted(case)
@@ -129,5 +132,5 @@ def check_nothing_survives(case: AuditCase) -> None:
     with contextlib.suppress(Exception):
         case.fit(planted)
     del planted, values
-    left = survivors(hidden)
-    require(not left, f"a private value is left in the process: {some(sorted(set(left)))}")
+    left = objects_holding(hidden)
+    require(not left, f"a private value is left in the process: {listed(sorted(set(left)))}")

@@ -7,17 +7,17 @@ from typing import Any
 from ..._cases.case import AuditCase
 from ..._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
 from ..._observation.line_trace import first_difference, trace_lines
-from ..._search.deadline import Budget
+from ..._search.deadline import Deadline
 from ..._search.search import search_neighbours
 from ..requirements import (
     NotApplicable,
-    recorded,
+    listed,
+    recorded_search,
     require,
-    some,
     spent_of,
 )
 
-# Data sets of walks whose lines are traced, which takes ten times as long as a fit.
+# Data sets of chains whose lines are traced, which takes ten times as long as a fit.
 _MOST_TRACED = 8
 _TRACE_SECONDS = {False: 1.0, True: 10.0}
 
@@ -42,15 +42,20 @@ def check_sensitivity_fuzz(case: AuditCase) -> None:
 
 def check_replay(case: AuditCase) -> None:
     """Other rows that are handed the same outputs end in the same object, and in the same messages."""
-    found = recorded(case)
-    require(not found.other_forms, f"other rows release other things ({found.other_forms})")
-    paths = sorted(found.differing)
-    require(not paths, f"exact functions of private rows: {some(paths)} ({first_of(found.differing)})")
-    require(not found.talks, f"other rows warn, log or print other things ({found.talks})")
+    found = recorded_search(case)
+    require(not found.differing_releases, f"other rows release other things ({found.differing_releases})")
+    paths = sorted(found.differing_state)
+    require(
+        not paths, f"exact functions of private rows: {listed(paths)} ({first_of(found.differing_state)})"
+    )
+    require(
+        not found.differing_messages,
+        f"other rows warn, log or print other things ({found.differing_messages})",
+    )
 
 
 def first_of(places: dict[str, str]) -> str:
-    """Return the design that showed the first of some places."""
+    """Return the chain on which the first of some paths differed."""
     return next(iter(places.values()), "")
 
 
@@ -60,7 +65,7 @@ def check_noise_meets_values(case: AuditCase) -> None:
         raise NotApplicable("keeps the best of several draws, so what is recorded is not what is released")
     found = search_neighbours(case)
     require(
-        not found.noise_is_apart,
+        not found.noise_is_added_elsewhere,
         "the mechanisms are handed nothing that depends on rows, and what is released does: hand them the "
         "exact values, so that what meets the noise can be checked",
     )
@@ -68,7 +73,7 @@ def check_noise_meets_values(case: AuditCase) -> None:
 
 def check_no_redraws(case: AuditCase) -> None:
     """However unlikely the noise is, it stays: what is drawn again until it pleases was released, too."""
-    found = recorded(case)
+    found = recorded_search(case)
     require(
         not found.redraws,
         "noise is drawn again when it is far out, and what was thrown away is not paid for "
@@ -78,7 +83,7 @@ def check_no_redraws(case: AuditCase) -> None:
 
 def check_same_branches(case: AuditCase) -> None:
     """Other rows that are handed the same outputs run through the same lines of code."""
-    found = recorded(case)
+    found = recorded_search(case)
     _, recording = case.record(0)
     # Once before: a first call may import, or fill a cache.
     case.record(0, recording.outputs)
@@ -86,11 +91,11 @@ def check_same_branches(case: AuditCase) -> None:
     if not path:
         raise NotApplicable("none of its lines can be followed: it is compiled, or defined in no file")
     length = _length_of(case.data_sets[0])
-    # Strangers first: they differ in every row.
-    others = [*case.unrelated_data_sets, *found.samples[:_MOST_TRACED], *case.data_sets[1:]]
-    budget = Budget(_TRACE_SECONDS[case.thorough])
+    # Unrelated rows first: they differ in every row.
+    others = [*case.unrelated_data_sets, *found.sampled_data_sets[:_MOST_TRACED], *case.data_sets[1:]]
+    deadline = Deadline(_TRACE_SECONDS[case.thorough])
     for data in (one for one in others if _length_of(one) == length):
-        if budget.is_spent:
+        if deadline.has_passed:
             return
         other = trace_lines(case.estimator, functools.partial(case.record, data, recording.outputs))
         if other != path:

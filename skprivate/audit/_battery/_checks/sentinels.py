@@ -10,9 +10,9 @@ from sklearn.base import is_classifier
 from ..._cases.case import AuditCase
 from ..._cases.domain import domain_of_X, domain_of_y
 from ..._cases.units import unit_of, with_unit
-from ..._observation.known_values import keeps, tells
-from ..._observation.recorder import listening
-from ..requirements import NotApplicable, pickled, require
+from ..._observation.known_values import bytes_hold_any, text_shows_any
+from ..._observation.recorder import captured_output
+from ..requirements import NotApplicable, pickle_or_none, require
 
 # A share of the range of a column that no honest constant hits.
 _SHARE = 0.618033988749
@@ -27,17 +27,22 @@ def check_sentinels(case: AuditCase) -> None:
     if "X" not in rows or np.asarray(rows["X"]).dtype.kind != "f":
         raise NotApplicable("fit takes no table of floats")
     for planted, values in _planted(case, rows):
-        with listening() as heard:
+        with captured_output() as heard:
             model, said = _fit_or_error(case, planted)
             texts = [*said, *_texts_of(model)]
         texts.append(heard())
-        require(not tells("\n".join(texts), values), "a private value in what is said about good rows")
+        require(
+            not text_shows_any("\n".join(texts), values), "a private value in what is said about good rows"
+        )
         if model is not None and getattr(model, "releases_state", True):
-            require(not keeps(pickled(model) or b"", values), "a private value in the pickle of a fit")
+            require(
+                not bytes_hold_any(pickle_or_none(model) or b"", values),
+                "a private value in the pickle of a fit",
+            )
     for spoil, values, planted in _spoiled(case, rows):
-        with listening() as heard:
+        with captured_output() as heard:
             text = "\n".join(_fit_or_error(case, planted)[1])
-        require(not tells(text + heard(), values), f"a private value in what is said about {spoil}")
+        require(not text_shows_any(text + heard(), values), f"a private value in what is said about {spoil}")
 
 
 def _planted(case: AuditCase, rows: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[Any]]]:
@@ -85,7 +90,7 @@ def _spoiled(case: AuditCase, rows: dict[str, Any]) -> Iterator[tuple[str, list[
 def _fit_or_error(case: AuditCase, rows: dict[str, Any]) -> tuple[Any, list[str]]:
     """Return a fit and its warnings, or None and what the errors say."""
     try:
-        return case.listen(rows)
+        return case.fit_with_warnings(rows)
     except Exception as error:
         return None, list(_messages_of(error))
 

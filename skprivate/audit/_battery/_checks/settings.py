@@ -12,11 +12,11 @@ from ..._cases.case import AuditCase
 from ..._cases.domain import declared, domain_of_X, domain_of_y, make_rows
 from ..._cases.neighbours import extreme_variants
 from ..._cases.units import Arguments, is_column
-from ..._search.privacy_loss import claimed_of, loss_under
+from ..._search.privacy_loss import claimed_loss, loss_as_claimed
 from ..requirements import (
     NotApplicable,
     name_of,
-    recorded,
+    recorded_search,
     require,
     spent_of,
 )
@@ -42,7 +42,7 @@ _SMALLER_CLASS = 0.4
 def check_other_epsilons(case: AuditCase) -> None:
     """At other epsilons, neighbours lose no more than is then claimed."""
     spent_of(case.fit(0))
-    recorded(case)
+    recorded_search(case)
     if not case.has("epsilon"):
         raise NotApplicable("has no parameter epsilon")
     for epsilon in _EPSILONS:
@@ -52,7 +52,7 @@ def check_other_epsilons(case: AuditCase) -> None:
 def check_other_tables(case: AuditCase) -> None:
     """With one column, with five, and with more rows, neighbours lose no more than is claimed."""
     spent_of(case.fit(0))
-    recorded(case)
+    recorded_search(case)
     rows = case.data_sets[0]
     if not (isinstance(rows, dict) and set(rows) <= {"X", "y"}) or case.relation == "add-remove":
         raise NotApplicable(
@@ -100,7 +100,7 @@ def _require_no_more(case: AuditCase, data_sets: list[Any], when: str, **paramet
         forms = [[release.form for release in recording.releases] for recording in (first, other)]
         require(forms[0] == forms[1], f"{when} neighbours release different things")
         claim = model.privacy_spent_
-        loss, claimed = loss_under(first.loss(other), claim), claimed_of(claim)
+        loss, claimed = loss_as_claimed(first.loss(other), claim), claimed_loss(claim)
         require(loss <= claimed, f"{when} neighbours lose {float(loss):.4g}, claimed {float(claimed):.4g}")
 
 

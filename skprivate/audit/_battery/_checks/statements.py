@@ -15,9 +15,9 @@ from ....base import PrivateEstimatorMixin, privacy_report
 from ..._cases.case import AuditCase, fit_quietly
 from ..._cases.domain import declared
 from ..._cases.units import is_column, private_rows, unit_of
-from ..._observation.object_walk import Leaves
+from ..._observation.flat_objects import FlatObject
 from ..comparisons import exact_differences
-from ..requirements import NotApplicable, claim_of, makes_no_claim, name_of, published, require, some
+from ..requirements import NotApplicable, claim_of, listed, makes_no_claim, name_of, published_state, require
 
 # What a number of rows in privacy_spent_.unprotected is; NumPy's, where the statement is not ours.
 _NUMBERS = (int, np.integer)
@@ -58,12 +58,12 @@ def check_number_of_rows(case: AuditCase) -> None:
     if known & stated and getattr(spent, "relation", None) != "add-remove":
         return
 
-    def look(data: Any) -> Leaves:
-        return published(case, case.fit(data))
+    def look(data: Any) -> FlatObject:
+        return published_state(case, case.fit(data))
 
     mine = [look(rows) for _ in range(3)]
     paths = exact_differences(case, mine, with_one_more(rows), look)
-    require(not paths, f"shows the number of rows and does not declare it: {some(sorted(paths))}")
+    require(not paths, f"shows the number of rows and does not declare it: {listed(sorted(paths))}")
 
 
 def n_units(rows: dict[str, Any]) -> int:

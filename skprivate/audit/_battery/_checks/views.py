@@ -5,12 +5,12 @@ import re
 from typing import Any
 
 from ..._cases.case import AuditCase
+from ..._observation.flat_objects import FlatObject, differing_paths
 from ..._observation.object_views import views_of_a_fit
-from ..._observation.object_walk import Leaves, differences
-from ..._search.deadline import Budget
+from ..._search.deadline import Deadline
 from ..comparisons import exact_differences
-from ..replay import Replayed, replayed
-from ..requirements import leaves_the_room, require, some
+from ..replay import ReplayedCase, replayed_case
+from ..requirements import listed, publishable_fit, require
 
 # Processor seconds for other rows, after the first ones.
 _SECONDS = {False: 1.0, True: 10.0}
@@ -25,27 +25,29 @@ def check_views(case: AuditCase) -> None:
     Where the outputs of the noise can be handed out again, they are. Else what is the same in every fit of
     one data set must be so on its neighbours.
     """
-    leaves_the_room(case)
-    replay = replayed(case)
+    publishable_fit(case)
+    replay = replayed_case(case)
     if replay is None:
         _compare_views_of_random_fits(case)
         return
     first = replay.views(case.data_sets[0])
     again = replay.views(case.data_sets[0])
-    budget = Budget(_SECONDS[case.thorough])
+    deadline = Deadline(_SECONDS[case.thorough])
     for data in replay.others():
-        if budget.is_spent:
+        if deadline.has_passed:
             return
         other = replay.views(data)
         if other is None or first is None or again is None:
             continue
-        paths = [path for path in differences(first, other) if path not in set(differences(first, again))]
-        require(not paths, f"what is shown tells of private rows: {some(paths)}")
-        loose = set(differences(first, again)) & first.keys() & other.keys()
+        paths = [
+            path for path in differing_paths(first, other) if path not in set(differing_paths(first, again))
+        ]
+        require(not paths, f"what is shown tells of private rows: {listed(paths)}")
+        loose = set(differing_paths(first, again)) & first.keys() & other.keys()
         _compare_texts(replay, data, sorted(path for path in loose if isinstance(first[path], str)))
 
 
-def _compare_texts(replay: Replayed, data: Any, paths: list[str]) -> None:
+def _compare_texts(replay: ReplayedCase, data: Any, paths: list[str]) -> None:
     """A text that changes from fit to fit, an address in it say, may hold a word that tells."""
     if not paths:
         return
@@ -53,19 +55,19 @@ def _compare_texts(replay: Replayed, data: Any, paths: list[str]) -> None:
     sides: tuple[tuple[Any, dict[str, Any]], ...] = ((replay.case.data_sets[0], mine), (data, theirs))
     for _ in range(_MOST_FITS):
         for rows, always in sides:
-            views = replay.views(rows) or Leaves()
+            views = replay.views(rows) or FlatObject()
             for path in paths:
                 words = set(_TOKEN.findall(str(views.get(path, ""))))
                 always[path] = words if always[path] is None else always[path] & words
     told = [path for path in paths if mine[path] != theirs[path]]
-    require(not told, f"a word in what is shown tells of private rows: {some(told)}")
+    require(not told, f"a word in what is shown tells of private rows: {listed(told)}")
 
 
 def _compare_views_of_random_fits(case: AuditCase) -> None:
-    def look(data: Any) -> Leaves:
+    def look(data: Any) -> FlatObject:
         return views_of_a_fit(case.fit(data), case.data_sets[0])
 
     mine = [look(case.data_sets[0]) for _ in range(3)]
     for data in case.data_sets[1:3]:
         found = exact_differences(case, mine, data, look)
-        require(not found, f"what is shown tells of private rows: {some(sorted(found))}")
+        require(not found, f"what is shown tells of private rows: {listed(sorted(found))}")

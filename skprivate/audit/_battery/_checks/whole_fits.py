@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from ..._cases.case import AuditCase
 from ..._epsilon import audit_epsilon, epsilon_lower_bound
-from ..._observation.object_walk import Leaves, leaves
+from ..._observation.flat_objects import FlatObject, flatten_object
 from ..._search.black_box import furthest_pair
-from ..._search.deadline import Budget
+from ..._search.deadline import Deadline
 from ..._search.search import search_neighbours
 from ..comparisons import exact_differences, noisy_paths
 from ..requirements import (
     Claim,
     NotApplicable,
     claim_of,
-    published,
+    listed,
+    published_state,
     require,
-    some,
 )
 from .noise import CONFIDENCE, worst_fits
 
@@ -43,8 +43,8 @@ def check_only_released_values_differ(case: AuditCase) -> None:
     neighbour all give other things, always the same, is at most (1 - e^-epsilon)^k.
     """
 
-    def look(data: Any) -> Leaves:
-        return published(case, case.fit(data))
+    def look(data: Any) -> FlatObject:
+        return published_state(case, case.fit(data))
 
     mine = [look(case.data_sets[0]) for _ in range(3)]
     # What is recorded was compared on many more, with the same outputs.
@@ -53,7 +53,7 @@ def check_only_released_values_differ(case: AuditCase) -> None:
     some_of_them = sorted({min(1, last), (last + 1) // 2, last} - {0})
     for data in (case.data_sets[k] for k in (some_of_them if known else range(1, last + 1))):
         found = exact_differences(case, mine, data, look)
-        require(not found, f"exact functions of private rows: {some(sorted(found))}")
+        require(not found, f"exact functions of private rows: {listed(sorted(found))}")
 
 
 def check_epsilon_of_whole_fits(case: AuditCase) -> None:
@@ -89,7 +89,7 @@ def _could_refute(n_trials: int, predicted: float) -> bool:
 def was_recorded(case: AuditCase) -> bool:
     """Whether the losses of neighbours are known exactly."""
     found = search_neighbours(case)
-    return found.pair is not None and not found.noise_is_apart
+    return found.pair is not None and not found.noise_is_added_elsewhere
 
 
 def whole_fits(case: AuditCase, pair: tuple[Any, Any]) -> list[NDArray[np.float64]]:
@@ -98,8 +98,8 @@ def whole_fits(case: AuditCase, pair: tuple[Any, Any]) -> list[NDArray[np.float6
     # One generator for all fits, so that a run can be repeated; of the kind that every estimator takes.
     state = np.random.RandomState(11) if case.has("random_state") else None
     fits: list[list[Any]] = [[], []]
-    budget = Budget(_SECONDS[case.thorough])
-    while len(fits[0]) < case.n_trials and not budget.is_spent:
+    deadline = Deadline(_SECONDS[case.thorough])
+    while len(fits[0]) < case.n_trials and not deadline.has_passed:
         for side, data in zip(fits, pair, strict=True):
             side.append(read(case.fit(data, random_state=state)))
     if len(fits[0]) < LEAST_TRIALS:
@@ -129,7 +129,7 @@ def _reader(case: AuditCase, model: Any) -> Callable[[Any], NDArray[np.float64]]
     names = sorted({re.split(r"[.\[{]", path)[0] for path in paths})
 
     def read(fitted: Any) -> NDArray[np.float64]:
-        found = [leaves(getattr(fitted, name, None), name) for name in names]
+        found = [flatten_object(getattr(fitted, name, None), name) for name in names]
         return _as_vector([leaf for part in found for path, leaf in part.items() if path in paths])
 
     return read
