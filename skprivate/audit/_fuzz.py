@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The exact privacy loss of one estimator over extreme neighbours, without statistics."""
+"""The largest exact privacy loss of an estimator over the neighbours of a search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -79,14 +79,11 @@ class NothingRecordedError(ValueError):
 def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> SensitivityFuzz:
     """Compare the exact privacy loss of the worst neighbours that are found with what the estimator claims.
 
-    Neighbours are searched for: extreme rows; chains between data sets that are all alike, at the ends and in
-    the middle of the domain, which pass every order statistic, majority and tie; few rows; numbers that the
-    estimator's code names; and a climb from the worst of them. Every fit runs with a recorder in the place
-    where noise is added: it takes down the integers f before the noise and its scale t. Whatever is drawn, a
-    pair of data sets loses at most sum ``abs(f - f') / t``
-    (Laplace), or rho = sum ``(f - f')**2 / (2 t**2)`` (Gaussian); of local reports, epsilon for each
-    that may differ. Later releases of a fit may depend on earlier ones: all fits are handed the outputs of
-    the first.
+    Every fit runs with a recorder in the place where noise is added (`record_releases`): it takes down the
+    integers f before the noise and the scale t of the noise. Whatever is drawn, a pair of data sets loses at
+    most sum ``abs(f - f') / t`` (Laplace), or rho = sum ``(f - f')**2 / (2 t**2)`` (Gaussian); of local
+    reports, epsilon for each that may differ. Later releases of a fit may depend on earlier ones: all fits are
+    handed the outputs of the first. The user guide (How do I check a claim?) says which neighbours are tried.
 
     Parameters
     ----------
@@ -113,9 +110,9 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
 
     Notes
     -----
-    **Privacy**: the recorder sees exact values: give it data made for the purpose. It exists while this
-    function runs; a normal fit has no such place. It proves nothing about data sets that were not tried, nor
-    about what leaves beside the mechanisms (`check_private_estimator` looks for that).
+    **Privacy**: give it data made for the purpose, since the recorder sees exact values. It proves nothing
+    about data sets that were not tried, nor about what leaves beside the mechanisms
+    (`check_private_estimator` looks for that).
 
     Examples
     --------

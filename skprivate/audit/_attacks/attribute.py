@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Attribute attack: link released queries to people whose quasi-identifiers the attacker roughly knows."""
+"""Attribute attack: links released queries to people whose quasi-identifiers are roughly known."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

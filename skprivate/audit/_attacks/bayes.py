@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...games._broadcast_round import Dynamics, replay
 from .inputs import check_observations
 from .type_posteriors import BayesResult, make_players
 
@@ -94,8 +95,6 @@ class BayesAdversary:
 
 def _replayed(game: Any, solver: Any, observations: FloatArray, types: FloatArray) -> FloatArray:
     """Return log-likelihoods of shape (n_players, m), up to one constant per player."""
-    from ...games._broadcast_round import Dynamics, replay
-
     model, out = solver.model_, np.zeros(types.shape[:2])
     for j in range(types.shape[1]):
         trial = copy.copy(game)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gradient matching: learn players' private costs from their broadcasts by predicting each from the last."""
+"""Gradient matching: estimates players' private costs by predicting each broadcast from the last."""
 
 import itertools
 import math

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...games import QuadraticAggregativeGame, VaccinationGame
+
 FloatArray = NDArray[np.float64]
 Parameters = dict[str, FloatArray]
 
@@ -85,9 +87,6 @@ class VaccinationCosts(PrivateCosts):
 
 
 def private_costs_of(game: Any) -> PrivateCosts:
-    # At its use: the audits do not need games but for this.
-    from ...games import QuadraticAggregativeGame, VaccinationGame
-
     if not isinstance(game, QuadraticAggregativeGame | VaccinationGame):
         raise TypeError("game must be a QuadraticAggregativeGame or a VaccinationGame.")
     if game.private == {"r"}:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ...games import JointPrior, TwoTypePrior, TypePrior
+
 FloatArray = NDArray[np.float64]
 # Profiles beyond which no mean over all of them is taken.
 _MOST_PROFILES = 2**16
@@ -233,9 +235,6 @@ def _less(logs: FloatArray, log_part: float) -> FloatArray:
 
 
 def make_players(prior: Any, n_players: int) -> _Players:
-    # At its use: the audits do not need games but for this.
-    from ...games import JointPrior, TwoTypePrior, TypePrior
-
     if isinstance(prior, TypePrior):
         return _Independent(prior, n_players)
     if isinstance(prior, JointPrior):

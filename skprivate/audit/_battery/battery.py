@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The battery: every check on one estimator, and as a parametrisation of pytest."""
+"""Runs every check on one estimator, by itself or as a parametrisation of pytest."""
 
 import dataclasses
 import functools
@@ -101,8 +101,7 @@ def check_private_estimator(
     only : iterable of str, default=None
         Names of the checks to run. None: all.
     thorough : bool, default=False
-        Take up to a minute for an estimator, not ten seconds: more neighbours, more fits, and whole fits are
-        counted even where their noise was recorded.
+        As in `AuditCase`: up to a minute for an estimator, not ten seconds.
     time_limit : float, default=120.0
         Seconds for each check. One that is not done by then fails, and those behind it are not run: a fit
         that hangs is named, too.
@@ -131,14 +130,14 @@ def check_private_estimator(
 
     Notes
     -----
-    Most checks need nothing but ``fit``. Those that record what meets noise need estimators that take it from
-    `skprivate.noise` or `skprivate.randomizers`; others, and private searches, which drop what their losers
-    drew, are judged by what their fits leave behind. A check that does not apply is skipped and says why:
-    read the reasons. At an epsilon of 1.5 or less a right estimator fails one comparison with a probability
-    below 1e-9. (At a large epsilon noise is often 0, and fits are equal by chance.)
+    Most checks need nothing but ``fit``. Those that record the calls of mechanisms need estimators that take
+    their noise from `skprivate.noise` or `skprivate.randomizers`; others, and private searches, which drop
+    what their losers drew, are judged by the state of fitted objects. A check that does not apply is skipped
+    and says why: read the reasons. At an epsilon of 1.5 or less a right estimator fails one comparison with a
+    probability below 1e-9. (At a large epsilon noise is often 0, and fits are equal by chance.)
 
-    **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. It fits
-    thousands of times: never give it private rows.
+    **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. Never
+    give it private rows.
 
     Examples
     --------
@@ -149,6 +148,26 @@ def check_private_estimator(
     >>> [(result["check_name"], result["status"]) for result in results]
     [('check_sensitivity_fuzz', 'passed'), ('check_replay', 'passed')]
     """
+    _check_options(expected_failed_checks, only, time_limit, on_fail)
+    case = run_within(time_limit, functools.partial(as_case, estimator, data))
+    if thorough:
+        case = dataclasses.replace(case, thorough=True)
+    results: list[dict[str, Any]] = []
+    reason = ""
+    for check in _chosen(only):
+        results.append(_run(check, case, dict(expected_failed_checks or {}), time_limit, reason))
+        if on_fail == "raise" and results[-1]["status"] == "failed":
+            raise AssertionError(f"{check.__name__}: {results[-1]['reason']}")
+        reason = reason or _reason_to_stop(results[-1])
+    return results
+
+
+def _check_options(
+    expected_failed_checks: Mapping[str, str] | None,
+    only: Iterable[str] | None,
+    time_limit: float,
+    on_fail: str | None,
+) -> None:
     if on_fail not in ("raise", None):
         raise ValueError('on_fail must be "raise" or None.')
     if isinstance(only, str):
@@ -157,25 +176,18 @@ def check_private_estimator(
         raise TypeError("expected_failed_checks must be a mapping of names of checks to reasons.")
     if not time_limit > 0:
         raise ValueError("time_limit must be a positive number of seconds.")
-    case = run_within(time_limit, functools.partial(as_case, estimator, data))
-    if thorough:
-        case = dataclasses.replace(case, thorough=True)
-    wanted = None if only is None else set(only)
-    unknown = (wanted or set()) - {check.__name__ for check in CHECKS}
+
+
+def _chosen(only: Iterable[str] | None) -> list[Check]:
+    """Return the checks to run, in their order."""
+    wanted = {check.__name__ for check in CHECKS} if only is None else set(only)
+    unknown = wanted - {check.__name__ for check in CHECKS}
     if unknown:
         raise ValueError(f"no such check: {', '.join(sorted(unknown))}.")
-    results: list[dict[str, Any]] = []
-    ends: str = ""
-    for check in CHECKS:
-        if wanted is None or check.__name__ in wanted:
-            results.append(_run(check, case, dict(expected_failed_checks or {}), time_limit, ends))
-            if on_fail == "raise" and results[-1]["status"] == "failed":
-                raise AssertionError(f"{check.__name__}: {results[-1]['reason']}")
-            ends = ends or _end_of(results[-1])
-    return results
+    return [check for check in CHECKS if check.__name__ in wanted]
 
 
-def _end_of(result: Mapping[str, Any]) -> str:
+def _reason_to_stop(result: Mapping[str, Any]) -> str:
     """Return why no further check can tell anything, "" as long as they can."""
     if result["status"] != "failed":
         return ""
@@ -185,12 +197,12 @@ def _end_of(result: Mapping[str, Any]) -> str:
 
 
 def _run(
-    check: Check, case: AuditCase, expected: Mapping[str, str], time_limit: float, ends: str
+    check: Check, case: AuditCase, expected: Mapping[str, str], time_limit: float, stopped: str
 ) -> dict[str, Any]:
     start, reason = time.perf_counter(), ""
     try:
-        if ends:
-            raise NotApplicable(ends)
+        if stopped:
+            raise NotApplicable(stopped)
         run_within(time_limit, functools.partial(apply_check, check, case))
         status = "passed"
     except NotApplicable as skip:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._cases.case import AuditCase
+from .._cases.units import n_rows_of
 from .._observation.flat_objects import FlatObject
 from .._observation.object_views import views_of_a_fit
 from .._observation.randomness import frozen_randomness
@@ -37,9 +38,9 @@ class ReplayedCase:
         """Yield other data sets: of the case, of unrelated rows, and of chains of neighbours."""
         case = self.case
         yield from (*case.unrelated_data_sets, *case.data_sets[1:])
-        size = _length(case.data_sets[0])
+        size = n_rows_of(case.data_sets[0])
         sampled = search_neighbours(case).sampled_data_sets[: _MOST_SAMPLES[case.thorough]]
-        yield from (data for data in sampled if _length(data) == size or case.relation == "add-remove")
+        yield from (data for data in sampled if n_rows_of(data) == size or case.relation == "add-remove")
 
     def call(self, method: str, rows: Any) -> Any:
         """Return what a method of an unfitted copy returns, which is to fit."""
@@ -47,10 +48,6 @@ class ReplayedCase:
             arguments = [rows[name] for name in ("X", "y") if name in rows]
             rest = {name: value for name, value in rows.items() if name not in ("X", "y")}
             return getattr(self.case.make(), method)(*arguments, **rest)
-
-
-def _length(data: Any) -> int | None:
-    return len(data["X"]) if isinstance(data, dict) and "X" in data else None
 
 
 def replayed_case(case: AuditCase) -> ReplayedCase | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a check for a limited time: a fit that never ends must fail it, and not stop all others."""
+"""Runs a check in a thread for a limited time, so that a fit that never ends fails this check alone."""
 
 import contextvars
 import ctypes

@@ -9,6 +9,16 @@ from numpy.typing import NDArray
 Arguments = dict[str, Any]
 
 
+def n_rows(X: Any) -> int:
+    """Return the number of rows of an array, a sparse matrix or a data frame."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def n_rows_of(data: Any) -> int | None:
+    """Return the number of rows of a data set; None of arguments of ``fit`` without rows."""
+    return n_rows(data["X"]) if isinstance(data, dict) and "X" in data else None
+
+
 def unit_of(rows: Arguments) -> NDArray[np.intp]:
     """Return the rows of the unit that differs: the last private one, or those of its person."""
     private = private_rows(rows)
@@ -22,7 +32,7 @@ def unit_of(rows: Arguments) -> NDArray[np.intp]:
 def private_rows(rows: Arguments) -> NDArray[np.bool_]:
     """Return which rows are private: all that are not marked public."""
     public = rows.get("is_public")
-    return np.ones(len(rows["X"]), dtype=bool) if public is None else ~np.asarray(public, dtype=bool)
+    return np.ones(n_rows(rows["X"]), dtype=bool) if public is None else ~np.asarray(public, dtype=bool)
 
 
 def units_of(rows: Arguments) -> list[NDArray[np.intp]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What audits replace in modules and classes while they run, and how it is put back in any case.
+"""Replacements of functions in modules and classes during an audit, which are undone in any case.
 
 One thread at a time replaces anything: what it finds is then the original, and what it puts back is, too. A
 run that was given up may replace nothing any more.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a fit repeatable, whatever its randomness comes from, and makes rare draws happen at once."""
+"""Seeds every source of randomness of the process for a fit, and makes its draws extreme."""
 
 import contextlib
 import functools

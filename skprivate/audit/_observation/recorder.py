@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records what meets noise during a fit, and can hand out recorded outputs in place of new ones."""
+"""Records the calls of mechanisms during a fit, and hands out given outputs in place of new ones."""
 
 import contextlib
 import io

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The check of a whole pipeline: the changed rows, and the comparison of fits."""
+"""The check of a whole pipeline: changed rows, comparison of fits, results."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A differential test of what a pipeline leaves beside its noise: other rows, the same noise."""
+"""The differential test of a pipeline: fits on other rows with the same noise may not differ."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,15 +20,14 @@ def check_private_pipeline(
 ) -> PipelineCheck:
     """Look for what a fitted pipeline tells about one row without noise, beyond what `privacy_report` names.
 
-    The pipeline is fitted on the data and on changed data, each time with the same noise: what the mechanisms
-    returned at first is handed out again. Then nothing may differ: no attribute of any step, text, pickle,
-    clone, name of a column, output for fixed rows, warning or print.
+    The pipeline is fitted on the data and on changed data, each time with the same noise. Then nothing may
+    differ: no attribute of any step, text, pickle, clone, name of a column, output for fixed rows, warning or
+    print.
 
-    Changed are one row, and all of them: zeros, halves, whole, negative, far and infinite numbers, missing
-    values, unseen text, copies of one row, other targets. From a data set to one without a common row one
-    gets by changing row after row; what differs between the ends differs between two neighbours on the way,
-    and these are searched for. So what depends on a share of the rows, a density say, is found wherever its
-    threshold lies.
+    One row is changed, and all rows are: to zeros, halves, whole, negative, far and infinite numbers, missing
+    values, unseen text, copies of one row, other targets. Where fits on two data sets without a common row
+    differ, rows are changed one after the other until two neighbours are found that differ: so what depends
+    on a share of the rows, a density say, is found wherever its threshold lies.
 
     Parameters
     ----------
@@ -67,8 +66,7 @@ def check_private_pipeline(
     Noise that comes from elsewhere than skprivate cannot be replayed: of a step with such noise, form and
     names are compared, and not its numbers. Fits run with seeds, and without ledgers.
 
-    **Privacy**: a passed check is no proof: it says that these changes were tried. It fits dozens of times,
-    and a hole that it names shows no value: still, never give it private rows.
+    **Privacy**: a passed check is no proof: it says that these changes were tried. Never give it private rows.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from ...accounting import PrivacyLedger
 from ...base import privacy_report
 from .._cases.case import fit_with
 from .._cases.domain import extreme_targets
-from .._cases.units import Arguments, private_rows
+from .._cases.units import Arguments, n_rows, private_rows
 from .._observation.flat_objects import FlatObject, differing_paths, flatten_object
 from .._observation.object_views import (
     SHOWS,
@@ -38,7 +38,7 @@ _SHOWN_FOR = ("zeros", "whole numbers", "copies of one row")
 
 @dataclass(eq=False)
 class _PipelineFit:
-    """What one fit left and said; of one that failed, the warnings of its steps."""
+    """The state of a fitted pipeline by step, and its messages; of a fit that failed, the warnings alone."""
 
     parts: dict[str, FlatObject]
     outputs: list[Any]
@@ -47,31 +47,37 @@ class _PipelineFit:
 
 
 class PipelineComparison:
-    """The fits of one check."""
+    """The fits of one check, and what they differ in from the first.
+
+    `skipped_steps` are those that the report names already; of `noisy_steps`, whose noise cannot be replayed,
+    the form of values is compared and not the values.
+    """
 
     def __init__(self, pipeline: Any, rows: Arguments, every_step: bool) -> None:
         self.pipeline, self.rows, self.every_step = _ready(pipeline), rows, every_step
         self.n_fits = 0
         self.holes: dict[tuple[str, str], Hole] = {}
         self.failures: set[str] = set()
-        self.owners: dict[Any, str] = {}
+        self.step_of_file: dict[Any, str] = {}
         self.started = False
         # A first fit may import, fill a cache or warn once.
         model, _ = self._fit(rows, None)
         # Before the fit that is compared: its warnings are put down to the same steps as those of the others.
-        self.owners = owners_of_files(model)
+        self.step_of_file = owners_of_files(model)
         model, recording = self._fit(rows, None)
         self.started = True
         report = privacy_report(model)
         self.unpaid = () if every_step else tuple(str(step) for step in report.unpaid)
-        self.closed = set() if every_step else {step.path for step in report.unpaid}
+        self.skipped_steps = set() if every_step else {step.path for step in report.unpaid}
         self.replayed = bool(recording.releases) and not recording.drawn_in_other_threads
-        self.loose = set() if self.replayed else {step.path for step in report.steps if step.status == "paid"}
-        self.base = _PipelineFit(self._look(model, recording), recording.outputs)
+        self.noisy_steps = (
+            set() if self.replayed else {step.path for step in report.steps if step.status == "paid"}
+        )
+        self.first = _PipelineFit(self._look(model, recording), recording.outputs)
 
     def run(self) -> PipelineCheck:
         """Try every change."""
-        private = np.flatnonzero(private_rows({**self.rows, "X": _Sized(self.rows["X"])}))
+        private = np.flatnonzero(private_rows(self.rows))
         for rows in (private[-1:], private):
             for what, changed in self._changes(rows):
                 self._try(what, changed, one_row=len(rows) == 1)
@@ -106,7 +112,7 @@ class PipelineComparison:
 
     def _is_between(self, between: Callable[[int], _PipelineFit], step: str, place: str) -> bool:
         """Whether two neighbours on the way from the data to changed data, both of them fitted, differ."""
-        low, high = 0, _length(self.rows["X"])
+        low, high = 0, n_rows(self.rows["X"])
         while high - low > 1:
             middle = (low + high) // 2
             fit = between(middle)
@@ -124,14 +130,14 @@ class PipelineComparison:
 
     def _attempt(self, rows: Arguments, *, shown: bool) -> _PipelineFit:
         """Return a fit with the noise of the first."""
-        model, recording = self._fit(rows, self.base.outputs if self.replayed else None)
+        model, recording = self._fit(rows, self.first.outputs if self.replayed else None)
         if model is not None:
             return _PipelineFit(self._look(model, recording, shown=shown), recording.outputs, shown=shown)
         # Warnings of a step before the error; those of checks belong to it.
         own = {
             f"warning: {text}"
             for text in recording.messages
-            if text.partition(": ")[0] in self.owners.values()
+            if text.partition(": ")[0] in self.step_of_file.values()
         }
         return _PipelineFit({"estimator": FlatObject(dict.fromkeys(own, True))}, [], failed=True)
 
@@ -152,7 +158,9 @@ class PipelineComparison:
             except Exception:
                 if not self.started:
                     raise
-        recording.messages = [f"{self.owners.get(one.filename, 'a check')}: {one.message}" for one in told]
+        recording.messages = [
+            f"{self.step_of_file.get(one.filename, 'a check')}: {one.message}" for one in told
+        ]
         # Progress shows the time, which is documented.
         recording.messages += [re.sub(r"[0-9.]+ ?(s|min)\b", "", heard())]
         return model, recording
@@ -161,11 +169,11 @@ class PipelineComparison:
         """Return everything that can be seen of a fitted object, step by step."""
         parts = {}
         for path, step in steps_inside(model, ""):
-            if path not in self.closed:
+            if path not in self.skipped_steps:
                 seen = {**dict(state_of(step)), **(dict(views_of(step)) if shown else {})}
-                parts[path] = FlatObject(form_of(seen) if path in self.loose else seen)
+                parts[path] = FlatObject(form_of(seen) if path in self.noisy_steps else seen)
         whole = {f"warning: {text}": True for text in recording.messages if text and self._is_ours(text)}
-        if shown and not self.loose and not self.closed:
+        if shown and not self.noisy_steps and not self.skipped_steps:
             whole |= flatten_object(outputs_of(model, self.rows["X"]), "output")
         form = (recording.diverged, [release.form for release in recording.releases])
         whole |= flatten_object(form if self.replayed else None, "what is released")
@@ -175,34 +183,23 @@ class PipelineComparison:
     def _is_ours(self, text: str) -> bool:
         """Whether a warning is not that of a step that is left alone, nor of what such a step calls."""
         owner = text.partition(": ")[0]
-        if owner not in self.owners.values():
-            return not self.closed and not self.loose
-        return not set(owner.split(" or ")) <= self.closed
+        if owner not in self.step_of_file.values():
+            return not self.skipped_steps and not self.noisy_steps
+        return not set(owner.split(" or ")) <= self.skipped_steps
 
     def _differences(self, fit: _PipelineFit) -> set[tuple[str, str]]:
         """Return steps and places at which a fit differs from the first."""
         if fit.failed:
-            said = {path for path in fit.parts["estimator"] if path not in self.base.parts["estimator"]}
+            said = {path for path in fit.parts["estimator"] if path not in self.first.parts["estimator"]}
             return {_home_of_warning(path) for path in said}
         found = set()
-        for step in self.base.parts.keys() | fit.parts.keys():
-            mine, theirs = self.base.parts.get(step, FlatObject()), fit.parts.get(step, FlatObject())
+        for step in self.first.parts.keys() | fit.parts.keys():
+            mine, theirs = self.first.parts.get(step, FlatObject()), fit.parts.get(step, FlatObject())
             if not fit.shown:
                 mine = FlatObject({path: leaf for path, leaf in mine.items() if not path.startswith(SHOWS)})
             paths = differing_paths(mine, theirs)
             found |= {_home_of_warning(p) if p.startswith("warning") else (step, _place(p)) for p in paths}
         return found
-
-
-class _Sized(np.ndarray[Any, Any]):
-    """Stands for a table of which only the number of rows matters."""
-
-    def __new__(cls, X: Any) -> "_Sized":
-        return np.empty((_length(X), 0)).view(cls)
-
-
-def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def _ready(pipeline: Any) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which neighbours lie furthest apart, where the noise cannot be recorded: the same noise, other rows."""
+"""The neighbours whose releases lie furthest apart, of estimators whose noise cannot be recorded."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a part of an audit may go on."""
+"""Deadlines of a search, in processor time and on the clock."""
 
 import time
 

@@ -5,6 +5,7 @@ A statistic that moves by much when one row changes does so somewhere: a median 
 either end of the domain, a quantile, a majority or a number of distinct values elsewhere on the way.
 """
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -72,42 +73,37 @@ def neighbour_chains(estimator: Any, rows: Arguments, relation: str) -> Iterator
     """Yield the chains that a search follows, those that find most first."""
     domain = domain_rows(estimator, rows, relation)
     first, second = with_all_rows(rows, domain[0]), with_all_rows(rows, domain[1 % len(domain)])
-    yield NeighbourChain("from one end of the domain to the other", _exchange_units(first, second, relation))
+    exchanged = functools.partial(_exchange_units, relation=relation)
+    yield NeighbourChain("from one end of the domain to the other", exchanged(first, second))
     for target in domain_targets(estimator, rows)[1:]:
-        yield NeighbourChain(
-            "from one target to another",
-            _exchange_units(first, with_all_rows(first, DomainRow(None, target)), relation),
-        )
-        yield NeighbourChain(
-            "one target more and more often",
-            _exchange_units(rows, with_all_rows(rows, DomainRow(None, target)), relation),
-        )
+        row = DomainRow(None, target)
+        yield NeighbourChain("from one target to another", exchanged(first, with_all_rows(first, row)))
+        yield NeighbourChain("one target more and more often", exchanged(rows, with_all_rows(rows, row)))
     if rows.get("groups") is not None:
         yield NeighbourChain("a person with fewer rows", _remove_rows_of_last_person(rows))
     yield NeighbourChain("one row through the whole domain", _sweep_last_unit(estimator, rows, relation))
     if relation != "label":
-        ties = with_all_rows(rows, DomainRow(domain[4].X, domain[0].y))
-        yield NeighbourChain(
-            "from one end of the features to the other",
-            _exchange_units(first, _with_targets_of(second, y=first), relation),
-        )
-        yield NeighbourChain(
-            "from scattered rows to ties", _exchange_units(rows, _with_targets_of(ties, y=rows), relation)
-        )
-        yield NeighbourChain("from ties to an end", _exchange_units(ties, second, relation))
-        crossed = with_all_rows(rows, domain[2]), with_all_rows(rows, domain[3])
-        yield NeighbourChain("from duplicates to duplicates", _exchange_units(*crossed, relation))
-        for row in domain[5:]:
-            yield NeighbourChain(
-                "a value that the code names",
-                _exchange_units(rows, with_all_rows(rows, row), relation, most=2),
-            )
+        yield from _chains_of_features(rows, domain, relation)
     if relation == "add-remove":
         half = _with_every_second_unit_of(first, second)
         yield NeighbourChain("fewer and fewer rows", _remove_units(half))
     for n_units in _FEW:
         few = _first_units(first, n_units), _first_units(second, n_units)
-        yield NeighbourChain(f"{n_units} units alone", _exchange_units(*few, relation))
+        yield NeighbourChain(f"{n_units} units alone", exchanged(*few))
+
+
+def _chains_of_features(rows: Arguments, domain: list[DomainRow], relation: str) -> Iterator[NeighbourChain]:
+    exchanged = functools.partial(_exchange_units, relation=relation)
+    first, second, third, fourth = (with_all_rows(rows, row) for row in domain[:4])
+    ties = with_all_rows(rows, DomainRow(domain[4].X, domain[0].y))
+    same_targets = _with_targets_of(second, y=first)
+    yield NeighbourChain("from one end of the features to the other", exchanged(first, same_targets))
+    yield NeighbourChain("from scattered rows to ties", exchanged(rows, _with_targets_of(ties, y=rows)))
+    yield NeighbourChain("from ties to an end", exchanged(ties, second))
+    yield NeighbourChain("from duplicates to duplicates", exchanged(third, fourth))
+    for row in domain[5:]:
+        chain = exchanged(rows, with_all_rows(rows, row), most=2)
+        yield NeighbourChain("a value that the code names", chain)
 
 
 def _sweep_last_unit(estimator: Any, rows: Arguments, relation: str) -> Iterator[Arguments]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The exact privacy loss of two neighbours, in the terms in which it is claimed."""
+"""The exact privacy loss of two neighbours, as epsilon or as rho, whichever is claimed."""
 
 import math
 from fractions import Fraction

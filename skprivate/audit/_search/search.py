@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Searches for the neighbours that differ most: chains through the domain, unlikely noise, hill climbing."""
+"""Search for the neighbours with the greatest privacy loss: chains, unlikely noise, hill climbing."""
 
 import math
 import re

@@ -34,14 +34,16 @@ _SYSTEM = random.SystemRandom()
 def check_process(case: AuditCase) -> None:
     """A fit changes nothing in its class, its module or the process that depends on private rows."""
     publishable_fit(case)
-    fit = _fitter(case)
-    others = [data for data in (*case.unrelated_data_sets, *case.data_sets[1:]) if _is_new(data, case)][:2]
+    fit = _repeatable_fit(case)
+    others = [
+        data for data in (*case.unrelated_data_sets, *case.data_sets[1:]) if data is not case.data_sets[0]
+    ][:2]
     if not others:
         raise NotApplicable("the case has one data set alone")
     for _ in range(2):
         fit(case.data_sets[0])  # what fills once is full then
-    usual = [_changes(case, fit, case.data_sets[0]) for _ in range(2)]
-    fresh = [_changes(case, fit, data) for data in others]
+    usual = [_changes_of_process(case, fit, case.data_sets[0]) for _ in range(2)]
+    fresh = [_changes_of_process(case, fit, data) for data in others]
     steady = {
         place
         for place in set().union(*usual, *fresh)
@@ -51,18 +53,14 @@ def check_process(case: AuditCase) -> None:
     require(not steady, f"a fit leaves in the process what depends on private rows: {listed(sorted(steady))}")
 
 
-def _is_new(data: Any, case: AuditCase) -> bool:
-    return data is not case.data_sets[0]
-
-
-def _changes(case: AuditCase, fit: Callable[[Any], Any], data: Any) -> dict[str, Counter[Any]]:
+def _changes_of_process(case: AuditCase, fit: Callable[[Any], Any], data: Any) -> dict[str, Counter[Any]]:
     before: State = process_state(case.estimator)
     fit(data)
     gc.collect()
     return what_a_fit_changed(before, process_state(case.estimator))
 
 
-def _fitter(case: AuditCase) -> Callable[[Any], Any]:
+def _repeatable_fit(case: AuditCase) -> Callable[[Any], Any]:
     """Return what fits with the same noise, where it can be repeated."""
     replay = replayed_case(case)
     given_outputs = None if replay is None else replay.given_outputs
@@ -78,7 +76,7 @@ def _fitter(case: AuditCase) -> Callable[[Any], Any]:
 def check_files(case: AuditCase) -> None:
     """A fit writes nothing about private rows to a file, and talks to no network and no other program."""
     publishable_fit(case)
-    fit = _fitter(case)
+    fit = _repeatable_fit(case)
     written = []
     planted, values = _planted(case)
     fit(case.data_sets[0])

@@ -2,9 +2,9 @@
 """Checks on recorded fits: data sets that are handed the same outputs differ in the exact integers alone."""
 
 import functools
-from typing import Any
 
 from ..._cases.case import AuditCase
+from ..._cases.units import n_rows_of
 from ..._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
 from ..._observation.line_trace import first_difference, trace_lines
 from ..._search.deadline import Deadline
@@ -90,18 +90,13 @@ def check_same_branches(case: AuditCase) -> None:
     path = trace_lines(case.estimator, lambda: case.record(0, recording.outputs))
     if not path:
         raise NotApplicable("none of its lines can be followed: it is compiled, or defined in no file")
-    length = _length_of(case.data_sets[0])
+    length = n_rows_of(case.data_sets[0])
     # Unrelated rows first: they differ in every row.
     others = [*case.unrelated_data_sets, *found.sampled_data_sets[:_MOST_TRACED], *case.data_sets[1:]]
     deadline = Deadline(_TRACE_SECONDS[case.thorough])
-    for data in (one for one in others if _length_of(one) == length):
+    for data in (one for one in others if n_rows_of(one) == length):
         if deadline.has_passed:
             return
         other = trace_lines(case.estimator, functools.partial(case.record, data, recording.outputs))
         if other != path:
             raise AssertionError(f"a branch on private rows at {first_difference(path, other)}")
-
-
-def _length_of(data: Any) -> int | None:
-    """Number of rows: loops over rows take as many turns."""
-    return len(data["X"]) if isinstance(data, dict) and "X" in data else None
