@@ -82,8 +82,9 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
     Every fit runs with a recorder in the place where noise is added (`record_releases`): it takes down the
     integers f before the noise and the scale t of the noise. Whatever is drawn, a pair of data sets loses at
     most sum ``abs(f - f') / t`` (Laplace), or rho = sum ``(f - f')**2 / (2 t**2)`` (Gaussian); of local
-    reports, epsilon for each that may differ. Later releases of a fit may depend on earlier ones: all fits are
-    handed the outputs of the first. The user guide (How do I check a claim?) says which neighbours are tried.
+    reports, epsilon for each that may differ. Later releases of a fit may depend on earlier ones: all fits
+    are handed the outputs of the first. The user guide (How do I check a claim?) says which neighbours
+    are tried.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Any
 from .._cases.case import AuditCase
 from .._cases.units import n_rows_of
 from .._observation.flat_objects import FlatObject
-from .._observation.object_views import views_of_a_fit
+from .._observation.object_views import visible_values
 from .._observation.randomness import frozen_randomness
 from .._observation.recorder import record_releases
 from .._search.search import Outputs, search_neighbours
@@ -32,7 +32,7 @@ class ReplayedCase:
         except Exception:
             return None
         with frozen_randomness():
-            return views_of_a_fit(model, self.case.data_sets[0])
+            return visible_values(model, self.case.data_sets[0])
 
     def others(self) -> Iterator[Any]:
         """Yield other data sets: of the case, of unrelated rows, and of chains of neighbours."""

@@ -55,8 +55,8 @@ class AuditCase:
         Which data sets the estimator calls neighbours: it is by this that further ones are searched for,
         within the declared domain, where ``fit`` takes rows ``X``.
     thorough : bool, default=False
-        Search for up to a minute, not ten seconds: more neighbours, more fits, and whole fits are counted even
-        where their noise was recorded.
+        Search for up to a minute, not ten seconds: more neighbours, more fits, and whole fits are counted
+        even where their noise was recorded.
     notes : dict, default={}
         Name of a check -> why it does not apply. Shown as the reason of the skip.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers that an estimator's own code names: where it compares rows with one, a row should hold it."""
+"""Numeric constants in an estimator's own code, which rows of a search should hold."""
 
 import functools
 import inspect

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which lines of an estimator's own code a call runs through."""
+"""Traces the lines of an estimator's own code that a call runs through."""
 
 import itertools
 import sys

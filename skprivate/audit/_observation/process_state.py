@@ -41,7 +41,7 @@ def _is_plain_code(value: Any) -> bool:
     return isinstance(function, types.GetSetDescriptorType | types.MemberDescriptorType)
 
 
-def what_a_fit_changed(before: State, after: State) -> dict[str, Counter[Any]]:
+def changes_by_place(before: State, after: State) -> dict[str, Counter[Any]]:
     """Return what was added or changed, by the place without positions: numbers by how much they changed."""
     changed: dict[str, Counter[Any]] = {}
     missing = object()

@@ -66,7 +66,8 @@ def check_private_pipeline(
     Noise that comes from elsewhere than skprivate cannot be replayed: of a step with such noise, form and
     names are compared, and not its numbers. Fits run with seeds, and without ledgers.
 
-    **Privacy**: a passed check is no proof: it says that these changes were tried. Never give it private rows.
+    **Privacy**: a passed check is no proof: it says that these changes were tried. Never give it private
+    rows.
 
     Examples
     --------

@@ -19,13 +19,13 @@ from .._cases.domain import extreme_targets
 from .._cases.units import Arguments, n_rows, private_rows
 from .._observation.flat_objects import FlatObject, differing_paths, flatten_object
 from .._observation.object_views import (
-    SHOWS,
-    form_of,
-    outputs_of,
-    owners_of_files,
-    state_of,
-    steps_inside,
-    views_of,
+    DISPLAYS,
+    display_values,
+    fitted_steps,
+    forms_of_values,
+    kept_values,
+    predictions_of,
+    steps_by_file,
 )
 from .._observation.recorder import Recording, captured_output, record_releases
 from .changed_tables import changed_tables, mixed_table
@@ -63,7 +63,7 @@ class PipelineComparison:
         # A first fit may import, fill a cache or warn once.
         model, _ = self._fit(rows, None)
         # Before the fit that is compared: its warnings are put down to the same steps as those of the others.
-        self.step_of_file = owners_of_files(model)
+        self.step_of_file = steps_by_file(model)
         model, recording = self._fit(rows, None)
         self.started = True
         report = privacy_report(model)
@@ -168,13 +168,13 @@ class PipelineComparison:
     def _look(self, model: Any, recording: Recording, *, shown: bool = True) -> dict[str, FlatObject]:
         """Return everything that can be seen of a fitted object, step by step."""
         parts = {}
-        for path, step in steps_inside(model, ""):
+        for path, step in fitted_steps(model, ""):
             if path not in self.skipped_steps:
-                seen = {**dict(state_of(step)), **(dict(views_of(step)) if shown else {})}
-                parts[path] = FlatObject(form_of(seen) if path in self.noisy_steps else seen)
+                seen = {**dict(kept_values(step)), **(dict(display_values(step)) if shown else {})}
+                parts[path] = FlatObject(forms_of_values(seen) if path in self.noisy_steps else seen)
         whole = {f"warning: {text}": True for text in recording.messages if text and self._is_ours(text)}
         if shown and not self.noisy_steps and not self.skipped_steps:
-            whole |= flatten_object(outputs_of(model, self.rows["X"]), "output")
+            whole |= flatten_object(predictions_of(model, self.rows["X"]), "output")
         form = (recording.diverged, [release.form for release in recording.releases])
         whole |= flatten_object(form if self.replayed else None, "what is released")
         parts["estimator"] = FlatObject({**parts.get("estimator", {}), **whole})
@@ -196,7 +196,9 @@ class PipelineComparison:
         for step in self.first.parts.keys() | fit.parts.keys():
             mine, theirs = self.first.parts.get(step, FlatObject()), fit.parts.get(step, FlatObject())
             if not fit.shown:
-                mine = FlatObject({path: leaf for path, leaf in mine.items() if not path.startswith(SHOWS)})
+                mine = FlatObject(
+                    {path: leaf for path, leaf in mine.items() if not path.startswith(DISPLAYS)}
+                )
             paths = differing_paths(mine, theirs)
             found |= {_home_of_warning(p) if p.startswith("warning") else (step, _place(p)) for p in paths}
         return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._cases.case import AuditCase
 from .._cases.units import Arguments, units_of, without_unit
 from .._observation.flat_objects import FlatObject, differing_paths, fitted_state
-from .._observation.object_views import steps_inside
+from .._observation.object_views import fitted_steps
 from .._observation.recorder import Recording, Release
 from .deadline import Deadline
 from .neighbour_chains import (
@@ -291,7 +291,7 @@ def state_of_all_steps(case: AuditCase, model: Any) -> FlatObject:
     if not getattr(model, "releases_state", True):
         return FlatObject({"released": np.asarray(case.released(model))} if case.released is not None else {})
     found = FlatObject(fitted_state(model))
-    for path, step in steps_inside(model, ""):
+    for path, step in fitted_steps(model, ""):
         if step is not model:
             found.update({f"{path}: {name}": leaf for name, leaf in fitted_state(step).items()})
     return found

@@ -15,7 +15,7 @@ from ..._cases.case import AuditCase
 from ..._cases.domain import domain_of_X, domain_of_y
 from ..._observation.known_values import bytes_hold_any, text_shows_any
 from ..._observation.living_objects import objects_holding
-from ..._observation.process_state import State, process_state, what_a_fit_changed
+from ..._observation.process_state import State, changes_by_place, process_state
 from ..._observation.written_files import watched_files
 from ..._search.neighbour_chains import DomainRow, with_all_rows
 from ..replay import replayed_case
@@ -57,7 +57,7 @@ def _changes_of_process(case: AuditCase, fit: Callable[[Any], Any], data: Any) -
     before: State = process_state(case.estimator)
     fit(data)
     gc.collect()
-    return what_a_fit_changed(before, process_state(case.estimator))
+    return changes_by_place(before, process_state(case.estimator))
 
 
 def _repeatable_fit(case: AuditCase) -> Callable[[Any], Any]:

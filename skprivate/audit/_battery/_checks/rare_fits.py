@@ -46,10 +46,10 @@ def check_many_fits(case: AuditCase) -> None:
     recorded_search(case)
     forms: Counter[Any] = Counter()
     for seed in _seeds(case):
-        form = form_of(case.record(0, seed=seed)[1])
+        form = forms_of_releases(case.record(0, seed=seed)[1])
         forms[form] += 1
         if forms[form] < _USUAL * seed:
-            again = form_of(case.record(0, seed=seed)[1])
+            again = forms_of_releases(case.record(0, seed=seed)[1])
             require(again == form, "now and then a fit releases other things, whatever its randomness is")
         if seed % _COMPARED == 0 or forms[form] < _USUAL * seed:
             _compare(case, claim, "in a few fits of many", seed=seed)
@@ -62,7 +62,7 @@ def _seeds(case: AuditCase) -> Iterator[int]:
         yield seed
 
 
-def form_of(recording: Recording) -> tuple[Any, ...]:
+def forms_of_releases(recording: Recording) -> tuple[Any, ...]:
     """Return what kinds of releases a fit made."""
     return tuple(release.form for release in recording.releases)
 
@@ -75,7 +75,10 @@ def _compare(case: AuditCase, claim: Any, when: str, **randomness: Any) -> None:
     i, j = case.neighbours[0]
     for data in (*case.unrelated_data_sets[:1], case.data_sets[j if i == 0 else i]):
         other, again = _looked_at(case, data, outputs, **randomness)
-        require(form_of(recording) == form_of(again), f"other rows release other things {when}")
+        require(
+            forms_of_releases(recording) == forms_of_releases(again),
+            f"other rows release other things {when}",
+        )
         paths = sorted(set(differing_paths(mine, other)) - unstable_paths)
         require(not paths, f"exact functions of private rows {when}: {listed(paths)}")
     if i == 0:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._cases.case import AuditCase
 from ..._observation.flat_objects import FlatObject, differing_paths
-from ..._observation.object_views import views_of_a_fit
+from ..._observation.object_views import visible_values
 from ..._search.deadline import Deadline
 from ..comparisons import exact_differences
 from ..replay import ReplayedCase, replayed_case
@@ -65,7 +65,7 @@ def _compare_texts(replay: ReplayedCase, data: Any, paths: list[str]) -> None:
 
 def _compare_views_of_random_fits(case: AuditCase) -> None:
     def look(data: Any) -> FlatObject:
-        return views_of_a_fit(case.fit(data), case.data_sets[0])
+        return visible_values(case.fit(data), case.data_sets[0])
 
     mine = [look(case.data_sets[0]) for _ in range(3)]
     for data in case.data_sets[1:3]:
