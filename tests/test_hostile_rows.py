@@ -287,7 +287,7 @@ def test_strict_pickles_stay_strict_in_every_step(copied):
 def test_a_row_of_a_column_of_lists_tells_nothing_of_the_others(cell):
     table, labels = [cell], [1, 0, 1]
     with config_context(strict=True):
-        read = TREES["central"]._read_labels([*table, *([label] for label in labels)], 4)
+        read = TREES["central"].read_labels([*table, *([label] for label in labels)], 4)
         target = replace_target([*table, *([float(label)] for label in labels)], (0.0, 9.0), False)
     assert list(read[1:]) == labels
     assert list(target.time_on_model_scale[1:]) == labels

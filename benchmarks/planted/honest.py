@@ -60,18 +60,18 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
     @private_fit
     def fit(self, X, y=None):
         leaks = self._leaks()
-        if self._is_strict():
-            self._announce_leaks(leaks)
+        if self.is_strict():
+            self.announce_leaks(leaks)
         X, y = self._read(X, y)
-        if not self._is_strict():
-            self._announce_leaks(leaks)
+        if not self.is_strict():
+            self.announce_leaks(leaks)
         self._public(X, y)
         X, y = self._clean(X, y)
         exact = self._exact(X, y)
         entropy = check_entropy(self.random_state)
         mechanism = self._mechanism(X.shape[1])
         spent = self._spent(mechanism, entropy, len(X), leaks)
-        self._charge(spent)
+        self.charge(spent)
         released = self._randomize(exact, mechanism, entropy)
         self.privacy_spent_ = spent
         self._finish(X, y, exact, released)
@@ -122,8 +122,8 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
 
     # reading ----------------------------------------------------------------------------------------------
     def _table(self, X, reset=True):
-        if self._is_strict() and reset:
-            return self._read_numbers(X)
+        if self.is_strict() and reset:
+            return self.read_numbers(X)
         return validate_data(self, X, dtype=np.float64, order="C", reset=reset)
 
     def _unit_X(self, X):
@@ -152,7 +152,7 @@ class Regressor(RegressorMixin, Base):
     def _read(self, X, y):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        if not self._is_strict():
+        if not self.is_strict():
             return validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         X, y = self._table(X), floats(column_or_1d(y, warn=True))
         if len(y) != len(X):
@@ -237,7 +237,7 @@ class DPGroupMeanRegressor(DPMeanRegressor):
         if self._groups is None:
             self._rows, self._unit_now = 1, "row"
             return super()._exact(X, y)
-        codes = number_groups(self._groups, np.ones(len(X), dtype=bool), strict=self._is_strict())
+        codes = number_groups(self._groups, np.ones(len(X), dtype=bool), strict=self.is_strict())
         kept = self._keep(codes, check_entropy(self.random_state))
         self._rows, self._unit_now = self.max_rows_per_group, "group"
         # A person with fewer rows than the cap is made up with rows in the middle: n = persons * cap.
@@ -465,9 +465,9 @@ class Classifier(ClassifierMixin, Base):
     def _read(self, X, y):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        if self._is_strict():
+        if self.is_strict():
             X = self._table(X)
-            return X, self._read_labels(y, len(X))
+            return X, self.read_labels(y, len(X))
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
         return X, y

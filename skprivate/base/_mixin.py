@@ -64,8 +64,8 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
 
     Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
-    BaseEstimator)``. Decorate ``fit`` with `private_fit`, collect leaks in a list, call `_announce_leaks` and
-    `_charge` when everything deterministic is done, and draw the noise last.
+    BaseEstimator)``. Decorate ``fit`` with `private_fit`, collect leaks in a list, call `announce_leaks` and
+    `charge` when everything deterministic is done, and draw the noise last.
 
     Attributes
     ----------
@@ -96,14 +96,14 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     ...     def fit(self, X, y=None):
     ...         exact = np.array([np.count_nonzero(np.asarray(X)[:, 0] > 0)])
     ...         entropy = check_entropy(self.random_state)
-    ...         self._announce_leaks([])
+    ...         self.announce_leaks([])
     ...         mechanism = DiscreteLaplaceMechanism(self.epsilon, sensitivity=1)
     ...         seeded = () if entropy.private else ("the run is seeded",)
     ...         spent = PrivacySpent(
     ...             mechanism="discrete Laplace", epsilon=mechanism.epsilon, relation="replace-one",
     ...             sensitivity=1, noise_scale=mechanism.scale, noise_source=entropy.source,
     ...             deployment="curator", claim="not-private" if seeded else "dp", reasons=seeded)
-    ...         self._charge(spent)
+    ...         self.charge(spent)
     ...         self.count_ = int(mechanism.randomize(exact, entropy)[0])
     ...         self.privacy_spent_ = spent
     ...         return self
@@ -145,16 +145,16 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         return draft
 
     #: What to do about a leak, as the message says it.
-    _remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
+    leak_remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
 
-    def _announce_leaks(self, leaks: list[str], *, seeded: bool = False) -> None:
+    def announce_leaks(self, leaks: list[str], *, seeded: bool = False) -> None:
         """Warn once about all that makes a fit not private and nobody asked for; an error in strict mode.
 
         That is what was read from private rows, and a seed which a meta-estimator set on its clone of an
         estimator without one. Whoever seeds an object of his own knows; in strict mode that is an error, too.
         Seeds that are declared (``allow_seeds``) are neither.
         """
-        strict, reasons, remedies = self._is_strict(), list(leaks), [self._remedy] if leaks else []
+        strict, reasons, remedies = self.is_strict(), list(leaks), [self.leak_remedy] if leaks else []
         own_seed = getattr(self, "random_state", None) is not None
         declared = _config.get_config()["allow_seeds"]
         if own_seed and not strict and not declared and self in _UNSEEDED_CLONES:
@@ -175,37 +175,37 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         ledger = getattr(self, "ledger", None)
         return [ledger] if isinstance(ledger, PrivacyLedger) else []
 
-    def _charge(self, spent: PrivacySpent) -> None:
+    def charge(self, spent: PrivacySpent) -> None:
         """Charge the ledger, if there is one; to be called before any noise is drawn."""
         if self.ledger is not None:
             self.ledger.charge(spent, estimator=type(self).__name__)
 
     #: Role of every parameter of the constructor: see `parameter_roles`, and `assign_roles`.
-    _parameter_roles: Mapping[str, str] = {}
+    declared_roles: Mapping[str, str] = {}
 
-    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
+    def roles_for(self, y: Any = None) -> Mapping[str, str]:
         """Roles of the parameters as they are set, for a fit to such targets."""
-        return self._parameter_roles
+        return self.declared_roles
 
-    def _planned_cost(self, any_public: bool) -> PlannedCost:
+    def planned_cost(self, any_public: bool) -> PlannedCost:
         """What a fit will cost at most, from parameters alone; private searches ask for it."""
         raise TypeError(
             f"{type(self).__name__} states no epsilon before it is fitted, so a private search cannot pay "
             "for it in advance."
         )
 
-    def _check_public(self, shape: PublicShape) -> None:
+    def check_public(self, shape: PublicShape) -> None:
         """Raise what a fit to rows of such a shape would raise whatever they hold.
 
         A fit calls it when it knows the shape of its rows; a private search for every candidate before it
         pays.
         """
 
-    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
+    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
         """Return a fitted copy with other parameters of role "post-processing", from the same release."""
         raise TypeError(f"{type(self).__name__} has no parameters that are post-processing.")
 
-    def _resolve_bounds(
+    def resolve_bounds(
         self, bounds: Any, X: FloatArray, public_rows: FloatArray | None, *, name: str = "bounds"
     ) -> tuple[FloatArray, FloatArray]:
         """Bounds of X: as declared, else those of the public rows, else of all rows (a leak to announce)."""
@@ -218,7 +218,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
             raise ValueError(f"the rows that tell the bounds hold NaN or infinity: declare {name}.")
         return lower, upper
 
-    def _read_numbers(self, X: Any) -> FloatArray:
+    def read_numbers(self, X: Any) -> FloatArray:
         """Validate a table in strict mode, where its type alone can fail: NaN stands for what is no number.
 
         The caller puts NaN and infinities within the declared bounds (`within_bounds`).
@@ -228,7 +228,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         table: FloatArray = check_array(numbers, dtype=np.float64, order="C", ensure_all_finite=False)
         return table
 
-    def _read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
+    def read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
         """Validate labels in strict mode: one that is neither text nor a number is among no classes."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
@@ -245,7 +245,7 @@ _UNSEEDED_CLONES: "weakref.WeakSet[PrivateEstimatorMixin]" = weakref.WeakSet()
 # Says so in a pickle.
 _CLONED_UNSEEDED = "_cloned_unseeded"
 
-# Frames between warnings.warn and the user's call of fit: _announce_leaks, fit, scikit-learn's context,
+# Frames between warnings.warn and the user's call of fit: announce_leaks, fit, scikit-learn's context,
 # redact_errors, private_fit.
 _USER_FRAME = 6
 

@@ -180,7 +180,7 @@ def parameter_roles(estimator: BaseEstimator, y: Any = None) -> dict[str, str]:
     'post-processing'
     """
     roles = dict.fromkeys(estimator.get_params(deep=True), "release")
-    own = getattr(estimator, "_roles_of_parameters", None)
+    own = getattr(estimator, "roles_for", None)
     if own is not None:
         return roles | own(y)
     if type(estimator) is not Pipeline:

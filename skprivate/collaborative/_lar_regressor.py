@@ -78,7 +78,7 @@ class CollaborativeLARRegressor(RegressionPlatform):
     True
     """
 
-    _parameter_roles = assign_roles(
+    declared_roles = assign_roles(
         release="depth p_lower p_upper kernel bandwidth n_neighbors bounds quasi_identifiers order "
         "active_rule on_site_error random_state",
         computing="n_jobs",
@@ -136,7 +136,7 @@ class CollaborativeLARRegressor(RegressionPlatform):
 
     def _make_perturber(self) -> TQMATransformer:
         perturber = TQMATransformer(self.depth, self.bounds, self.quasi_identifiers)
-        if self._is_strict():
+        if self.is_strict():
             # Strict mode travels with a pickle of this object; the part is made only now.
             perturber._pickled_strict = True
         return perturber

@@ -13,7 +13,7 @@ from ._transport import BasePlatform
 class PlatformOfParts(BasePlatform):
     """A platform of any parts; subclasses say what is predicted, and what None stands for."""
 
-    _parameter_roles = assign_roles(
+    declared_roles = assign_roles(
         release="estimator query_perturber aggregator on_site_error random_state", computing="n_jobs"
     )
 

@@ -166,12 +166,12 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     model_: BroadcastModel
     noise_scales_: FloatArray
     consensus_steps_: FloatArray
-    _remedy = (
+    leak_remedy = (
         "Bound what is private (clip_norm, r_bounds, or a bounded constraint set with 'wang_nedic'), and use "
         "noise in every round."
     )
 
-    _parameter_roles = assign_roles(
+    declared_roles = assign_roles(
         release="algorithm weights max_iter noise_scale step_size consensus_step clip_norm store "
         "random_state",
         computing="ledger",
@@ -324,7 +324,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
                     raise ValueError(f"{name} differs from that of the rounds that were run.")
             model = continued(self.model_, model)
         self._warn_about_use(game, noise_scales)
-        self._announce_leaks([])
+        self.announce_leaks([])
         spent = self._spend(model, entropy, game)
         # With noise a gradient that is no finite number must not end the run: it is no move.
         clip = np.inf if self.clip_norm is None and grid is not None else self.clip_norm
@@ -404,13 +404,13 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         paid = before is not None and getattr(self, "_charged_ledger", None) == self.ledger
         due = spent.epsilon - (before.epsilon if paid else 0)  # type: ignore[union-attr]
         if due > 0:
-            self._charge(replace(spent, epsilon=due))
+            self.charge(replace(spent, epsilon=due))
 
     def _announce(self, leaks: list[str]) -> None:
         if not leaks:
             return
-        message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self._remedy}"
-        if self._is_strict() or self.ledger is not None:
+        message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self.leak_remedy}"
+        if self.is_strict() or self.ledger is not None:
             raise PrivacyUnboundedError(message)
         warnings.warn(message, PrivacyLeakWarning, stacklevel=_USER_FRAME + 1)
 

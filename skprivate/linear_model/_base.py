@@ -138,7 +138,7 @@ class BaseLogLocationScale(
     max_rows_per_group: int
     random_state: Any
 
-    _remedy = (
+    leak_remedy = (
         "Declare them from public knowledge (bounds_X=..., bounds_y=...), or pay for them: estimate_bounds."
     )
 
@@ -185,13 +185,13 @@ class BaseLogLocationScale(
         """
         budget = Budget.of(self.epsilon, self.delta, self.mechanism)
         leaks = self._find_leaks()
-        if self._is_strict():
+        if self.is_strict():
             # An error, before a row is looked at; from here on all bounds are declared.
-            self._announce_leaks(list(leaks.values()))
+            self.announce_leaks(list(leaks.values()))
         rows, log_target = self._read(X, y, groups)
-        self._announce_leaks(list(leaks.values()))
+        self.announce_leaks(list(leaks.values()))
         with public_errors():
-            self._check_public(self._shape_of(rows.X, rows.groups, rows.event is not None))
+            self.check_public(self._shape_of(rows.X, rows.groups, rows.event is not None))
         task = self._settle(rows, log_target, budget, leaks)
         entropy = check_entropy(self.random_state)
         if rows.groups is not None:
@@ -214,7 +214,7 @@ class BaseLogLocationScale(
         """Validate the rows; the target goes to the scale of the model."""
         structured = is_structured(y)
         log_target = structured or family_of(self.distribution)[1]
-        if self._is_strict():
+        if self.is_strict():
             return self._read_strictly(X, y, groups, log_target), log_target
         # The kernel finds what is not finite while it reads; here, where not every row reaches it.
         finite = structured or groups is not None or (self.bounds_X is None and self.x_norm is None)
@@ -234,7 +234,7 @@ class BaseLogLocationScale(
         """Validate the rows in strict mode: what cannot be used goes within the declared bounds."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        X = self._read_numbers(X)
+        X = self.read_numbers(X)
         X = within_bounds(X, *self._bounds_of_X(X))
         target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target)
         check_consistent_length(X, target.time_on_model_scale)
@@ -273,7 +273,7 @@ class BaseLogLocationScale(
     def _bounds_of_X(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self.bounds_X is None and self.x_norm is not None:
             return check_bounds((-self.x_norm, self.x_norm), X.shape[1])
-        lower, upper = self._resolve_bounds(self.bounds_X, X, None, name="bounds_X")
+        lower, upper = self.resolve_bounds(self.bounds_X, X, None, name="bounds_X")
         return lower, np.where(upper > lower, upper, lower + np.maximum(1.0, np.abs(lower)))
 
     def _bounds_of_y(self, y: FloatArray, log_target: bool) -> tuple[float, float]:
@@ -294,7 +294,7 @@ class BaseLogLocationScale(
         spent = self._describe_moments(task, plan.unit, entropy.source)
         with progress(self, "release", 0):
             gram = exact_gram(grid, rows.X, rows.y)
-            self._charge(spent)
+            self.charge(spent)
             release = plan.release(gram, entropy)
         self._adopt(release, grid, task, spent)
 
@@ -306,7 +306,7 @@ class BaseLogLocationScale(
         plan = self._plan_rounds(grid, task.budget, task.neighbours, limits, task.n_rows)
         what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, entropy.source, what, None, None)
-        self._charge(spent)
+        self.charge(spent)
         n_parts = None if plan.max_iter is None else 1 + plan.max_iter
         with progress(self, "release", n_parts) as done:
             release = fit_censored(plan, rows.X, rows.y, event, entropy, done)

@@ -145,7 +145,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     (True, Fraction(1, 1))
     """
 
-    _parameter_roles = {**LLS_ROLES, "distribution": "release"}
+    declared_roles = {**LLS_ROLES, "distribution": "release"}
 
     _parameter_constraints: dict[str, list[Any]] = {
         **LLS_CONSTRAINTS,

@@ -94,7 +94,7 @@ class Parts(NamedTuple):
 class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator):
     """Base of the private searches; a subclass says what the candidates are.
 
-    The life of a fit: candidates are planned and their price is charged (`_plan`, `_charge`), runs are made
+    The life of a fit: candidates are planned and their price is charged (`_plan`, `charge`), runs are made
     (`_search`), and all but the best are dropped (`_adopt`).
     """
 
@@ -106,7 +106,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     random_state: Any
     n_jobs: int | None
 
-    _remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
+    leak_remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
 
     releases_all_draws = False
 
@@ -116,7 +116,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     # Asked for by default: the masks and the groups are what the guarantee is about.
     __metadata_request__fit = {"is_public": True, "groups": True, "is_public_validation": True}
 
-    _parameter_roles: Mapping[str, str] = assign_roles(
+    declared_roles: Mapping[str, str] = assign_roles(
         release="estimator eta validation_fraction scoring score_epsilon random_state",
         computing="ledger n_jobs",
     )
@@ -171,14 +171,14 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         """
         if not 0 <= self.eta <= _LARGEST_ETA:  # a Fraction
             raise ValueError(f"eta must be between 0 and {_LARGEST_ETA}.")
-        strict = self._is_strict()
+        strict = self.is_strict()
         X, y = check_rows_strictly(self, X, y) if strict else check_rows(self, X, y)
         masks = check_masks(len(y), is_public, groups, is_public_validation, strict=strict)
         entropy = check_entropy(self.random_state)
         candidates = self._plan(y, masks, entropy, any_row_fits=holds_any_row(X))
         costs = [one.plan.cost for one in candidates]
         leaks = list(dict.fromkeys(leak for cost in costs for leak in cost.leaks))
-        self._announce_leaks(leaks, seeded=any(cost.seeded for cost in costs))
+        self.announce_leaks(leaks, seeded=any(cost.seeded for cost in costs))
         self._check_classes(y, candidates)
         parts = self._part(masks, candidates, entropy)
         check_candidates(candidates, X, self._shape_of(y, masks, parts))
@@ -263,7 +263,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             ),
             grouped=masks.codes is not None,
             seeded=seeded,
-            strict=self._is_strict(),
+            strict=self.is_strict(),
         )
 
     @public_errors()

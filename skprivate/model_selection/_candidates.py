@@ -121,7 +121,7 @@ def _cost(step: Any, any_public: bool, grouped: bool) -> PlannedCost:
     name = type(step).__name__
     if grouped and not get_routing_for_object(step).consumes("fit", ["groups"]):
         raise ValueError(f"groups are passed, but {name} takes none: its guarantee would be about rows.")
-    cost: PlannedCost = step._planned_cost(any_public)
+    cost: PlannedCost = step.planned_cost(any_public)
     step._validate_params()
     return cost
 
@@ -284,8 +284,8 @@ def _check_step(step: Any, X: Any, shape: PublicShape) -> PublicShape:
     if not children:
         if hasattr(step, "_parameter_constraints"):
             step._validate_params()
-        if hasattr(step, "_check_public"):
-            step._check_public(shape)
+        if hasattr(step, "check_public"):
+            step.check_public(shape)
     keeps = isinstance(step, OneToOneFeatureMixin | PrivateEstimatorMixin)
     return replace(
         shape, n_features=shape.n_features if keeps else None, feature_names=None, names_known=False
@@ -306,7 +306,7 @@ def with_post_processing(fitted: Any, parameters: Parameters) -> Any:
     if not parameters:
         return fitted
     if not isinstance(fitted, Pipeline):
-        return fitted._post_processed(parameters)
+        return fitted.post_processed(parameters)
     name, last = fitted.steps[-1]
     inner = {key.removeprefix(f"{name}__"): value for key, value in parameters.items()}
     changed = copy.copy(fitted)

@@ -141,8 +141,8 @@ class PrivateGridSearch(BasePrivateSearch):
     _space = "param_grid"
     _parameter_constraints: dict[str, list[Any]] = {**SEARCH_CONSTRAINTS, "param_grid": [dict, list]}
 
-    _parameter_roles: Mapping[str, str] = {
-        **BasePrivateSearch._parameter_roles,
+    declared_roles: Mapping[str, str] = {
+        **BasePrivateSearch.declared_roles,
         **assign_roles(release="param_grid"),
     }
 
@@ -236,8 +236,8 @@ class PrivateRandomizedSearch(BasePrivateSearch):
         "n_candidates": [Interval(Integral, 1, None, closed="left")],
     }
 
-    _parameter_roles: Mapping[str, str] = {
-        **BasePrivateSearch._parameter_roles,
+    declared_roles: Mapping[str, str] = {
+        **BasePrivateSearch.declared_roles,
         **assign_roles(release="param_distributions n_candidates"),
     }
 

@@ -102,17 +102,17 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     #: Where the noise is added, as in `PrivacySpent`.
     _deployment: str
 
-    _parameter_roles = TREE_ROLES
+    declared_roles = TREE_ROLES
 
-    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
+    def roles_for(self, y: Any = None) -> Mapping[str, str]:
         # The paper's pruning comes with the paper's depth: that is another tree.
         own_depth = self.prune == "paper" and self.max_depth == "auto"
-        return {**self._parameter_roles, "prune": "release"} if own_depth else self._parameter_roles
+        return {**self.declared_roles, "prune": "release"} if own_depth else self.declared_roles
 
     def _planned_relation(self) -> Relation:
         return "replace-one"
 
-    def _planned_cost(self, any_public: bool) -> PlannedCost:
+    def planned_cost(self, any_public: bool) -> PlannedCost:
         self._check_parameters()
         return PlannedCost(
             epsilon=check_epsilon(self.epsilon),
@@ -121,7 +121,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             seeded=self.random_state is not None,
         )
 
-    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
+    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
         return self.repruned(**parameters)
 
     @abstractmethod
@@ -166,15 +166,15 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         X, y = self._read_rows(X, y)
-        public = check_row_mask(is_public, len(X), strict=self._is_strict())
+        public = check_row_mask(is_public, len(X), strict=self.is_strict())
         if public.all():
             raise ValueError(
                 "is_public marks every row, so there is nothing to protect; use a plain classifier."
             )
         leaks = self._find_leaks(bool(public.any()))
-        self._announce_leaks(leaks)
+        self.announce_leaks(leaks)
         with public_errors():
-            self._check_public(self._shape_of(X, y[public], groups))
+            self.check_public(self._shape_of(X, y[public], groups))
         rows = self._part_rows(X, y, public, groups)
         n_used = rows.n_used
         design = self._design(rows, n_used)
@@ -183,7 +183,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         spent = self._describe_spending(
             design, n_used, rows.groups is not None, leaks, source=entropy.source, deployment=self._deployment
         )
-        self._charge(spent)
+        self.charge(spent)
         if rows.groups is not None:
             categories = categories[select_rows(rows.groups, rows.rows_per_unit, entropy.random_bytes)]
         counts = design.randomizer.simulate(categories, entropy)
@@ -192,10 +192,10 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
         """Validate X and y; in strict mode no cell of them makes it fail."""
-        if not self._is_strict():
+        if not self.is_strict():
             return validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
-        X = self._read_numbers(X)
-        return X, self._read_labels(y, len(X))
+        X = self.read_numbers(X)
+        return X, self.read_labels(y, len(X))
 
     def _check_parameters(self) -> None:
         check_epsilon(self.epsilon)
@@ -210,7 +210,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             public_labels=public_labels if len(public_labels) else None,
         )
 
-    def _check_public(self, shape: PublicShape) -> None:
+    def check_public(self, shape: PublicShape) -> None:
         self._check_parameters()
         shape.check_bounds(self.bounds, "bounds")
         n_labels = 2
@@ -238,10 +238,10 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _part_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> Rows:
         """Resolve bounds and classes, and part the rows by owner."""
-        codes = number_groups(groups, ~public, strict=self._is_strict())
-        bounds = self._resolve_bounds(self.bounds, X, X[public])
+        codes = number_groups(groups, ~public, strict=self.is_strict())
+        bounds = self.resolve_bounds(self.bounds, X, X[public])
         # Only strict mode lets what is not finite come so far.
-        X = within_bounds(X, *bounds) if self._is_strict() else X
+        X = within_bounds(X, *bounds) if self.is_strict() else X
         if self.classes is None:
             classes = classes_of(y[public] if public.any() else y)
         else:

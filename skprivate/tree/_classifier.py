@@ -149,7 +149,7 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
     _deployment = "simulated"
     _rows_are_called = "reports"
 
-    _parameter_roles = {**TREE_ROLES, "mechanism": "release", "protect": "release"}
+    declared_roles = {**TREE_ROLES, "mechanism": "release", "protect": "release"}
 
     _parameter_constraints: dict[str, list[Any]] = {
         **TREE_CONSTRAINTS,

@@ -81,7 +81,7 @@ class DPMajority(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
 
     def pay(self, spent):
-        self._charge(spent)
+        self.charge(spent)
 
     def add_noise(self, exact, entropy):
         scale = SENSITIVITY / Fraction(self.epsilon)
@@ -214,7 +214,7 @@ class PaysAfterwards(DPMajority):
 
     def add_noise(self, exact, entropy):
         noisy = super().add_noise(exact, entropy)
-        self._charge(self.due_)
+        self.charge(self.due_)
         del self.due_
         return noisy
 

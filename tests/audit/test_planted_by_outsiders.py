@@ -82,7 +82,7 @@ class DPMean(PrivateEstimatorMixin, BaseEstimator):
         return self
 
     def charge(self, spent, values):
-        self._charge(spent)
+        self.charge(spent)
 
     def keep(self, values):
         """Nothing."""
@@ -216,7 +216,7 @@ class SumInTheLedger(DPMean):
     def charge(self, spent, values):
         if self.ledger is not None:
             with self.ledger.label(f"run {values.sum():.3f}"):
-                self._charge(spent)
+                self.charge(spent)
 
 
 class ExactFitTransform(DPMean):
