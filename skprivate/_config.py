@@ -148,6 +148,12 @@ class StrictMixin:
     _pickled_seeds: bool
 
     def is_strict(self) -> bool:
+        """Return whether strict mode holds for this object: that of the process, or of its pickle.
+
+        Returns
+        -------
+        strict : bool
+        """
         return get_config()["strict"] or getattr(self, "_pickled_strict", False)
 
     def _may_be_seeded(self) -> bool:

@@ -23,6 +23,9 @@ from ._statements.ledger_entry import LedgerEntry
 from ._statements.model_card import add_privacy_section, privacy_section
 from ._statements.provenance import AuditRecord, PackageRecord
 from ._statements.registry import RegistryEntry
+
+# Not for users: pickles of fitted estimators name them here, so that files can be moved.
+from ._statements.spent import FrozenMapping as FrozenMapping
 from ._statements.spent import PrivacySpent
 from ._statements.statement import statement_schema
 

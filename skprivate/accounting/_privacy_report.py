@@ -5,11 +5,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ..utils._public_module import public_module
 from ._composition.compose import compose
 from ._statements.pipeline_statement import ReportStatements
 from ._statements.spent import PrivacySpent
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class StepReport:
     """What one fitted object inside a pipeline or a search did with the private rows.
@@ -45,6 +47,7 @@ class StepReport:
         return f"{self.path} ({self.estimator}): {self.status}: {self.reason}"
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True)
 class PrivacyReport(ReportStatements):
     """The privacy of a whole fitted object; made by `privacy_report`.

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 
 from ..accounting import PrivacyLedger
-from ..base import last_step
+from ..base._pipeline_report import last_step
 from ..utils import check_bounds
+from ..utils._public_module import public_module
 from ._observation.patches import replacements
 from ._observation.randomness import frozen_randomness, state_of_generators
 from ._observation.recorder import Recording, listening, record_releases
@@ -27,6 +28,7 @@ _FAR = 1e300
 _STRANGE = {"U": "zzz-undeclared", "i": 987654, "u": 987654, "f": 987654.5, "b": True}
 
 
+@public_module("skprivate.audit")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditCase:
     """An estimator with the data sets on which it is audited.

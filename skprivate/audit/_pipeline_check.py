@@ -14,6 +14,7 @@ from sklearn.base import clone, is_classifier
 from .._config import config_context
 from ..accounting import PrivacyLedger
 from ..base import privacy_report
+from ..utils._public_module import public_module
 from ._neighbours import Arguments, extreme_targets, fit_with, make_rows, private_rows
 from ._observation.object_views import (
     SHOWS,
@@ -29,6 +30,7 @@ from ._observation.recorder import Recording, listening, record_releases
 from ._row_changes import changed_tables, mixed_table
 
 
+@public_module("skprivate.audit")
 @dataclass(frozen=True, kw_only=True)
 class Hole:
     """Something on a fitted pipeline that one row of the data changes without noise.
@@ -57,6 +59,7 @@ class Hole:
         return f"{self.step}: {self.place} tells of one row ({self.neighbour})"
 
 
+@public_module("skprivate.audit")
 @dataclass(frozen=True, kw_only=True)
 class PipelineCheck:
     """What `check_private_pipeline` found.

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the aggregators of parties' responses share: checks, who is active, and the shares to add."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.utils import Tags
 
 from ..exceptions import UtilityWarning
 from ..utils._table_validation import validate_data
+from ..utils._user_frame import warn_user
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -144,7 +144,7 @@ def shares(
     return np.where(active, responses * sizes, 0.0), active
 
 
-def warn_few_active(active: BoolArray, stacklevel: int) -> None:
+def warn_few_active(active: BoolArray) -> None:
     """Warn, once for all queries, where a prediction rests on few parties.
 
     Of m parties few are at most m / 4, since the standard error of a mean of k equally good, independent
@@ -156,16 +156,13 @@ def warn_few_active(active: BoolArray, stacklevel: int) -> None:
     Parameters
     ----------
     active : ndarray of bool, of shape (n_queries, n_parties)
-    stacklevel : int
-        As in `warnings.warn`, from the caller of this function.
     """
     n_parties = active.shape[1]
     few = max(2, n_parties // 4) if n_parties > 2 else 0
     if not active.all() and (active.sum(axis=1) <= few).any():
-        warnings.warn(
+        warn_user(
             "A prediction rests on few parties: on no more than a quarter of them, or than two; where nobody "
             "is active it is zero, and no estimate. Take active_rule='support' for targets in small units, "
             "local models whose kernel reaches further, or queries where the parties have rows.",
             UtilityWarning,
-            stacklevel=stacklevel + 1,
         )

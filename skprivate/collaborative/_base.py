@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The platform: local models that stay at their sites, perturbed queries, answers synthesised in a box."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from numbers import Integral
@@ -22,6 +21,7 @@ from ..utils import as_labels, check_characters
 from ..utils._compat import StrOptions, safe_indexing
 from ..utils._progress import progress
 from ..utils._table_validation import validate_data
+from ..utils._user_frame import warn_user
 from ._local_average.regressor import LocalAverageRegressor
 from ._secure_sum import SecureSumAggregator
 from ._site import respond
@@ -31,9 +31,6 @@ FloatArray = NDArray[np.float64]
 
 #: Aggregators that take answers known to be valid without a second check.
 _UNCHECKED = (BSTDAggregator, SecureSumAggregator)
-
-#: Frames between warnings.warn and the user's call of predict.
-USER_FRAME = 4
 
 #: Seeds of local models and aggregator lie below this; scikit-learn takes any of them.
 SEEDS = np.iinfo(np.int32).max
@@ -177,7 +174,7 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         if len(failed) == len(models):
             # Not a site's trouble but the caller's: once more, for the model's own error.
             _fit_model(*tasks[0][:-1], False)
-        report(failed, len(models), catch, "fit", USER_FRAME + 3)
+        report(failed, len(models), catch, "fit")
         kept = {name: model for name, model in models.items() if name not in failed}
         return kept, np.array([len(rows[name]) for name in kept], dtype=np.int64)
 
@@ -242,7 +239,7 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             for name, answer in zip(self.sites_, found, strict=True)
             if isinstance(answer, Failure)
         }
-        report(failed, len(models), self.on_site_error == "drop", "answer", USER_FRAME + 1)
+        report(failed, len(models), self.on_site_error == "drop", "answer")
         came = [(j, answer) for j, answer in enumerate(found) if not isinstance(answer, Failure)]
         return self._stack([answer for _, answer in came], [j for j, _ in came])
 
@@ -258,21 +255,17 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             values = np.where(np.isnan(values), 0.0, values)
         return Answers(values, np.array(answered))
 
-    def _synthesise(self, answers: Answers, stacklevel: int | None = USER_FRAME + 1) -> FloatArray:
-        """Return the synthesis of the answers, of shape (n_queries, n_outputs).
-
-        `stacklevel` is that of a warning about few active sites, which comes once for all outputs.
-        """
+    def _synthesise(self, answers: Answers) -> FloatArray:
+        """Return the synthesis of the answers, of shape (n_queries, n_outputs)."""
         aggregator = self._aggregator_of(answers.answered)
         columns = [np.ascontiguousarray(column) for column in np.moveaxis(answers.values, 2, 0)]
-        found, level = [], stacklevel
-        # A loop: a comprehension is a frame of its own in some versions of Python.
+        found: list[FloatArray] = []
         for column in columns:
             if type(aggregator) not in _UNCHECKED:
                 found.append(aggregator.predict(column))
                 continue
-            found.append(aggregator._combine(column, level))
-            level = None
+            # A warning about few active sites comes once for all outputs.
+            found.append(aggregator._combine(column, warn=not found))
         return np.column_stack(found)
 
     def _aggregator_of(self, answered: NDArray[np.intp]) -> Any:
@@ -355,7 +348,7 @@ class Failure(NamedTuple):
     kind: str
 
 
-def report(failed: Mapping[Any, Failure], n_sites: int, drop: bool, verb: str, stacklevel: int) -> None:
+def report(failed: Mapping[Any, Failure], n_sites: int, drop: bool, verb: str) -> None:
     """Warn that sites are left out; raise if they must not be, or if nobody is left."""
     if not failed:
         return
@@ -367,7 +360,7 @@ def report(failed: Mapping[Any, Failure], n_sites: int, drop: bool, verb: str, s
         )
     if len(failed) == n_sites:
         raise SiteError(f"no site could {verb}: {listed}")
-    warnings.warn(f"left out, could not {verb}: site {listed}", SiteWarning, stacklevel=stacklevel)
+    warn_user(f"left out, could not {verb}: site {listed}", SiteWarning)
 
 
 def _rows_of_sites(sites: Any, n_rows: int) -> tuple[list[Any], list[NDArray[np.intp]]]:

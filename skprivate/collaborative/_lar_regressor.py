@@ -6,12 +6,14 @@ from typing import Any
 
 from ..base import assign_roles
 from ..preprocessing import TQMATransformer
+from ..utils._public_module import public_module
 from ._local_average.regressor import LocalAverageRegressor
 from ._regressor import RegressionPlatform
 from ._swapping import BSTDAggregator
 from ._transport import BasePlatform
 
 
+@public_module("skprivate.collaborative")
 class CollaborativeLARRegressor(RegressionPlatform):
     """Collaborative local average regression: TQMA for the queries, BSTD for the answers (TB-PPCMPP).
 

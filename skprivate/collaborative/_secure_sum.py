@@ -14,7 +14,7 @@ from ..accounting import DisclosureRisk
 from ..base import private_fit, redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
 from ..utils._compat import StrOptions
-from ..utils._private_fit import user_stacklevel
+from ..utils._public_module import public_module
 from ._active_parties import (
     aggregator_tags,
     check_party_sizes,
@@ -29,10 +29,9 @@ FloatArray = NDArray[np.float64]
 
 # Keys remember every query id; after so many queries they are made anew, and the memory with them.
 _QUERIES_PER_SESSION = 1000
-# Frames between the warning and the user's call of predict.
-_USER_FRAME = 4
 
 
+@public_module("skprivate.collaborative")
 class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     """Combine the parties' responses to a query into one prediction, from sums that open no response.
 
@@ -136,7 +135,7 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         """
         n_parties = validate_responses(self, X, y, reset=True).shape[1]
         self.party_sizes_ = check_party_sizes(self.party_sizes, n_parties)
-        warn_few_parties(n_parties, stacklevel=user_stacklevel())
+        warn_few_parties(n_parties)
         self._session = _Session(n_parties)
         self.disclosure_risk_ = _risk(n_parties)
         return self
@@ -167,17 +166,17 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
             sizes, which is opened, shows as much.
         """
         check_is_fitted(self)
-        return self._combine(validate_responses(self, X, reset=False), _USER_FRAME)
+        return self._combine(validate_responses(self, X, reset=False))
 
-    def _combine(self, values: FloatArray, stacklevel: int | None) -> FloatArray:
+    def _combine(self, values: FloatArray, *, warn: bool = True) -> FloatArray:
         """`predict` without validation: `values` is a float64 array of shape (n_queries, n_parties).
 
-        `stacklevel` is that of a warning about few active parties; None: no warning.
+        `warn`: whether to warn about few active parties.
         """
         sizes, n_rows = relative_sizes(self.party_sizes_), float(self.party_sizes_.sum())
         weighted, active = shares(values, sizes, self.active_rule, total=n_rows)
-        if stacklevel is not None:
-            warn_few_active(active, stacklevel)
+        if warn:
+            warn_few_active(active)
         total, size = self._open_session().add(weighted, active * sizes)
         return np.divide(total, size, out=np.zeros(len(total)), where=size > 0)
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bounded swapping of the parties' responses, and their synthesis (BSTD)."""
 
-import warnings
 from numbers import Integral
 from typing import Any, Self
 
@@ -18,7 +17,8 @@ from ..exceptions import DisclosureWarning
 from ..noise import check_entropy
 from ..noise._stream_kernels import WordStream
 from ..utils._compat import Interval, StrOptions
-from ..utils._private_fit import user_stacklevel
+from ..utils._public_module import public_module
+from ..utils._user_frame import warn_user
 from ._active_parties import (
     aggregator_tags,
     check_party_sizes,
@@ -42,10 +42,8 @@ STANDS_OUT = 0.5
 # Nodes of the integral over a response; the integrand rises from 0 to 1, so that the error is below 1/4096.
 _NODES = (np.arange(2048) + 0.5) / 2048
 
-# Frames between warnings.warn and the user's call of predict.
-_USER_FRAME = 4
 
-
+@public_module("skprivate.collaborative")
 class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, RegressorMixin, BaseEstimator):
     """Combine the parties' responses, and show them only after a bounded swap.
 
@@ -277,12 +275,12 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
             A prediction rests on at most a quarter of the parties, or on at most two of more.
         """
         check_is_fitted(self)
-        return self._combine(validate_responses(self, X, reset=False), _USER_FRAME)
+        return self._combine(validate_responses(self, X, reset=False))
 
-    def _combine(self, responses: FloatArray, stacklevel: int | None) -> FloatArray:
+    def _combine(self, responses: FloatArray, *, warn: bool = True) -> FloatArray:
         """Predict from C-contiguous float64 responses that are known to be valid: for the platform.
 
-        `stacklevel` is that of a warning about few active parties; None: no warning.
+        `warn`: whether to warn about few active parties.
         """
         values, active = self._shares(responses)
         # The other rules need no swap to predict: it permutes the terms of a sum that is rounded once, and
@@ -290,8 +288,8 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
         if self.active_rule == "receiver":
             values = self._swap(values)
             active = np.abs(values) >= self._weights / self._total
-        if stacklevel is not None:
-            warn_few_active(active, stacklevel)
+        if warn:
+            warn_few_active(active)
         predictions = np.empty(len(values))
         scratch = np.empty(2 * values.shape[1])
         synthesize_rows(values, active.view(np.uint8), self._weights, scratch, predictions)
@@ -353,7 +351,7 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
             message = (
                 f"{type(self).__name__} protects less than its parameters promise: {'; '.join(reasons)}."
             )
-            warnings.warn(message, DisclosureWarning, stacklevel=user_stacklevel())
+            warn_user(message, DisclosureWarning)
 
     def _weaknesses(self, n_parties: int) -> list[str]:
         lower, upper = self._window()

@@ -3,7 +3,6 @@
 
 import hashlib
 import math
-import warnings
 from abc import abstractmethod
 from typing import Any, Self
 
@@ -14,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import redact_errors
 from ..exceptions import ConsentError, DisclosureWarning, UtilityWarning
-from ._base import USER_FRAME, BaseCollaborative, Failure, report
+from ..utils._user_frame import warn_user
+from ._base import BaseCollaborative, Failure, report
 from ._local_average.bandwidth import BANDWIDTHS
 from ._protocols.messages import Answer, Query, SiteCard, make_query, refuse_masked
 from ._protocols.primitives import framed
@@ -95,11 +95,10 @@ class BasePlatform(BaseCollaborative):
 
     def _warn_of_open_answers(self) -> None:
         if isinstance(self.aggregator_, SecureSumAggregator) and len(self.estimators_) < len(self.sites_):
-            warnings.warn(
+            warn_user(
                 "Answers of sites elsewhere arrive in the open: who runs combine reads every one before the "
                 "secure sum. Sites that want none of theirs read mask them themselves (MaskedSum).",
                 DisclosureWarning,
-                stacklevel=3,
             )
 
     def _ready_perturber(self) -> Any:
@@ -204,10 +203,10 @@ class BasePlatform(BaseCollaborative):
         self._check_answers(read, expected)
         by_site = {answer.site: answer for answer in read}
         missing = {name: Failure("no answer") for name in self.sites_ if str(name) not in by_site}
-        report(missing, len(self.sites_), self.on_site_error == "drop", "answer", USER_FRAME - 1)
+        report(missing, len(self.sites_), self.on_site_error == "drop", "answer")
         present = [j for j, name in enumerate(self.sites_) if str(name) in by_site]
         found = self._stack([by_site[str(self.sites_[j])].values for j in present], present)
-        return self._decide(self._synthesise(found, USER_FRAME))
+        return self._decide(self._synthesise(found))
 
     def _check_answers(self, answers: list[Answer], expected: Query | None) -> None:
         names = [answer.site for answer in answers]
@@ -250,20 +249,18 @@ def _warn_of_cards(cards: list[SiteCard]) -> None:
     # The prediction w f + (1 - w) g is nearer to f than to g, whatever g is, exactly where w > 1/2.
     heavy = [card.site for card in cards if 2 * card.n_samples > total]
     if heavy and len(cards) > 1:
-        warnings.warn(
+        warn_user(
             f"site {heavy[0]!r} announces more rows than all others together: every prediction is nearer "
             "to its answer than to the others' mean. Confirm its number of rows before it joins.",
             UtilityWarning,
-            stacklevel=3,
         )
     unrefined = [repr(card.site) for card in cards if not _is_refined(card, total)]
     if unrefined:
-        warnings.warn(
+        warn_user(
             f"site {', '.join(unrefined)}: the local average is not refined to the number of rows of all "
             "sites, so that their mean smooths twice; fit it with refine_to=, the sum of all sites' numbers "
             "of rows.",
             UtilityWarning,
-            stacklevel=3,
         )
 
 

@@ -18,6 +18,7 @@ from ..partition._partition import Partition
 from ..randomizers import LocalRandomizer, randomizer_from_dict
 from ..utils import check_characters
 from ..utils._json_documents import canonical, check_envelope, digest, parse_json
+from ..utils._public_module import public_module
 from ..utils._refused_values import is_temporal
 
 FORMAT = "skprivate.tree"
@@ -29,6 +30,7 @@ _FIELDS = ("partition", "randomizer", "classes", "features", "label")
 _LARGEST_FILE = 2**26
 
 
+@public_module("skprivate.collection")
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeSpecification:
     """One question to every client: in which cell are you, and with which label, at this epsilon?

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Nash equilibrium seeking by players who broadcast noisy estimates of the aggregate and nothing else."""
 
-import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -15,13 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacyGuarantee, PrivacySpent
 from ..accounting._statements.guarantee import Criterion
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, private_fit, reasons_against
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, claim_of, private_fit
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import check_int
 from ..utils._compat import Interval, StrOptions
 from ..utils._progress import progress
+from ..utils._public_module import public_module
+from ..utils._user_frame import warn_user
 from ._broadcast_grid import make_grid
 from ._broadcast_model import BroadcastModel, continued
 from ._broadcast_round import Dynamics
@@ -34,11 +35,8 @@ from ._schedules import check_schedule, falling, growing
 
 FloatArray = NDArray[np.float64]
 
-# Frames between warnings.warn and the user's call: a method of ours, _run, fit, scikit-learn's context,
-# redact_errors, private_fit.
-_USER_FRAME = 7
 
-
+@public_module("skprivate.games")
 class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
     """Seek the Nash equilibrium of an aggregative game; players broadcast noisy estimates, never their costs.
 
@@ -358,17 +356,15 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
 
     def _warn_about_use(self, game: AggregativeGame, noise_scales: FloatArray) -> None:
         if self.algorithm == "ye" and noise_scales[-1] > noise_scales[0]:
-            warnings.warn(
+            warn_user(
                 "algorithm='ye' with growing noise diverges: the mean estimate is off by the running sum of "
                 "the rounds' mean noises. Use algorithm='wang_nedic', or constant noise.",
                 UtilityWarning,
-                stacklevel=_USER_FRAME,
             )
         if game.is_monotone() is False:
-            warnings.warn(
+            warn_user(
                 "The game is not monotone: the rounds may not converge, or not to an equilibrium.",
                 UtilityWarning,
-                stacklevel=_USER_FRAME,
             )
 
     def _spend(self, model: BroadcastModel, entropy: Entropy, game: AggregativeGame) -> PrivacySpent:
@@ -391,8 +387,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
                 "rounds": model.n_rounds,
                 "not broadcast, not covered": "strategies_, estimates_, aggregate_, residual_, history_",
             },
-            claim="not-private" if leaks or source == "seeded" else "dp",
-            reasons=reasons_against(leaks, source),
+            **claim_of(leaks, source),
         )
         self._charge_new(spent, before)
         return spent
@@ -412,7 +407,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self.leak_remedy}"
         if self.is_strict() or self.ledger is not None:
             raise PrivacyUnboundedError(message)
-        warnings.warn(message, PrivacyLeakWarning, stacklevel=_USER_FRAME + 1)
+        warn_user(message, PrivacyLeakWarning)
 
 
 def _check_game(game: Any) -> None:

@@ -2,7 +2,6 @@
 """Picture of what privacy costs: the test score against epsilon."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from numbers import Integral
@@ -20,6 +19,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..utils import check_positive
 from ..utils._compat import num_samples, rows_of, safe_indexing
+from ..utils._public_module import public_module
+from ..utils._user_frame import warn_user
 from ._matplotlib import check_axes, check_matplotlib, new_axes
 
 FloatArray = NDArray[np.float64]
@@ -38,6 +39,7 @@ class _Task(NamedTuple):
     params: Mapping[str, Any]
 
 
+@public_module("skprivate.inspection")
 class PrivacyUtilityDisplay:
     """Test score against epsilon: median and quartiles over repeated splits and fresh noise.
 
@@ -338,7 +340,7 @@ def _collect(
     told = tuple(f"{type(error).__name__}: {error}" for error in errors)
     if told:
         message = f"{len(told)} of {len(tasks)} fits failed; the others are kept. The first one: {told[0]}"
-        warnings.warn(message, FitFailedWarning, stacklevel=3)
+        warn_user(message, FitFailedWarning)
     return table, told
 
 

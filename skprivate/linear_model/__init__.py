@@ -2,6 +2,19 @@
 """Private log-location-scale (accelerated failure time) regression."""
 
 from ._accumulator import MomentAccumulator
+
+# Not for users: pickles of fitted estimators name them here, so that files can be moved.
+from ._censored.curvature import CurvatureEstimate as CurvatureEstimate
+from ._censored.curvature import StepRule as StepRule
+from ._censored.gradient_round import Round as Round
+from ._censored.histogram import HistogramRelease as HistogramRelease
+from ._censored.release import CensoredRelease as CensoredRelease
+from ._distributions import Logistic as Logistic
+from ._distributions import Normal as Normal
+from ._distributions import SmallestExtremeValue as SmallestExtremeValue
+from ._moments.grid import MomentGrid as MomentGrid
+from ._moments.release import MomentRelease as MomentRelease
+from ._moments.solve import ScaledFit as ScaledFit
 from ._presets import DPLogisticLLSRegressor, DPNormalLLSRegressor, DPSEVRegressor
 from ._regressor import DPLogLocationScaleRegressor
 

@@ -13,6 +13,7 @@ from .._config import get_config
 from ..utils import check_characters
 from ..utils._atomic_state import assign
 from ..utils._private_fit import redact_errors
+from ..utils._public_module import public_module
 from ..utils._replacements import numbers_of
 from ._accumulated_fit import fit_accumulated
 from ._accumulator_bytes import SavedMoments, check_names
@@ -21,6 +22,7 @@ from ._batches import iter_batches
 from ._moments.gram import exact_gram
 
 
+@public_module("skprivate.linear_model")
 class MomentAccumulator:
     """Gathers the exact moments of a private log-location-scale regression, batch by batch.
 

@@ -15,16 +15,17 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacySpent
-from ..accounting._statements.estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
-from ..base import SHARED_CONSTRAINTS, private_fit, reasons_against
+from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
+from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, is_structured, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
-from ..utils._private_fit import public_errors, warn_after_release
+from ..utils._private_fit import public_errors
 from ..utils._progress import progress
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
+from ..utils._user_frame import warn_after_release
 from ._censored.fit import fit_censored
 from ._censored.histogram import kaplan_meier
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
@@ -63,8 +64,6 @@ _SCALE_RANGE = (1e-3, 2.0)
 _LEVEL = 0.9
 # What a fit of censored targets sets besides; that of a previous fit must not outlive it.
 _ONLY_CENSORED = ("survival_curve_", "event_share_", "n_newton_")
-# Frames between warnings.warn and the user's call of fit: see `base`.
-_USER_FRAME = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,13 +353,13 @@ class BaseLogLocationScale(
         solve = SOLVERS[self._method]
         return solve(release, self.family_, self._regularization, self._scale_limits)
 
-    def _warn_if_useless(self, user_frame: int = _USER_FRAME) -> None:
+    def _warn_if_useless(self) -> None:
         if isinstance(self.release_, CensoredRelease):
             reason = censored_warning(self.release_, self.family_)
         else:
             reason = constant_wins(self.release_, self._scaled_fit)
         if reason:
-            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning, user_frame)
+            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning)
 
     def _describe_moments(self, task: Task, unit: Fraction, source: Any) -> PrivacySpent:
         """Return the statement on a release of moments; sensitivity and noise are those of weight 1."""
@@ -377,7 +376,6 @@ class BaseLogLocationScale(
     ) -> PrivacySpent:
         """Return the statement on one fit that released something with noise."""
         grouped = task.neighbours.grouped
-        reasons = (*reasons_against(task.leaks.values(), source), *reasons_of_inputs(self, PUBLIC_INPUTS))
         return PrivacySpent(
             mechanism=f"discrete {task.budget.mechanism.capitalize()} noise on {released}",
             epsilon=task.budget.epsilon,
@@ -392,8 +390,7 @@ class BaseLogLocationScale(
             deployment="curator",
             public_inputs=name_inputs(self, PUBLIC_INPUTS),
             unprotected=self._unprotected(task),
-            claim="not-private" if reasons else "dp",
-            reasons=reasons,
+            **claim_of(task.leaks.values(), source, self, PUBLIC_INPUTS),
         )
 
     def _unprotected(self, task: Task) -> dict[str, Any]:

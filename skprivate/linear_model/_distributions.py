@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from ..utils._public_module import public_module
+
 FloatArray = NDArray[np.float64]
 
 
@@ -58,7 +60,8 @@ class Family(ABC):
         """Return the mean of exp(mu + sigma Z): the mean time. It is inf where it does not exist."""
 
 
-class _SmallestExtremeValue(Family):
+@public_module("skprivate.linear_model")
+class SmallestExtremeValue(Family):
     """Law of the smallest of many values (Gumbel minimum): the logarithm of a Weibull time."""
 
     @np.errstate(divide="ignore")
@@ -80,7 +83,8 @@ class _SmallestExtremeValue(Family):
         return np.exp(_floats(mu) + special.gammaln(1.0 + _floats(sigma)))
 
 
-class _Logistic(Family):
+@public_module("skprivate.linear_model")
+class Logistic(Family):
     """Logistic law: the logarithm of a log-logistic time."""
 
     def quantile(self, p: ArrayLike) -> FloatArray:
@@ -106,7 +110,8 @@ class _Logistic(Family):
         return np.exp(_floats(mu) + np.log(np.where(exists, factor, np.inf)))
 
 
-class _Normal(Family):
+@public_module("skprivate.linear_model")
+class Normal(Family):
     """Normal law: the logarithm of a log-normal time."""
 
     def quantile(self, p: ArrayLike) -> FloatArray:
@@ -131,7 +136,7 @@ def _floats(values: ArrayLike) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-SEV: Family = _SmallestExtremeValue(
+SEV: Family = SmallestExtremeValue(
     "sev",
     mean=-float(np.euler_gamma),
     variance=np.pi**2 / 6,
@@ -139,10 +144,10 @@ SEV: Family = _SmallestExtremeValue(
     skewness=float(-12.0 * np.sqrt(6.0) * special.zeta(3.0) / np.pi**3),
     kurtosis=5.4,
 )
-LOGISTIC: Family = _Logistic(
+LOGISTIC: Family = Logistic(
     "logistic", mean=0.0, variance=np.pi**2 / 3, curvature=0.5, skewness=0.0, kurtosis=4.2
 )
-NORMAL: Family = _Normal("normal", mean=0.0, variance=1.0, curvature=1.0, skewness=0.0, kurtosis=3.0)
+NORMAL: Family = Normal("normal", mean=0.0, variance=1.0, curvature=1.0, skewness=0.0, kurtosis=3.0)
 
 # Distribution of the target -> law of the error, and whether the model is about log time.
 _FAMILIES = {

@@ -3,9 +3,11 @@
 
 from typing import Any
 
+from ..utils._public_module import public_module
 from ._base import LLS_CONSTRAINTS, BaseLogLocationScale
 
 
+@public_module("skprivate.linear_model")
 class DPSEVRegressor(BaseLogLocationScale):
     """Differentially private Weibull AFT regression on the log scale: smallest extreme value errors.
 
@@ -150,6 +152,7 @@ class DPSEVRegressor(BaseLogLocationScale):
         self.ledger = ledger
 
 
+@public_module("skprivate.linear_model")
 class DPLogisticLLSRegressor(BaseLogLocationScale):
     """Differentially private log-logistic AFT regression on the log scale: logistic errors.
 
@@ -294,6 +297,7 @@ class DPLogisticLLSRegressor(BaseLogLocationScale):
         self.ledger = ledger
 
 
+@public_module("skprivate.linear_model")
 class DPNormalLLSRegressor(BaseLogLocationScale):
     """Differentially private log-normal AFT regression on the log scale: normal errors.
 

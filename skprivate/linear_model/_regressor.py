@@ -6,11 +6,13 @@ from typing import Any
 from sklearn.utils import Tags
 
 from ..utils._compat import StrOptions
+from ..utils._public_module import public_module
 from ._base import LLS_CONSTRAINTS, BaseLogLocationScale
 from ._distributions import DISTRIBUTIONS, family_of
 from ._planned_cost import LLS_ROLES
 
 
+@public_module("skprivate.linear_model")
 class DPLogLocationScaleRegressor(BaseLogLocationScale):
     """Differentially private Weibull AFT, log-logistic AFT and log-normal AFT regression, with censoring.
 

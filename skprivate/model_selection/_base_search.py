@@ -22,8 +22,8 @@ from ..base import (
     PrivateEstimatorMixin,
     PublicShape,
     assign_roles,
+    claim_of,
     private_fit,
-    reasons_against,
 )
 from ..base._stateless_steps import holds_any_row
 from ..noise import check_entropy
@@ -308,7 +308,6 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         factor = 2 + law.eta if len(candidates) > 1 else Fraction(1)
         source = "seeded" if any(cost.seeded for cost in costs) else source
         leaks = dict.fromkeys(leak for cost in costs for leak in cost.leaks)
-        reasons = reasons_against(leaks, source)
         grouped = masks.codes is not None
         unit: Unit = "group" if grouped else "row"
         facts = {
@@ -329,8 +328,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             deployment="curator",
             public_inputs=("is_public_validation",) if public_scores else (),
             unprotected=facts,
-            claim="not-private" if reasons else "dp",
-            reasons=reasons,
+            **claim_of(leaks, source),
         )
 
     def _charge_once(self, spent: PrivacySpent, candidates: Sequence[Candidate]) -> None:

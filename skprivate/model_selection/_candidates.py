@@ -15,18 +15,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 
 from ..accounting import PrivacyLedger
-from ..base import (
-    CONTAINERS,
-    PlannedCost,
-    PrivateEstimatorMixin,
-    PublicShape,
-    estimates_of,
-    last_step,
-    parameter_roles,
-    privacy_report,
-    reads_rows,
-    steps_of,
-)
+from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, parameter_roles, privacy_report
+from ..base._pipeline_report import CONTAINERS, estimates_of, last_step, reads_rows, steps_of
 from ..utils._compat import InvalidParameterError, safe_indexing
 from ..utils._private_fit import public_errors
 

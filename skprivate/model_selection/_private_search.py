@@ -11,10 +11,12 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 from ..base import assign_roles
 from ..noise._entropy import Entropy
 from ..utils._compat import Interval
+from ..utils._public_module import public_module
 from ._base_search import SEARCH_CONSTRAINTS, BasePrivateSearch
 from ._candidates import Parameters
 
 
+@public_module("skprivate.model_selection")
 class PrivateGridSearch(BasePrivateSearch):
     """Grid search with an end-to-end guarantee: (2 + eta) times the epsilon of one candidate.
 
@@ -173,6 +175,7 @@ class PrivateGridSearch(BasePrivateSearch):
         return list(ParameterGrid(self.param_grid))
 
 
+@public_module("skprivate.model_selection")
 class PrivateRandomizedSearch(BasePrivateSearch):
     """Randomised search with an end-to-end guarantee: (2 + eta) times the epsilon of one candidate.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..utils._public_module import public_module
 from ._cart import grow_by_impurity
 from ._leaf_kernels import apply_rows
 from ._max_edge import Rows, chooser, grow
@@ -22,6 +23,7 @@ RULES = ("max-edge", "cart", "random")
 CRITERIA = ("gini", "entropy")
 
 
+@public_module("skprivate.partition")
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
     """A binary tree that cuts a public box into cells; the leaves are the cells.

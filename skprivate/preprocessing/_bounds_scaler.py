@@ -10,10 +10,12 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from .._config import StrictMixin
 from ..base import PublicShape, StatelessMixin, redact_errors
 from ..utils import check_bounds, is_frame
+from ..utils._public_module import public_module
 from ..utils._replacements import numbers_of, within_bounds
 from ..utils._table_validation import check_array, validate_data
 
 
+@public_module("skprivate.preprocessing")
 class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map declared bounds to [0, 1], column by column, without looking at the data.
 

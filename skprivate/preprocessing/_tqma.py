@@ -19,6 +19,7 @@ from ..base import PrivateEstimatorMixin, assign_roles, private_fit, redact_erro
 from ..base._stateless_steps import chosen_by_rows
 from ..utils import check_bounds, check_int
 from ..utils._compat import Interval
+from ..utils._public_module import public_module
 from ..utils._refused_values import refuse_kinds
 from ..utils._table_validation import check_array
 from ._columns import (
@@ -40,6 +41,7 @@ DEEPEST = 16
 _MU = 1e-3
 
 
+@public_module("skprivate.preprocessing")
 class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Coarsen the quasi-identifiers of a query: tree-based quasi-microaggregation.
 

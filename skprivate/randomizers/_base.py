@@ -17,6 +17,7 @@ from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..noise._response_threshold import response_odds, response_threshold
 from ..utils import check_epsilon, check_int
+from ..utils._public_module import public_module
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -26,6 +27,7 @@ _BYTES_AT_ONCE = 2**26
 _LEAST_EPSILON = Fraction(1, 2**64)
 
 
+@public_module("skprivate.randomizers")
 class LocalRandomizer(ABC):
     """Turns a client's (cell, label) into one epsilon-LDP report, and reports into unbiased estimates.
 

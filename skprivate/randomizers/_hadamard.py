@@ -11,6 +11,7 @@ from ..accounting import Blanket
 from ..noise._entropy import Entropy
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
+from ..utils._public_module import public_module
 from ._base import FloatArray, IntArray, LocalRandomizer, response, response_leakage, rough_excess
 from ._report_kernels import count_signs, randomize_hadamard
 
@@ -18,6 +19,7 @@ from ._report_kernels import count_signs, randomize_hadamard
 _LARGEST_CODES = 2**31
 
 
+@public_module("skprivate.randomizers")
 class HadamardRandomizer(LocalRandomizer):
     """Block-Hadamard response: a report is a block, a row and a sign.
 

@@ -6,10 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..utils._public_module import public_module
 from ._base import FloatArray, IntArray, response_leakage
 from ._krr import ResponseRandomizer
 
 
+@public_module("skprivate.randomizers")
 class LabelRandomizer(ResponseRandomizer):
     """Randomised response on the label; the cell is sent as it is, so the FEATURES ARE NOT PROTECTED.
 

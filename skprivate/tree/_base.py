@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacySpent
-from ..accounting._statements.estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
+from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
 from ..accounting._statements.spent import Relation
 from ..base import (
     SHARED_CONSTRAINTS,
@@ -22,8 +22,8 @@ from ..base import (
     PrivateEstimatorMixin,
     PublicShape,
     assign_roles,
+    claim_of,
     private_fit,
-    reasons_against,
     redact_errors,
 )
 from ..noise import check_entropy
@@ -311,7 +311,6 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
     ) -> PrivacySpent:
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
-        reasons = (*reasons_against(leaks, source), *reasons_of_inputs(self, _PUBLIC_INPUTS))
         public = ["public rows with their labels"] if design.n_public else []
         return PrivacySpent(
             mechanism=randomizer.describe(),
@@ -325,8 +324,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             deployment=deployment,
             public_inputs=(*public, *name_inputs(self, _PUBLIC_INPUTS)),
             unprotected=self._unprotected(design, n_used, grouped),
-            claim="not-private" if reasons else "dp",
-            reasons=reasons,
+            **claim_of(leaks, source, self, _PUBLIC_INPUTS),
         )
 
     def _unprotected(self, design: Design, n_used: int, grouped: bool) -> dict[str, Any]:

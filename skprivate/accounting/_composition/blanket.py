@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...utils import check_positive, check_probability
+from ...utils._public_module import public_module
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -28,6 +29,7 @@ _TOLERANCE = 1e-4  # of epsilon
 _LEAST = 1e-9
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True)
 class Blanket:
     """A law that is part of every client's report, seen from two values that are to be told apart.

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from ...utils import check_probability
+from ...utils._public_module import public_module
 from .._amounts import show_pair
 from .._checks import check_choice
 from .._running_sum import upper_sum
@@ -35,6 +36,7 @@ _IMPLIED: dict[Relation, tuple[Relation, ...]] = {
 }
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class CompositionPart:
     """What all runs cost together for one relation and unit.
@@ -104,6 +106,7 @@ class CompositionPart:
         return lines
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class Composition:
     """What several runs cost together, as returned by `compose`.

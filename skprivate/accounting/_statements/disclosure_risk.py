@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...utils._public_module import public_module
 from .html import label_of_risk, label_page
 from .registry import RegistryEntry, registry_entry_of_risk
-from .spent import _FrozenMapping
+from .spent import FrozenMapping
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class DisclosureRisk:
     """What is claimed for a protection against one attack; it is not differential privacy.
@@ -62,7 +64,7 @@ class DisclosureRisk:
     def __post_init__(self) -> None:
         if not all(0 <= value <= 100 for value in self.bound.values()):
             raise ValueError("a bound is a percentage, in [0, 100].")
-        object.__setattr__(self, "bound", _FrozenMapping(self.bound))
+        object.__setattr__(self, "bound", FrozenMapping(self.bound))
 
     def to_html(self) -> str:
         """Return a label of one page: a whole HTML document without scripts and without anything to load.

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, Literal, NoReturn, Self, get_args
 
 from ...utils import check_positive, check_probability
+from ...utils._public_module import public_module
 from .._checks import check_choice, check_text
 from .statement import GuaranteeStatements
 
@@ -44,6 +45,7 @@ _NO_SUM = (
 )
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class PrivacyGuarantee(GuaranteeStatements):
     """A bound on what is released, and how far it is proven.

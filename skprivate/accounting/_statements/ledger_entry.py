@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
+from ...utils._public_module import public_module
 from .._amounts import from_text, to_text
 from .spent import PrivacySpent, Relation, Unit
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class LedgerEntry:
     """One charge, as read from a `PrivacyLedger`.

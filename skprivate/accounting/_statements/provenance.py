@@ -10,12 +10,14 @@ from fractions import Fraction
 from pathlib import Path
 
 from ...utils import check_positive, check_probability
+from ...utils._public_module import public_module
 from .._checks import check_text
 
 _SOURCES = {".py", ".pyx", ".pxd"}
 _KERNELS = {".so", ".pyd"}
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class AuditRecord:
     """A lower bound on epsilon that an audit found, with the confidence at which it holds.
@@ -72,6 +74,7 @@ class AuditRecord:
         return f"audited at >= {digits:.6g} (confidence {float(self.confidence):.6g}; {method})"
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class PackageRecord:
     """Name, version and fingerprints of the package that made a statement.

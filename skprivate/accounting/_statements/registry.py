@@ -10,6 +10,7 @@ from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from ...utils._public_module import public_module
 from .._checks import check_text
 from .._running_sum import upper_sum
 from .provenance import PackageRecord
@@ -70,6 +71,7 @@ _UNITS = {
 _MODELS = {"curator": "Central", "simulated": "Central", "collected": "Local"}
 
 
+@public_module("skprivate.accounting")
 class RegistryEntry(dict[str, Any]):
     """An entry of the public registry of differential privacy deployments; made by ``to_registry``.
 

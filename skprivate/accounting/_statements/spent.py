@@ -13,6 +13,7 @@ from typing import Any, Literal, Self, get_args
 from numpy.typing import ArrayLike
 
 from ...utils import check_characters, check_positive, check_probability
+from ...utils._public_module import public_module
 from .._checks import check_choice, check_text
 from .._leakage.run import leakage_of_run
 from .guarantee import PrivacyGuarantee
@@ -36,6 +37,7 @@ _CHOICES = {
 _PLAIN = (str, bytes, int, float, Fraction, date, timedelta, type(None))
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class PrivacySpent(SpentStatements):
     """What one fit of a private estimator spent, and what is claimed for it.
@@ -237,7 +239,8 @@ class PrivacySpent(SpentStatements):
         return "\n  ".join([f"Claim{lines[0].removeprefix('claim')}", *lines[1:]])
 
 
-class _FrozenMapping(Mapping[str, Any]):
+@public_module("skprivate.accounting")
+class FrozenMapping(Mapping[str, Any]):
     """A read-only, hashable mapping that stays one through pickle and copy, as MappingProxyType does not."""
 
     __slots__ = ("_items",)
@@ -267,8 +270,8 @@ class _FrozenMapping(Mapping[str, Any]):
     def __repr__(self) -> str:
         return repr(dict(self._items))
 
-    def __reduce__(self) -> tuple[type["_FrozenMapping"], tuple[dict[str, Any]]]:
-        return _FrozenMapping, (dict(self._items),)
+    def __reduce__(self) -> tuple[type["FrozenMapping"], tuple[dict[str, Any]]]:
+        return FrozenMapping, (dict(self._items),)
 
 
 def _epsilon(value: Any, private: bool) -> Fraction | float:
@@ -307,12 +310,12 @@ def _texts(values: Any, name: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _freeze_mapping(items: Any, name: str) -> _FrozenMapping:
+def _freeze_mapping(items: Any, name: str) -> FrozenMapping:
     if not isinstance(items, Mapping):
         raise TypeError(f"{name} must be a mapping, got {type(items).__name__}.")
     for key in items:
         check_text(key, f"each key of {name}")
-    return _FrozenMapping({str(key): _freeze(value, name) for key, value in items.items()})
+    return FrozenMapping({str(key): _freeze(value, name) for key, value in items.items()})
 
 
 def _freeze(value: Any, name: str) -> Any:

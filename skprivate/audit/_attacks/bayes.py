@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ...utils._public_module import public_module
 from .gradient_matching import check_observations
 
 FloatArray = NDArray[np.float64]
@@ -75,6 +76,7 @@ class BayesResult:
         return "\n".join(lines)
 
 
+@public_module("skprivate.audit")
 class BayesAdversary:
     """Compute the posterior of the players' private vectors from the broadcasts of a run.
 

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from ...metrics import record_linkage_score
 from ...utils import check_bounds, check_int
+from ...utils._public_module import public_module
 from .generator import check_generator
 
 FloatArray = NDArray[np.float64]
@@ -105,6 +106,7 @@ class ModelExtractionResult:
         return f"{copied.mse_replaced:>10.3g}{times:>7.2f}{copied.surrogate_rmse:>12.3g}{linkage}"
 
 
+@public_module("skprivate.audit")
 class ModelExtractionAttack:
     """Simulate an operator who copies a site's model from its answers to fake queries.
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...utils import check_int
+from ...utils._public_module import public_module
 from .generator import check_generator
 
 FloatArray = NDArray[np.float64]
@@ -62,6 +63,7 @@ class GradientMatchingResult:
         return "\n".join(lines)
 
 
+@public_module("skprivate.audit")
 class GradientMatchingAdversary:
     """Simulate an adversary who fits dummy costs to the broadcasts, by one gradient step per round.
 

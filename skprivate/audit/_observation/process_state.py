@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .defining_modules import defining_module
 from .line_trace import own_modules
 from .object_walk import leaves, same_leaf
 from .patches import replacements
@@ -42,7 +43,7 @@ def process_state(estimator: Any) -> State:
         members = {name: value for name, value in vars(module).items() if not name.startswith("__")}
         state |= leaves(members, f"module {module.__name__}")
         for cls in members.values():
-            if isinstance(cls, type) and cls.__module__ == module.__name__:
+            if isinstance(cls, type) and defining_module(cls) == module.__name__:
                 data = {name: value for name, value in vars(cls).items() if not _is_plain_code(value)}
                 state |= leaves(data, f"class {cls.__name__}")
     state |= leaves(dict(os.environ), "environment")

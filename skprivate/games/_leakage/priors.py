@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from ...utils import check_bounds, check_int
+from ...utils._public_module import public_module
 from .._broadcast_model import BroadcastModel
 from .prior_checks import check_numbers, check_odds, check_size, check_support
 
@@ -33,6 +34,7 @@ class Prior(ABC):
         """Return the prior in words, for `PrivacyGuarantee.prior`."""
 
 
+@public_module("skprivate.games")
 class TypePrior(Prior):
     """Independent players, each of one of finitely many types.
 
@@ -102,6 +104,7 @@ class TypePrior(Prior):
         return f"{n_players} independent players, each of one of {m} types with {odds}"
 
 
+@public_module("skprivate.games")
 class ContinuousPrior(Prior):
     """Independent and identically distributed players with independent coordinates.
 
@@ -164,6 +167,7 @@ class ContinuousPrior(Prior):
         return f"{n_players} independent players, each {words}"
 
 
+@public_module("skprivate.games")
 class JointPrior(Prior):
     """Finitely many profiles of all players, with any correlation.
 
@@ -224,6 +228,7 @@ class JointPrior(Prior):
         return f"one of {m} joint profiles of {n_players} players with {odds}"
 
 
+@public_module("skprivate.games")
 class TwoTypePrior(Prior):
     """Two types and a first player whom the others follow: all as one, or any other profile alike.
 
@@ -293,6 +298,7 @@ class TwoTypePrior(Prior):
         )
 
 
+@public_module("skprivate.games")
 class SampledPrior(Prior):
     """Independent and identically distributed players of whose distribution only a sampler is known.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...utils._public_module import public_module
 from .._distributions import SEV, Family
 from .._moments.solve import ScaledFit
 from .gradient_round import Round
@@ -33,6 +34,7 @@ _FARTHEST = 1.0
 _ROUGH = 0.05
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class CurvatureEstimate:
     """What the rounds up to some round tell about the rows at risk; before it is made steady.
@@ -70,6 +72,7 @@ class CurvatureEstimate:
         return float(self.std[2, 3] if len(self.std) > 3 else self.std[1, 2])
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class StepRule:
     """How released rounds move the parameters: constants of one fit, public or released.

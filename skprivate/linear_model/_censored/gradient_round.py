@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...utils._public_module import public_module
 from .._moments.gram import EXACT, packer
 from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid
 from .._moments.noise_scale import NoisePlan, plan_gaussian, plan_laplace
@@ -47,6 +48,7 @@ class Rows:
     event: NDArray[np.uint8]
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class Round:
     """One released round, in scaled units.
