@@ -38,7 +38,7 @@ def bench_fit(n_features: int) -> None:
 
 def bench_censored() -> None:
     X, y = make_location_scale(N_CENSORED, 10, censoring=0.8, random_state=0)
-    model = DPLogLocationScaleRegressor("weibull", 1.0, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2))
+    model = DPLogLocationScaleRegressor(1.0, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2))
     fit = partial(model.fit, X, y)
     print(f"censored fit, n = {N_CENSORED:,}, d = 10: {1e3 * median(seconds(fit) for _ in range(5)):.1f} ms")
     try:

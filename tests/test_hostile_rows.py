@@ -83,9 +83,9 @@ TREES = {
 LIFE = {
     "weibull": DPLogLocationScaleRegressor(bounds_X=(0, 1), bounds_y=(1, 2)),
     "lognormal, gaussian": DPLogLocationScaleRegressor(
-        "lognormal", bounds_X=(0, 1), bounds_y=(1, 2), mechanism="gaussian", delta=1e-6
+        distribution="lognormal", bounds_X=(0, 1), bounds_y=(1, 2), mechanism="gaussian", delta=1e-6
     ),
-    "x_norm": DPLogLocationScaleRegressor("loglogistic", x_norm=1.0, bounds_y=(1, 2)),
+    "x_norm": DPLogLocationScaleRegressor(distribution="loglogistic", x_norm=1.0, bounds_y=(1, 2)),
     "sev": DPSEVRegressor(bounds_X=(0, 1), bounds_y=(1, 2), relation="add-remove"),
     "logistic": DPLogisticLLSRegressor(bounds_X=([0, 0], [1, 2]), bounds_y=(1, 2)),
     "normal, search": search(DPNormalLLSRegressor(bounds_X=(0, 1), bounds_y=(1, 2)), method=["moments"]),

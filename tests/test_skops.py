@@ -75,7 +75,7 @@ CASES = [
     (DPLogisticLLSRegressor(mechanism="gaussian", delta=1e-6, **LLS), None, ()),
     (DPNormalLLSRegressor(**LLS), None, ()),
     *(
-        (DPLogLocationScaleRegressor(name, **AFT), {"X": X, "y": LIFE}, ())
+        (DPLogLocationScaleRegressor(distribution=name, **AFT), {"X": X, "y": LIFE}, ())
         for name in ("weibull", "loglogistic", "lognormal")
     ),
     (TQMATransformer(bounds=(-1, 1)), None, ()),

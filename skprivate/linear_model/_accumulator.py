@@ -111,7 +111,7 @@ class MomentAccumulator:
     ...     moments = moments.update(load, hours, batch_id=f"day {day}")
     >>> moments
     MomentAccumulator(n_features=1, max_rows=100000, batches=5)
-    >>> model = moments.release(DPLogLocationScaleRegressor("weibull", epsilon=1.0))
+    >>> model = moments.release(DPLogLocationScaleRegressor(epsilon=1.0))
     >>> bool(abs(model.coef_[0] + 0.2) < 0.05), moments.released
     (True, True)
     """

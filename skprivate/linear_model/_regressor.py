@@ -13,7 +13,7 @@ from ._planned_cost import LLS_ROLES
 
 
 @public_module("skprivate.linear_model")
-class DPLogLocationScaleRegressor(BaseLogLocationScale):
+class DPLogLocationScaleRegressor(distribution=BaseLogLocationScale):
     """Differentially private Weibull AFT, log-logistic AFT and log-normal AFT regression, with censoring.
 
     The accelerated failure time model log T = intercept + X coef + scale * error, fitted from one private
@@ -21,12 +21,12 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
 
     Parameters
     ----------
-    distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
-        Law of the target. The first three take times above 0 and model their logarithms; the others take
-        numbers as they are, "sev" being the smallest extreme value law, that of the logarithm of a Weibull
-        time. Structured targets (event, time) are always times.
     epsilon : float or Fraction, default=1.0
         Greatest privacy loss of the fit, > 0 and finite.
+    distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
+        Distribution of the target. The first three take times above 0 and model their logarithms; the others
+        take numbers as they are, "sev" being the smallest extreme value distribution, that of the logarithm
+        of a Weibull time. Structured targets (event, time) are always times.
     delta : float or Fraction, default=0.0
         In [0, 1); needed by ``mechanism="gaussian"``, which loses more than epsilon with at most this
         probability, and not spent otherwise.
@@ -136,7 +136,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     >>> rng = np.random.default_rng(0)
     >>> load = rng.uniform(0, 10, size=(20000, 1))
     >>> hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=20000)
-    >>> model = DPLogLocationScaleRegressor("weibull", epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
+    >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
     >>> model = model.fit(load, hours)
     >>> bool(abs(model.coef_[0] + 0.2) < 0.05), bool(abs(model.scale_ - 0.5) < 0.1)
     (True, True)
@@ -156,9 +156,9 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
 
     def __init__(
         self,
-        distribution: str = "weibull",
         epsilon: Any = 1.0,
         *,
+        distribution: str = "weibull",
         delta: Any = 0.0,
         mechanism: str = "laplace",
         bounds_X: Any = None,
@@ -174,8 +174,8 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         random_state: Any = None,
         ledger: Any = None,
     ) -> None:
-        self.distribution = distribution
         self.epsilon = epsilon
+        self.distribution = distribution
         self.delta = delta
         self.mechanism = mechanism
         self.bounds_X = bounds_X
