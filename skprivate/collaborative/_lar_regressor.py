@@ -89,11 +89,13 @@ class CollaborativeLARRegressor(RegressionPlatform):
     _parameter_constraints = {
         **BasePlatform._parameter_constraints,
         **{
-            name: "no_validation"
-            for name in (
-                *("depth", "p_lower", "p_upper", "kernel", "bandwidth", "n_neighbors"),
-                *("bounds", "quasi_identifiers", "order", "active_rule"),
+            name: part._parameter_constraints[name]
+            for part, names in (
+                (LocalAverageRegressor, ("kernel", "bandwidth", "n_neighbors")),
+                (TQMATransformer, ("depth", "bounds", "quasi_identifiers")),
+                (BSTDAggregator, ("p_lower", "p_upper", "order", "active_rule")),
             )
+            for name in names
         },
     }
 

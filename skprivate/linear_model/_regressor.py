@@ -13,7 +13,7 @@ from ._planned_cost import LLS_ROLES
 
 
 @public_module("skprivate.linear_model")
-class DPLogLocationScaleRegressor(distribution=BaseLogLocationScale):
+class DPLogLocationScaleRegressor(BaseLogLocationScale):
     """Differentially private Weibull AFT, log-logistic AFT and log-normal AFT regression, with censoring.
 
     The accelerated failure time model log T = intercept + X coef + scale * error, fitted from one private

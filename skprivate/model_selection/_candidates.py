@@ -325,11 +325,15 @@ def find_ledger(own: PrivacyLedger | None, others: Iterable[PrivacyLedger]) -> P
     return found.pop() if found else None
 
 
-def route_metadata(estimator: Any, known: Mapping[str, Any], others: Mapping[str, Any]) -> Parameters:
+def route_metadata(
+    owner: str, estimator: Any, known: Mapping[str, Any], others: Mapping[str, Any]
+) -> Parameters:
     """Return what an estimator's ``fit`` is given of the metadata passed to the search.
 
     Parameters
     ----------
+    owner : str
+        Class of the search, for messages.
     estimator : estimator
     known : dict
         ``is_public`` and ``groups``: the search uses them itself, whether or not the estimator does.
@@ -337,7 +341,7 @@ def route_metadata(estimator: Any, known: Mapping[str, Any], others: Mapping[str
         Must be asked for by the estimator.
     """
     mapping = MethodMapping().add(caller="fit", callee="fit")
-    router = MetadataRouter(owner="PrivateGridSearch").add(estimator=estimator, method_mapping=mapping)
+    router = MetadataRouter(owner=owner).add(estimator=estimator, method_mapping=mapping)
     # A private step asks for what its guarantee is about; in a pipeline only routing takes it there.
     with sklearn.config_context(enable_metadata_routing=True):
         router.validate_metadata(params=dict(others), method="fit")

@@ -33,8 +33,8 @@ class PrivateGridSearch(BasePrivateSearch):
     param_grid : dict or list of dict
         Values to try, by parameter, as in scikit-learn's GridSearchCV.
     eta : float or Fraction, default=1
-        Of the law of the number of runs, from 0 to 100. The search costs ``2 + eta`` times its dearest
-        candidate. 1: geometric. 0: logarithmic, cheaper, and often of few runs.
+        Shape of the distribution of the number of runs, from 0 to 100. The search costs ``2 + eta`` times its
+        dearest candidate. 1: geometric. 0: logarithmic, cheaper, and often of few runs.
     validation_fraction : float, default=0.2
         Share of the private rows (of the persons, with ``groups``) on which candidates are scored, not
         trained; above 0 and below 1. Without effect where ``is_public_validation`` is passed.
