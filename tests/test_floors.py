@@ -1,102 +1,168 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The house: imports run down only, and rooms on one floor do not import each other."""
+"""Imports run down only, nothing imports in a circle, and no folder holds more than fourteen modules."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import skprivate
 
 TOP = Path(skprivate.__file__).parent
-# The estimators' base is one floor in several files.
-BASE_FILES = {"_planning", "_html_repr", "_trusted_types", "_pipeline_report", "_public_steps", "_stateless"}
 FLOORS = (
+    {"_typing"},
     {"exceptions", "_config"},
     {"utils"},
     {"noise", "metrics"},
     {"accounting"},
     {"randomizers"},
-    {"base", *BASE_FILES},
+    {"partition"},
+    {"base"},
     {"preprocessing"},
-    {"tree", "linear_model", "collaborative", "games", "model_selection", "audit"},
+    {"tree", "linear_model", "collaborative", "games"},
+    {"collection", "model_selection"},
+    {"audit"},
     {"datasets", "inspection"},  # apart: below nobody
-    {"__init__", "_demo_games", "_demo_life", "_demo_parties"},
+    {"__init__", "_demo"},
     {"__main__"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-BASE = {("base", name) for name in BASE_FILES - {"_stateless"}} | {
-    ("_pipeline_report", "_html_repr"),
-    ("_pipeline_report", "_public_steps"),
-    ("_pipeline_report", "_stateless"),
-    ("_stateless", "_public_steps"),
-}
-# What is attacked is imported where the attack runs.
-LAZY = {("audit", "games"), ("audit", "collaborative")}
-FILES = sorted(TOP.rglob("*.py"))
+MOST_MODULES = 14
+SUFFIXES = {".py", ".pyx"}
+FILES = sorted(path for path in TOP.rglob("*") if path.suffix in SUFFIXES)
+ROOMS = sorted({TOP, *(path.parent for path in FILES)})
+
+Graph = Mapping[str, set[str]]
 
 
-def imports(path: Path) -> Iterator[tuple[str, bool]]:
-    """Rooms that a file imports, and whether it does so inside a function or for types only."""
+def name_of(path: Path) -> str:
+    """Return the dotted name below `skprivate`; a package goes by the name of its folder."""
+    parts = path.relative_to(TOP).parts
+    return (
+        ".".join([*parts[:-1], *(part.partition(".")[0] for part in parts[-1:])])
+        .removesuffix("__init__")
+        .strip(".")
+    )
+
+
+MODULES = {name_of(path): path for path in FILES}
+
+
+def imported(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield (module, name) of all that a file imports from the package, types and functions' imports too."""
+    if path.suffix != ".py":
+        return
     package = path.relative_to(TOP.parent).parts[:-1]
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    later = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        for name in imported(node, package):
-            parts = name.split(".")
-            if parts[0] == "skprivate" and len(parts) > 1 and is_room(parts[1]):
-                yield parts[1], node in later
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found = [(alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join((*above, node.module or "")).rstrip(".")
+            found = [(base, alias.name) for alias in node.names]
+        else:
+            continue
+        for module, name in found:
+            if module == "skprivate" or module.startswith("skprivate."):
+                yield module.partition(".")[2], name
 
 
-def imported(node: ast.AST, package: tuple[str, ...]) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if not isinstance(node, ast.ImportFrom):
-        return []
-    above = package[: len(package) - node.level + 1] if node.level else ()
-    base = ".".join((*above, node.module or "")).rstrip(".")
-    return [f"{base}.{alias.name}" for alias in node.names]
+HANDED_ON = {
+    (name_of(path), name): module
+    for path in FILES
+    if path.name == "__init__.py"
+    for module, name in imported(path)
+}
 
 
-def is_room(name: str) -> bool:
-    return (TOP / name).is_dir() or (TOP / f"{name}.py").exists()
+def home(module: str, name: str) -> str:
+    """Return the module that a name comes from, where a package only hands it on."""
+    whole = f"{module}.{name}".strip(".")
+    if whole in MODULES:
+        return whole
+    while (module, name) in HANDED_ON:
+        module = HANDED_ON[module, name]
+    return module
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(TOP).with_suffix("").parts[0]
+def imports() -> Graph:
+    """Module -> the modules that it imports from; packages hand on, and so are left out."""
+    graph: dict[str, set[str]] = {}
+    for path in FILES:
+        if path.name != "__init__.py":
+            graph[name_of(path)] = {home(*one) for one in imported(path)} - {name_of(path), ""}
+    return graph
+
+
+GRAPH = imports()
+
+
+def circle(graph: Graph) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def inside(room: Path, graph: Graph) -> Graph:
+    """Return who imports whom among the files and folders of one room."""
+    prefix = f"{name_of(room)}." if room != TOP else ""
+
+    def child(module: str) -> str | None:
+        return module.removeprefix(prefix).split(".")[0] if module.startswith(prefix) else None
+
+    found: dict[str, set[str]] = {}
+    for module, others in graph.items():
+        own = child(module)
+        if own is not None:
+            theirs = {child(other) for other in others}
+            found.setdefault(own, set()).update(one for one in theirs if one not in (None, own))
+    return found
 
 
 def test_every_room_has_a_floor():
-    assert {room_of(path) for path in FILES} == set(FLOOR_OF)
-
-
-def allowed(own: str, room: str, *, later: bool) -> bool:
-    below = FLOOR_OF[room] < FLOOR_OF[own]
-    return room == own or below or (own, room) in BASE or (later and (own, room) in LAZY)
+    assert {name.split(".")[0] or "__init__" for name in MODULES} == set(FLOOR_OF)
 
 
 def test_imports_run_down():
-    found = [(path, room_of(path), room, later) for path in FILES for room, later in imports(path)]
-    wrong = [
-        f"{path.relative_to(TOP)} imports {room}"
-        for path, own, room, later in found
-        if not allowed(own, room, later=later)
-    ]
+    found = inside(TOP, GRAPH)
+    wrong = {
+        (own, other)
+        for own, others in found.items()
+        for other in others
+        if not FLOOR_OF[other] < FLOOR_OF[own]
+    }
     assert not wrong
 
 
+def test_no_modules_import_in_a_circle():
+    assert circle(GRAPH) == []
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: name_of(room) or "skprivate")
+def test_no_files_and_folders_of_a_room_import_in_a_circle(room):
+    assert circle(inside(room, GRAPH)) == []
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: name_of(room) or "skprivate")
+def test_a_room_holds_at_most_fourteen_modules(room):
+    modules = [path.name for path in room.iterdir() if path.suffix in SUFFIXES and path.name != "__init__.py"]
+    assert len(modules) <= MOST_MODULES, modules
+
+
 def test_the_walk_sees_what_is_imported():
-    extraction = set(imports(TOP / "audit" / "_attacks" / "extraction.py"))
-    assert extraction >= {("collaborative", True), ("utils", False)}
-    assert ("accounting", False) in set(imports(TOP / "base.py"))
-    assert ("base", False) in set(imports(TOP / "tree" / "_base.py"))
+    # Through a package that hands a name on, at once or when asked for; inside a function; a whole module.
+    assert "accounting._statements.spent" in GRAPH["tree._base"]
+    assert "collaborative._local_average.regressor" in GRAPH["audit._attacks.extraction"]
+    assert "games._games.vaccination" in GRAPH["audit._attacks.gradient_matching"]
+    assert "_config" in GRAPH["base._mixin"]
 
 
-def test_only_audits_need_a_room_of_their_own_floor():
-    needed = {(room_of(path), room) for path in FILES for room, _ in imports(path)}
-    assert needed >= LAZY | BASE
+def test_a_circle_is_found():
+    assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"a"}})) == {"a", "b", "c"}
+    nested = {"x.a": {"x.b.one"}, "x.b.two": {"x.a"}, "x.b.one": set()}
+    assert circle(nested) == []
+    assert set(circle(inside(TOP / "x", nested))) == {"a", "b"}

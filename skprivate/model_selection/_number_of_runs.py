@@ -29,8 +29,8 @@ class NumberOfRuns:
 
     Notes
     -----
-    **Privacy.** Let Q be the distribution of a random candidate's run, on pairs (score, model), and A the pair
-    of the highest score among K independent runs. (All runs share one hold-out: Q is the distribution given
+    **Privacy.** Let Q be the distribution of a random candidate's run, on pairs (score, model), and A the
+    pair of the highest score among K independent runs. (All runs share one hold-out: Q is the distribution given
     the hold-out, which was drawn without looking at rows, and mixing the distributions of A over hold-outs
     keeps what is shown.) With f the probability generating function of K, f'(x) is proportional to
     (1 - (1 - gamma) x)^-(1 + eta), and
@@ -44,7 +44,7 @@ class NumberOfRuns:
     Together: (2 + eta) epsilon, whatever gamma and whatever K was. The score is part of a.
 
     If Q is (epsilon, delta)-DP, then for two neighbours Q = (1 - delta) Q0 + delta B, with Q0 the
-    distributions of an epsilon-DP pair and B anything. Given that no run came from B, which has the probability
+    distributions of an epsilon-DP pair and B anything. Given that no run came from B, which has probability
     f(1 - delta) >= 1 - delta E[K], the number of runs is again truncated negative binomial, with
     (1 - gamma)(1 - delta) in the place of 1 - gamma, and every run is one of Q0. So A is
     ((2 + eta) epsilon, delta E[K])-DP.
