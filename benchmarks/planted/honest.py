@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skprivate import PrivacySpent
-from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, fit_context
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from skprivate.utils import check_bounds
 

@@ -30,10 +30,10 @@ class NumberOfRuns:
     Notes
     -----
     **Privacy.** Let Q be the distribution of a random candidate's run, on pairs (score, model), and A the
-    pair of the highest score among K independent runs. (All runs share one hold-out: Q is the distribution given
-    the hold-out, which was drawn without looking at rows, and mixing the distributions of A over hold-outs
-    keeps what is shown.) With f the probability generating function of K, f'(x) is proportional to
-    (1 - (1 - gamma) x)^-(1 + eta), and
+    pair of the highest score among K independent runs. (All runs share one hold-out: Q is the distribution
+    given the hold-out, which was drawn without looking at rows, and mixing the distributions of A over hold-
+    outs keeps what is shown.) With f the probability generating function of K, f'(x) is proportional to (1 -
+    (1 - gamma) x)^-(1 + eta), and
 
         P(A = a) = Q(a) * integral over u in [0, 1] of f'(Q(E_u)),
 
