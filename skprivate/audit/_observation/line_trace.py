@@ -12,7 +12,7 @@ from .defining_modules import FOREIGN, defining_module
 
 Line = tuple[str, int]
 
-_OWN_FOLDER = Path(__file__).parent
+_OWN_FOLDER = Path(__file__).parents[1]
 
 
 def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
