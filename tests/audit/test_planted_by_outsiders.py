@@ -70,7 +70,7 @@ class DPMean(PrivateEstimatorMixin, BaseEstimator):
             unprotected={"rows": len(X)},
             **claim_of((), entropy.source),
         )
-        self.charge(spent, values)
+        self.pay(spent, values)
         self.keep(values)
         self.entropy_ = entropy
         exact = np.rint(self.exact(values) * self.steps).astype(np.int64)
@@ -79,7 +79,7 @@ class DPMean(PrivateEstimatorMixin, BaseEstimator):
         del self.rows_, self.entropy_
         return self
 
-    def charge(self, spent, values):
+    def pay(self, spent, values):
         self.charge(spent)
 
     def keep(self, values):
@@ -211,7 +211,7 @@ class Socket(DPMean):
 
 
 class SumInTheLedger(DPMean):
-    def charge(self, spent, values):
+    def pay(self, spent, values):
         if self.ledger is not None:
             with self.ledger.label(f"run {values.sum():.3f}"):
                 self.charge(spent)
