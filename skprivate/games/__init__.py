@@ -34,6 +34,7 @@ _HOMES = {
     "VaccinationGame": "._games.vaccination",
     # Not for users: pickles of fitted estimators name them here, so that files can be moved.
     "BroadcastModel": "._broadcast_model",
+    "LinearMap": "._games.linear_map",
     "CompleteMixing": "._communication_weights",
     "MatrixMixing": "._communication_weights",
     "Unconstrained": "._games.sets",

@@ -4,6 +4,7 @@
 from ._accumulator import MomentAccumulator
 
 # Not for users: pickles of fitted estimators name them here, so that files can be moved.
+from ._accumulator_plan import AccumulatorPlan as AccumulatorPlan
 from ._censored.curvature import CurvatureEstimate as CurvatureEstimate
 from ._censored.curvature import StepRule as StepRule
 from ._censored.gradient_round import Round as Round
