@@ -91,6 +91,11 @@ class Comparison:
             rows.append((estimator, str(len(cases)), *marks, shown))
         return "\n".join([*_table(rows), "", *self._details(), *self._summary()])
 
+    def _mark(self, estimator: str, part: str, wrong: set[str]) -> str:
+        if self._is_empty(estimator, part):
+            return "-"
+        return "no" if part in wrong else "yes"
+
     def _is_empty(self, estimator: str, part: str) -> bool:
         sides = [side["cases"].get(estimator, {}) for side in (self._old, self._new)]
         return not any(case[part] for side in sides for case in side.values())
@@ -110,11 +115,11 @@ class Comparison:
         seconds = " and ".join(f"{side['seconds']['all']:.0f}" for side in (self._old, self._new))
         found = sum(map(len, self.differences.values()))
         verdict = "the same byte for byte" if self.same_bytes else "the same up to names" if not found else ""
+        counts = f"{len(self.differences)} subjects, {len(cases)} cases, {values} values"
         return [
-            f"{len(self.differences)} subjects, {len(cases)} cases ({raised} end in an error), {values} values; "
-            f"{seconds} CPU seconds.",
+            f"{counts}; {seconds} CPU seconds. {raised} cases end in an error, the same in both if equal.",
             *([f"Public estimators without a case: {', '.join(self.left_out)}."] if self.left_out else []),
-            f"Equal: {verdict}." if not found else f"DIFFERENT in {found} parts of cases.",
+            f"DIFFERENT in {found} parts of cases." if found else f"Equal: {verdict}.",
         ]
 
 

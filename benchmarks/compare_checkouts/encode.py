@@ -67,6 +67,10 @@ def encode(value: Any, depth: int = 0, seen: tuple[int, ...] = ()) -> Any:
     if depth > _DEEPEST or id(value) in seen:
         return f"<{type(value).__name__}>"
     inside = (depth + 1, (*seen, id(value)))
+    return _container(value, *inside)
+
+
+def _container(value: Any, *inside: Any) -> Any:
     if isinstance(value, np.ndarray):
         return _array(value, *inside)
     if isinstance(value, Mapping):

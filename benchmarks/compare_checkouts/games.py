@@ -108,7 +108,7 @@ def _solve(recorder: Recorder, label: str, parameters: Any, seed: Any, name: str
     with recorder.case("PrivateNashSolver", label) as case, folder() as here:
         game = _games()[name]()
         solver = build(public("games", "PrivateNashSolver"), {**parameters, "random_state": seed})
-        if seed is None:
+        if seed is None and all_priors:
             solver.set_params(ledger=public("accounting", "PrivacyLedger")(here / "a.ledger", epsilon=10**6))
         case.estimator(solver.fit(game))
         for prior_name, prior in _priors().items():

@@ -11,6 +11,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,9 @@ class Recorder:
     @contextlib.contextmanager
     def case(self, estimator: str, name: str) -> Iterator["Case"]:
         """Run one case on seeded randomness of the system; an error is part of what is recorded."""
-        case, start = Case(), time.process_time()
+        # Seeds beyond the first say nothing new about texts; what is claimed depends on having one.
+        level = 0 if re.search("seed [1-9]", name) else 1 if name.endswith("seed None") else 2
+        case, start = Case(level), time.process_time()
         with seeded_system(f"{estimator} {name}"), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -67,9 +70,10 @@ class Recorder:
 
 
 class Case:
-    """What one case yields, in three parts."""
+    """What one case yields, in three parts; of statements the dict (0), all texts (1), pages too (2)."""
 
-    def __init__(self) -> None:
+    def __init__(self, level: int = 2) -> None:
+        self.level = level
         self.parts: dict[str, dict[str, Any]] = {FIT: {}, PREDICTIONS: {}, STATEMENTS: {}}
 
     def put(self, part: str, key: str, value: Any) -> None:
@@ -88,24 +92,27 @@ class Case:
 
     def statement(self, key: str, statement: Any) -> None:
         """Note down every form of a record."""
-        for name in (*_TEXTS, *_TABLES):
+        for name in (*_TEXTS, *_TABLES) if self.level else ("to_dict",):
             if hasattr(statement, name):
                 self.attempt(STATEMENTS, f"{key}.{name}", getattr(statement, name))
-        for name in _PAGES:
+        for name in _PAGES if self.level > 1 else ():
             if hasattr(statement, name):
                 self.attempt(STATEMENTS, f"{key}.{name}", lambda name=name: page(getattr(statement, name)()))
         section = public("accounting", "privacy_section")
-        self.attempt(STATEMENTS, f"{key}.privacy_section", lambda: section(statement))
+        if self.level > 1:
+            self.attempt(STATEMENTS, f"{key}.privacy_section", lambda: section(statement))
 
     def estimator(self, model: Any, queries: Any = None, targets: Any = None) -> None:
         """Note down everything about a fitted estimator."""
         for name, value in fitted(model).items():
             self.put(FIT, name, value)
-        self._parameters(model)
+        if self.level > 1:
+            self._parameters(model)
         for name in ("privacy_spent_", "disclosure_risk_"):
             if (statement := getattr(model, name, None)) is not None:
                 self.statement(name, statement)
-        self.statement("report", public("base", "privacy_report")(model))
+        if self.level:
+            self.statement("report", public("base", "privacy_report")(model))
         if queries is not None:
             self._answers(model, queries, targets)
 
@@ -126,7 +133,7 @@ class Case:
     def _answers(self, model: Any, queries: Any, targets: Any) -> None:
         for name, options in _ANSWERS.items():
             if hasattr(model, name):
-                self.attempt(PREDICTIONS, name, lambda f=getattr(model, name), o=options: f(queries, **o))
+                self.attempt(PREDICTIONS, name, partial(getattr(model, name), queries, **options))
         if hasattr(model, "predict_quantile"):
             ask = model.predict_quantile
             self.attempt(PREDICTIONS, "interval", lambda: ask(queries[:3], q=0.1, return_interval=True))

@@ -68,7 +68,8 @@ def _search(recorder: Recorder, kind: Any, label: str, parameters: Any, seed: An
     with recorder.case(kind.__name__, label) as case, folder() as here:
         X, y = _rows(seed or 0)
         search = build(kind, {**parameters, "random_state": seed})
-        if seed is None:
+        charged = seed is None and "post-processing" in label
+        if charged:
             search.set_params(ledger=public("accounting", "PrivacyLedger")(here / "a.ledger", epsilon=1000))
         routed: dict[str, Any] = {}
         if "public" in label and "no public" not in label:
@@ -79,7 +80,7 @@ def _search(recorder: Recorder, kind: Any, label: str, parameters: Any, seed: An
             routed["groups"] = np.arange(300)
         search.fit(X, y, **routed)
         case.estimator(search, X[:25], y[:25])
-        if seed is None:
+        if charged:
             case.statement("ledger", search.ledger)
 
 

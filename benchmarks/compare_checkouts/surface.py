@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is public and drawn from no noise: names, signatures, commands, errors; and the examples as they run."""
+"""What is public and drawn from no noise: names, signatures, commands, errors; and examples."""
 
 import doctest
 import inspect

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run all cases on the checkout of the working directory; ``python -m compare_checkouts.worker OUT``."""
+"""Run the cases on the checkout of the working directory: ``compare_checkouts.worker OUT [FAMILY ...]``."""
 
-import os
 import resource
 import sys
 from pathlib import Path
@@ -31,11 +30,12 @@ def main(out: Path) -> None:
         raise SystemExit(f"skprivate comes from {skprivate.__file__}, not from {here}.")
     normalise_fingerprints(public("accounting", "PackageRecord").current())
     recorder = Recorder()
-    chosen = os.environ.get("COMPARE_FAMILIES", "").split()
+    chosen = sys.argv[2:]
     for family in _FAMILIES:
         if not chosen or family.__name__ in chosen:
             family(recorder)
     missing = sorted(set(public_estimators()) - set(recorder.cases) - _ELSEWHERE)
+    missing = [] if chosen else missing
     recorder.cases["estimators without a case"] = {name: {} for name in missing}
     recorder.seconds["all"] = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     recorder.save(out)
