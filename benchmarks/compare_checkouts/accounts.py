@@ -21,7 +21,8 @@ def noise(recorder: Recorder) -> None:
         for setting in settings:
             for seed in (*SEEDS, None):
                 with recorder.case(name, f"{setting}, seed {seed}") as case:
-                    mechanism = public("noise", name)(*setting)
+                    scale = "squared_sensitivity" if "Gaussian" in name else "sensitivity"
+                    mechanism = public("noise", name)(setting[0], **{scale: setting[1]})
                     case.put(FIT, "mechanism", mechanism)
                     case.put(STATEMENTS, "repr", repr(mechanism))
                     case.put(PREDICTIONS, "drawn", mechanism.randomize(np.arange(60), seed))
@@ -138,7 +139,9 @@ def ledgers(recorder: Recorder) -> None:
             case.attempt(STATEMENTS, "failure", lambda: ledger.count_failure("DPTreeClassifier"))
         case.attempt(STATEMENTS, "failures", ledger.check_failures)
         ledger.backup(here / "b.ledger")
-        case.put(STATEMENTS, "restored", kind.restore(here / "b.ledger", here / "c.ledger").report())
+        (here / "a.ledger").unlink()
+        restore = lambda: kind.restore(here / "b.ledger", here / "a.ledger").report()  # noqa: E731
+        case.attempt(STATEMENTS, "restored", restore)
     _records(recorder)
 
 
@@ -155,7 +158,8 @@ def _records(recorder: Recorder) -> None:
         for criterion in ("pml", "corollary1", "dp"):
             for status in ("exact", "upper_bound", "estimate"):
                 given = {"epsilon": 0.584, "status": status, "criterion": criterion, "subject": "your report"}
-                more = {"prior": "two values", "confidence": 0.99} if status == "estimate" else {}
+                more: dict[str, Any] = {"confidence": 0.99} if status == "estimate" else {}
+                more |= {"prior": "two values"} if criterion != "dp" else {}
                 guarantee = public("accounting", "PrivacyGuarantee")(**given, **more)
                 case.statement(f"{criterion} {status}", guarantee)
                 case.attempt(

@@ -112,9 +112,10 @@ def _solve(recorder: Recorder, label: str, parameters: Any, seed: Any, name: str
             solver.set_params(ledger=public("accounting", "PrivacyLedger")(here / "a.ledger", epsilon=10**6))
         case.estimator(solver.fit(game))
         for prior_name, prior in _priors().items():
-            if all_priors or prior_name in ("none", "uniform", "types"):
+            if ((all_priors or prior_name in ("none", "types")) and case.level > 1) or prior_name == "none":
                 _guarantees(case, solver, prior_name, prior)
-        _attacks(case, game, solver)
+        if case.level > 1:
+            _attacks(case, game, solver)
         case.attempt(FIT, "further rounds", lambda: solver.partial_fit(game).strategies_)
         case.put(FIT, "broadcasts", read(solver, "observations_"))
         case.statement("spent after further rounds", solver.privacy_spent_)
