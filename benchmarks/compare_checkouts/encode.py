@@ -24,6 +24,8 @@ _PATTERNS = [
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00| UTC|Z)?"), "<time>"),
     (re.compile(r"\b20\d\d-\d\d-\d\d\b"), "<date>"),
     (re.compile(r"\bskprivate(?:\.\w+)*\._\w+(?:\.\w+)*\.(?=\w)"), ""),
+    # scikit-learn's pages shorten objects in the middle of their module and address.
+    (re.compile(r"&lt;skprivate[^&]*&gt;"), "<object>"),
     (re.compile(r" at 0x[0-9a-f]+"), ""),
     (re.compile(r"sk-(container|estimator)-id-\d+"), r"sk-\1-id"),
     (re.compile(re.escape(tempfile.gettempdir()) + r"/cmp-[^/\s'\"]*"), "<folder>"),
