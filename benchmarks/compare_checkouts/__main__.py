@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .compare import Comparison, read_substitutions
 
-_TIME_LIMIT = 900
+_TIME_LIMIT = 3600
 _HERE = Path(__file__).parent
 
 
