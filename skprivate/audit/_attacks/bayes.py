@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...games._broadcast_round import Dynamics, replay
 from ...utils._public_module import public_module
 from .inputs import check_observations
-from .type_posteriors import BayesResult, make_players
+from .type_posteriors import BayesResult, type_posterior
 
 FloatArray = NDArray[np.float64]
 
@@ -84,18 +84,18 @@ class BayesAdversary:
             The prior has another kind or does not fit the game; the game keeps something else private; the
             solver stored no broadcasts, or a round had no noise.
         """
-        players = make_players(self.prior, game.n_players)
+        posterior = type_posterior(self.prior, game.n_players)
         observations = check_observations(game, solver)
         if game.private != {"r"}:
             raise ValueError("the game must keep r alone private, of an affine pseudo-gradient.")
         if (solver.noise_scales_ == 0).any():
             raise ValueError("a round had no noise: its broadcasts have no likelihood.")
         self.prior.check(solver.mechanism_)
-        likelihood = _replayed(game, solver, observations, players.types)
-        return players.result(likelihood)
+        likelihood = _log_likelihoods(game, solver, observations, posterior.types)
+        return posterior.result(likelihood)
 
 
-def _replayed(game: Any, solver: Any, observations: FloatArray, types: FloatArray) -> FloatArray:
+def _log_likelihoods(game: Any, solver: Any, observations: FloatArray, types: FloatArray) -> FloatArray:
     """Return log-likelihoods of shape (n_players, m), up to one constant per player."""
     model, out = solver.mechanism_, np.zeros(types.shape[:2])
     for j in range(types.shape[1]):

@@ -170,13 +170,13 @@ class GradientMatchingAdversary:
             raise ValueError("step must be a finite number above 0.")
         n_passes = check_int(self.n_passes, "n_passes", least=1)
         observations = check_observations(game, solver)
-        unknowns = private_costs_of(game)
-        truth = _flat(unknowns.truth(game))
+        costs = private_costs_of(game)
+        truth = _flat(costs.truth(game))
         rng = check_generator(self.random_state)
-        guess = {name: rng.normal(size=part.shape) for name, part in unknowns.truth(game).items()}
+        guess = {name: rng.normal(size=part.shape) for name, part in costs.truth(game).items()}
         gains = [_gain(truth, guess)]
         for _ in range(n_passes):
-            path = list(self._descend(guess, unknowns, game, solver, observations))
+            path = list(self._descend(guess, costs, game, solver, observations))
             gains += [_gain(truth, found) for found in path]
             guess = path[-1]
         return GradientMatchingResult(
@@ -187,7 +187,7 @@ class GradientMatchingAdversary:
         )
 
     def _descend(
-        self, guess: Parameters, unknowns: PrivateCosts, game: Any, solver: Any, observations: FloatArray
+        self, guess: Parameters, costs: PrivateCosts, game: Any, solver: Any, observations: FloatArray
     ) -> Iterator[Parameters]:
         """Yield the guesses after every prediction of one pass."""
         projects = solver.mechanism_.algorithm == "wang_nedic"
@@ -195,14 +195,14 @@ class GradientMatchingAdversary:
         x = solver.start_
         for k, (o, following) in enumerate(itertools.pairwise(observations)):
             length = solver.steps_[k]
-            moved = x - length * unknowns.gradient(guess, x, o)
+            moved = x - length * costs.gradient(guess, x, o)
             moved = game.constraint.project(moved) if projects else moved
             heard = solver.mixing_.average(o)
             base = o + solver.consensus_steps_[k] * (heard - o) if projects else heard
             error = base + direction * (moved - x) - following
             # Of |error|^2, whose derivative by F is -2 direction length error.
-            pull = unknowns.pull(2.0 * direction * length * error, x, o)
-            guess = {name: part + self.step * pull[name] for name, part in guess.items()}
+            derivative = costs.derivative(2.0 * direction * length * error, x, o)
+            guess = {name: part + self.step * derivative[name] for name, part in guess.items()}
             # Comparisons with nan are false.
             if not all(np.abs(part).max() < _LARGEST for part in guess.values()):
                 raise OverflowError("the guess diverges: use a smaller step.")

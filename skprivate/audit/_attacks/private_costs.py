@@ -25,7 +25,7 @@ class PrivateCosts(ABC):
         """Return the pseudo-gradient with guessed parameters."""
 
     @abstractmethod
-    def pull(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
+    def derivative(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
         """Return the derivative of ``sum(weights * gradient)`` by the parameters.
 
         Each player's is divided by 1 plus the squared length of what its risks are multiplied with.
@@ -42,9 +42,9 @@ class ConstantCosts(PrivateCosts):
         return {"r": game.r_}
 
     def gradient(self, guess: Parameters, x: FloatArray, aggregate: FloatArray) -> FloatArray:
-        return times(self.P, x) + times(self.Q, aggregate) + guess["r"]
+        return multiply(self.P, x) + multiply(self.Q, aggregate) + guess["r"]
 
-    def pull(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
+    def derivative(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
         return {"r": weights}
 
 
@@ -63,10 +63,10 @@ class VaccinationCosts(PrivateCosts):
         # Q_ is B' or -B', and r_ is A less P_ 1, and less Q_ 1 where the risk falls.
         one = np.ones((game.n_players, game.n_dims))
         Q = np.broadcast_to(game.Q_, (game.n_players, game.n_dims, game.n_dims))
-        prices = game.r_ + times(game.P_, one)
+        prices = game.r_ + multiply(game.P_, one)
         if self.rises:
             return {"A": prices, "B": -Q.swapaxes(1, 2)}
-        return {"A": prices + times(Q, one), "B": Q.swapaxes(1, 2)}
+        return {"A": prices + multiply(Q, one), "B": Q.swapaxes(1, 2)}
 
     def _features(self, x: FloatArray, aggregate: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return what B' and what B are multiplied with."""
@@ -76,9 +76,9 @@ class VaccinationCosts(PrivateCosts):
     def gradient(self, guess: Parameters, x: FloatArray, aggregate: FloatArray) -> FloatArray:
         shared, own = self._features(x, aggregate)
         risks = guess["B"]
-        return guess["A"] + times(risks.swapaxes(1, 2), shared) + times(risks, own)
+        return guess["A"] + multiply(risks.swapaxes(1, 2), shared) + multiply(risks, own)
 
-    def pull(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
+    def derivative(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
         shared, own = self._features(x, aggregate)
         # Broadcasts with large noise would otherwise throw the guess far off, and farther in every round.
         weights = weights / (1.0 + (shared**2 + own**2).sum(axis=1, keepdims=True))
@@ -96,5 +96,5 @@ def private_costs_of(game: Any) -> PrivateCosts:
     raise ValueError('of a QuadraticAggregativeGame only r can be learnt: use private="r".')
 
 
-def times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+def multiply(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     return np.einsum("...jk,...k->...j", matrices, vectors)

@@ -73,7 +73,7 @@ class BayesResult:
         return "\n".join(lines)
 
 
-class _Players(ABC):
+class _TypePosterior(ABC):
     """A finite prior: what it makes of the log-likelihoods of every player's types."""
 
     types: FloatArray
@@ -83,7 +83,7 @@ class _Players(ABC):
         """Return the logs of the joint probabilities of one player's type and of the broadcasts of all."""
 
     @abstractmethod
-    def candidates(self, likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def likeliest_profiles(self, likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return log-priors and log-likelihoods of profiles, the likeliest before and after among them."""
 
     @abstractmethod
@@ -96,12 +96,12 @@ class _Players(ABC):
         evidence = float(logsumexp(after[0]))
         possible = np.where(before > -np.inf, after, -np.inf)
         gains = self._gains(likelihood, evidence)
-        priors, likelihoods = self.candidates(likelihood)
+        priors, likelihoods = self.likeliest_profiles(likelihood)
         return BayesResult(
             types=self.types,
             prior=np.exp(before),
             posterior=np.exp(after - logsumexp(after, axis=1, keepdims=True)),
-            prior_success=float(np.exp(self.candidates(np.zeros_like(likelihood))[0].max())),
+            prior_success=float(np.exp(self.likeliest_profiles(np.zeros_like(likelihood))[0].max())),
             posterior_success=float(np.exp((priors + likelihoods).max() - evidence)),
             leakage=float(likelihoods.max() - evidence),
             leakages=(possible - np.where(before > -np.inf, before, 0.0)).max(axis=1) - evidence,
@@ -126,7 +126,7 @@ class _Players(ABC):
         return blind, seeing
 
 
-class _Independent(_Players):
+class _IndependentTypes(_TypePosterior):
     def __init__(self, prior: Any, n_players: int) -> None:
         m = prior.types.shape[-2]
         self.types = np.broadcast_to(prior.types, (n_players, m, prior.types.shape[-1]))
@@ -138,7 +138,7 @@ class _Independent(_Players):
         own = logsumexp(joint, axis=1, keepdims=True)
         return joint + own.sum() - own
 
-    def candidates(self, likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def likeliest_profiles(self, likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
         # The best by likelihood and the best by posterior, player by player.
         rows = np.arange(len(likelihood))
         possible = np.where(self.log_prior > -np.inf, likelihood, -np.inf)
@@ -155,7 +155,7 @@ class _Independent(_Players):
         return labels, self.log_prior[np.arange(n_players), labels].sum(axis=1)
 
 
-class _Profiles(_Players):
+class _JointTypes(_TypePosterior):
     def __init__(self, prior: Any) -> None:
         n_players = prior.profiles.shape[1]
         distinct, labels = np.unique(
@@ -165,19 +165,19 @@ class _Profiles(_Players):
         self.labels, self.log_prior = labels.reshape(-1, n_players), np.log(prior.probabilities)
 
     def marginals(self, likelihood: FloatArray) -> FloatArray:
-        joint, out = np.add(*self.candidates(likelihood)), np.full_like(likelihood, -np.inf)
+        joint, out = np.add(*self.likeliest_profiles(likelihood)), np.full_like(likelihood, -np.inf)
         for row, labels in zip(out, self.labels.T, strict=True):
             np.logaddexp.at(row, labels, joint)
         return out
 
-    def candidates(self, likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def likeliest_profiles(self, likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
         return self.log_prior, likelihood[np.arange(likelihood.shape[0]), self.labels].sum(axis=1)
 
     def profiles(self) -> tuple[NDArray[np.intp], FloatArray]:
         return self.labels, self.log_prior
 
 
-class _Followers(_Players):
+class _TwoTypes(_TypePosterior):
     """A first player, and others who all are as it is with probability beta; else any other profile alike."""
 
     def __init__(self, prior: Any, n_players: int) -> None:
@@ -198,14 +198,14 @@ class _Followers(_Players):
             either = logsumexp(likelihood[1:], axis=1, keepdims=True)
             # For one follower's type, all profiles of the others, less the one in which all are alike.
             rows = likelihood[1:] + either.sum() - either
-            rows[:, kind] = _less(rows[:, kind], alike)
+            rows[:, kind] = _log_difference(rows[:, kind], alike)
             rows = self.other + rows
             rows[:, kind] = np.logaddexp(rows[:, kind], self.same + alike)
             out[1:] = np.logaddexp(out[1:], start + rows)
             out[0, kind] = start + logsumexp(rows[0])
         return out
 
-    def candidates(self, likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def likeliest_profiles(self, likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
         priors, likelihoods = [], []
         for kind in range(2):
             alike = likelihood[1:, kind].sum()
@@ -227,18 +227,18 @@ class _Followers(_Players):
         return labels, self.first[labels[:, 0]] + np.where(alike, self.same, self.other)
 
 
-def _less(logs: FloatArray, log_part: float) -> FloatArray:
+def _log_difference(logs: FloatArray, log_part: float) -> FloatArray:
     """Logarithm of what is left without a part; rounding may make the part a little larger."""
     with np.errstate(divide="ignore"):
         left: FloatArray = logs + np.log(-np.expm1(np.minimum(log_part - logs, 0.0)))
     return left
 
 
-def make_players(prior: Any, n_players: int) -> _Players:
+def type_posterior(prior: Any, n_players: int) -> _TypePosterior:
     if isinstance(prior, TypePrior):
-        return _Independent(prior, n_players)
+        return _IndependentTypes(prior, n_players)
     if isinstance(prior, JointPrior):
-        return _Profiles(prior)
+        return _JointTypes(prior)
     if isinstance(prior, TwoTypePrior):
-        return _Followers(prior, n_players)
+        return _TwoTypes(prior, n_players)
     raise TypeError("prior must be a TypePrior, a JointPrior or a TwoTypePrior: a finite one.")

@@ -9,7 +9,7 @@ from .._cases.case import AuditCase
 from .._observation.flat_objects import FlatObject, differing_paths, same_value
 from .requirements import FALSE_ALARM, published_state
 
-# Fits rows, and returns what is looked at.
+# Fits on a data set, and returns what is compared.
 ReadState = Callable[[Any], FlatObject]
 # Fits that repeat one data set, at most.
 _MOST_REPEATS = 2000
@@ -17,9 +17,7 @@ _MOST_REPEATS = 2000
 _MOST_EQUAL = 20
 
 
-def exact_differences(
-    case: AuditCase, mine: list[FlatObject], data: Any, look: Callable[[Any], FlatObject]
-) -> set[str]:
+def exact_differences(case: AuditCase, mine: list[FlatObject], data: Any, look: ReadState) -> set[str]:
     """Return the paths that never change on the first data set, and never on this one, and differ."""
     fixed = {path for path, leaf in mine[0].items() if all(_at(path, leaf, one) for one in mine[1:])}
     other = look(data)
@@ -36,7 +34,7 @@ def _confirm(
     data: Any,
     suspects: set[str],
     first: tuple[FlatObject, FlatObject],
-    look: Callable[[Any], FlatObject],
+    look: ReadState,
 ) -> set[str]:
     """Return the suspects that stay the same on either data set."""
     missing = object()

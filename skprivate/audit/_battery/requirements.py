@@ -58,7 +58,7 @@ class Claim:
     delta: float = 0.0
 
 
-def claim_of(case: AuditCase, model: Any) -> Claim:
+def claim_of_fit(case: AuditCase, model: Any) -> Claim:
     """Return what a fit claims; skips where no epsilon is claimed."""
     spent = getattr(model, "privacy_spent_", None)
     if spent is None and case.has("epsilon"):
@@ -114,7 +114,7 @@ class NotApplicable(SkipTest):
 def randomised_fit(case: AuditCase) -> Any:
     """Return a fitted model; skips where fits are not meant to be random."""
     model = case.fit(0)
-    claim_of(case, model)
+    claim_of_fit(case, model)
     mine = published_state(case, model)
     if case.unrelated_data_sets and not any(
         differing_paths(mine, published_state(case, case.fit(d))) for d in case.unrelated_data_sets

@@ -12,7 +12,9 @@ from ...base._pipeline_report import last_step
 from ...utils import check_bounds
 from .units import Arguments
 
+# Two levels of a tree have six rows a leaf, and a fit takes milliseconds.
 _ROWS = 24
+# Beyond every bound; sums of some of them are still finite.
 FAR = 1e300
 # A label that nobody declares.
 _STRANGE = {"U": "zzz-undeclared", "i": 987654, "u": 987654, "f": 987654.5, "b": True}

@@ -18,6 +18,7 @@ from .._cases.domain import domain_of_X, domain_of_y
 from .._cases.units import Arguments, private_rows, take_rows, units_of, without_unit
 from .._observation.code_constants import values_in_code
 
+# Numbers of units of the smallest data sets: medians, ties and single rows.
 _FEW = (3, 2, 1)
 _MIDDLE = 0.5
 # Rows of a sweep: a prime, so that what holds in one hundredth of a column's range is met in every column.

@@ -71,16 +71,16 @@ def test_noise_hides():
 @pytest.mark.parametrize("cost", ["herd_immunity", "as_printed"])
 def test_vaccination_parameters_and_their_gradient(cost, own_effect):
     A, B, game = vaccination(1, cost, own_effect)
-    unknowns, rng = VaccinationCosts(game), np.random.default_rng(0)
-    truth = unknowns.truth(game)
+    costs, rng = VaccinationCosts(game), np.random.default_rng(0)
+    truth = costs.truth(game)
     assert truth["A"] == pytest.approx(A)
     assert truth["B"] == pytest.approx(B)
     x, v, w = rng.normal(size=(3, 6, 2))
-    assert unknowns.gradient(truth, x, v) == pytest.approx(game.pseudo_gradient(x, v))
-    pull = unknowns.pull(w, x, v)
+    assert costs.gradient(truth, x, v) == pytest.approx(game.pseudo_gradient(x, v))
+    pull = costs.derivative(w, x, v)
     # The gradient is linear in the parameters; players' pulls point where it grows, up to a positive factor.
     other = {name: rng.normal(size=part.shape) for name, part in truth.items()}
-    change = (w * unknowns.gradient(other, x, v)).sum(axis=1)
+    change = (w * costs.gradient(other, x, v)).sum(axis=1)
     slope = (pull["A"] * other["A"]).sum(axis=1) + (pull["B"] * other["B"]).sum(axis=(1, 2))
     shared = -v if cost == "as_printed" else v - 1
     own = (1 - x) / 6 if own_effect else 0 * x

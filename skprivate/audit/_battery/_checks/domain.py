@@ -13,12 +13,7 @@ from ..._cases.domain import strange_label
 from ..._cases.units import private_rows, with_unit, without_unit
 from ..._fuzz import NothingRecordedError, sensitivity_fuzz
 from ..._observation.flat_objects import differing_paths
-from ..requirements import (
-    NotApplicable,
-    listed,
-    published_state,
-    require,
-)
+from ..requirements import NotApplicable, listed, published_state, require
 
 _DOMAIN = ("bounds", "bounds_X", "bounds_y", "x_norm", "classes")
 

@@ -8,13 +8,7 @@ import numpy as np
 from ..._cases.case import AuditCase
 from ..._observation.flat_objects import FlatObject, differing_paths, flatten_object, same_value
 from ..replay import replayed_case
-from ..requirements import (
-    NotApplicable,
-    listed,
-    name_of,
-    publishable_fit,
-    require,
-)
+from ..requirements import NotApplicable, listed, name_of, publishable_fit, require
 
 _ROWS = ("self", "X", "y")
 

@@ -20,7 +20,7 @@ from ..._observation.recorder import record_releases
 from ..._search.search import search_neighbours
 from ..requirements import (
     NotApplicable,
-    claim_of,
+    claim_of_fit,
     pickle_or_none,
     published_state,
     randomised_fit,
@@ -46,7 +46,7 @@ def check_noise_is_fresh(case: AuditCase) -> None:
     )
     differ = _some_differ(functools.partial(_fit_after_seeding_numpy, case))
     require(differ, "np.random.seed or random.seed makes fits equal: anyone can repeat the noise")
-    if claim_of(case, model) and getattr(getattr(model, "privacy_spent_", None), "claim", None) == "dp":
+    if claim_of_fit(case, model) and getattr(getattr(model, "privacy_spent_", None), "claim", None) == "dp":
         require(not case.record(0)[1].seeded, "the noise does not come from the operating system")
 
 

@@ -11,7 +11,7 @@ from ..._epsilon import audit_epsilon, low_bits
 from ..._observation.recorder import Recording
 from ..._search.privacy_loss import as_epsilon_or_rho
 from ..comparisons import noisy_paths
-from ..requirements import NotApplicable, claim_of, published_state, require
+from ..requirements import NotApplicable, claim_of_fit, published_state, require
 from .noise import CONFIDENCE, fresh_outputs, worst_recorded_pair
 from .whole_fits import LEAST_TRIALS, pair_to_fit, whole_fits
 
@@ -57,7 +57,7 @@ def on_grid(values: NDArray[np.float64]) -> bool:
 
 def check_low_bits(case: AuditCase) -> None:
     """The lowest bits of released numbers tell neighbours apart no better than the pair's loss allows."""
-    claim = claim_of(case, case.fit(0))
+    claim = claim_of_fit(case, case.fit(0))
     if claim.rho is not None:
         raise NotApplicable("claims rho: check_released_values_on_grid looks at the bits")
     try:

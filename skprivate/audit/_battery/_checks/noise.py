@@ -14,13 +14,7 @@ from ..._epsilon import EpsilonAudit, audit_epsilon, gaussian_lower_bound
 from ..._observation.recorder import Recording, Release
 from ..._search.privacy_loss import as_epsilon_or_rho, claims_rho
 from ..._search.search import RecordedFit, search_neighbours
-from ..requirements import (
-    FALSE_ALARM,
-    NotApplicable,
-    recorded_search,
-    require,
-    spent_of,
-)
+from ..requirements import FALSE_ALARM, NotApplicable, recorded_search, require, spent_of
 
 # A release, and the integer before noise in either fit.
 Place = tuple[Release, int, int]

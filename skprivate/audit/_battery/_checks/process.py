@@ -19,12 +19,7 @@ from ..._observation.process_state import State, changes_by_place, process_state
 from ..._observation.written_files import watched_files
 from ..._search.neighbour_chains import DomainRow, with_all_rows
 from ..replay import replayed_case
-from ..requirements import (
-    NotApplicable,
-    listed,
-    publishable_fit,
-    require,
-)
+from ..requirements import NotApplicable, listed, publishable_fit, require
 
 # Share of the range of a column at which a value is planted that nothing else has.
 _SHARES = 0.3, 0.7

@@ -12,12 +12,7 @@ from ..._observation.recorder import Recording
 from ..._search.deadline import Deadline
 from ..._search.privacy_loss import claimed_loss, loss_as_claimed
 from ..._search.search import state_of_all_steps
-from ..requirements import (
-    listed,
-    recorded_search,
-    require,
-    spent_of,
-)
+from ..requirements import listed, recorded_search, require, spent_of
 
 # Processor seconds for fits with other seeds. At 2 milliseconds a fit, what happens once in 1,000 fits is
 # seen with a probability of .5 by default and above .999 if the battery is thorough.

@@ -9,13 +9,7 @@ from ..._fuzz import NothingRecordedError, SensitivityFuzz, sensitivity_fuzz
 from ..._observation.line_trace import first_difference, trace_lines
 from ..._search.deadline import Deadline
 from ..._search.search import search_neighbours
-from ..requirements import (
-    NotApplicable,
-    listed,
-    recorded_search,
-    require,
-    spent_of,
-)
+from ..requirements import NotApplicable, listed, recorded_search, require, spent_of
 
 # Data sets of chains whose lines are traced, which takes ten times as long as a fit.
 _MOST_TRACED = 8

@@ -13,13 +13,7 @@ from ..._cases.domain import declared, domain_of_X, domain_of_y, make_rows
 from ..._cases.neighbours import extreme_variants
 from ..._cases.units import Arguments, is_column
 from ..._search.privacy_loss import claimed_loss, loss_as_claimed
-from ..requirements import (
-    NotApplicable,
-    name_of,
-    recorded_search,
-    require,
-    spent_of,
-)
+from ..requirements import NotApplicable, name_of, recorded_search, require, spent_of
 
 # A scale that is right at one epsilon may be rounded wrongly at others; these are short fractions.
 _EPSILONS = (0.125, 0.4375, 0.6875, 3.0)

@@ -17,7 +17,15 @@ from ..._cases.domain import declared
 from ..._cases.units import is_column, private_rows, unit_of
 from ..._observation.flat_objects import FlatObject
 from ..comparisons import exact_differences
-from ..requirements import NotApplicable, claim_of, listed, makes_no_claim, name_of, published_state, require
+from ..requirements import (
+    NotApplicable,
+    claim_of_fit,
+    listed,
+    makes_no_claim,
+    name_of,
+    published_state,
+    require,
+)
 
 # What a number of rows in privacy_spent_.unprotected is; NumPy's, where the statement is not ours.
 _NUMBERS = (int, np.integer)
@@ -51,7 +59,7 @@ def check_number_of_rows(case: AuditCase) -> None:
     if "X" not in rows:
         raise NotApplicable("fit takes no rows")
     model = case.fit(0)
-    claim_of(case, model)
+    claim_of_fit(case, model)
     spent = getattr(model, "privacy_spent_", None)
     stated = {value for value in getattr(spent, "unprotected", {}).values() if isinstance(value, _NUMBERS)}
     known = {len(rows["X"]), int(private_rows(rows).sum()), n_units(rows)}

@@ -16,14 +16,7 @@ from ..._search.black_box import furthest_pair
 from ..._search.deadline import Deadline
 from ..._search.search import search_neighbours
 from ..comparisons import exact_differences, noisy_paths
-from ..requirements import (
-    Claim,
-    NotApplicable,
-    claim_of,
-    listed,
-    published_state,
-    require,
-)
+from ..requirements import Claim, NotApplicable, claim_of_fit, listed, published_state, require
 from .noise import CONFIDENCE, worst_fits
 
 # Of one fit: more of them slow the audit, and hide one another.
@@ -58,7 +51,7 @@ def check_only_released_values_differ(case: AuditCase) -> None:
 
 def check_epsilon_of_whole_fits(case: AuditCase) -> None:
     """What whole fits on two neighbours leave on the object tells no more than is claimed."""
-    claim = claim_of(case, case.fit(0))
+    claim = claim_of_fit(case, case.fit(0))
     if claim.rho is not None:
         raise NotApplicable("claims rho: check_epsilon_audit compares it with the noise itself")
     if case.n_trials < LEAST_TRIALS:
