@@ -264,7 +264,8 @@ class SignedLaplaceRandomizer(_NoisyVectorRandomizer):
 
     Notes
     -----
-    A report has shape (n_cells,), in units of 2^-exponent. Its expectation says nothing about the number of clients in a cell.
+    A report has shape (n_cells,), in units of 2^-exponent. The number of clients in a cell cannot be
+    estimated from it.
 
     **Privacy.** Relation: local. Two categories of one cell differ by 2 in its entry, two of different cells
     by 1 in each of two entries: by 2 in L1 always. The noise is exact discrete Laplace noise on the integers
