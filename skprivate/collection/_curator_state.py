@@ -22,9 +22,8 @@ from ..utils._compat import validate_parameter_constraints
 from ..utils._json_documents import (
     UNREADABLE,
     Fields,
-    check_rewritten,
     pack_integers,
-    read_sealed,
+    restore_sealed,
     seal_document,
     unpack_integers,
 )
@@ -127,10 +126,7 @@ class CuratorState:
     def from_bytes(cls, data: bytes) -> Self:
         """Restore a state; everything in it is checked."""
         try:
-            content = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
-            state = cls._from_dict(content)
-            check_rewritten(content, state.to_bytes())
-            return state
+            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
         except UNREADABLE as error:
             raise ValueError(f"this is no state of a curator that can be used: {error}") from error
 

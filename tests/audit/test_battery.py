@@ -37,7 +37,7 @@ from skprivate.audit._battery.battery import CHECKS
 from skprivate.audit._observation.recorder import Recording
 from skprivate.base import PrivateEstimatorMixin
 from skprivate.collaborative import BSTDAggregator, LocalAverageRegressor
-from skprivate.games._run import Run
+from skprivate.games._solver_state import SolverState
 from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.preprocessing import BoundsScaler
 
@@ -292,17 +292,17 @@ def test_every_check_passes(name, short_searches):
 def record_broadcasts(script=None):
     """The solver adds its noise round by round: what is recorded are its broadcasts."""
     recording = Recording(script=script)
-    broadcast = Run._broadcast
+    broadcast = SolverState._broadcast
 
-    def recorded(self, state, grid, k, noise, stream):
+    def recorded(self, players, grid, k, noise, stream):
         def draw():
-            return np.rint(broadcast(self, state, grid, k, noise, stream) * grid.steps).astype(np.int64)
+            return np.rint(broadcast(self, players, grid, k, noise, stream) * grid.steps).astype(np.int64)
 
         mechanism = DiscreteLaplaceMechanism.from_scale(int(grid.scales[k]))
-        sent = np.trunc(state.own * grid.steps) + np.trunc(state.given * grid.steps)
+        sent = np.trunc(players.private_part * grid.steps) + np.trunc(players.public_part * grid.steps)
         return recording.take(mechanism, sent.astype(np.int64), draw) / grid.steps
 
-    with mock.patch.object(Run, "_broadcast", recorded):
+    with mock.patch.object(SolverState, "_broadcast", recorded):
         yield recording
 
 

@@ -149,7 +149,7 @@ class BayesAdversary:
             raise ValueError("the game must keep r alone private, of an affine pseudo-gradient.")
         if (solver.noise_scales_ == 0).any():
             raise ValueError("a round had no noise: its broadcasts have no likelihood.")
-        self.prior.check(solver.model_)
+        self.prior.check(solver.mechanism_)
         likelihood = _replayed(game, solver, observations, players.types)
         return players.result(likelihood)
 
@@ -332,7 +332,7 @@ def _replayed(game: Any, solver: Any, observations: FloatArray, types: FloatArra
     """Return log-likelihoods of shape (n_players, m), up to one constant per player."""
     from ...games._broadcast_round import Dynamics, replay
 
-    model, out = solver.model_, np.zeros(types.shape[:2])
+    model, out = solver.mechanism_, np.zeros(types.shape[:2])
     for j in range(types.shape[1]):
         trial = copy.copy(game)
         trial.r_ = np.ascontiguousarray(types[:, j])

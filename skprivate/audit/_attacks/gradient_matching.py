@@ -189,7 +189,7 @@ class GradientMatchingAdversary:
         self, guess: Parameters, unknowns: "_Unknowns", game: Any, solver: Any, observations: FloatArray
     ) -> Iterator[Parameters]:
         """Yield the guesses after every prediction of one pass."""
-        projects = solver.model_.algorithm == "wang_nedic"
+        projects = solver.mechanism_.algorithm == "wang_nedic"
         direction = 1.0 if self.sign == "corrected" else -1.0
         x = solver.start_
         for k, (o, following) in enumerate(itertools.pairwise(observations)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Batches in any form to pieces of (X, y): arrays, data frames, Arrow streams."""
+"""Conversion of batches (arrays, data frames, Arrow streams) to pieces of (X, y)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._config import get_config
-from ..utils import as_column, check_characters
-from ..utils._refused_values import refuse_cells, refuse_kinds
-from ..utils._replacements import numbers_of
-from ..utils._table_validation import check_array
+from ..._config import get_config
+from ...utils import as_column, check_characters
+from ...utils._refused_values import refuse_cells, refuse_kinds
+from ...utils._replacements import numbers_of
+from ...utils._table_validation import check_array
 
-# Rows that are copied out of columns at a time.
+# Rows that are copied out of columns at a time: of 100 features, 26 MB.
 PIECE_ROWS = 2**15
 
 Piece = tuple[NDArray[Any], NDArray[Any]]
@@ -55,7 +55,7 @@ def iter_batches(
     Examples
     --------
     >>> import pandas as pd
-    >>> from skprivate.linear_model._batches import iter_batches
+    >>> from skprivate.linear_model._accumulation.batches import iter_batches
     >>> names, pieces = iter_batches(pd.DataFrame({"load": [1, 2], "hours": [10.0, 9.0]}), target="hours")
     >>> names, [(X.tolist(), y.tolist()) for X, y in pieces]
     (('load',), [([[1.0], [2.0]], [10.0, 9.0])])
@@ -106,7 +106,7 @@ def _frame_columns(frame: Any, names: tuple[str, ...], y: Any, target: str | Non
     """Columns of the features, then the target."""
     series = [*(frame[name] for name in names), frame[target] if y is None else y]
     for name, one in zip((*names, "y"), series, strict=True):
-        # An array of a column tells neither its mask nor its time zone.
+        # An array of a column has neither its mask nor its time zone.
         refuse_kinds(one, f"column {name!r}" if name != "y" else "y")
     columns = [np.asarray(one) for one in series]
     if columns[-1].shape != (len(frame),):
@@ -159,5 +159,5 @@ def _numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
             return values.astype(np.float64)
         except (TypeError, ValueError):
             pass
-    # Outside the handler, whose error tells the value.
+    # Outside the handler, whose error repeats the value.
     raise ValueError(f"{name} must hold numbers, none of them missing.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The public side of an accumulator: what rows become, how many there may be, how they are weighted."""
+"""Everything public about an accumulator: the grid, the largest number of rows, the weights of rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,30 +11,30 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._config import get_config
-from ..accounting._statements.estimated_bounds import (
+from ..._config import get_config
+from ...accounting._statements.estimated_bounds import (
     EstimatedBounds,
     decode_estimate,
     encode_estimate,
     estimate_behind,
 )
-from ..utils import check_bounds, check_int, check_positive, is_structured
-from ..utils._json_documents import Fields
-from ..utils._replacements import numbers_of, within_bounds
-from ._distributions import family_of
-from ._moments.gram import check_room
-from ._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
-from ._moments.noise_scale import Budget
-from ._moments.release import Neighbours, largest_scale
-from ._moments.weights import moment_weights, order_of_norm
-from ._targets import check_target_bounds, on_model_scale, read_target, replace_target
+from ...utils import check_bounds, check_int, check_positive, is_structured
+from ...utils._json_documents import Fields
+from ...utils._replacements import numbers_of, within_bounds
+from .._distributions import models_log_target
+from .._moments.gram import check_room
+from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
+from .._moments.noise_scale import FitBudget
+from .._moments.release import Neighbours, largest_scale
+from .._moments.weights import moment_weights, order_of_norm
+from .._targets import check_target_bounds, on_model_scale, read_target, replace_target
 
 FloatArray = NDArray[np.float64]
 
 # Steps in which weights are counted, up to the cap. Products of features lose half as many bits.
 WEIGHT_STEPS = 2**12
 LARGEST_CAP = 2**20
-# The grid is fixed before epsilon is known; at this one the noise still fits 64-bit integers.
+# The grid is fixed before epsilon is known: at this epsilon the noise still fits 64-bit integers.
 LEAST_EPSILON = Fraction(1, 1000)
 _FIELDS = (
     *("grid", "bounds_y", "distribution", "mechanism", "max_rows"),
@@ -44,7 +44,7 @@ _FIELDS = (
 
 @dataclass(frozen=True)
 class RowWeights:
-    """Whole numbers that stand for weights of rows.
+    """Representation of weights of rows by whole numbers of steps.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class AccumulatorPlan:
     weights : RowWeights or None
     max_rows_per_group : int or None
     columns_known : bool
-        False: bounds are one pair for all columns, and the grid is that of one column until `for_columns`.
+        False: the bounds are one pair for all columns, and the grid has one column until `for_columns`.
     estimates : mapping from str to EstimatedBounds
         What was paid for ``bounds_X`` and ``bounds_y``, where they were estimated.
     """
@@ -134,7 +134,7 @@ class AccumulatorPlan:
             raise ValueError("mechanism must be 'laplace' or 'gaussian'.")
         if max_rows_per_group is not None:
             max_rows_per_group = check_int(max_rows_per_group, "max_rows_per_group", least=1)
-        log_target = family_of(distribution)[1]
+        log_target = models_log_target(distribution)
         given = {"bounds_X": bounds_X, "bounds_y": bounds_y}
         found = {name: estimate_behind(value, name) for name, value in given.items()}
         bounds_y = check_target_bounds(bounds_y, log_target)
@@ -193,7 +193,7 @@ class AccumulatorPlan:
     @property
     def log_target(self) -> bool:
         """Whether the model is about the logarithm of what is passed."""
-        return family_of(self.distribution)[1]
+        return models_log_target(self.distribution)
 
     @property
     def largest_weight(self) -> int:
@@ -264,7 +264,7 @@ class AccumulatorPlan:
         check_room(plan.max_rows, grid.exponent, plan.largest_weight)
         paid = fields.mapping("estimates") if "estimates" in values else {}
         if not set(paid) <= {"bounds_X", "bounds_y"}:
-            raise ValueError("it tells of payments for what is no bound")
+            raise ValueError("it holds payments for parameters that are no bounds")
         pairs = plan.declared_bounds
         estimates = {name: decode_estimate(pairs[name], content) for name, content in paid.items()}
         plan = replace(plan, grid=replace(plan.grid, exponent=grid.exponent), estimates=estimates)
@@ -285,7 +285,7 @@ def refuse_censored(y: Any) -> None:
 def _check_features(
     bounds_X: Any, x_norm: float | None, features: Sequence[str] | None
 ) -> tuple[FloatArray, FloatArray, bool]:
-    """Bounds of as many columns as the names, or else the bounds themselves, tell; and whether they do."""
+    """Return bounds of the columns, and whether names or bounds determine their number."""
     if bounds_X is None:
         if x_norm is None:
             raise ValueError("bounds_X may be None only with x_norm, and then rows are centred at 0.")
@@ -296,7 +296,7 @@ def _check_features(
 
 
 def _count_columns(bounds: Any) -> int | None:
-    """Number of columns that the bounds tell; None for one pair for all columns."""
+    """Return the number of columns of the bounds; None for one pair for all columns."""
     if isinstance(bounds, Mapping):
         return len(bounds)
     sides = bounds if isinstance(bounds, tuple | list | np.ndarray | EstimatedBounds) else ()
@@ -328,4 +328,4 @@ def _noise_scale(
     )
     # Rho comes to more than epsilon where delta is above 1e-10.
     amount = LEAST_EPSILON if mechanism == "laplace" else LEAST_EPSILON**2 / 100
-    return largest_scale(neighbours, Budget(mechanism, amount, LEAST_EPSILON, Fraction(0)))
+    return largest_scale(neighbours, FitBudget(mechanism, amount, LEAST_EPSILON, Fraction(0)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The platform as messages: a query leaves as bytes, answers come back as bytes, by any transport."""
+"""Platforms whose queries and answers are messages in bytes, so that sites may be elsewhere."""
 
 import hashlib
 import math
@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import redact_errors
 from ..exceptions import ConsentError, DisclosureWarning, UtilityWarning
-from ._base import USER_FRAME, BaseCollaborative, Failure, report
+from ..utils._private_fit import user_stacklevel
+from ._base import BaseCollaborative, SiteFailure, report_failures
 from ._local_average.bandwidth import BANDWIDTHS
 from ._protocols.messages import Answer, Query, SiteCard, make_query, refuse_masked
 from ._protocols.primitives import framed
@@ -22,10 +23,10 @@ from ._secure_sum import SecureSumAggregator
 from ._site import CollaborativeSite
 
 
-class BasePlatform(BaseCollaborative):
-    """What every platform is: built by `fit` or from sites, asked here or by messages.
+class MessagePlatform(BaseCollaborative):
+    """A platform that is built by `fit` or from announced sites, and asks them here or by messages.
 
-    Subclasses say how the synthesis becomes a prediction (`_decide`), and what their parts are.
+    Subclasses define how the synthesis becomes a prediction (`_decide`), and their components.
     """
 
     @classmethod
@@ -64,19 +65,19 @@ class BasePlatform(BaseCollaborative):
         """
         platform = cls(**parameters)
         sites = [CollaborativeSite(*site) if isinstance(site, tuple) else site for site in sites]
-        cards = [_card(site) for site in sites]
-        platform._join(cards)
+        cards = [_read_card(site) for site in sites]
+        platform._adopt_cards(cards)
         _warn_of_cards(cards)
         platform.estimators_ = {
             site.name: site.estimator for site in sites if isinstance(site, CollaborativeSite)
         }
-        platform.query_perturber_ = platform._ready_perturber()
+        platform.query_perturber_ = platform._fitted_perturber()
         platform.aggregator_ = platform._fit_aggregator(platform.site_sizes_, *platform._seeds(1))
-        platform._state_risks()
+        platform._set_disclosure_risk()
         platform._warn_of_open_answers()
         return platform
 
-    def _join(self, cards: list[SiteCard]) -> None:
+    def _adopt_cards(self, cards: list[SiteCard]) -> None:
         names = [card.site for card in cards]
         if not cards or len(set(names)) < len(names):
             raise ValueError("sites must be at least one, and each must have its own name.")
@@ -99,11 +100,11 @@ class BasePlatform(BaseCollaborative):
                 "Answers of sites elsewhere arrive in the open: who runs combine reads every one before the "
                 "secure sum. Sites that want none of theirs read mask them themselves (MaskedSum).",
                 DisclosureWarning,
-                stacklevel=3,
+                stacklevel=user_stacklevel(),
             )
 
-    def _ready_perturber(self) -> Any:
-        """Return the perturber as it is if fitted; else fit it on a row that says nothing."""
+    def _fitted_perturber(self) -> Any:
+        """Return the perturber as it is if fitted; else fit it on a row of zeros."""
         perturber = self._make_perturber()
         if perturber is None:
             return None
@@ -203,11 +204,11 @@ class BasePlatform(BaseCollaborative):
         expected = Query.from_bytes(query) if query is not None else None
         self._check_answers(read, expected)
         by_site = {answer.site: answer for answer in read}
-        missing = {name: Failure("no answer") for name in self.sites_ if str(name) not in by_site}
-        report(missing, len(self.sites_), self.on_site_error == "drop", "answer", USER_FRAME - 1)
+        missing = {name: SiteFailure("no answer") for name in self.sites_ if str(name) not in by_site}
+        report_failures(missing, len(self.sites_), self.on_site_error == "drop", "answer")
         present = [j for j, name in enumerate(self.sites_) if str(name) in by_site]
         found = self._stack([by_site[str(self.sites_[j])].values for j in present], present)
-        return self._decide(self._synthesise(found, USER_FRAME))
+        return self._decide(self._synthesise(found))
 
     def _check_answers(self, answers: list[Answer], expected: Query | None) -> None:
         names = [answer.site for answer in answers]
@@ -234,7 +235,7 @@ class BasePlatform(BaseCollaborative):
         """Return the prediction that a synthesis of shape (n_queries, n_outputs) stands for."""
 
 
-def _card(site: Any) -> SiteCard:
+def _read_card(site: Any) -> SiteCard:
     if isinstance(site, CollaborativeSite):
         return SiteCard.from_bytes(site.announce())
     if isinstance(site, bytes):
@@ -254,7 +255,7 @@ def _warn_of_cards(cards: list[SiteCard]) -> None:
             f"site {heavy[0]!r} announces more rows than all others together: every prediction is nearer "
             "to its answer than to the others' mean. Confirm its number of rows before it joins.",
             UtilityWarning,
-            stacklevel=3,
+            stacklevel=user_stacklevel(),
         )
     unrefined = [repr(card.site) for card in cards if not _is_refined(card, total)]
     if unrefined:
@@ -263,7 +264,7 @@ def _warn_of_cards(cards: list[SiteCard]) -> None:
             "sites, so that their mean smooths twice; fit it with refine_to=, the sum of all sites' numbers "
             "of rows.",
             UtilityWarning,
-            stacklevel=3,
+            stacklevel=user_stacklevel(),
         )
 
 

@@ -6,19 +6,19 @@ from typing import Any
 
 from ..base import assign_roles
 from ._local_average.regressor import LocalAverageRegressor
+from ._message_platform import MessagePlatform
 from ._swapping import BSTDAggregator
-from ._transport import BasePlatform
 
 
-class PlatformOfParts(BasePlatform):
-    """A platform of any parts; subclasses say what is predicted, and what None stands for."""
+class ConfigurablePlatform(MessagePlatform):
+    """A platform with any local models, perturber and aggregator; subclasses define what is predicted."""
 
     _parameter_roles = assign_roles(
         release="estimator query_perturber aggregator on_site_error random_state", computing="n_jobs"
     )
 
     _parameter_constraints = {
-        **BasePlatform._parameter_constraints,
+        **MessagePlatform._parameter_constraints,
         "estimator": "no_validation",
         "query_perturber": "no_validation",
         "aggregator": "no_validation",
@@ -70,19 +70,19 @@ class PlatformOfParts(BasePlatform):
     def _make_aggregator(self) -> Any:
         return self._default_aggregator() if self.aggregator is None else self.aggregator
 
-    def _check_parts(self) -> None:
+    def _check_components(self) -> None:
         if self.estimator is not None:
             for template in self._templates():
-                _check_part("estimator", template, self._answers_by)
+                _check_component("estimator", template, self._answers_by)
         if self.query_perturber is not None:
-            _check_part("query_perturber", self.query_perturber, "transform")
-        _check_part("aggregator", self._make_aggregator(), "predict")
+            _check_component("query_perturber", self.query_perturber, "transform")
+        _check_component("aggregator", self._make_aggregator(), "predict")
 
 
-def _check_part(name: str, part: Any, method: str) -> None:
-    """Raise TypeError for a part that lacks a method."""
-    if isinstance(part, type) or not hasattr(part, "fit") or not hasattr(part, method):
+def _check_component(name: str, component: Any, method: str) -> None:
+    """Raise TypeError for a component that lacks a method."""
+    if isinstance(component, type) or not hasattr(component, "fit") or not hasattr(component, method):
         raise TypeError(
             f"{name} must be an estimator, not a class, with fit and {method}; "
-            f"got {part.__name__ if isinstance(part, type) else type(part).__name__}."
+            f"got {component.__name__ if isinstance(component, type) else type(component).__name__}."
         )

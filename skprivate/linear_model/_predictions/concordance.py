@@ -36,7 +36,7 @@ def concordance_index(event: NDArray[np.bool_], time: FloatArray, predicted: Flo
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.linear_model._concordance import concordance_index
+    >>> from skprivate.linear_model._predictions.concordance import concordance_index
     >>> event, time = np.array([True, True, False, True]), np.array([1.0, 2.0, 3.0, 4.0])
     >>> concordance_index(event, time, np.array([10.0, 30.0, 20.0, 40.0]))
     0.8
@@ -63,8 +63,8 @@ def concordance_index(event: NDArray[np.bool_], time: FloatArray, predicted: Flo
 def _count_from(values: IntArray, first: IntArray, least: IntArray) -> int:
     """Pairs (i, j) with j >= first[i] and values[j] >= least[i]; values are below their number.
 
-    Bit by bit from the highest: values are parted stably by the bit, so that what an i still looks at stays
-    one stretch.
+    A wavelet tree, from the highest bit down: values are partitioned stably by the bit, so that those that an
+    i still has to compare stay contiguous.
     """
     n_values = len(values)
     low, high = first, np.full_like(first, n_values)

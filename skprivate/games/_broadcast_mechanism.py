@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is public about a run of broadcasts: all that a guarantee about it may depend on."""
+"""The public parameters of the broadcasts of one run: all that a privacy guarantee may depend on."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, Self
@@ -14,8 +14,8 @@ Algorithm = Literal["wang_nedic", "ye"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BroadcastModel:
-    """Public description of the broadcasts of one run.
+class BroadcastMechanism:
+    """Public parameters of the mechanism that releases the broadcasts of one run.
 
     Attributes
     ----------
@@ -66,35 +66,35 @@ class BroadcastModel:
         """Number of broadcasts of every player."""
         return len(self.noise_scales)
 
-    def until(self, n_rounds: int) -> Self:
-        """Return the model of the first rounds alone."""
+    def first_rounds(self, n_rounds: int) -> Self:
+        """Return the mechanism of the first rounds alone."""
         return replace(self, noise_scales=self.noise_scales[:n_rounds], steps=self.steps[:n_rounds])
 
 
-def continued(before: BroadcastModel, model: BroadcastModel) -> BroadcastModel:
-    """Return the model of all rounds; a ValueError if it does not describe those before as they were run."""
+def extend_rounds(before: BroadcastMechanism, mechanism: BroadcastMechanism) -> BroadcastMechanism:
+    """Return the mechanism of all rounds; a ValueError if it differs from `before` in the rounds before."""
     for name in ("algorithm", "clip_norm"):
-        if getattr(model, name) != getattr(before, name):
+        if getattr(mechanism, name) != getattr(before, name):
             raise ValueError(f"{name} differs from that of the rounds that were run.")
-    if not np.array_equal(model.steps[: before.n_rounds], before.steps):
+    if not np.array_equal(mechanism.steps[: before.n_rounds], before.steps):
         raise ValueError("step_size differs from that of the rounds that were run.")
-    if not _same_public_part(before, model):
+    if not _same_public_part(before, mechanism):
         raise ValueError("game differs from the one of the rounds before in what is public about it.")
     # Rounds on two grids: scales as they were drawn, and the coarser and wider one pays for both.
     return replace(
-        model,
-        noise_scales=np.concatenate([before.noise_scales, model.noise_scales[before.n_rounds :]]),
-        allowance=max(before.allowance, model.allowance),
-        limit=max(before.limit, model.limit),
+        mechanism,
+        noise_scales=np.concatenate([before.noise_scales, mechanism.noise_scales[before.n_rounds :]]),
+        allowance=max(before.allowance, mechanism.allowance),
+        limit=max(before.limit, mechanism.limit),
     )
 
 
-def _same_public_part(before: BroadcastModel, model: BroadcastModel) -> bool:
+def _same_public_part(before: BroadcastMechanism, mechanism: BroadcastMechanism) -> bool:
     same = all(
-        getattr(model, name) == getattr(before, name)
+        getattr(mechanism, name) == getattr(before, name)
         for name in ("n_players", "n_dims", "private", "constraint")
     )
-    ours, theirs = ((item.P, item.Q, *(item.private_bounds or (None, None))) for item in (model, before))
+    ours, theirs = ((item.P, item.Q, *(item.private_bounds or (None, None))) for item in (mechanism, before))
     return same and all(map(_equal, ours, theirs))
 
 

@@ -1,36 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From accumulated moments to a fitted estimator: checked, charged, released, in this order."""
+"""Fit of an estimator to the moments of an accumulator: checks, charge, release, in this order."""
 
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..noise import check_entropy
-from ..utils import check_bounds
-from ._accumulator_plan import AccumulatorPlan
-from ._base import BaseLogLocationScale, Task
-from ._distributions import family_of
-from ._moments.grid import SCALE_BITS
-from ._moments.noise_scale import Budget
-from ._moments.release import MomentPlan, Neighbours, plan_moments
-from ._targets import check_target_bounds
+from ...noise import check_entropy
+from ...utils import check_bounds
+from .._base import BaseLogLocationScale
+from .._distributions import error_distribution_of, models_log_target
+from .._fit_task import FitTask
+from .._moments.grid import SCALE_BITS
+from .._moments.noise_scale import FitBudget
+from .._moments.release import MomentPlan, Neighbours, plan_moments
+from .._targets import check_target_bounds
+from .plan import AccumulatorPlan
 
 
-class Moments(Protocol):
-    """What a fit needs of an accumulator."""
+class AccumulatedMoments(Protocol):
+    """The part of an accumulator that a fit reads."""
 
     plan: AccumulatorPlan
     feature_names: tuple[str, ...] | None
     _n_rows: int
 
-    def _exact(self) -> NDArray[np.int64]: ...
+    def _exact_moments(self) -> NDArray[np.int64]: ...
 
 
-def fit_accumulated(estimator: Any, moments: Moments) -> Any:
+def fit_accumulated(estimator: Any, moments: AccumulatedMoments) -> Any:
     """Fit an unfitted clone to the moments of an accumulator, which stay as they are.
 
-    The caller wipes them when the model is there: whatever is refused or interrupted loses none.
+    The caller wipes them once it has the model: a refusal or an interrupt loses none.
     """
     if not isinstance(estimator, BaseLogLocationScale):
         raise TypeError(
@@ -39,8 +40,8 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     estimator._validate_params()
     plan = moments.plan
     _check_agreement(estimator, plan, moments.feature_names)
-    estimator.set_params(**_declared(estimator, plan))
-    grid, task = plan.grid, _settle(estimator, moments)
+    estimator.set_params(**_parameters_from_plan(estimator, plan))
+    grid, task = plan.grid, _resolve_task(estimator, moments)
     estimator._announce_leaks([])
     entropy = check_entropy(estimator.random_state)
     release_plan = _plan_release(plan, task.neighbours, task.budget)
@@ -49,31 +50,31 @@ def fit_accumulated(estimator: Any, moments: Moments) -> Any:
     estimator.n_features_in_ = grid.n_features
     if moments.feature_names is not None:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-    estimator._adopt(release_plan.release(moments._exact(), entropy), grid, task, spent)
+    estimator._adopt(release_plan.release(moments._exact_moments(), entropy), grid, task, spent)
     estimator._warn_if_useless(user_frame=4)
     return estimator
 
 
-def _settle(estimator: BaseLogLocationScale, moments: Moments) -> Task:
-    """Resolve everything public."""
+def _resolve_task(estimator: BaseLogLocationScale, moments: AccumulatedMoments) -> FitTask:
+    """Return everything public about the fit."""
     plan, grid = moments.plan, moments.plan.grid
     neighbours = estimator._neighbours(
         grid.n_features, plan.max_rows_per_group is not None, max_weight=plan.max_weight
     )
-    return Task(
-        family=family_of(estimator.distribution)[0],
+    return FitTask(
+        distribution=error_distribution_of(estimator.distribution),
         log_target=plan.log_target,
         bounds=(grid.lower, grid.upper),
         bounds_y=plan.bounds_y,
         neighbours=neighbours,
-        budget=Budget.of(estimator.epsilon, estimator.delta, estimator.mechanism),
+        budget=FitBudget.of(estimator.epsilon, estimator.delta, estimator.mechanism),
         n_units=moments._n_rows if neighbours.n_is_public else None,
         scale_bounds=estimator._bounds_of_scale(),
     )
 
 
-def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: Budget) -> MomentPlan:
-    """Plan the noise, and see that it fits before anything is charged."""
+def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: FitBudget) -> MomentPlan:
+    """Plan the noise, and check that it fits 64-bit integers, before anything is charged."""
     try:
         release_plan = plan_moments(plan.grid, neighbours, budget, plan.weight_bits)
         if release_plan.noise.scales.max() <= 2**SCALE_BITS:
@@ -84,11 +85,13 @@ def _plan_release(plan: AccumulatorPlan, neighbours: Neighbours, budget: Budget)
 
 
 def _check_agreement(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] | None) -> None:
-    """Refuse an estimator that declares other than what the rows were scaled by."""
+    """Refuse an estimator whose parameters contradict those that the rows were scaled by."""
     if not plan.columns_known:
-        raise ValueError("there is nothing to release: no batch has told the number of columns.")
+        raise ValueError(
+            "there is nothing to release: no batch was added, and the number of columns is unknown."
+        )
     grid = plan.grid
-    if family_of(estimator.distribution)[1] != plan.log_target:
+    if models_log_target(estimator.distribution) != plan.log_target:
         raise ValueError("the estimator's distribution and the accumulator's differ in whether y is a time.")
     if estimator.x_norm not in (None, grid.x_norm):
         raise ValueError("x_norm of the estimator must be None or that of the accumulator.")
@@ -112,8 +115,8 @@ def _check_bounds(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] 
         raise ValueError("bounds_y of the estimator must be None or those of the accumulator.")
 
 
-def _declared(estimator: Any, plan: AccumulatorPlan) -> dict[str, Any]:
-    """Parameters that the estimator left to the accumulator: a fitted estimator tells what it was told."""
+def _parameters_from_plan(estimator: Any, plan: AccumulatorPlan) -> dict[str, Any]:
+    """Return parameters that the estimator left to the accumulator; the fitted estimator has them."""
     declared: dict[str, Any] = {"x_norm": plan.grid.x_norm}
     for name, bounds in plan.declared_bounds.items():
         # What was paid for the accumulator's bounds was paid for those of the estimator, which are the same.

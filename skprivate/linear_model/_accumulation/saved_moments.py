@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The bytes of an accumulator: what it holds as JSON, and nothing believed when it is read."""
+"""An accumulator as JSON: written, and checked field by field when it is read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,17 +8,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..utils import check_characters
-from ..utils._json_documents import (
+from ...utils import check_characters
+from ...utils._json_documents import (
     UNREADABLE,
     Fields,
-    check_rewritten,
     pack_integers,
-    read_sealed,
+    restore_sealed,
     seal_document,
     unpack_integers,
 )
-from ._accumulator_plan import AccumulatorPlan
+from .plan import AccumulatorPlan
 
 _FORMAT = "skprivate.moments"
 _VERSION = 1
@@ -27,7 +26,7 @@ _FIELDS = ("plan", "feature_names", "target", "n_rows", "gram", "batches")
 
 @dataclass(frozen=True)
 class SavedMoments:
-    """What an accumulator is restored from.
+    """The content of an accumulator that is saved.
 
     Attributes
     ----------
@@ -65,10 +64,7 @@ class SavedMoments:
     def from_bytes(cls, data: bytes) -> Self:
         """Restore the moments; ValueError, which repeats nothing, for what `to_bytes` would not write."""
         try:
-            content = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
-            saved = cls._from_dict(content)
-            check_rewritten(content, saved.to_bytes())
-            return saved
+            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
         except UNREADABLE:
             pass
         # Raised outside the handler: the error below it may repeat the sums.

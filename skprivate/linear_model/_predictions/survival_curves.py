@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A row's survival function and cumulative hazard, exact at any time."""
+"""Survival functions and cumulative hazard functions of rows."""
 
 import math
 from abc import ABC, abstractmethod
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._distributions import Family
+from .._distributions import ErrorDistribution
 
 FloatArray = NDArray[np.float64]
 
@@ -19,8 +19,8 @@ class PredictedCurve(ABC):
 
     Attributes
     ----------
-    family : Family
-        Law of the error.
+    distribution : ErrorDistribution
+        Distribution of the error.
     location, scale : float
         On the scale of the model.
     log_target : bool
@@ -34,7 +34,7 @@ class PredictedCurve(ABC):
         When called with a time that is not finite, or is outside the domain.
     """
 
-    family: Family
+    distribution: ErrorDistribution
     location: float
     scale: float
     log_target: bool
@@ -58,11 +58,11 @@ class PredictedCurve(ABC):
         if (times < self.domain[0]).any():
             raise ValueError("times must be at least 0.")
         z = standardized(times, self.location, self.scale, self.log_target)
-        return self.of_errors(self.family, z)
+        return self.of_errors(self.distribution, z)
 
     @staticmethod
     @abstractmethod
-    def of_errors(family: Family, z: FloatArray) -> FloatArray:
+    def of_errors(distribution: ErrorDistribution, z: FloatArray) -> FloatArray:
         """Return the curve as a function of the standardised error."""
 
 
@@ -72,26 +72,26 @@ class SurvivalFunction(PredictedCurve):
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.linear_model._survival_curves import SurvivalFunction
+    >>> from skprivate.linear_model._predictions.survival_curves import SurvivalFunction
     >>> from skprivate.linear_model._distributions import SEV
     >>> weibull = SurvivalFunction(
-    ...     family=SEV, location=np.log(100.0), scale=0.5, log_target=True, x=np.array([10.0, 200.0])
+    ...     distribution=SEV, location=np.log(100.0), scale=0.5, log_target=True, x=np.array([10.0, 200.0])
     ... )
     >>> weibull([0.0, 100.0, 200.0]).round(3), weibull.y.round(3)
     (array([1.   , 0.368, 0.018]), array([0.99 , 0.018]))
     """
 
     @staticmethod
-    def of_errors(family: Family, z: FloatArray) -> FloatArray:
-        return family.survival(z)
+    def of_errors(distribution: ErrorDistribution, z: FloatArray) -> FloatArray:
+        return distribution.survival(z)
 
 
 class CumulativeHazardFunction(PredictedCurve):
     """Minus the logarithm of the probability that the event comes later than a time."""
 
     @staticmethod
-    def of_errors(family: Family, z: FloatArray) -> FloatArray:
-        return -family.log_survival(z)
+    def of_errors(distribution: ErrorDistribution, z: FloatArray) -> FloatArray:
+        return -distribution.log_survival(z)
 
 
 @np.errstate(divide="ignore", over="ignore")

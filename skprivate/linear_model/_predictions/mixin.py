@@ -8,35 +8,35 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import redact_errors
-from ..utils import is_structured
-from ..utils._table_validation import validate_data
-from ._concordance import concordance_index
-from ._distributions import Family
-from ._moments.bootstrap import pivotal
-from ._survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
-from ._targets import read_target
+from ...base import redact_errors
+from ...utils import is_structured
+from ...utils._table_validation import validate_data
+from .._distributions import ErrorDistribution
+from .._moments.bootstrap import pivotal
+from .._targets import read_target
+from .concordance import concordance_index
+from .survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
 
 FloatArray = NDArray[np.float64]
 
-# Times of the grid of a curve that is returned as an array.
+# Times of a curve that is returned as an array: steps of 1/127 of the target's range.
 _GRID_POINTS = 128
-# Replicated quantiles that are held at once: 16 MB.
+# Replicated quantiles that are held at once, of 8 bytes each: 16 MB.
 _AT_ONCE = 2**21
 
 
 class LogLocationScalePredictions:
-    """Mixin of the regressors: everything that follows from released values, at no further privacy cost.
+    """Predictions of the regressors: functions of released values, at no further privacy cost.
 
-    The model is y = intercept + coef . x + scale * Z on its scale, log time for life distributions; the line
-    is the location, which for the smallest extreme value law is the 63.2 % quantile.
+    The model is y = intercept + coef . x + scale * Z on its scale, log time for life distributions. The line
+    is the location, which for the smallest extreme value distribution is the 63.2 % quantile.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
     intercept_, scale_ : float
-    family_ : Family
-        Law of Z.
+    error_distribution_ : ErrorDistribution
+        Distribution of Z.
     log_target_ : bool
         Whether the scale of the model is log time.
     bounds_y_ : tuple of two floats
@@ -48,7 +48,7 @@ class LogLocationScalePredictions:
     coef_: FloatArray
     intercept_: float
     scale_: float
-    family_: Family
+    error_distribution_: ErrorDistribution
     log_target_: bool
     bounds_y_: tuple[float, float]
     replicates_: FloatArray
@@ -83,8 +83,8 @@ class LogLocationScalePredictions:
         """
         _, location = self._locations(X)
         if self.log_target_:
-            return self.family_.mean_of_exp(location, self.scale_)
-        return location + self.scale_ * self.family_.mean
+            return self.error_distribution_.mean_of_exp(location, self.scale_)
+        return location + self.scale_ * self.error_distribution_.mean
 
     def predict_quantile(
         self, X: ArrayLike, q: Any, *, return_interval: bool = False, confidence: float = 0.9
@@ -124,7 +124,7 @@ class LogLocationScalePredictions:
         levels = _check_levels(q)
         _check_confidence(confidence)
         rows, location = self._locations(X)
-        errors = self.family_.quantile(levels)
+        errors = self.error_distribution_.quantile(levels)
         estimates = np.add.outer(location, self.scale_ * errors)
         quantiles = self._in_units(estimates)
         if not return_interval:
@@ -240,11 +240,11 @@ class LogLocationScalePredictions:
         times = self.unique_times_
         if return_array:
             z = standardized(times, location[:, np.newaxis], self.scale_, self.log_target_)
-            return kind.of_errors(self.family_, z)
+            return kind.of_errors(self.error_distribution_, z)
         curves = np.empty(len(location), dtype=object)
         for row, center in enumerate(location.tolist()):
             curves[row] = kind(
-                family=self.family_,
+                distribution=self.error_distribution_,
                 location=center,
                 scale=float(self.scale_),
                 log_target=self.log_target_,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Predictions of a model with known parameters against SciPy's laws, and scikit-survival's view of them."""
+"""Predictions of a model with known parameters, against SciPy and through scikit-survival."""
 
 import pickle
 import warnings
@@ -15,13 +15,13 @@ from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import validate_data
 
-from skprivate.linear_model import _predictions
-from skprivate.linear_model._concordance import TIED, concordance_index
-from skprivate.linear_model._distributions import family_of
-from skprivate.linear_model._predictions import LogLocationScalePredictions
+from skprivate.linear_model._distributions import error_distribution_of, models_log_target
+from skprivate.linear_model._predictions import mixin
+from skprivate.linear_model._predictions.concordance import TIED, concordance_index
+from skprivate.linear_model._predictions.mixin import LogLocationScalePredictions
 from skprivate.linear_model._targets import is_structured
 
-LAWS = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}
+IN_SCIPY = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}
 COEF, INTERCEPT, SCALE = np.array([0.5, -0.25]), 2.0, 0.4
 X = np.random.default_rng(0).uniform(-1, 1, (50, 2))
 
@@ -34,7 +34,8 @@ class Known(LogLocationScalePredictions, RegressorMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         validate_data(self, X)
-        self.family_, self.log_target_ = family_of(self.distribution)
+        self.error_distribution_ = error_distribution_of(self.distribution)
+        self.log_target_ = models_log_target(self.distribution)
         self.log_target_ = self.log_target_ or is_structured(y)
         self.coef_, self.intercept_, self.scale_ = COEF, INTERCEPT, SCALE
         self.bounds_y_ = (0.5, 80.0) if self.log_target_ else (-2.0, 6.0)
@@ -42,9 +43,9 @@ class Known(LogLocationScalePredictions, RegressorMixin, BaseEstimator):
         self.replicates_ = np.concatenate([[INTERCEPT, SCALE], COEF]) + self.spread * noise
         return self
 
-    def law(self, X):
-        """SciPy's law on the scale of the model."""
-        return LAWS[self.family_.name](loc=INTERCEPT + X @ COEF, scale=SCALE)
+    def in_scipy(self, X):
+        """SciPy's distribution on the scale of the model."""
+        return IN_SCIPY[self.error_distribution_.name](loc=INTERCEPT + X @ COEF, scale=SCALE)
 
 
 def in_units(model, values):
@@ -58,7 +59,7 @@ def model(request):
 
 class TestPoints:
     def test_predict_is_the_median(self, model):
-        np.testing.assert_allclose(model.predict(X), in_units(model, model.law(X).median()), rtol=1e-12)
+        np.testing.assert_allclose(model.predict(X), in_units(model, model.in_scipy(X).median()), rtol=1e-12)
 
     def test_mean(self, model):
         means = {
@@ -66,7 +67,7 @@ class TestPoints:
             "loglogistic": stats.fisk(1 / SCALE, scale=np.exp(INTERCEPT + X @ COEF)).mean(),
             "lognormal": stats.lognorm(SCALE, scale=np.exp(INTERCEPT + X @ COEF)).mean(),
         }
-        expected = means.get(model.distribution, model.law(X).mean())
+        expected = means.get(model.distribution, model.in_scipy(X).mean())
         np.testing.assert_allclose(model.predict_mean(X), expected, rtol=1e-12)
 
     def test_infinite_mean(self):
@@ -79,7 +80,7 @@ class TestPoints:
         levels = np.array([0.1, 0.5, 0.99])
         quantiles = model.predict_quantile(X, levels)
         assert quantiles.shape == (50, 3)
-        expected = in_units(model, model.law(X[:, :]).ppf(levels[:, np.newaxis])).T
+        expected = in_units(model, model.in_scipy(X[:, :]).ppf(levels[:, np.newaxis])).T
         np.testing.assert_allclose(quantiles, expected, rtol=1e-12)
         for column, level in enumerate(levels):
             one = model.predict_quantile(X, level)
@@ -110,7 +111,7 @@ class TestIntervals:
         np.testing.assert_array_equal(quantiles, model.predict_quantile(X, levels))
         assert interval.shape == (50, 2, 2)
         for column, level in enumerate(levels):
-            error = model.family_.quantile(level)
+            error = model.error_distribution_.quantile(level)
             estimate = INTERCEPT + X @ COEF + SCALE * error
             replicated = [r[0] + X @ r[2:] + r[1] * error for r in model.replicates_]
             low, high = np.quantile(replicated, [0.1, 0.9], axis=0)
@@ -139,7 +140,7 @@ class TestIntervals:
     def test_parts_of_rows_change_nothing(self, model, monkeypatch):
         _, whole = model.predict_quantile(X, [0.1, 0.5], return_interval=True)
         for at_once in (1, 400, 2000, 19_999):
-            monkeypatch.setattr(_predictions, "_AT_ONCE", at_once)
+            monkeypatch.setattr(mixin, "_AT_ONCE", at_once)
             _, parts = model.predict_quantile(X, [0.1, 0.5], return_interval=True)
             np.testing.assert_allclose(parts, whole, rtol=1e-13)
 
@@ -152,7 +153,7 @@ class TestCurves:
         hazard = model.predict_cumulative_hazard_function(X)
         assert survival.dtype == hazard.dtype == object
         assert survival.shape == hazard.shape == (50,)
-        expected = model.law(X).sf(on_scale[:, np.newaxis]).T
+        expected = model.in_scipy(X).sf(on_scale[:, np.newaxis]).T
         np.testing.assert_allclose([curve(times) for curve in survival], expected, rtol=1e-10)
         np.testing.assert_allclose(
             [curve(times) for curve in hazard], -np.log(expected), rtol=1e-8, atol=1e-15
@@ -247,7 +248,7 @@ class TestConcordance:
 def events_and_times(model, seed=3, n=300):
     rng = np.random.default_rng(seed)
     rows = rng.uniform(-1, 1, (n, 2))
-    time = np.exp(model.law(rows).rvs(random_state=rng))
+    time = np.exp(model.in_scipy(rows).rvs(random_state=rng))
     censored = rng.uniform(2, 20, n)
     y = np.empty(n, dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = time <= censored, np.minimum(time, censored)
@@ -256,7 +257,7 @@ def events_and_times(model, seed=3, n=300):
 
 class TestScore:
     def test_numbers(self, model):
-        y = in_units(model, model.law(X).rvs(random_state=0))
+        y = in_units(model, model.in_scipy(X).rvs(random_state=0))
         weights = np.linspace(1, 2, 50)
         assert model.score(X, y) == r2_score(y, model.predict(X))
         assert model.score(X, y, weights) == r2_score(y, model.predict(X), sample_weight=weights)
