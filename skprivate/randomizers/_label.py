@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ._base import FloatArray, IntArray
+from .._typing import FloatArray, IntArray
 from ._krr import ResponseRandomizer
 from ._response import response_leakage
 

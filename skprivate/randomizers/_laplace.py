@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._typing import FloatArray, IntArray
 from ..accounting import Blanket, pml_from_ldp
 from ..accounting._leakage.channels import minus_log
 from ..noise import DiscreteLaplaceMechanism, check_entropy, laplace_sum
 from ..noise._entropy import Entropy
 from ..noise._quantise import grid_exponent
-from ._base import FloatArray, IntArray, LocalRandomizer
+from ._base import LocalRandomizer
 
 _LARGEST_SUM = 2**62
 # The grid is made for so many clients at most, so that the sum of their one-hot vectors is exact.
