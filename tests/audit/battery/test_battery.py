@@ -6,9 +6,11 @@ unseeded fits stop at 1e-9. A right suite fails one of them with a probability b
 """
 
 import contextlib
+import importlib
 import json
 import subprocess
 import sys
+from pkgutil import iter_modules
 from unittest import mock
 
 import numpy as np
@@ -33,6 +35,7 @@ from skprivate import (
     TQMATransformer,
 )
 from skprivate.audit import AuditCase, check_private_estimator, parametrize_with_private_checks
+from skprivate.audit._battery import _checks
 from skprivate.audit._battery.battery import CHECKS
 from skprivate.audit._observation.recorder import Recording
 from skprivate.base import PrivateEstimatorMixin
@@ -289,9 +292,9 @@ def test_every_check_passes(name, short_searches):
 
 
 @contextlib.contextmanager
-def record_broadcasts(script=None):
+def record_broadcasts(given_outputs=None):
     """The solver adds its noise round by round: what is recorded are its broadcasts."""
-    recording = Recording(script=script)
+    recording = Recording(given_outputs=given_outputs)
     broadcast = SolverState._broadcast
 
     def recorded(self, players, grid, k, noise, stream):
@@ -300,7 +303,7 @@ def record_broadcasts(script=None):
 
         mechanism = DiscreteLaplaceMechanism.from_scale(int(grid.scales[k]))
         sent = np.trunc(players.private_part * grid.steps) + np.trunc(players.public_part * grid.steps)
-        return recording.take(mechanism, sent.astype(np.int64), draw) / grid.steps
+        return recording.record_call(mechanism, sent.astype(np.int64), draw) / grid.steps
 
     with mock.patch.object(SolverState, "_broadcast", recorded):
         yield recording
@@ -364,6 +367,19 @@ class TestInterface:
         assert len(set(names)) == len(names) >= 25
         assert all(name.startswith("check_") for name in names)
         assert all(check.__doc__ for check in CHECKS)
+
+    def test_every_check_of_every_topic_runs_once(self):
+        topics = [
+            importlib.import_module(f"{_checks.__name__}.{one.name}")
+            for one in iter_modules(_checks.__path__)
+        ]
+        written = [
+            function
+            for topic in topics
+            for name, function in vars(topic).items()
+            if name.startswith("check_") and function.__module__ == topic.__name__
+        ]
+        assert len(CHECKS) == len(written) == len(set(CHECKS) & set(written))
 
     def test_the_first_failure_is_raised_by_name(self):
         silent = DPTreeClassifier(max_depth=1)

@@ -1,30 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Data sets that differ in one unit, as far apart as the declared domain allows, and further."""
+"""An estimator with the data sets on which it is audited, and its fits on them."""
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone
 
-from ..accounting import PrivacyLedger
-from ..base import last_step
-from ..utils import check_bounds
-from ._observation.patches import replacements
-from ._observation.randomness import frozen_randomness, state_of_generators
-from ._observation.recorder import Recording, listening, record_releases
-
-Arguments = dict[str, Any]
-
-_ROWS = 24
-_FAR = 1e300
-# A label that nobody declares.
-_STRANGE = {"U": "zzz-undeclared", "i": 987654, "u": 987654, "f": 987654.5, "b": True}
+from ...accounting import PrivacyLedger
+from ...base import last_step
+from .._observation.patches import temporary_patches
+from .._observation.randomness import frozen_randomness, state_of_generators
+from .._observation.recorder import Recording, captured_output, record_releases
+from .domain import declared, make_rows
+from .neighbours import extreme_variants, make_unrelated_data_sets
+from .units import Arguments, without_unit
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,8 +45,8 @@ class AuditCase:
     answer : callable, default=None
         Takes the fitted estimator and the arguments of ``fit``. None: ``predict`` of the rows.
     recorder : callable, default=None
-        Stands for `record_releases` where noise is added in another way: ``recorder(script)`` is a context
-        manager that yields a `Recording`.
+        Stands for `record_releases` where noise is added in another way: ``recorder(given_outputs)``
+        is a context manager that yields a `Recording`.
     n_trials : int, default=1000
         Fits of either neighbour in the audit of whole fits. Near epsilon 1.5, noise of half the scale takes
         1,000, and noise 1.25 times too small 20,000; fewer if they take too long. Noise of skprivate is
@@ -61,7 +55,8 @@ class AuditCase:
         Which data sets the estimator calls neighbours: it is by this that further ones are searched for,
         within the declared domain, where ``fit`` takes rows ``X``.
     thorough : bool, default=False
-        Search for up to a minute, not ten seconds, and audit whole fits in any case.
+        Search for up to a minute, not ten seconds: more neighbours, more fits, and whole fits are counted
+        even where their noise was recorded.
     notes : dict, default={}
         Name of a check -> why it does not apply. Shown as the reason of the skip.
 
@@ -151,15 +146,15 @@ class AuditCase:
 
     def fit(self, data: int | Arguments, estimator: Any = None, **parameters: Any) -> Any:
         """Return a fitted copy; its warnings are not shown."""
-        return self.listen(data, estimator, **parameters)[0]
+        return self.fit_with_warnings(data, estimator, **parameters)[0]
 
-    def listen(
+    def fit_with_warnings(
         self, data: int | Arguments, estimator: Any = None, **parameters: Any
     ) -> tuple[Any, list[str]]:
         """Return a fitted copy, and what it warned of."""
         arguments = self.data_sets[data] if isinstance(data, int) else data
         model = self.make(**parameters) if estimator is None else estimator
-        with replacements() as undo:
+        with temporary_patches() as undo:
             caught: Any = undo.enter_context(warnings.catch_warnings(record=True))
             warnings.simplefilter("always")
             model = fit_with(model, arguments)
@@ -168,13 +163,13 @@ class AuditCase:
     def record(
         self,
         data: int | Arguments,
-        script: Sequence[NDArray[Any]] | None = None,
+        given_outputs: Sequence[NDArray[Any]] | None = None,
         *,
         seed: int = 0,
         extreme: str | None = None,
         **parameters: Any,
     ) -> tuple[Any, Recording]:
-        """Return a fitted copy and what it released; with a script, what it is made to release.
+        """Return a fitted copy and what it released; with `given_outputs`, what it is made to release.
 
         What else is random, which rows of a person count say, is the same choice in all such fits: see
         `frozen_randomness`, which takes `seed` and `extreme`.
@@ -186,12 +181,12 @@ class AuditCase:
                 self.fit(data)
         with (
             frozen_randomness(seed, extreme),
-            (self.recorder or record_releases)(script) as recording,
-            listening() as heard,
+            (self.recorder or record_releases)(given_outputs) as recording,
+            captured_output() as heard,
         ):
-            model, warned = self.listen(data, self.make(**parameters))
-            recording.generators = state_of_generators()
-        recording.said = [*warned, heard()]
+            model, warned = self.fit_with_warnings(data, self.make(**parameters))
+            recording.generator_digest = state_of_generators()
+        recording.messages = [*warned, heard()]
         return model, recording
 
 
@@ -212,48 +207,6 @@ def fit_with(model: Any, arguments: Mapping[str, Any], method: str = "fit") -> A
     return getattr(model, method)(*(arguments[name] for name in ("X", "y") if name in arguments), **rest)
 
 
-def declared(estimator: Any, name: str) -> Any:
-    """Return a parameter of an estimator, or of the last step of a pipeline; None if it has none."""
-    last = last_step(estimator)
-    return last.get_params(deep=False).get(name) if hasattr(last, "get_params") else None
-
-
-def make_rows(estimator: Any, n: int = _ROWS, seed: int = 0, width: int = 2) -> Arguments:
-    """Return random rows within the declared domain."""
-    rng = np.random.default_rng(seed)
-    lower, upper = domain_of_X(estimator, width)
-    X = rng.uniform(lower, upper, (n, len(lower)))
-    if is_classifier(estimator):
-        classes = np.asarray(domain_of_y(estimator))
-        return {"X": X, "y": classes[rng.integers(len(classes), size=n)]}
-    if is_regressor(estimator):
-        low, high = domain_of_y(estimator)
-        return {"X": X, "y": low + (high - low) * rng.random(n)}
-    return {"X": X}
-
-
-def domain_of_X(estimator: Any, n_features: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the declared bounds of X, [-1, 1] where there are none."""
-    for name in ("bounds", "bounds_X"):
-        bounds = declared(estimator, name)
-        if bounds is not None:
-            sizes = [n_features, *(np.size(b) for b in bounds if np.ndim(b))] if len(bounds) == 2 else []
-            return check_bounds(bounds, sizes[-1] if sizes else n_features, name=name)
-    return -np.ones(n_features), np.ones(n_features)
-
-
-def domain_of_y(estimator: Any) -> Any:
-    """Return the declared classes, or bounds of the target."""
-    if is_classifier(estimator):
-        classes = declared(estimator, "classes")
-        return [0, 1] if classes is None else classes
-    bounds = declared(estimator, "bounds_y")
-    if bounds is not None:
-        return bounds
-    positive = last_step(estimator).__sklearn_tags__().target_tags.positive_only
-    return (0.5, 2.0) if positive else (-1.0, 1.0)
-
-
 def declared_relation(estimator: Any, rows: Arguments) -> str:
     """Return which data sets the estimator calls neighbours, from a trial fit."""
     asked = declared(estimator, "relation")
@@ -266,112 +219,8 @@ def declared_relation(estimator: Any, rows: Arguments) -> str:
     return "replace-one"
 
 
-def unit_of(rows: Arguments) -> NDArray[np.intp]:
-    """Return the rows of the unit that differs: the last private one, or those of its person."""
-    private = private_rows(rows)
-    last = int(np.flatnonzero(private)[-1])
-    if rows.get("groups") is None:
-        return np.array([last])
-    groups = np.asarray(rows["groups"])
-    return np.flatnonzero((groups == groups[last]) & private)
-
-
-def private_rows(rows: Arguments) -> NDArray[np.bool_]:
-    """Return which rows are private: all that are not marked public."""
-    public = rows.get("is_public")
-    return np.ones(len(rows["X"]), dtype=bool) if public is None else ~np.asarray(public, dtype=bool)
-
-
-def units_of(rows: Arguments) -> list[NDArray[np.intp]]:
-    """Return the rows of every private unit: one each, or those of one person."""
-    private = np.flatnonzero(private_rows(rows))
-    if rows.get("groups") is None:
-        return list(private[:, None])
-    groups = np.asarray(rows["groups"])[private]
-    return [private[groups == person] for person in dict.fromkeys(groups.tolist())]
-
-
-def without_unit(rows: Arguments, unit: NDArray[np.intp] | None = None) -> Arguments:
-    """Return the data set without one unit."""
-    keep = np.ones(len(rows["X"]), dtype=bool)
-    keep[unit_of(rows) if unit is None else unit] = False
-    return take_rows(rows, keep)
-
-
-def take_rows(rows: Arguments, keep: NDArray[np.bool_]) -> Arguments:
-    """Return some rows of a data set."""
-    return {k: np.asarray(v)[keep] if is_column(v, rows) else v for k, v in rows.items()}
-
-
-def is_column(value: Any, rows: Arguments) -> bool:
-    """Whether an argument has one entry a row."""
-    return np.ndim(value) > 0 and len(value) == len(rows["X"])
-
-
-def with_unit(rows: Arguments, **values: Any) -> Arguments:
-    """Return the data set with other values of the last unit."""
-    changed, unit = dict(rows), unit_of(rows)
-    for name, value in values.items():
-        column = np.array(rows[name])
-        if column.dtype.kind == "U":
-            # A longer text must not be cut.
-            column = column.astype(np.result_type(column.dtype, np.asarray(value).dtype))
-        column[unit] = value
-        changed[name] = column
-    return changed
-
-
-def extreme_variants(estimator: Any, rows: Arguments, *, only_label: bool = False) -> Iterator[Arguments]:
-    """Yield the data set with the most extreme units."""
-    width = np.shape(rows["X"])[1]
-    lower, upper = domain_of_X(estimator, width)
-    middle = np.where(np.arange(width) % 2 == 0, lower, upper)
-    corners = [lower, upper, middle, np.full(width, -_FAR), np.full(width, _FAR), 0.5 * (lower + upper)]
-    targets = list(extreme_targets(estimator, rows)) if rows.get("y") is not None else []
-    if only_label:
-        yield from (with_unit(rows, y=target) for target in targets)
-        return
-    for k, corner in enumerate(corners):
-        if not targets:
-            yield with_unit(rows, X=corner)
-        # Every target meets the first two corners; the others take turns.
-        for target in targets if k < 2 else targets[k % len(targets) :: len(targets)] if targets else []:
-            yield with_unit(rows, X=corner, y=target)
-
-
-def make_unrelated_data_sets(
-    estimator: Any, rows: Arguments, *, only_label: bool = False
-) -> Iterator[Arguments]:
-    """Yield the data set with all private rows at one end of the domain, and at the other."""
-    private = private_rows(rows)
-    targets = list(extreme_targets(estimator, rows)) if rows.get("y") is not None else [None]
-    for corner, target in zip(domain_of_X(estimator, np.shape(rows["X"])[1]), targets[:2], strict=False):
-        changed = dict(rows)
-        if not only_label:
-            changed["X"] = np.where(private[:, None], corner, np.asarray(rows["X"]))
-        if target is not None:
-            changed["y"] = np.array(rows["y"])
-            changed["y"][private] = target
-        yield changed
-
-
-def extreme_targets(estimator: Any, rows: Arguments) -> Iterator[Any]:
-    """Yield targets at the ends of the domain and beyond."""
-    y = np.asarray(rows["y"])
-    low, *_, high = domain_of_y(estimator)
-    if is_classifier(estimator):
-        yield from domain_of_y(estimator)
-        yield strange_label(y)
-        return
-    positive = estimator.__sklearn_tags__().target_tags.positive_only or y.dtype.names is not None
-    ends = [low, high, 1e-300 if positive else -_FAR, _FAR]
-    if y.dtype.names is None:
-        yield from ends
-        return
-    yield from ((event, end) for end in ends for event in (True, False))
-
-
-def strange_label(y: NDArray[Any]) -> Any:
-    """Return a label of the same type that no class has."""
-    kind = y.dtype.kind
-    return _STRANGE.get(kind, _STRANGE["U"])
+def fit_quietly(model: Any, rows: dict[str, Any]) -> Any:
+    """Fit without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit_with(model, rows)

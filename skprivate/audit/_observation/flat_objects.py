@@ -1,31 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Walks everything that hangs on a fitted object, down to numbers and text."""
+"""Flattens an object to its numbers, texts and arrays by path, and compares two of them."""
 
 import contextvars
 import functools
 import gc
 import math
 import pickle
-import struct
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 # Deeper than anything sensible; a chain that long is not a model.
 _DEEPEST = 40
-# By which a number is known again in a text.
-_DIGITS = 6
 _PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None), np.dtype)
 # Not state: code is the same whatever the rows were.
 _OF_ERRORS = ("args", "__traceback__", "__cause__", "__context__", "__notes__")
 _CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.CodeType, np.ufunc)
 
 
-def leaves(root: Any, name: str = "") -> dict[str, Any]:
+def flatten_object(root: Any, name: str = "") -> dict[str, Any]:
     """Return every number, text and array inside an object, by its path.
 
     Parameters
@@ -39,12 +35,12 @@ def leaves(root: Any, name: str = "") -> dict[str, Any]:
     Returns
     -------
     leaves : dict of str to value
-        Values that can be compared by `same_leaf`.
+        Values that can be compared by `same_value`.
 
     Examples
     --------
-    >>> from skprivate.audit._observation.object_walk import leaves
-    >>> leaves([1, (2.5, "text")], "state_")
+    >>> from skprivate.audit._observation.flat_objects import flatten_object
+    >>> flatten_object([1, (2.5, "text")], "state_")
     {'state_[0]': 1, 'state_[1][0]': 2.5, 'state_[1][1]': 'text', 'state_[1].len': 2, 'state_.len': 2}
     """
     found: dict[str, Any] = {}
@@ -140,7 +136,7 @@ _LOOKS: dict[type, Callable[[Any], Any]] = {
 }
 
 
-def same_leaf(one: Any, other: Any) -> bool:
+def same_value(one: Any, other: Any) -> bool:
     """Whether two leaves are the same to the last bit; NaN equals NaN."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         first, second = np.asarray(one), np.asarray(other)
@@ -154,7 +150,7 @@ def same_leaf(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def differences(one: Any, other: Any) -> list[str]:
+def differing_paths(one: Any, other: Any) -> list[str]:
     """Return the paths at which two objects differ.
 
     Parameters
@@ -169,41 +165,25 @@ def differences(one: Any, other: Any) -> list[str]:
 
     Examples
     --------
-    >>> from skprivate.audit._observation.object_walk import differences
-    >>> differences({"a": 1, "b": [1, 2]}, {"a": 1, "b": [1, 3]})
+    >>> from skprivate.audit._observation.flat_objects import differing_paths
+    >>> differing_paths({"a": 1, "b": [1, 2]}, {"a": 1, "b": [1, 3]})
     ["['b'][1]"]
     """
-    first = one if isinstance(one, Leaves) else Leaves(leaves(one))
-    second = other if isinstance(other, Leaves) else Leaves(leaves(other))
+    first = one if isinstance(one, FlatObject) else FlatObject(flatten_object(one))
+    second = other if isinstance(other, FlatObject) else FlatObject(flatten_object(other))
     missing = object()
     paths = first.keys() | second.keys()
-    return sorted(p for p in paths if not same_leaf(first.get(p, missing), second.get(p, missing)))
+    return sorted(p for p in paths if not same_value(first.get(p, missing), second.get(p, missing)))
 
 
-class Leaves(dict[str, Any]):
-    """Leaves of an object, already collected."""
+class FlatObject(dict[str, Any]):
+    """FlatObject of an object, already collected."""
 
 
-def leaves_of(estimator: Any) -> Leaves:
+def fitted_state(estimator: Any) -> FlatObject:
     """Return the leaves of what a fit left on an estimator; its parameters are not looked at."""
     parameters = set(estimator.get_params(deep=False)) if hasattr(estimator, "get_params") else set()
     state = {key: value for key, value in vars(estimator).items() if key not in parameters}
-    return Leaves({path: leaf for key, value in state.items() for path, leaf in leaves(value, key).items()})
-
-
-def forms_of_text(value: float | str) -> list[str]:
-    """Return the texts by which a value could be known again, to six digits."""
-    if isinstance(value, str):
-        return [value]
-    digits = f"{Decimal(repr(float(value))):f}"
-    start = len(digits) - len(digits.lstrip("-0."))
-    # Printed in full, or rounded, or cut.
-    cut = digits[: start + _DIGITS + ("." in digits[start : start + _DIGITS])]
-    return sorted({repr(float(value)), f"{value:.8g}", f"{value:.{_DIGITS}g}", cut})
-
-
-def packed_forms(value: float | str) -> list[bytes]:
-    """Return the bytes by which a value could be known again in a pickle."""
-    if isinstance(value, str):
-        return [value.encode(), value.encode("utf-16-le"), value.encode("utf-32-le")]
-    return [repr(float(value)).encode(), *(struct.pack(order + "d", value) for order in "<>")]
+    return FlatObject(
+        {path: leaf for key, value in state.items() for path, leaf in flatten_object(value, key).items()}
+    )

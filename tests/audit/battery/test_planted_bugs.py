@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skprivate import PrivacySpent
 from skprivate.audit import AuditCase, check_private_estimator
-from skprivate.audit._battery.release_checks import noisy_paths
+from skprivate.audit._battery.comparisons import noisy_paths
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit, reasons_against
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a check for a limited time: a fit that never ends must fail it, and not stop all others."""
+"""Runs a check in a thread for a limited time, so that a fit that never ends fails this check alone."""
 
 import contextvars
 import ctypes
@@ -7,18 +7,13 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any
-from unittest import SkipTest
 
 import sklearn
 
-from .._observation.patches import CheckInterrupted, Task, current_task
+from .._observation.patches import CheckInterrupted, CheckRun, current_run
 
 # For the thread to unwind; one that is stuck in compiled code, or takes no interrupt, is left behind.
 _GRACE, _AGAIN = 2.0, 0.1
-
-
-class NotApplicable(SkipTest):
-    """A check does not apply; what estimators raise themselves is no reason to skip one."""
 
 
 def run_within(seconds: float, call: Callable[[], Any]) -> Any:
@@ -41,8 +36,8 @@ def run_within(seconds: float, call: Callable[[], Any]) -> Any:
         It tried to end the program.
     """
     outcome: dict[str, Any] = {}
-    task, context, config = Task(), contextvars.copy_context(), sklearn.get_config()
-    context.run(current_task.set, task)
+    run, context, config = CheckRun(), contextvars.copy_context(), sklearn.get_config()
+    context.run(current_run.set, run)
 
     def work() -> None:
         sklearn.set_config(**config)
@@ -58,7 +53,7 @@ def run_within(seconds: float, call: Callable[[], Any]) -> Any:
     finally:
         # Too late, or interrupted in the thread that waits.
         if thread.is_alive():
-            _give_up(task, thread)
+            _give_up(run, thread)
     if "error" not in outcome and "value" not in outcome:
         raise TimeoutError(f"it has not ended within {seconds:g} seconds: a fit hangs, or is too slow")
     error = outcome.get("error")
@@ -71,8 +66,8 @@ def run_within(seconds: float, call: Callable[[], Any]) -> Any:
     return outcome["value"]
 
 
-def _give_up(task: Task, thread: threading.Thread) -> None:
-    task.give_up()
+def _give_up(run: CheckRun, thread: threading.Thread) -> None:
+    run.give_up()
     ends = time.perf_counter() + _GRACE
     while thread.is_alive() and time.perf_counter() < ends:
         number = ctypes.c_ulong(thread.ident or 0)

@@ -30,8 +30,8 @@ from sklearn.utils.validation import validate_data
 
 from skprivate import PrivacyLedger, PrivacySpent
 from skprivate.audit import AuditCase, check_private_estimator, sensitivity_fuzz
-from skprivate.audit._battery.limits import run_within
-from skprivate.audit._observation.randomness import EXTREMES, frozen_randomness
+from skprivate.audit._battery.time_limits import run_within
+from skprivate.audit._observation.randomness import EXTREME_DRAWS, frozen_randomness
 from skprivate.audit._search.privacy_loss import epsilon_of_gaussians
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit, reasons_against
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
@@ -596,7 +596,7 @@ class TestRandomness:
             raise KeyError
         assert before == (os.urandom, random.getstate(), np.random.get_state()[1].tolist())  # noqa: NPY002
 
-    @pytest.mark.parametrize("extreme", EXTREMES)
+    @pytest.mark.parametrize("extreme", EXTREME_DRAWS)
     def test_extremes(self, extreme):
         end, which = extreme.split()
         with frozen_randomness(extreme=extreme):

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from skprivate import DPTreeClassifier
-from skprivate.audit._observation.object_walk import (
-    differences,
-    forms_of_text,
-    leaves,
-    leaves_of,
-    packed_forms,
-    same_leaf,
+from skprivate.audit._observation.flat_objects import (
+    differing_paths,
+    fitted_state,
+    flatten_object,
+    same_value,
 )
 
 
@@ -85,18 +83,18 @@ HIDING_PLACES = {
 @pytest.mark.parametrize("place", HIDING_PLACES)
 def test_a_secret_is_found(place):
     hide = HIDING_PLACES[place]
-    assert differences(hide(4711), hide(4712))
-    assert not differences(hide(4711), hide(4711))
+    assert differing_paths(hide(4711), hide(4712))
+    assert not differing_paths(hide(4711), hide(4711))
 
 
 def test_cycles_and_depth_end():
     chain = []
     chain.append(chain)
-    assert leaves(chain) == {".len": 1}
+    assert flatten_object(chain) == {".len": 1}
     deep = []
     for _ in range(100):
         deep = [deep]
-    assert leaves(deep)
+    assert flatten_object(deep)
 
 
 @pytest.mark.parametrize(
@@ -113,21 +111,13 @@ def test_cycles_and_depth_end():
     ],
 )
 def test_leaves_are_compared_to_the_last_bit(one, other, same):
-    assert same_leaf(one, other) is same
+    assert same_value(one, other) is same
 
 
 def test_parameters_are_not_looked_at():
     tree = DPTreeClassifier(max_depth=1, bounds=(0, 1), classes=[0, 1])
-    assert leaves_of(tree) == {}
+    assert fitted_state(tree) == {}
     fitted = tree.fit(np.array([[0.1], [0.9]]), [0, 1])
-    paths = leaves_of(fitted)
+    paths = fitted_state(fitted)
     assert not any(path.startswith(("bounds.", "epsilon")) for path in paths)
     assert any(path.startswith("report_counts_") for path in paths)
-
-
-def test_forms():
-    assert "0.618033" in forms_of_text(0.6180339887)
-    assert "53918.4" in forms_of_text(53918.421773519)
-    assert forms_of_text("text") == ["text"]
-    assert np.float64(0.618).tobytes() in packed_forms(0.618)
-    assert b"text" in packed_forms("text")
