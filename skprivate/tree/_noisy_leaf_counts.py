@@ -12,8 +12,10 @@ from .._typing import FloatArray, IntArray
 from ..noise import DiscreteLaplaceMechanism
 from ..noise._argument_checks import MAX_SCALE
 from ..utils import check_epsilon
+from ..utils._public_module import public_module
 
 
+@public_module("skprivate.tree")
 class NoisyHistogram:
     """Signed leaf counts of two labels, or leaf x label counts of more, with discrete Laplace noise.
 
