@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import FloatArray, IntArray
 from ._specification import Label
 
 _ROWS_AT_ONCE = 2**13
@@ -83,7 +84,7 @@ class CsvTable:
             lines, cells = zip(*some, strict=True)
             yield RowChunk(lines, list(zip(*cells, strict=True)))
 
-    def numbers(self, chunk: RowChunk, names: Sequence[str]) -> NDArray[np.float64]:
+    def numbers(self, chunk: RowChunk, names: Sequence[str]) -> FloatArray:
         """Return the cells of some columns as finite numbers, shape (n_rows, n_names)."""
         out = np.empty((len(chunk.lines), len(names)))
         for position, name in enumerate(names):
@@ -99,7 +100,7 @@ class CsvTable:
                 raise self.error(line, f"column {name!r} must hold a finite number")
         return out
 
-    def labels(self, chunk: RowChunk, name: str, classes: Sequence[Label]) -> NDArray[np.int64]:
+    def labels(self, chunk: RowChunk, name: str, classes: Sequence[Label]) -> IntArray:
         """Return the positions in `classes` of a column's cells, shape (n_rows,)."""
         position = _label_reader(tuple(classes))
         found = np.array([position(cell) for cell in chunk.columns[self.header.index(name)]], dtype=np.int64)

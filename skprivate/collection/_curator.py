@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from .._typing import IntArray
 from ..tree import LocallyPrivateTreeClassifier
 from ..utils import check_int
 from ..utils._public_module import public_module
@@ -429,7 +430,7 @@ def _join_reports(pieces: Iterable[Any], size: int) -> Iterator[bytes]:
     yield b"".join(held)
 
 
-def _add_counts(counts: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+def _add_counts(counts: IntArray, more: IntArray) -> IntArray:
     """Add exactly, or refuse: forged reports of the Laplace mechanisms can be huge."""
     # int(): the magnitude of the lowest int64 is none.
     largest = sum(max(int(part.max()), -int(part.min())) for part in (counts, more))

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._typing import IntArray
 from ..accounting import EstimatedBounds
 from ..accounting._amounts import from_text, to_text
 from ..accounting._statements.estimated_bounds import decode_estimate, encode_estimate
@@ -68,7 +68,7 @@ class CuratorState:
     tree: LocallyPrivateTreeClassifier
     design: TreeDesign
     specification: TreeSpecification
-    counts: NDArray[np.int64]
+    counts: IntArray
     history: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     stream: str | None = None
 
@@ -87,7 +87,7 @@ class CuratorState:
 
     def with_counts(
         self,
-        counts: NDArray[np.int64],
+        counts: IntArray,
         batches: Mapping[str, tuple[int, int]],
         stream: str | None = None,
     ) -> Self:

@@ -9,13 +9,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._typing import FloatArray
 from ..accounting import PrivacySpent
 from ..noise import zcdp_to_epsilon
 from ..randomizers import LocalRandomizer
 from ..tree._tree_design import TreeDesign
 from ..utils import check_epsilon, check_int, check_positive, check_probability
-
-FloatArray = NDArray[np.float64]
 
 # Doubles hold all integers up to it.
 _LARGEST = 2**53

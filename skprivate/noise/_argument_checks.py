@@ -5,13 +5,15 @@ from fractions import Fraction
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from .._typing import IntArray
 
 MAX_VALUE = 2**62  # plus noise, which is below 2^62, it fits int64
 MAX_SCALE = 2**52  # of the samplers: numerator and denominator
 
 
-def check_integers(values: ArrayLike) -> NDArray[np.int64]:
+def check_integers(values: ArrayLike) -> IntArray:
     """Return the values as int64 or refuse them; no message shows one."""
     array = np.asarray(values)
     too_large = "values must be at most 2^62 in magnitude"

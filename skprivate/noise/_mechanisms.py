@@ -8,8 +8,9 @@ from math import ceil, exp, isqrt, sinh
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._typing import IntArray
 from ..utils import check_int, check_positive
 from ..utils._public_module import public_module
 from ._argument_checks import MAX_SCALE, check_integers, check_scale
@@ -26,7 +27,7 @@ MAX_TERMS = 2**40  # below it the stated distance of `laplace_sum` holds
 class _IntegerMechanism(ABC):
     """Base of the mechanisms: adds one noise vector to integers."""
 
-    def randomize(self, values: ArrayLike, random_state: Any = None) -> NDArray[np.int64]:
+    def randomize(self, values: ArrayLike, random_state: Any = None) -> IntArray:
         """Add noise to integers.
 
         Parameters
@@ -59,7 +60,7 @@ class _IntegerMechanism(ABC):
     def _expected_words(self, size: int) -> int: ...
 
     @abstractmethod
-    def _fill(self, noise: NDArray[np.int64], stream: WordStream) -> None: ...
+    def _fill(self, noise: IntArray, stream: WordStream) -> None: ...
 
 
 @public_module("skprivate.noise")
@@ -170,7 +171,7 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
     def _expected_words(self, size: int) -> int:
         return _laplace_words(self.scale, size)
 
-    def _fill(self, noise: NDArray[np.int64], stream: WordStream) -> None:
+    def _fill(self, noise: IntArray, stream: WordStream) -> None:
         fill_discrete_laplace(noise, self.scale.numerator, self.scale.denominator, stream)
 
 
@@ -316,7 +317,7 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
         # About 1.3 proposals, and a few bits to accept each.
         return 3 * _laplace_words(self.sigma, size) // 2 + 1
 
-    def _fill(self, noise: NDArray[np.int64], stream: WordStream) -> None:
+    def _fill(self, noise: IntArray, stream: WordStream) -> None:
         fill_discrete_gaussian(noise, self.sigma.numerator, self.sigma.denominator, stream)
 
 
@@ -337,7 +338,7 @@ def _sigma_for_epsilon(squared_sensitivity: int, epsilon: Fraction, delta: Fract
 
 def laplace_sum(
     n: int, scale: int | Fraction, size: int | tuple[int, ...] | None = None, random_state: Any = None
-) -> NDArray[np.int64] | int:
+) -> IntArray | int:
     """Draw the sum of `n` independent discrete Laplace noises at once.
 
     Parameters

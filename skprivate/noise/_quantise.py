@@ -6,8 +6,9 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._typing import FloatArray, IntArray
 from ._argument_checks import MAX_SCALE
 
 MAX_MAGNITUDE = 2**62  # of one grid value, and of a sum of rows
@@ -15,7 +16,7 @@ MAX_SUM_BOUND = 2**61  # of a planned sum: int64 with two spare bits
 TARGET_SCALE = 2**31  # finer grids gain nothing: rounding is then far below the noise
 
 
-def quantise(values: ArrayLike, exponent: int, lower: ArrayLike, upper: ArrayLike) -> NDArray[np.int64]:
+def quantise(values: ArrayLike, exponent: int, lower: ArrayLike, upper: ArrayLike) -> IntArray:
     """Round floats toward zero onto the grid 2^-exponent, within bounds.
 
     Parameters
@@ -63,7 +64,7 @@ def quantise(values: ArrayLike, exponent: int, lower: ArrayLike, upper: ArrayLik
     return np.trunc(np.ldexp(np.clip(array, low, high), exponent)).astype(np.int64)
 
 
-def exact_sum(rows: NDArray[np.int64], max_abs: int, axis: int = 0) -> NDArray[np.int64]:
+def exact_sum(rows: IntArray, max_abs: int, axis: int = 0) -> IntArray:
     """Sum integers along an axis without any chance to wrap.
 
     Parameters
@@ -157,7 +158,7 @@ def _floor_log2(ratio: Fraction) -> int:
     return k if Fraction(2) ** k <= ratio else k - 1
 
 
-def _as_float64(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def _as_float64(values: ArrayLike, name: str) -> FloatArray:
     array = np.asarray(values)
     # A longer float would be rounded to nearest, maybe away from zero.
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
@@ -165,7 +166,7 @@ def _as_float64(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return array.astype(np.float64, copy=False)
 
 
-def _as_bounds(bounds: Any, exponent: int) -> NDArray[np.float64]:
+def _as_bounds(bounds: Any, exponent: int) -> FloatArray:
     array = _as_float64(bounds, "bounds")
     if not np.isfinite(array).all():
         raise ValueError("bounds must be finite")

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import FloatArray, IntArray
 from ._cart_kernels import bin_rows, choose_cuts, part_rows
-
-FloatArray = NDArray[np.float64]
 
 #: Candidates of a feature; a bin number is one byte.
 MOST_CUTS = 255
@@ -61,7 +60,7 @@ class CellRows:
 
     bins: NDArray[np.uint8]
     labels: NDArray[np.int32]
-    start: NDArray[np.int64]
+    start: IntArray
 
     @property
     def n_cells(self) -> int:
@@ -70,7 +69,7 @@ class CellRows:
 
     def choose(
         self, table: FloatArray, least: int, n_labels: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], IntArray]:
         """Return every cell's feature (-1: a leaf), number of its cut, and number of rows on the left."""
         feature, cut = np.empty((2, self.n_cells), dtype=np.int32)
         rows_left = np.empty(self.n_cells, dtype=np.int64)
@@ -80,9 +79,7 @@ class CellRows:
         choose_cuts(*rows, table, least, counts, sums, feature, cut, rows_left)
         return feature, cut, rows_left
 
-    def split(
-        self, feature: NDArray[np.int32], cut: NDArray[np.int32], rows_left: NDArray[np.int64]
-    ) -> CellRows:
+    def split(self, feature: NDArray[np.int32], cut: NDArray[np.int32], rows_left: IntArray) -> CellRows:
         """Return the next level; rows of leaves stay behind."""
         inner = feature >= 0
         rows = np.diff(self.start)

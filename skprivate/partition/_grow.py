@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._typing import FloatArray
 from ._cart import grow_by_cuts
 from ._halving import grow_by_halving
 from ._max_edge import purest_edges
@@ -103,7 +104,7 @@ def build_partition(
     return Partition.from_splits(*splits, low, high)
 
 
-def _entropy_terms(criterion: str, n_rows: int) -> NDArray[np.float64] | None:
+def _entropy_terms(criterion: str, n_rows: int) -> FloatArray | None:
     """Return k log k for k from 0 to `n_rows`, of which entropies are sums; None for the Gini impurity."""
     if criterion == "gini":
         return None
@@ -122,7 +123,7 @@ def _check_options(max_depth: int, n_labels: int, rule: str, criterion: str, min
 
 def _check_rows(
     X: ArrayLike, labels: ArrayLike, n_labels: int, n_features: int
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+) -> tuple[FloatArray, NDArray[np.int32]]:
     rows, marks = np.ascontiguousarray(X, dtype=np.float64), np.asarray(labels)
     if rows.ndim != 2 or rows.shape[1] != n_features:
         raise ValueError(f"X must have shape (n, {n_features}), got {np.shape(X)}")

@@ -9,23 +9,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import BoolArray, FloatArray, IntArray
 from ._max_edge_kernels import count_right, mark_sides, route_rows
 
 # A function from right-hand counts (cell, label, feature), totals (cell, label) and allowed features (cell,
 # feature) to the feature of every cell, -1 where none is allowed.
-EdgeChoice = Callable[[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]], NDArray[np.int32]]
+EdgeChoice = Callable[[NDArray[np.int32], NDArray[np.int32], BoolArray], NDArray[np.int32]]
 
 
 def grow_by_halving(
-    X: NDArray[np.float64],
+    X: FloatArray,
     labels: NDArray[np.int32],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
+    lower: FloatArray,
+    upper: FloatArray,
     choose: EdgeChoice,
     max_depth: int,
     n_labels: int,
     min_samples_leaf: int,
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int32], FloatArray]:
     """Return the features of all nodes, -1 at leaves, and the inner nodes' thresholds, level by level."""
     rows, splittable = RoutedRows.at_root(X, labels), lower < upper
     cells = Cells.root(rows.labels, n_labels, splittable)
@@ -60,13 +61,13 @@ class RoutedRows:
         1 where the row is right of its cell's midpoint.
     """
 
-    X: NDArray[np.float64]
+    X: FloatArray
     labels: NDArray[np.int32]
     cell: NDArray[np.int32]
     side: NDArray[np.uint8]
 
     @classmethod
-    def at_root(cls, X: NDArray[np.float64], labels: NDArray[np.int32]) -> RoutedRows:
+    def at_root(cls, X: FloatArray, labels: NDArray[np.int32]) -> RoutedRows:
         """Return the rows in the first cell."""
         return cls(X, labels, np.zeros(len(X), dtype=np.int32), np.empty(X.shape, dtype=np.uint8))
 
@@ -87,13 +88,13 @@ class Cells:
         Public rows by label.
     """
 
-    coordinate: NDArray[np.int64]
-    midpoint: NDArray[np.float64]
-    longest: NDArray[np.bool_]
+    coordinate: IntArray
+    midpoint: FloatArray
+    longest: BoolArray
     total: NDArray[np.int32]
 
     @classmethod
-    def root(cls, labels: NDArray[np.int32], n_labels: int, splittable: NDArray[np.bool_]) -> Cells:
+    def root(cls, labels: NDArray[np.int32], n_labels: int, splittable: BoolArray) -> Cells:
         """Return the box as the only cell."""
         total = np.bincount(labels, minlength=n_labels).astype(np.int32)[np.newaxis]
         shape = (1, len(splittable))
@@ -102,15 +103,15 @@ class Cells:
     def start_round(
         self,
         halvings: int,
-        lower: NDArray[np.float64],
-        upper: NDArray[np.float64],
-        splittable: NDArray[np.bool_],
+        lower: FloatArray,
+        upper: FloatArray,
+        splittable: BoolArray,
     ) -> Cells:
         """Return the cells after all edges were halved equally often: all of them are longest again."""
         midpoint = _midpoints(self.coordinate, halvings, lower, upper)
         return replace(self, midpoint=midpoint, longest=np.tile(splittable, (len(midpoint), 1)))
 
-    def allowed(self, right: NDArray[np.int32], min_samples_leaf: int, n_rows: int) -> NDArray[np.bool_]:
+    def allowed(self, right: NDArray[np.int32], min_samples_leaf: int, n_rows: int) -> BoolArray:
         """Longest edges with enough rows on both sides, in cells with a row; all of them if no cell has."""
         if n_rows == 0:
             return self.longest
@@ -123,7 +124,7 @@ class Cells:
 
     def halve(
         self, feature: NDArray[np.int32], right: NDArray[np.int32], rows: RoutedRows
-    ) -> tuple[Cells, NDArray[np.float64]]:
+    ) -> tuple[Cells, FloatArray]:
         """Split every cell with a feature, move the rows; return the children and the thresholds."""
         parent = np.flatnonzero(feature >= 0)
         chosen = feature[parent]
@@ -141,9 +142,7 @@ class Cells:
         return cells, self.midpoint[parent, chosen]
 
 
-def _midpoints(
-    coordinate: NDArray[np.int64], halvings: int, lower: NDArray[np.float64], upper: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _midpoints(coordinate: IntArray, halvings: int, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Midpoints of edges number `coordinate` among 2^halvings, in (lower, upper]."""
     share = (2 * coordinate + 1) * 0.5 ** (halvings + 1)
     # The weights are exact and add up to 1: no box overflows, and a power of two scales through.

@@ -6,16 +6,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import BoolArray, FloatArray
 from ._halving import EdgeChoice
 from ._max_edge_kernels import choose_by_entropy, choose_by_gini
 
 
-def purest_edges(entropy_terms: NDArray[np.float64] | None) -> EdgeChoice:
+def purest_edges(entropy_terms: FloatArray | None) -> EdgeChoice:
     """Return the rule as a function; `entropy_terms` are k log k, or None for the Gini impurity."""
 
-    def choose(
-        right: NDArray[np.int32], total: NDArray[np.int32], allowed: NDArray[np.bool_]
-    ) -> NDArray[np.int32]:
+    def choose(right: NDArray[np.int32], total: NDArray[np.int32], allowed: BoolArray) -> NDArray[np.int32]:
         feature = np.empty(len(allowed), dtype=np.int32)
         if entropy_terms is None:
             choose_by_gini(right, total, allowed.view(np.uint8), feature)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._typing import FloatArray, IndexArray, IntArray
 from ..utils._public_module import public_module
 from ._leaf_kernels import apply_rows
 
@@ -59,15 +60,15 @@ class Partition:
     """
 
     feature: NDArray[np.int32]
-    threshold: NDArray[np.float64]
+    threshold: FloatArray
     left: NDArray[np.int32]
     depth: NDArray[np.int8]
     leaf_index: NDArray[np.int32]
     n_leaves: int
     max_depth: int
     n_features: int
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    lower: FloatArray
+    upper: FloatArray
 
     @classmethod
     def from_splits(
@@ -127,13 +128,13 @@ class Partition:
         threshold = self.threshold[:kept][feature >= 0]
         return Partition.from_splits(feature, threshold, self.lower, self.upper)
 
-    def leaf_counts_by_depth(self) -> NDArray[np.int64]:
+    def leaf_counts_by_depth(self) -> IntArray:
         """Return the number of leaves of every truncation, shape (max_depth + 1,)."""
         at_depth = np.bincount(self.depth, minlength=self.max_depth + 1)
         leaves = np.bincount(self.depth[self.leaf_index >= 0], minlength=self.max_depth + 1)
         return (at_depth + np.cumsum(leaves) - leaves).astype(np.int64)
 
-    def feature_counts_by_depth(self) -> NDArray[np.int64]:
+    def feature_counts_by_depth(self) -> IntArray:
         """Return the number of different features that every truncation splits, shape (max_depth + 1,)."""
         inner = self.leaf_index < 0
         first = np.full(self.n_features, self.max_depth, dtype=np.int64)
@@ -161,7 +162,7 @@ class Partition:
         apply_rows(rows, self.feature, self.threshold, self.left, self.leaf_index, self.max_depth, out)
         return out
 
-    def cells(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def cells(self) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper corners of the leaves' boxes, each of shape (n_leaves, n_features)."""
         low = np.tile(self.lower, (len(self.left), 1))
         high = np.tile(self.upper, (len(self.left), 1))
@@ -219,7 +220,7 @@ class Partition:
         return np.where(self.leaf_index < 0, self.feature, np.int32(-1))
 
 
-def _depths(inner: NDArray[np.intp], n_nodes: int) -> NDArray[np.int8]:
+def _depths(inner: IndexArray, n_nodes: int) -> NDArray[np.int8]:
     """Depth of every node; nodes are numbered level by level."""
     depth = np.empty(n_nodes, dtype=np.int8)
     start, stop = 0, 1
@@ -231,7 +232,7 @@ def _depths(inner: NDArray[np.intp], n_nodes: int) -> NDArray[np.int8]:
     raise ValueError(f"a partition has a depth of at most {DEPTH_LIMIT}")
 
 
-def check_box(lower: ArrayLike, upper: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def check_box(lower: ArrayLike, upper: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return the corners of a box as arrays, or refuse them."""
     low, high = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
     if low.ndim != 1 or low.shape != high.shape or low.size == 0:
@@ -243,10 +244,10 @@ def check_box(lower: ArrayLike, upper: ArrayLike) -> tuple[NDArray[np.float64], 
 
 def _check_splits(
     split: NDArray[Any],
-    cut: NDArray[np.float64],
-    inner: NDArray[np.intp],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
+    cut: FloatArray,
+    inner: IndexArray,
+    low: FloatArray,
+    high: FloatArray,
 ) -> None:
     if split.dtype.kind not in "iu":
         raise ValueError("feature must hold integers")

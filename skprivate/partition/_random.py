@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import BoolArray
 from ._halving import EdgeChoice
 
 
@@ -16,7 +17,7 @@ def random_edges(seed: int) -> EdgeChoice:
     return lambda right, total, allowed: _draw(allowed, words.random_raw(len(allowed)))
 
 
-def _draw(allowed: NDArray[np.bool_], words: NDArray[np.uint64]) -> NDArray[np.int32]:
+def _draw(allowed: BoolArray, words: NDArray[np.uint64]) -> NDArray[np.int32]:
     """Draw one allowed feature per cell, -1 where there is none."""
     choices = allowed.sum(axis=1)
     rank = (words % np.maximum(choices, 1).astype(np.uint64)).astype(np.int64)

@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._typing import FloatArray, IntArray
 from ..accounting import Blanket, PrivacyGuarantee
 from ..accounting._leakage.channels import check_prior, describe_prior
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import check_epsilon, check_int
 from ..utils._public_module import public_module
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 # Bytes of the reports that `simulate` holds at a time.
 _BYTES_AT_ONCE = 2**26

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._typing import FloatArray, IntArray
 from ..accounting import Blanket
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
@@ -16,7 +17,6 @@ from ..noise._sampling_kernels import fill_binomial
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
 from ..utils._public_module import public_module
-from ._base import FloatArray, IntArray
 from ._bit_kernels import count_bits, randomize_subset, randomize_unary
 from ._response import approximate_excess, certified_response, response_leakage
 from ._support_counts import SupportCountRandomizer

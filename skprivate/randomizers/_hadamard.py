@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import FloatArray, IntArray
 from ..accounting import Blanket
 from ..noise._entropy import Entropy
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
 from ..utils._public_module import public_module
-from ._base import FloatArray, IntArray, LocalRandomizer
+from ._base import LocalRandomizer
 from ._report_kernels import count_signs, randomize_hadamard
 from ._response import approximate_excess, certified_response, response_leakage
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import FloatArray, IntArray
 from ..accounting import Blanket
 from ..noise._entropy import Entropy
 from ..noise._response_threshold import WORD
 from ..noise._stream_kernels import WordStream
 from ..utils._public_module import public_module
-from ._base import FloatArray, IntArray
 from ._report_kernels import count_answers, randomize_response
 from ._response import certified_response, response_leakage
 from ._support_counts import SupportCountRandomizer

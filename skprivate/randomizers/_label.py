@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from .._typing import FloatArray, IntArray
 from ..utils._public_module import public_module
-from ._base import FloatArray, IntArray
 from ._krr import ResponseRandomizer
 from ._response import response_leakage
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._typing import FloatArray, IntArray
 from ..accounting import Blanket, pml_from_ldp
 from ..accounting._leakage.channels import minus_log
 from ..noise import DiscreteLaplaceMechanism, check_entropy, laplace_sum
 from ..noise._entropy import Entropy
 from ..noise._quantise import grid_exponent
 from ..utils._public_module import public_module
-from ._base import FloatArray, IntArray, LocalRandomizer
+from ._base import LocalRandomizer
 
 _LARGEST_SUM = 2**62
 # The grid is made for so many clients at most, so that the sum of their one-hot vectors is exact.
@@ -267,8 +268,8 @@ class SignedLaplaceRandomizer(_NoisyVectorRandomizer):
 
     Notes
     -----
-    A report has shape (n_cells,), in units of 2^-exponent. Its expectation says nothing about the number of
-    clients in a cell.
+    A report has shape (n_cells,), in units of 2^-exponent. The number of clients in a cell cannot be
+    estimated from it.
 
     **Privacy.** Relation: local. Two categories of one cell differ by 2 in its entry, two of different cells
     by 1 in each of two entries: by 2 in L1 always. The noise is exact discrete Laplace noise on the integers

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from ._base import FloatArray, IntArray, LocalRandomizer
+from .._typing import FloatArray, IntArray
+from ._base import LocalRandomizer
 
 # A category is sent in 32 bits at most.
 _LARGEST_CATEGORIES = 2**32

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
+from .._typing import BoolArray, FloatArray, Relation
 from ..accounting import PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
-from ..accounting._statements.spent import Relation
 from ..base import (
     SHARED_CONSTRAINTS,
     PlannedCost,
@@ -42,8 +42,6 @@ from ._estimation.leaf_estimates import pruning_method
 from ._predictions import TreePredictionsMixin
 from ._tree_design import ReleaseMechanism, TreeDesign
 from ._tree_rows import TreeRows, declared_classes, find_classes, number_labels, warn_of_unknown_labels
-
-FloatArray = NDArray[np.float64]
 
 # Without public rows no cell stops early: 2^16 leaves.
 _DEEPEST_COMPLETE = 16
@@ -215,7 +213,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         }
         return [texts[name] for name in self._inputs_to_declare() if getattr(self, name) is None]
 
-    def _part_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> TreeRows:
+    def _part_rows(self, X: FloatArray, y: NDArray[Any], public: BoolArray, groups: Any) -> TreeRows:
         """Resolve bounds and classes, and separate public from private rows."""
         codes = number_groups(groups, ~public, strict=self.is_strict())
         bounds = self.resolve_bounds(self.bounds, X, X[public])

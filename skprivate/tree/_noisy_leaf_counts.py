@@ -6,15 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._typing import FloatArray, IntArray
 from ..noise import DiscreteLaplaceMechanism
 from ..noise._argument_checks import MAX_SCALE
 from ..utils import check_epsilon
 from ..utils._public_module import public_module
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @public_module("skprivate.tree")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import FloatArray, IntArray
 from ..accounting import PrivacySpent
 from ..base import redact_errors
 from ..partition import Partition
@@ -15,8 +16,6 @@ from ..utils._compat import validate_parameter_constraints
 from ..utils._table_validation import validate_data
 from ._estimation.leaf_estimates import estimate_leaves, pruning_method
 from ._tree_design import ReleaseMechanism, TreeDesign
-
-FloatArray = NDArray[np.float64]
 
 
 class TreePredictionsMixin:
@@ -31,11 +30,11 @@ class TreePredictionsMixin:
     rule_: str
     partition_: Partition
     randomizer_: ReleaseMechanism
-    public_counts_: NDArray[np.int64]
-    report_counts_: NDArray[np.int64]
+    public_counts_: IntArray
+    report_counts_: IntArray
     n_reports_: int
 
-    def _adopt(self, design: TreeDesign, counts: NDArray[np.int64], n_used: int, spent: PrivacySpent) -> None:
+    def _adopt(self, design: TreeDesign, counts: IntArray, n_used: int, spent: PrivacySpent) -> None:
         """Take over a release, whoever collected it, and post-process it."""
         self.n_features_in_ = design.partition.n_features
         if design.feature_names is not None:

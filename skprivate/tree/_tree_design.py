@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._typing import FloatArray, IntArray
 from ..partition import Partition
 
 
@@ -34,16 +34,16 @@ class ReleaseMechanism(Protocol):
     def describe(self) -> str:
         """Return the mechanism and its resolved parameters in a few words."""
 
-    def simulate(self, categories: ArrayLike, random_state: Any = None) -> NDArray[np.int64]:
+    def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
         """Draw the release."""
 
-    def estimate(self, counts: ArrayLike, n: int) -> NDArray[np.float64]:
+    def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
         """Return signed sums, or numbers by label where there are more than two."""
 
-    def estimate_cells(self, counts: ArrayLike, n: int) -> NDArray[np.float64] | None:
+    def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray | None:
         """Return unbiased estimates of the rows in the leaves; None where the release has none."""
 
-    def variance(self, n: int, cell_counts: ArrayLike | None = None) -> NDArray[np.float64]:
+    def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
         """Return the variance of the difference of two labels' estimates in every leaf."""
 
 
@@ -72,9 +72,9 @@ class TreeDesign:
     partition: Partition
     randomizer: ReleaseMechanism
     classes: NDArray[Any]
-    bounds: tuple[NDArray[np.float64], NDArray[np.float64]]
+    bounds: tuple[FloatArray, FloatArray]
     rule: str
-    public_counts: NDArray[np.int64]
+    public_counts: IntArray
     feature_names: tuple[str, ...] | None = None
 
     @property

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._typing import BoolArray, FloatArray, IndexArray, IntArray
 from ..partition import Partition
 from ..utils import as_labels, common_type
 from ..utils._user_frame import warn_user
 
-FloatArray = NDArray[np.float64]
 LabelArray = NDArray[np.int32]
 
 
@@ -36,8 +36,8 @@ class TreeRows:
 
     X: FloatArray
     labels: LabelArray
-    public: NDArray[np.bool_]
-    groups: NDArray[np.intp] | None
+    public: BoolArray
+    groups: IndexArray | None
     classes: NDArray[Any]
     bounds: tuple[FloatArray, FloatArray]
     rows_per_unit: int
@@ -55,7 +55,7 @@ class TreeRows:
         # Not the exact number: one person's rows would show in it.
         return (int(self.groups.max()) + 1) * self.rows_per_unit
 
-    def private_categories(self, partition: Partition) -> NDArray[np.int64]:
+    def private_categories(self, partition: Partition) -> IntArray:
         """Return ``n_labels * leaf + label`` of every private row."""
         # All rows find their leaves: that is faster than to copy the private ones.
         categories = len(self.classes) * partition.apply(self.X).astype(np.int64) + self.labels

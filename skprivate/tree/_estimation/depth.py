@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import IntArray
 from ...partition import Partition
-
-IntArray = NDArray[np.int64]
 
 #: Deepest tree that the automatic rule considers.
 DEEPEST = 12

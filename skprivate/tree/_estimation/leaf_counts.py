@@ -7,11 +7,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._typing import FloatArray, IntArray
 from .._tree_design import ReleaseMechanism, TreeDesign
 
-FloatArray = NDArray[np.float64]
 # Public rows, or sums of them over leaves.
-Counts = NDArray[np.int64] | NDArray[np.float64]
+Counts = IntArray | FloatArray
 
 # External counts may be exact, and the choice of a depth divides by the variance.
 _LEAST_VARIANCE = 1e-100
@@ -64,7 +64,7 @@ class LeafCounts:
         return cls(label_estimates, n_rows, public_counts, variances, n_rows * shares, cell_estimates)
 
     @classmethod
-    def from_release(cls, design: TreeDesign, counts: NDArray[np.int64], n_rows: int) -> Self:
+    def from_release(cls, design: TreeDesign, counts: IntArray, n_rows: int) -> Self:
         """Return what the counts that a design's mechanism released about n_rows private rows say."""
         mechanism = design.randomizer
         released = mechanism.estimate(counts, n_rows)

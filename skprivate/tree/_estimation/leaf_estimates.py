@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray, IntArray
 from .._tree_design import TreeDesign
-from .depth import DepthInputs, IntArray, choose_depth, count_split_features
-from .leaf_counts import FloatArray, LeafCounts
+from .depth import DepthInputs, choose_depth, count_split_features
+from .leaf_counts import LeafCounts
 from .paper import PaperPruning
 from .probabilities import leaf_probabilities
 from .pruning import leaf_ancestors, prune_leaves
@@ -97,7 +97,7 @@ def pruning_method(prune: Any) -> PruningMethod:
 
 
 def estimate_leaves(
-    design: TreeDesign, released: NDArray[np.int64], n_rows: int, public_weight: Any, prune: Any
+    design: TreeDesign, released: IntArray, n_rows: int, public_weight: Any, prune: Any
 ) -> LeafEstimates:
     """Return the estimates of the leaves: a function of what was released and of what is public.
 

@@ -9,9 +9,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._typing import BoolArray, FloatArray, IntArray
 from .._tree_design import TreeDesign
-from .depth import DEEPEST, DepthInputs, IntArray
-from .leaf_counts import FloatArray, LeafCounts
+from .depth import DEEPEST, DepthInputs
+from .leaf_counts import LeafCounts
 from .pruning import leaf_ancestors
 
 
@@ -111,7 +112,7 @@ def paper_prune(
 
 def _estimate_nodes(
     nodes: LeafCounts, noise: float, logarithm: float
-) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Estimate, strength and whether the private one was taken, where noise outweighs the rows, per node."""
     signed = nodes.label_estimates[:, 1] - nodes.label_estimates[:, 0]
     rows = nodes.cell_sizes if nodes.cell_estimates is None else nodes.cell_estimates

@@ -3,7 +3,8 @@
 
 import numpy as np
 
-from .leaf_counts import FloatArray, LeafCounts
+from ..._typing import FloatArray
+from .leaf_counts import LeafCounts
 
 
 def leaf_probabilities(counts: LeafCounts, weight: FloatArray) -> FloatArray:

@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._typing import FloatArray, IntArray
 from ...partition import Partition
-from .depth import IntArray, choose_depth
-from .leaf_counts import FloatArray, LeafCounts
+from .depth import choose_depth
+from .leaf_counts import LeafCounts
 from .probabilities import leaf_probabilities
 from .weight import LEAST_DRIFT, choose_weight, estimate_drift, estimate_slope
 

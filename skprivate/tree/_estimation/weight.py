@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .leaf_counts import FloatArray, LeafCounts, estimate_shares
+from ..._typing import FloatArray
+from .leaf_counts import LeafCounts, estimate_shares
 
 # These are evaluated in benchmarks/figures/trees/depth_and_weight.py.
 #: Least estimate of the drift, the mean square of what public labels differ by from private ones, in units of
