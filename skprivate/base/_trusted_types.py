@@ -9,11 +9,11 @@ _SPENT = (
     "skprivate.accounting._statements.estimated_bounds.EstimatedBounds",
     "skprivate.accounting._statements.provenance.PackageRecord",
     "skprivate.accounting._statements.spent.PrivacySpent",
-    "skprivate.accounting._statements.spent._FrozenMapping",
+    "skprivate.accounting._statements.frozen_mapping.FrozenMapping",
 )
 _RISK = (
     "skprivate.accounting._statements.disclosure_risk.DisclosureRisk",
-    "skprivate.accounting._statements.spent._FrozenMapping",
+    "skprivate.accounting._statements.frozen_mapping.FrozenMapping",
 )
 _PARTITION = "skprivate.partition._partition.Partition"
 _LAPLACE = "skprivate.noise._mechanisms.DiscreteLaplaceMechanism"
@@ -44,7 +44,7 @@ _LIFE = (
                 "_censored.histogram.HistogramRelease",
                 "_moments.release.MomentRelease",
             ),
-            *("_censored.gradient_round.Round", "_moments.solve.ScaledFit"),
+            *("_censored.gradient_round.GradientRound", "_moments.solve.ScaledFit"),
         )
     ),
 )
