@@ -5,15 +5,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from .._typing import BoolArray, FloatArray
 from ..exceptions import UtilityWarning
 from ..utils._private_fit import user_stacklevel
 from ..utils._table_validation import validate_data
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 def check_party_sizes(party_sizes: Any, n_parties: int) -> FloatArray:

@@ -10,11 +10,10 @@ from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import FloatArray
 from ..utils import check_characters, check_int
 from ._local_average.regressor import LocalAverageRegressor
 from ._protocols.messages import Answer, Query, SiteCard
-
-FloatArray = NDArray[np.float64]
 
 
 class CollaborativeSite:

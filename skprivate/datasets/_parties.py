@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import FloatArray
 from ..utils import check_int
 from ._random_source import make_random_source
-
-FloatArray = NDArray[np.float64]
 
 
 def make_parties(

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._typing import FloatArray
 from ._games.sets import ConstraintSet
 
-FloatArray = NDArray[np.float64]
 Algorithm = Literal["wang_nedic", "ye"]
 
 

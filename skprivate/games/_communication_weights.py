@@ -5,11 +5,10 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-FloatArray = NDArray[np.float64]
+from .._typing import FloatArray
 
 # Deviation of a sum of weights from 1, or of a weight from its transpose, that counts as rounding.
 _TOLERANCE = 1e-9

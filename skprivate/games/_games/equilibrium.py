@@ -5,11 +5,10 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .sets import BoolArray, ConstraintSet
+from ..._typing import BoolArray, FloatArray
+from .sets import ConstraintSet
 
-FloatArray = NDArray[np.float64]
 # Strategies to the players' pseudo-gradients at them and their mean.
 Operator = Callable[[FloatArray], FloatArray]
 

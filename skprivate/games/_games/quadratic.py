@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._typing import FloatArray
 from .affine import (
     AffineGame,
-    FloatArray,
     Pair,
     check_matrices,
     check_private,

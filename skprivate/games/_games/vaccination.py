@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._typing import FloatArray
 from ...exceptions import UtilityWarning
 from .affine import (
     AffineGame,
-    FloatArray,
     Pair,
     check_matrices,
     check_private,
