@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .._typing import FloatArray
 from ..base import redact_errors
+from ..utils._public_module import public_module
 from ..utils._table_validation import check_array
 from ._base import check_target_given
 from ._configurable_platform import ConfigurablePlatform
@@ -53,6 +54,7 @@ class RegressionPlatform(RegressorMixin, MessagePlatform):
         return synthesis[:, 0]
 
 
+@public_module("skprivate.collaborative")
 class CollaborativeRegressor(RegressionPlatform, ConfigurablePlatform):
     """Predict together: every site keeps its rows and its own model, the asker's query leaves coarsened.
 

@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
 from ..utils import check_characters, check_int
+from ..utils._public_module import public_module
 from ._local_average.regressor import LocalAverageRegressor
 from ._protocols.messages import Answer, Query, SiteCard
 
 
+@public_module("skprivate.collaborative")
 class CollaborativeSite:
     """A site that answers queries with its own model.
 

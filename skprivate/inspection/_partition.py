@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
+from ..utils._public_module import public_module
 from ._matplotlib import new_axes
 
 # Classes that matplotlib's "tab10" tells apart.
 _MOST_DISTINCT_COLOURS = 10
 
 
+@public_module("skprivate.inspection")
 class PartitionDisplay:
     """Cells of a fitted private tree in two features, as coloured rectangles.
 

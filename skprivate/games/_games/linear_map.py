@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray
+from ...utils._public_module import public_module
 
 # Up to this many dimensions einsum is faster on a stack of matrices than matmul (measured: 1.3 ms against
 # 3.0 ms for 1e5 players and 2 dimensions, 173 us against 85 us for 1e3 and 20).
 _EINSUM_DIMS = 8
 
 
+@public_module("skprivate.games")
 class LinearMap:
     """A matrix for all players, or one each, applied to the rows of an array in the cheapest way."""
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..._typing import BoolArray, FloatArray
 from ...utils import check_positive
+from ...utils._public_module import public_module
 
 Projection = Callable[[FloatArray], FloatArray]
 
@@ -20,6 +21,7 @@ _ROUNDING = 1e-9
 _MOST_LISTED = 6
 
 
+@public_module("skprivate.games")
 class ConstraintSet(ABC):
     """A closed convex set for every player's strategy.
 
@@ -91,6 +93,7 @@ class ConstraintSet(ABC):
     __hash__ = None  # type: ignore[assignment]
 
 
+@public_module("skprivate.games")
 class Unconstrained(ConstraintSet):
     """The whole space: nothing is projected."""
 
@@ -113,6 +116,7 @@ class Unconstrained(ConstraintSet):
         return "Unconstrained()"
 
 
+@public_module("skprivate.games")
 class Box(ConstraintSet):
     """All points between two corners, coordinate by coordinate.
 
@@ -210,6 +214,7 @@ class Box(ConstraintSet):
         return f"Box(lower={_describe_corner(self.lower)}, upper={_describe_corner(self.upper)})"
 
 
+@public_module("skprivate.games")
 class Simplex(ConstraintSet):
     """Points with no negative coordinate whose coordinates have a given sum: shares, or probabilities.
 
