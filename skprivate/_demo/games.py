@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from .._typing import FloatArray
 from ..accounting import pml_from_ldp
 from ..accounting._statements.guarantee import Criterion
 from ..games import PrivateNashSolver, QuadraticAggregativeGame
 from ..games._leakage.guarantees import View
-from .results import FloatArray, Scores, add_common_legend, print_table, progress
+from .results import Scores, add_common_legend, print_table, progress
 
 NOISE_SCALES = (1.0, 3.0, 10.0, 30.0, 100.0)
 N_PLAYERS, N_ROUNDS = 100, 50

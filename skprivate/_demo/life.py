@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import FloatArray
 from ..datasets import make_location_scale
 from ..exceptions import UtilityWarning
 from ..linear_model import DPLogLocationScaleRegressor
-from .results import EPSILONS, FloatArray, Scores, draw_curves, print_table, progress
+from .results import EPSILONS, Scores, draw_curves, print_table, progress
 
 N_MACHINES = 200_000
 SCALE = 0.5

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import FloatArray
 from ..audit import ModelExtractionAttack
 from ..collaborative import CollaborativeRegressor, LocalAverageRegressor
 from ..datasets import make_parties
 from ..exceptions import DisclosureWarning
 from ..metrics import correct_orientation_score
 from ..preprocessing import TQMATransformer
-from .results import FloatArray, Scores, add_common_legend, print_table, progress
+from .results import Scores, add_common_legend, print_table, progress
 
 DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8)
 N_ROWS, N_HOSPITALS, N_QUERIES = 10_000, 20, 1_000

@@ -6,10 +6,8 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+from .._typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 #: Column of a table -> scores of shape (n_levels, n_repetitions).
 Scores = dict[str, FloatArray]
 

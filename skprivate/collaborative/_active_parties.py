@@ -4,15 +4,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from .._typing import BoolArray, FloatArray
 from ..exceptions import UtilityWarning
 from ..utils._table_validation import validate_data
 from ..utils._user_frame import warn_user
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 def check_party_sizes(party_sizes: Any, n_parties: int) -> FloatArray:

@@ -14,6 +14,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from .._typing import FloatArray
 from ..base import PrivateEstimatorMixin, private_fit, redact_errors
 from ..exceptions import SiteError, SiteWarning
 from ..preprocessing import TQMATransformer
@@ -26,8 +27,6 @@ from ._local_average.regressor import LocalAverageRegressor
 from ._secure_sum import SecureSumAggregator
 from ._site import respond
 from ._swapping import BSTDAggregator
-
-FloatArray = NDArray[np.float64]
 
 #: Aggregators that take answers known to be valid without a second check.
 _UNCHECKED = (BSTDAggregator, SecureSumAggregator)

@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from .._typing import FloatArray
 from ..base import redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
 from ..utils._atomic_state import assign
@@ -19,8 +20,6 @@ from ..utils._table_validation import check_array
 from ._base import check_target_given
 from ._configurable_platform import ConfigurablePlatform
 from ._local_average.regressor import LocalAverageRegressor
-
-FloatArray = NDArray[np.float64]
 
 
 @public_module("skprivate.collaborative")

@@ -4,9 +4,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from .._typing import FloatArray
 
 #: Half-way from a guess to certainty: from this advantage on the rank tells more about a party than it hides.
 STANDS_OUT = 0.5

@@ -4,18 +4,16 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, is_classifier
 from sklearn.utils.validation import column_or_1d
 
+from .._typing import FloatArray
 from ..base import redact_errors
 from ..utils._public_module import public_module
 from ..utils._table_validation import check_array
 from ._base import check_target_given
 from ._configurable_platform import ConfigurablePlatform
 from ._message_platform import MessagePlatform
-
-FloatArray = NDArray[np.float64]
 
 
 class RegressionPlatform(RegressorMixin, MessagePlatform):

@@ -5,11 +5,12 @@ import os
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import FloatArray
 from ..accounting import DisclosureRisk
 from ..base import private_fit, redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
@@ -24,8 +25,6 @@ from ._active_parties import (
     warn_few_active,
 )
 from ._protocols.masked_sum import MaskedSum, warn_few_parties
-
-FloatArray = NDArray[np.float64]
 
 # Keys remember every query id; after so many queries they are made anew, and the memory with them.
 _QUERIES_PER_SESSION = 1000

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, RegressorMixin, Tr
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import FloatArray
 from ..accounting import DisclosureRisk
 from ..base import SHARED_CONSTRAINTS, private_fit, redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
@@ -29,8 +30,6 @@ from ._active_parties import (
 )
 from ._rank_disclosure import stands_out
 from ._swap_kernels import swap_rows, synthesize_rows
-
-FloatArray = NDArray[np.float64]
 
 #: As the kernel numbers them.
 ORDERS = {"fewest": 0, "random": 1, "top": 2}

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
+from .._typing import FloatArray
 from ..utils import check_int
-
-FloatArray = NDArray[np.float64]
+from ._random_source import make_random_source
 
 #: Distribution of y -> that of the errors, and whether y is a time, whose logarithm follows the model.
 _ERROR_DISTRIBUTIONS = {
@@ -96,7 +95,7 @@ def make_location_scale(
     n_features = check_int(n_features, "n_features", least=1)
     error_distribution, is_time = _check_model(distribution, scale, intercept)
     structured = _check_censoring(censoring, structured)
-    rng = random_state if isinstance(random_state, np.random.Generator) else check_random_state(random_state)
+    rng = make_random_source(random_state)
     coefficients = _coefficients(coef, n_features, rng)
     X = rng.uniform(-1.0, 1.0, size=(n_samples, n_features))
     y: Any = intercept + X @ coefficients + scale * _errors(error_distribution, n_samples, rng)

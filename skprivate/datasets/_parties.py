@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
+from .._typing import FloatArray
 from ..utils import check_int
-
-FloatArray = NDArray[np.float64]
+from ._random_source import make_random_source
 
 
 def make_parties(
@@ -77,7 +76,7 @@ def make_parties(
     n_features = check_int(n_features, "n_features", least=1)
     if isinstance(noise, bool) or not isinstance(noise, Real) or not 0 <= noise < np.inf:
         raise ValueError("noise must be a number of at least 0, and finite.")
-    rng = random_state if isinstance(random_state, np.random.Generator) else check_random_state(random_state)
+    rng = make_random_source(random_state)
     X = rng.uniform(size=(n_samples, n_features))
     sites = rng.permutation(np.repeat(np.arange(n_parties), _sizes(n_samples, n_parties, rng)))
     y = _regression_function(X)

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
+from .._typing import FloatArray
 from ..utils import check_int
-
-FloatArray = NDArray[np.float64]
+from ._random_source import make_random_source
 
 _DRIFTS = ("power", "flipped", "unrelated")
 
@@ -68,7 +67,7 @@ def make_posterior_drift(
         raise ValueError("gamma must be greater than 0 and finite.")
     if drift not in _DRIFTS:
         raise ValueError(f"drift must be one of {_DRIFTS}, got {drift!r}.")
-    rng = random_state if isinstance(random_state, np.random.Generator) else check_random_state(random_state)
+    rng = make_random_source(random_state)
     n_samples = n_private + n_public
     is_public = np.arange(n_samples) >= n_private
     X = rng.uniform(size=(n_samples, n_features))

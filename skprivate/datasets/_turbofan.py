@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from .._typing import FloatArray
 from ..utils import check_int
 from ._files import find_data_file
-
-FloatArray = NDArray[np.float64]
 
 _SHA256 = {
     "train_FD001.txt": "963b5e22825b34d8b21c69e1aeb4af3e647050eb672ee8834ba4b5d91d2de0f8",

@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from .._typing import FloatArray
 from ._files import find_data_file
-
-FloatArray = NDArray[np.float64]
 
 _SHA256 = "13c37c04d28bee5c02b2ff55afbc256b11aec74b2d2eea284744dce1af697810"
 _SOURCE = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from .._typing import FloatArray
 
 # log2 of the smallest noise scale in steps: what the grid adds to epsilon is then about 2^-40 of it.
 _LOG2_RESOLUTION = 40

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._typing import FloatArray
 from ..utils._public_module import public_module
 from ._games.sets import ConstraintSet
 
-FloatArray = NDArray[np.float64]
 Algorithm = Literal["wang_nedic", "ye"]
 
 

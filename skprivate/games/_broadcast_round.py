@@ -5,13 +5,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._typing import FloatArray
 from ._broadcast_mechanism import Algorithm
 from ._communication_weights import Mixing
 from ._round_kernels import clip_rows
-
-FloatArray = NDArray[np.float64]
 
 
 class PlayerStates(NamedTuple):

@@ -5,13 +5,11 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from .._typing import FloatArray
 from ..utils._public_module import public_module
-
-FloatArray = NDArray[np.float64]
 
 # Deviation of a sum of weights from 1, or of a weight from its transpose, that counts as rounding.
 _TOLERANCE = 1e-9

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._typing import FloatArray
 from ..accounting import PrivacySpent
 from ..base import claim_of
 from ..exceptions import PrivacyUnboundedError
@@ -16,8 +16,6 @@ from ._broadcast_mechanism import BroadcastMechanism
 from ._games.game import AggregativeGame
 from ._leakage.guarantees import largest_player_epsilon
 from ._schedules import Schedules
-
-FloatArray = NDArray[np.float64]
 
 # The sum of a recursion in double arithmetic is rounded up before it is called a bound: its relative error is
 # far below this.

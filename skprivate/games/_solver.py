@@ -6,12 +6,12 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import FloatArray
 from ..accounting import PrivacyGuarantee, PrivacySpent
 from ..accounting._statements.guarantee import Criterion
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, private_fit
@@ -32,8 +32,6 @@ from ._leakage.guarantees import View, privacy_guarantee
 from ._privacy_statement import largest_public_magnitude, make_mechanism, make_statement, player_epsilon
 from ._schedules import Schedules
 from ._solver_state import SolverState
-
-FloatArray = NDArray[np.float64]
 
 
 @public_module("skprivate.games")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from .._typing import FloatArray
 from ..noise._entropy import Entropy
 from ..noise._sampling_kernels import fill_discrete_laplace
 from ..noise._stream_kernels import WordStream
@@ -17,8 +18,6 @@ from ._broadcast_round import Dynamics, PlayerStates
 from ._communication_weights import Mixing
 from ._round_kernels import fill_broadcast
 from ._schedules import Schedules
-
-FloatArray = NDArray[np.float64]
 
 # Words of entropy that one draw of discrete Laplace noise takes on average, as a fraction.
 _WORDS_PER_DRAW = (3, 2)

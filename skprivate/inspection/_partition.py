@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import FloatArray
 from ..utils._public_module import public_module
 from ._matplotlib import new_axes
-
-FloatArray = NDArray[np.float64]
 
 # Classes that matplotlib's "tab10" tells apart.
 _MOST_DISTINCT_COLOURS = 10

@@ -17,13 +17,12 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedS
 from sklearn.utils import indexable
 from sklearn.utils.validation import has_fit_parameter
 
+from .._typing import FloatArray
 from ..utils import check_positive
 from ..utils._compat import num_samples, rows_of, safe_indexing
 from ..utils._public_module import public_module
 from ..utils._user_frame import warn_user
 from ._matplotlib import check_axes, check_matplotlib, new_axes
-
-FloatArray = NDArray[np.float64]
 
 #: The epsilon of the line that stands for no privacy, where no other estimator is given for it.
 ALMOST_NO_NOISE = 1e6

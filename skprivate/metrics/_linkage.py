@@ -4,10 +4,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._typing import FloatArray
 from ..utils._private_fit import redact_errors
 from ..utils._table_validation import check_array
-
-FloatArray = NDArray[np.float64]
 
 #: Values that are sorted at once, with their indices and distances: some tens of megabytes.
 CHUNK = 1 << 19

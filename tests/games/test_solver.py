@@ -29,6 +29,7 @@ from skprivate.games import (
     VaccinationGame,
 )
 from skprivate.games._broadcast_round import PlayerStates
+from skprivate.games._schedules import Schedules
 from skprivate.games._solver_state import SolverState
 
 RING = (np.eye(5) + np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0)) / 3
@@ -392,6 +393,27 @@ def test_growing_noise_warns_with_ye_alone(game):
 def test_games_that_are_not_monotone_warn():
     with pytest.warns(UtilityWarning, match="not monotone"):
         solver(max_iter=5).fit(QuadraticAggregativeGame(-1.0, 0.5, R, r_bounds=(-1, 1)))
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    ("parameters", "category"),
+    [
+        ({"algorithm": "ye", "noise_scale": (1, 1, 1), "step_size": 0.1}, UtilityWarning),
+        ({"noise_scale": 0}, PrivacyLeakWarning),
+    ],
+)
+def test_warnings_name_the_users_line(game, parameters, category, method):
+    with pytest.warns(category) as caught:
+        getattr(solver(max_iter=3, **parameters), method)(game)
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_schedules_of_the_first_rounds():
+    first = Schedules.checked([3.0, 2.0, 1.0], 0.5, (1, 1, 1), 3).first_rounds(2)
+    assert first.noise_scales.tolist() == [3.0, 2.0]
+    assert first.steps.tolist() == [0.5, 0.5]
+    assert first.consensus_steps.tolist() == [1.0, 0.5]
 
 
 def test_a_run_that_diverges_is_told(game):

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from .row_layouts import UNIT_RANGE, LocalModel
-
-FloatArray = NDArray[np.float64]
 
 FOLDS = 5
 # Rows on which a choice is validated at most: beyond, time grows and the choice does not change.

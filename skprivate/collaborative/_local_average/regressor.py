@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..._typing import FloatArray
 from ...base import private_fit, redact_errors
 from ...base._html_repr import PrivacyHTMLMixin
 from ...utils import check_bounds
@@ -25,8 +26,6 @@ from .bandwidth import (
     refined_neighbors,
 )
 from .row_layouts import MODELS, Averages, make_ranges, scaled
-
-FloatArray = NDArray[np.float64]
 
 # Queries of a task at least, to outweigh its own cost; tasks of a thread, so that all end together.
 BLOCK = 64

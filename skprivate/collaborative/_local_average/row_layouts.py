@@ -13,12 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .cell_kernels import cell_averages, fill_cells
 from .kd_tree_kernels import ball_averages, build_tree, nearest_averages
 from .smooth_kernels import scale_rows, smooth_averages
 
-FloatArray = NDArray[np.float64]
 Averages = tuple[FloatArray, NDArray[np.bool_]]
 
 # Rows of a leaf: what the loops take at a time; where most rows count, what the first cache holds.

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from ...exceptions import ConsentError
 from ...utils import check_characters
 from ...utils._json_documents import canonical, check_envelope, parse_json
 from .query_digest import query_digest
-
-FloatArray = NDArray[np.float64]
 
 _VERSION = 2
 _LENGTH_BYTES = 4

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._typing import FloatArray
 from .best_response import QuadraticCosts, quadratic_gains
 from .equilibrium import VariationalInequality, extragradient, newton
 from .game import AggregativeGame
@@ -13,7 +14,6 @@ from .linear_map import LinearMap
 from .monotone import is_nonnegative_form, trace_weights
 from .sets import Box, Simplex, Unconstrained
 
-FloatArray = NDArray[np.float64]
 Pair = tuple[FloatArray, FloatArray]
 
 # Extragradient steps between two attempts of Newton's method.

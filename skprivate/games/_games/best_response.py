@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from .linear_map import LinearMap
 from .sets import Box, ConstraintSet, Simplex, Unconstrained
 
-FloatArray = NDArray[np.float64]
 Costs = Callable[[FloatArray], FloatArray]
 Face = tuple[FloatArray, FloatArray]
 

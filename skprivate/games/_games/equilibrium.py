@@ -4,12 +4,11 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import BoolArray, FloatArray
 from ...utils._user_frame import warn_user
-from .sets import BoolArray, ConstraintSet
+from .sets import ConstraintSet
 
-FloatArray = NDArray[np.float64]
 # Strategies to the players' pseudo-gradients at them and their mean.
 Operator = Callable[[FloatArray], FloatArray]
 

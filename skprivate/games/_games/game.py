@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..._typing import FloatArray
 from ...exceptions import UtilityWarning
 from ...utils import check_int, check_positive
 from ...utils._public_module import public_module
@@ -16,7 +17,6 @@ from .equilibrium import VariationalInequality, extragradient, warn_of_no_conver
 from .projection_set import make_constraint
 from .sets import ConstraintSet, Projection
 
-FloatArray = NDArray[np.float64]
 Function = Callable[[FloatArray, FloatArray], ArrayLike]
 
 # Scales of the pairs of points at which a user's game is asked whether it is monotone, in diameters or 1.

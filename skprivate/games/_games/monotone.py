@@ -2,9 +2,8 @@
 """Monotonicity of affine games: the signs of a large quadratic form's eigenvalues, from small matrices."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from ..._typing import FloatArray
 
 # Negative eigenvalues above minus this times the largest matrix norm count as rounding.
 _ROUNDING = 1e-9

@@ -5,11 +5,9 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .sets import BoolArray, ConstraintSet, Projection, check_constraint, rounding_slack, rows_all
-
-FloatArray = NDArray[np.float64]
+from ..._typing import BoolArray, FloatArray
+from .sets import ConstraintSet, Projection, check_constraint, rounding_slack, rows_all
 
 
 class ProjectionSet(ConstraintSet):

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .affine import (
     AffineGame,
-    FloatArray,
     Pair,
     check_matrices,
     check_private,

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..._typing import BoolArray, FloatArray
 from ...utils import check_positive
 from ...utils._public_module import public_module
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Projection = Callable[[FloatArray], FloatArray]
 
 # What counts as rounding when a point is asked whether it lies in a set.

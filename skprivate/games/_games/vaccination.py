@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._typing import FloatArray
 from ...exceptions import UtilityWarning
 from ...utils._public_module import public_module
 from ...utils._user_frame import warn_user
 from .affine import (
     AffineGame,
-    FloatArray,
     Pair,
     check_matrices,
     check_private,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray, IndexArray
 from ...accounting import PrivacyGuarantee
 from ...accounting._checks import check_choice
 from ...accounting._statements.guarantee import Criterion, Status
@@ -19,8 +19,6 @@ from .priors import ContinuousPrior, JointPrior, Prior, SampledPrior, TwoTypePri
 from .sensitivity import Distance, player_distances
 from .two_types import TwoTypeChannel, as_joint_prior
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 View = Literal["entire", "individual"]
 
 _SUBJECTS = {"entire": "the values of all {} players as one", "individual": "any single player's value"}
@@ -174,7 +172,7 @@ class _PlayerDistances:
 
     mechanism: BroadcastMechanism
     distances: list[Distance]
-    kinds: IntArray
+    kinds: IndexArray
 
     @property
     def exact(self) -> bool:

@@ -10,15 +10,13 @@ from math import inf, isfinite, log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import integrate, stats
 from scipy.special import logsumexp
 
+from ..._typing import FloatArray
 from ...accounting._leakage.laplace import uniform_log_mean, worst_log_mean
 from .priors import is_uniform
 from .sensitivity import Distance
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,12 @@ from collections.abc import Iterator
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ..._typing import FloatArray
 from .independent import LeakageBound
 from .priors import JointPrior
 from .sensitivity import Distance
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 # Cells of the grid of all types of all players; beyond, profiles are compared pair by pair.
 _MOST_CELLS = 2**21

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from math import exp, floor, inf, log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from .independent import LeakageBound, PlayerPrior
 from .sensitivity import Distance, NormDistance
-
-FloatArray = NDArray[np.float64]
 
 # Points of the net of r' in all dimensions together.
 _NET = 256

@@ -2,11 +2,10 @@
 """Checks of priors: their numbers, and whether they fit a run."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..._typing import FloatArray
 from .._broadcast_mechanism import BroadcastMechanism
-
-FloatArray = NDArray[np.float64]
 
 # Of sums of probabilities, and of a support's ends beside the declared bounds.
 _ROUNDING = 1e-9

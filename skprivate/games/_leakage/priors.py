@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from ..._typing import FloatArray
 from ...utils import check_bounds, check_int
 from ...utils._public_module import public_module
 from .._broadcast_mechanism import BroadcastMechanism
@@ -19,7 +20,6 @@ from .prior_checks import (
     check_support,
 )
 
-FloatArray = NDArray[np.float64]
 Sampler = Callable[[int, np.random.Generator], ArrayLike]
 
 # Longer lists of probabilities are described by their number.

@@ -4,12 +4,10 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from .._broadcast_mechanism import BroadcastMechanism
 from .._games.sets import Box, Unconstrained
-
-FloatArray = NDArray[np.float64]
 
 _UNIT = 2.0**-53
 # Products of roundings, and sizes that are rounded themselves.

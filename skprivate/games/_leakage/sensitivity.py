@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray, IndexArray
 from ...exceptions import PrivacyUnboundedError
 from .._broadcast_mechanism import Algorithm, BroadcastMechanism
 from .._games.sets import Unconstrained
 from .rounding import affine_rounding, constant_rounding, contractions, induced_norm
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 # Differences at once, so that intermediate arrays stay below 32 MB.
 _ENTRIES_AT_ONCE = 4_000_000
@@ -288,7 +285,7 @@ def constant_bound(mechanism: BroadcastMechanism, *, rounded: bool = False) -> f
     return float(total)
 
 
-def player_distances(mechanism: BroadcastMechanism) -> tuple[list[Distance], IntArray]:
+def player_distances(mechanism: BroadcastMechanism) -> tuple[list[Distance], IndexArray]:
     """Return the distances of all kinds of players, and the kind of every player.
 
     Parameters
@@ -362,7 +359,7 @@ def _norm_distances(
 
 def _distinct_matrices(
     mechanism: BroadcastMechanism, P: FloatArray, Q: FloatArray
-) -> tuple[FloatArray, FloatArray, IntArray]:
+) -> tuple[FloatArray, FloatArray, IndexArray]:
     """Distinct pairs (P_i, Q_i), stacked, and the index of every player's pair."""
     n, n_players = mechanism.n_dims, mechanism.n_players
     if P.ndim == 2 and Q.ndim == 2:

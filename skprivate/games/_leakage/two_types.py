@@ -5,11 +5,9 @@ from math import exp, inf, log, log1p
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from .priors import JointPrior, TwoTypePrior
-
-FloatArray = NDArray[np.float64]
 
 
 class TwoTypeChannel:
