@@ -108,6 +108,9 @@ def test_what_a_run_spent(name):
     assert registry.registry_entry_of_spent(statement, WHO) == record.to_registry(**WHO)
     assert "\n\n".join(model_card.blocks_of_spent(statement)) == privacy_section(record)
     assert "other 9.9, sources sha256 000" in record.to_html()
+    lines = text.describe_spent(statement).splitlines()
+    for name, value in record.unprotected.items():
+        assert f"  unprotected {name}: {' '.join(str(value).split())}" in lines
 
 
 @pytest.mark.parametrize("name", GUARANTEES)
