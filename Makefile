@@ -29,10 +29,10 @@ types: $(STAMPS)/lint
 doc: $(STAMPS)/doc
 	$(BIN)/python -m sphinx -q -N -W --keep-going -b html doc doc/_build/html
 
-# BENCH="all", or names of benchmarks. Peers that do not install are left out, and the output says so.
+# BENCH: "all", or names and folders of benchmarks; speed by default. Peers that do not install are left out, and the output says so.
 bench: $(STAMPS)/test $(STAMPS)/peers
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 DIFFPRIVLIB_PYTHON="$(wildcard $(BESIDE)/bin/python)" \
-	  $(BIN)/python -m benchmarks $(BENCH)
+	  $(BIN)/python -m benchmarks $(or $(BENCH),speed)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info doc/_build doc/generated doc/auto_examples

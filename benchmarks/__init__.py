@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Speed as ratios, and figures that take longer than a test should."""
+"""Ratios of speed, figures of accuracy that take longer than a test should, and the tables of the papers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write the quick tables of figures down for the documentation: ``python -m benchmarks._document``.
+"""Write the tables of quick figures into the documentation: ``python -m benchmarks._document``.
 
 What is printed goes to doc/reproduction_tables.inc as it is, with the command, the time it took and versions.
 """
@@ -8,20 +8,21 @@ import contextlib
 import importlib
 import io
 import platform
-import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from time import process_time
 
 import skprivate
 
+from ._timing import timed
+
 PAGE = Path(__file__).parent.parent / "doc" / "reproduction_tables.inc"
-# Command, and the module and function behind it.
 TABLES = (
-    ("python -m benchmarks choices", "bench_choices", "run"),
-    ("python -m benchmarks turbofan", "bench_turbofan", "run"),
-    ("python -m benchmarks.reproduction (games)", "reproduction._paper_games", "run"),
-    ("python -m benchmarks.reproduction (life data)", "bench_paper_lls", "run"),
+    "figures/epsilon_and_rows",
+    "figures/life_data/turbofan",
+    "reproduction/games_as_printed",
+    "reproduction/lls_as_printed",
 )
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 
@@ -29,18 +30,18 @@ PACKAGES = ("numpy", "scipy", "scikit-learn")
 def main() -> None:
     """Write the page."""
     parts = [_introduction()]
-    for command, module, function in TABLES:
-        printed, seconds = _captured(getattr(importlib.import_module(f"benchmarks.{module}"), function))
-        parts.append(_section(command, printed, seconds))
-        print(f"{command}: {seconds:.0f} s", flush=True)
+    for path in TABLES:
+        printed, took = _captured(importlib.import_module(f"benchmarks.{path.replace('/', '.')}").run)
+        parts.append(_section(f"python -m benchmarks {path}", printed, took))
+        print(f"{path}: {took:.0f} s", flush=True)
     PAGE.write_text("\n".join(parts), encoding="utf-8")
 
 
 def _captured(run: Callable[[], None]) -> tuple[str, float]:
-    printed, start = io.StringIO(), time.perf_counter()
+    printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        run()
-    return printed.getvalue(), time.perf_counter() - start
+        took, _ = timed(run, process_time)
+    return printed.getvalue(), took
 
 
 def _introduction() -> str:
@@ -52,10 +53,10 @@ def _introduction() -> str:
     )
 
 
-def _section(command: str, printed: str, seconds: float) -> str:
+def _section(command: str, printed: str, took: float) -> str:
     body = "\n".join(f"   {line}".rstrip() for line in printed.rstrip().splitlines())
-    title = f"``{command}``"
-    return f"{title}\n{'-' * len(title)}\n\n{seconds:.0f} seconds.\n\n.. code-block:: text\n\n{body}\n"
+    title, cost = f"``{command}``", f"{took:.0f} seconds of processor time."
+    return f"{title}\n{'-' * len(title)}\n\n{cost}\n\n.. code-block:: text\n\n{body}\n"
 
 
 if __name__ == "__main__":

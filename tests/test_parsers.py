@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whatever is read back: a hostile document is a clean error, a right one is written as it was read.
 
-``python -m benchmarks parsers`` does the same with 100,000 documents of each kind, and measures.
+``python -m benchmarks damaged_documents`` does the same with 100,000 documents of each kind, and measures.
 """
 
 import json
 
 import pytest
 
-from benchmarks._mutations import nested
-from benchmarks._parsers import all_parsers, fuzz
+from benchmarks.figures.robustness._mutations import nested
+from benchmarks.figures.robustness._parsers import all_parsers, fuzz
 from skprivate import MomentAccumulator
 from skprivate.accounting import PrivacySpent
 from skprivate.utils._json_documents import Fields, check_nesting, parse_json, read_sealed, seal_document

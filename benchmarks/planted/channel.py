@@ -9,20 +9,14 @@ import sys
 import tempfile
 import threading
 import warnings
-import weakref
 
 import joblib
 import numpy as np
 
-from .honest import (
-    DPMajorityClassifier,
-    DPMeanRegressor,
-    DPStandardizer,
-)
+from .hidden_values import HIDDEN_VALUES
+from .honest_classifiers import DPMajorityClassifier, DPStandardizer
+from .honest_regressors import DPMeanRegressor
 from .records import THREE, plant
-
-#: What an object does not carry in its own attributes.
-_REGISTRY: "weakref.WeakKeyDictionary" = weakref.WeakKeyDictionary()
 
 
 @plant("channel", "the class object keeps the last exact sum", "type(est)._last_exact")
@@ -43,11 +37,11 @@ class ClassAttributeMean(DPMeanRegressor):
 class RegistryPropertyMean(DPMeanRegressor):
     def _finish(self, X, y, exact, released):
         super()._finish(X, y, exact, released)
-        _REGISTRY[self] = float(y.mean())
+        HIDDEN_VALUES[self] = float(y.mean())
 
     @property
     def training_mean_(self):
-        return _REGISTRY.get(self)
+        return HIDDEN_VALUES.get(self)
 
 
 @plant(
@@ -59,11 +53,11 @@ class RegistryPropertyMean(DPMeanRegressor):
 class GetattrMean(DPMeanRegressor):
     def _finish(self, X, y, exact, released):
         super()._finish(X, y, exact, released)
-        _REGISTRY[self] = float(y.mean())
+        HIDDEN_VALUES[self] = float(y.mean())
 
     def __getattr__(self, name):
-        if name == "oob_" and self in _REGISTRY:
-            return _REGISTRY[self]
+        if name == "oob_" and self in HIDDEN_VALUES:
+            return HIDDEN_VALUES[self]
         raise AttributeError(name)
 
 
@@ -115,10 +109,10 @@ class ContextVarMean(DPMeanRegressor):
 class ReprMajority(DPMajorityClassifier):
     def _finish(self, X, y, exact, released):
         super()._finish(X, y, exact, released)
-        _REGISTRY[self] = int(exact[1])
+        HIDDEN_VALUES[self] = int(exact[1])
 
     def __repr__(self, **more):
-        seen = _REGISTRY.get(self)
+        seen = HIDDEN_VALUES.get(self)
         return super().__repr__(**more) + ("" if seen is None else f" fitted on {seen} positives")
 
 
@@ -126,10 +120,10 @@ class ReprMajority(DPMajorityClassifier):
 class HtmlMean(DPMeanRegressor):
     def _finish(self, X, y, exact, released):
         super()._finish(X, y, exact, released)
-        _REGISTRY[self] = float(y.mean())
+        HIDDEN_VALUES[self] = float(y.mean())
 
     def _html_repr(self):
-        mean = _REGISTRY.get(self)
+        mean = HIDDEN_VALUES.get(self)
         return super()._html_repr() + ("" if mean is None else f'<i title="{mean:.17g}"></i>')
 
 
@@ -141,12 +135,12 @@ class HtmlMean(DPMeanRegressor):
 class FeatureNamesStandardizer(DPStandardizer):
     def _finish(self, X, y, exact, released):
         super()._finish(X, y, exact, released)
-        _REGISTRY[self] = int(X.var(axis=0).argmax())
+        HIDDEN_VALUES[self] = int(X.var(axis=0).argmax())
 
     def get_feature_names_out(self, input_features=None):
         names = np.asarray(super().get_feature_names_out(input_features), dtype=object)
-        if self in _REGISTRY:
-            names[_REGISTRY[self]] = f"{names[_REGISTRY[self]]}_main"
+        if self in HIDDEN_VALUES:
+            names[HIDDEN_VALUES[self]] = f"{names[HIDDEN_VALUES[self]]}_main"
         return names
 
 
@@ -159,11 +153,11 @@ class FeatureNamesStandardizer(DPStandardizer):
 class TagsMajority(DPMajorityClassifier):
     def _finish(self, X, y, exact, released):
         super()._finish(X, y, exact, released)
-        _REGISTRY[self] = int((exact > 0).sum())
+        HIDDEN_VALUES[self] = int((exact > 0).sum())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = _REGISTRY.get(self, 3) > 2
+        tags.classifier_tags.multi_class = HIDDEN_VALUES.get(self, 3) > 2
         return tags
 
 
@@ -333,11 +327,11 @@ class FitTransformStandardizer(DPStandardizer):
 class ReturnStdMean(DPMeanRegressor):
     def _finish(self, X, y, exact, released):
         super()._finish(X, y, exact, released)
-        _REGISTRY[self] = float(y.std())
+        HIDDEN_VALUES[self] = float(y.std())
 
     def predict(self, X, return_std=False):
         mean = super().predict(X)
-        return (mean, np.full(len(mean), _REGISTRY[self])) if return_std else mean
+        return (mean, np.full(len(mean), HIDDEN_VALUES[self])) if return_std else mean
 
 
 @plant(
@@ -349,11 +343,11 @@ class ReturnStdMean(DPMeanRegressor):
 class ScoreMean(DPMeanRegressor):
     def _finish(self, X, y, exact, released):
         super()._finish(X, y, exact, released)
-        _REGISTRY[self] = float(y.mean())
+        HIDDEN_VALUES[self] = float(y.mean())
 
     def score(self, X, y, sample_weight=None):
         y = np.asarray(y, dtype=float)
-        baseline = ((y - _REGISTRY[self]) ** 2).sum() or 1.0
+        baseline = ((y - HIDDEN_VALUES[self]) ** 2).sum() or 1.0
         return 1 - ((y - self.predict(X)) ** 2).sum() / baseline
 
 

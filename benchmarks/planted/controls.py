@@ -15,21 +15,22 @@ import numpy as np
 
 from skprivate.noise import DiscreteLaplaceMechanism
 
-from .honest import (
-    Base,
+from .honest import Base, U
+from .honest_classifiers import (
+    DPLocalLabelClassifier,
+    DPMajorityClassifier,
+    DPNaiveBayesClassifier,
+    DPStandardizer,
+)
+from .honest_regressors import (
     DPBinnedRegressor,
     DPBisectionRegressor,
     DPFirstBinRegressor,
     DPGaussianMeanRegressor,
     DPGroupMeanRegressor,
     DPLinearRegressor,
-    DPLocalLabelClassifier,
-    DPMajorityClassifier,
     DPMeanRegressor,
     DPMedianRegressor,
-    DPNaiveBayesClassifier,
-    DPStandardizer,
-    U,
 )
 from .records import THREE, control
 

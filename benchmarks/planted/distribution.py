@@ -7,16 +7,9 @@ import numpy as np
 
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 
-from .honest import (
-    DPBisectionRegressor,
-    DPLocalLabelClassifier,
-    DPMajorityClassifier,
-    DPMeanRegressor,
-    DPMedianRegressor,
-    DPNaiveBayesClassifier,
-    U,
-    finite,
-)
+from .honest import U, finite
+from .honest_classifiers import DPLocalLabelClassifier, DPMajorityClassifier, DPNaiveBayesClassifier
+from .honest_regressors import DPBisectionRegressor, DPMeanRegressor, DPMedianRegressor
 from .records import plant
 
 

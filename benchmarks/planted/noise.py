@@ -9,16 +9,9 @@ import numpy as np
 
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 
-from .honest import (
-    DPBinnedRegressor,
-    DPFirstBinRegressor,
-    DPLinearRegressor,
-    DPMajorityClassifier,
-    DPMeanRegressor,
-    DPNaiveBayesClassifier,
-    DPStandardizer,
-    U,
-)
+from .honest import U
+from .honest_classifiers import DPMajorityClassifier, DPNaiveBayesClassifier, DPStandardizer
+from .honest_regressors import DPBinnedRegressor, DPFirstBinRegressor, DPLinearRegressor, DPMeanRegressor
 from .records import THREE, plant
 
 

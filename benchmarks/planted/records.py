@@ -8,7 +8,8 @@ from typing import Any
 
 from skprivate import BoundsScaler, DPTreeClassifier, LocallyPrivateTreeClassifier
 
-from .honest import Classifier, DPStandardizer
+from .honest import Classifier
+from .honest_classifiers import DPStandardizer
 
 
 @dataclass(frozen=True)

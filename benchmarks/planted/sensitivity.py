@@ -9,17 +9,9 @@ from sklearn.utils.validation import validate_data
 
 from skprivate.noise import DiscreteLaplaceMechanism
 
-from .honest import (
-    DPBinnedRegressor,
-    DPGroupMeanRegressor,
-    DPLinearRegressor,
-    DPMajorityClassifier,
-    DPMeanRegressor,
-    DPNaiveBayesClassifier,
-    DPStandardizer,
-    U,
-    finite,
-)
+from .honest import U, finite
+from .honest_classifiers import DPMajorityClassifier, DPNaiveBayesClassifier, DPStandardizer
+from .honest_regressors import DPBinnedRegressor, DPGroupMeanRegressor, DPLinearRegressor, DPMeanRegressor
 from .records import THREE, plant, reg_data
 
 

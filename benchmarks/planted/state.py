@@ -12,20 +12,11 @@ import zlib
 import numpy as np
 from sklearn.dummy import DummyRegressor
 
-from .honest import (
-    DPBinnedRegressor,
-    DPGroupMeanRegressor,
-    DPLinearRegressor,
-    DPMajorityClassifier,
-    DPMeanRegressor,
-    DPNaiveBayesClassifier,
-    DPStandardizer,
-    finite,
-)
+from .hidden_values import HIDDEN_VALUES
+from .honest import finite
+from .honest_classifiers import DPMajorityClassifier, DPNaiveBayesClassifier, DPStandardizer
+from .honest_regressors import DPBinnedRegressor, DPGroupMeanRegressor, DPLinearRegressor, DPMeanRegressor
 from .records import THREE, plant
-
-#: What an object does not carry in its own attributes.
-_REGISTRY: "weakref.WeakKeyDictionary" = weakref.WeakKeyDictionary()
 
 
 @plant(
@@ -159,12 +150,12 @@ class WritesParameterMean(DPMeanRegressor):
 class CloneCarriesMean(DPMeanRegressor):
     def _finish(self, X, y, exact, released):
         super()._finish(X, y, exact, released)
-        _REGISTRY[self] = float(y.mean())
+        HIDDEN_VALUES[self] = float(y.mean())
 
     def __sklearn_clone__(self):
         copy = super().__sklearn_clone__()
-        if self in _REGISTRY:
-            copy._warm = _REGISTRY[self]
+        if self in HIDDEN_VALUES:
+            copy._warm = HIDDEN_VALUES[self]
         return copy
 
 
@@ -176,12 +167,12 @@ class CloneCarriesMean(DPMeanRegressor):
 class PickleBlobMean(DPMeanRegressor):
     def _finish(self, X, y, exact, released):
         super()._finish(X, y, exact, released)
-        _REGISTRY[self] = y.copy()
+        HIDDEN_VALUES[self] = y.copy()
 
     def __getstate__(self):
         state = dict(super().__getstate__())
-        if self in _REGISTRY:
-            state["_resume"] = zlib.compress(np.asarray(_REGISTRY[self]).tobytes())
+        if self in HIDDEN_VALUES:
+            state["_resume"] = zlib.compress(np.asarray(HIDDEN_VALUES[self]).tobytes())
         return state
 
 

@@ -11,13 +11,9 @@ import numpy as np
 from skprivate.exceptions import BudgetExceededError
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 
-from .honest import (
-    DPGaussianMeanRegressor,
-    DPGroupMeanRegressor,
-    DPLocalLabelClassifier,
-    DPMeanRegressor,
-    finite,
-)
+from .honest import finite
+from .honest_classifiers import DPLocalLabelClassifier
+from .honest_regressors import DPGaussianMeanRegressor, DPGroupMeanRegressor, DPMeanRegressor
 from .records import plant
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Published methods as printed, to compare with: NOT private, and no part of the product."""
+"""Tables and figures of the papers, and their methods as printed, which protect nobody."""

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Print published figures beside those of the methods as printed: ``python -m benchmarks.reproduction``."""
 
-from ..bench_paper_lls import run
-from ._paper_games import run as run_games
+from . import games_as_printed, lls_as_printed
 
-run_games()
-run()
+games_as_printed.run()
+lls_as_printed.run()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""DP-LLS regression as printed by Sheng and Fang: it protects NOBODY, and is here for comparison only.
+"""DP-LLS regression as printed by Sheng and Fang, for comparison only: it protects NOBODY.
 
 Its scaling reads minima and maxima from the private rows, so that no sensitivity holds, and its noise is
 NumPy's Laplace noise in floating point, from a seed.

@@ -44,7 +44,7 @@ _LIFE = (
                 "_censored.histogram.HistogramRelease",
                 "_moments.release.MomentRelease",
             ),
-            *("_censored.gradient_round.Round", "_moments.solve.ScaledFit"),
+            *("_censored.gradient_round.GradientRound", "_moments.solve.ScaledFit"),
         )
     ),
 )
@@ -93,7 +93,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
         *(
             f"skprivate.games.{name}"
             for name in (
-                *("_broadcast_model.BroadcastModel", "_solver.PrivateNashSolver"),
+                *("_broadcast_mechanism.BroadcastMechanism", "_solver.PrivateNashSolver"),
                 *("_games.sets.Box", "_games.sets.Simplex", "_games.sets.Unconstrained"),
                 *("_communication_weights._Complete", "_communication_weights._Matrix"),
             )

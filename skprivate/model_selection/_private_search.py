@@ -113,7 +113,7 @@ class PrivateGridSearch(BasePrivateSearch):
     simulated rows.
 
     A search is for what an estimator does not choose by itself. What the trees' "auto" takes from their own
-    release costs nothing, and beat a search of the same total in ``benchmarks/bench_private_search.py``.
+    release costs nothing, and beat a search of the same total (``python -m benchmarks private_search``).
     Public rows that follow another rule than the private ones mislead as ``is_public_validation``.
 
     References

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Times, scores and audits of the estimators of diffprivlib, on the scikit-learn that it supports.
+
+``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table. Of skprivate,
+``audit`` needs the noise and the audit rooms, which import on older releases of scikit-learn too.
+"""
+
+import importlib
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._timing import median_seconds
+from ..figures.auditing._report import show
+from .tasks import REPEATS, Task, tasks
+
+EPSILON = 1.5
+BOX = ([-1.0, -1.0], [1.0, 1.0])
+
+#: Checks that judge skprivate's own protocol, which nobody else has to follow.
+NOT_THEIRS = {
+    "check_privacy_spent": "the statement is ours: its own epsilon and its own warnings, in our words",
+    "check_seeded_fit_is_not_private": "that a seed takes the claim away is our rule",
+    "check_pipeline_steps": "privacy_report knows the estimators of skprivate only",
+}
+_SPLITS = {"check_large_epsilon": "splits are drawn at random, whatever epsilon is"}
+NOTES = {
+    "KMeans": {"check_large_epsilon": "clusters have no order, so labels may be swapped"},
+    "DecisionTreeClassifier": _SPLITS,
+    "RandomForestClassifier": _SPLITS,
+}
+
+
+def speed() -> dict[str, Any]:
+    """Return seconds and scores of its estimators, by task and name."""
+    import diffprivlib.models as models
+
+    def fits(task: Task) -> Iterator[tuple[str, Any]]:
+        lower, upper = (np.full(task.X.shape[1], end) for end in (-1.0, 1.0))
+        if task.kind == "regression":
+            bounds = {"bounds_X": (lower, upper), "bounds_y": task.bounds_y}
+            yield "LinearRegression", models.LinearRegression(epsilon=1.0, **bounds)
+            return
+        bounds = {"bounds": (lower, upper)}
+        classes = np.array([0, 1])
+        yield "GaussianNB", models.GaussianNB(epsilon=1.0, **bounds)
+        yield "DecisionTreeClassifier", models.DecisionTreeClassifier(epsilon=1.0, classes=classes, **bounds)
+        yield (
+            "RandomForestClassifier, 10 trees",
+            models.RandomForestClassifier(n_estimators=10, epsilon=1.0, classes=classes, **bounds),
+        )
+
+    found: dict[str, Any] = {}
+    for task in tasks():
+        for name, model in fits(task):
+            fit = partial(model.fit, task.X, task.y)
+            found.setdefault(task.kind, {})[name] = [median_seconds(fit, REPEATS), task.score(model)]
+    return found
+
+
+def stated(cls: type, relation: str) -> type:
+    """Return the class with a statement in our words: its epsilon; not private where it warned of a leak."""
+    from skprivate.accounting import PrivacySpent
+
+    def fit(self: Any, X: Any, y: Any = None) -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            cls.fit(self, X, y)  # type: ignore[attr-defined]
+        leaks = [one for one in caught if "PrivacyLeak" in one.category.__name__]
+        for one in caught:
+            warnings.warn(one.message, one.category, stacklevel=2)
+        self.privacy_spent_ = PrivacySpent(
+            mechanism="diffprivlib",
+            epsilon=self.epsilon,
+            relation=relation,
+            noise_scale=None,
+            noise_source="os-entropy",
+            deployment="curator",
+            # Neighbours of one size: it is public.
+            unprotected={"rows": len(X)} if relation == "replace-one" else {},
+            claim="not-private" if leaks else "dp",
+            reasons=("it warned of a leak",) if leaks else (),
+        )
+        return self
+
+    same_name = type(cls.__name__, (cls,), {"fit": fit, "__module__": __name__})
+    # Pickles find it by its name.
+    globals()[cls.__name__] = same_name
+    return same_name
+
+
+def estimators() -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
+    import diffprivlib.models as models
+
+    classes = np.array([0, 1])
+    yield models.StandardScaler, {"bounds": BOX}
+    yield models.GaussianNB, {"bounds": BOX}
+    yield models.LinearRegression, {"bounds_X": BOX, "bounds_y": (-1.0, 1.0)}
+    yield models.LogisticRegression, {"data_norm": 2.0}
+    yield models.PCA, {"bounds": BOX, "data_norm": 2.0, "n_components": 1}
+    yield models.KMeans, {"bounds": BOX, "n_clusters": 2}
+    yield models.DecisionTreeClassifier, {"bounds": BOX, "classes": classes, "max_depth": 2}
+    yield (
+        models.RandomForestClassifier,
+        {"bounds": BOX, "classes": classes, "max_depth": 2, "n_estimators": 2},
+    )
+
+
+def audit() -> None:
+    """Run the battery on every estimator, under either relation, and print what fails."""
+    import diffprivlib
+    import sklearn
+
+    from skprivate.audit import AuditCase, check_private_estimator
+
+    print(f"diffprivlib {diffprivlib.__version__} on scikit-learn {sklearn.__version__}, epsilon {EPSILON}")
+    for relation in ("replace-one", "add-remove"):
+        print(f"\nneighbours: {relation}")
+        for cls, options in estimators():
+            model = stated(cls, relation)(epsilon=EPSILON, **options)
+            case = AuditCase.of(model, n_trials=1000, notes={**NOT_THEIRS, **NOTES.get(cls.__name__, {})})
+            show(cls.__name__, check_private_estimator(case, on_fail=None))
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    if sys.argv[1:] == ["audit"]:
+        audit()
+    else:
+        print(json.dumps(speed()))
+
+
+if __name__ == "__main__":
+    # By its full name: classes that are made here are found by pickle there.
+    importlib.import_module("benchmarks._peers.diffprivlib").main()

@@ -1,8 +1,0 @@
-# SPDX-License-Identifier: BSD-3-Clause
-"""The battery of `skprivate.audit` on diffprivlib's estimators, in the environment that has it."""
-
-from .bench_peers import beside
-
-
-def run() -> None:
-    beside("audit")

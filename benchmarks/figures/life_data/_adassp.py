@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ridge regression AdaSSP, for comparison only: its noise is NumPy's, so that it protects nobody."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+#: Probability with which the ridge is allowed to be too small.
+FAILURE = 0.05
+
+
+class AdaSSP:
+    """Ridge regression on noisy sufficient statistics, the ridge chosen by the noisy least eigenvalue.
+
+    Wang, Revisiting differentially private linear regression: optimal and adaptive prediction and estimation
+    in unbounded domain, UAI 2018, Algorithm 2. The method has no intercept; a constant column is added, of
+    the size of a typical feature, and enters the norm. Rows are shrunk to their norm, targets clipped.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    x_norm, y_norm : float
+        Public bounds of the Euclidean norm of a row and of abs(y).
+    seed : int
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    """
+
+    def __init__(self, epsilon: float, delta: float, x_norm: float, y_norm: float, seed: int) -> None:
+        self.epsilon, self.delta, self.seed = epsilon, delta, seed
+        self.x_norm, self.y_norm = x_norm, y_norm
+
+    def fit(self, X: FloatArray, y: FloatArray) -> "AdaSSP":
+        return self.fit_moments(*self.moments(X, y))
+
+    def moments(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return X'X and X'y of bounded rows, the constant column first."""
+        X = X * np.minimum(1.0, self.x_norm / np.maximum(np.linalg.norm(X, axis=1), 1e-300))[:, np.newaxis]
+        rows = np.column_stack([np.full(len(X), self._constant(X.shape[1])), X])
+        return rows.T @ rows, rows.T @ np.clip(y, -self.y_norm, self.y_norm)
+
+    def fit_moments(self, gram: FloatArray, cross: FloatArray) -> "AdaSSP":
+        """Fit to exact statistics."""
+        rng, d = np.random.default_rng(self.seed), len(cross)
+        third, log = self.epsilon / 3, math.log(6 / self.delta)
+        norm = math.hypot(self.x_norm, self._constant(d - 1))
+        noise = math.sqrt(log) / third * norm
+        least = np.linalg.eigvalsh(gram)[0] + noise * norm * rng.standard_normal() - log / third * norm**2
+        wanted = math.sqrt(d * log * math.log(2 * d * d / FAILURE)) * norm**2 / third
+        ridge = max(0.0, wanted - max(least, 0.0))
+        gram = gram + noise * norm * _symmetric(rng.standard_normal((d, d)))
+        cross = cross + noise * self.y_norm * rng.standard_normal(d)
+        theta = np.linalg.solve(gram + ridge * np.eye(d), cross)
+        self.coef_, self.intercept_ = theta[1:], float(theta[0] * self._constant(d - 1))
+        return self
+
+    def predict(self, X: FloatArray) -> Any:
+        return X @ self.coef_ + self.intercept_
+
+    def _constant(self, n_features: int) -> float:
+        return self.x_norm / math.sqrt(n_features)
+
+
+def _symmetric(draws: FloatArray) -> FloatArray:
+    return np.triu(draws) + np.triu(draws, 1).T

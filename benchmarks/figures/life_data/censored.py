@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Errors, warnings and interval coverage of censored fits at epsilon 1, with five normal columns."""
+
+import itertools
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skprivate.linear_model._censored.fit import fit_censored, plan_censored
+from skprivate.linear_model._censored.release import CensoredRelease, bootstrap_censored, censored_warning
+from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, ErrorDistribution
+from skprivate.linear_model._moments.grid import MomentGrid
+from skprivate.linear_model._moments.noise_scale import FitBudget
+from skprivate.linear_model._moments.release import Neighbours
+from skprivate.linear_model._moments.solve import unscale
+from skprivate.linear_model._moments.weights import moment_weights
+
+from ..._tables import Table, across
+
+D = 5
+SIGMA = 0.5
+GRID = MomentGrid(lower=np.full(D, -4.0), upper=np.full(D, 4.0), target=(-5.0, 5.0), exponent=20)
+SHARES = (0.3, 0.8, 0.95, 0.99)
+SIZES = (100_000, 1_000_000)
+SEEDS = int(os.environ.get("SKPRIVATE_BENCH_SEEDS", "10"))
+COVERAGE_RUNS = int(os.environ.get("SKPRIVATE_BENCH_COVERAGE", "200"))
+
+Fleet = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
+
+
+def run() -> None:
+    """Print the tables."""
+    print("B10 error / sigma (median, 80 % quantile), relative slope error (median), share warned, rounds")
+    table = Table(
+        *(("family", "<9"), ("n", ">7"), ("censored", ">8.0%"), ("B10", ">6.3f"), ("80 %", ">6.3f")),
+        *(("slopes", ">6.3f"), ("warned", ">6.0%"), ("rounds", ">6.1f")),
+    )
+    for family, n, share in itertools.product((SEV, LOGISTIC, NORMAL), SIZES, SHARES):
+        found = np.array([_errors(family, n, share, seed) for seed in range(SEEDS)])
+        miss, slopes, warned, rounds = found.T
+        errors = np.median(miss), np.quantile(miss, 0.8), np.median(slopes)
+        table.row(family.name, n, share, *errors, warned.mean(), rounds.mean())
+    _print_coverage()
+
+
+def _print_coverage() -> None:
+    print(f"\ncoverage of 90 % intervals, n = 1e6, 80 % censored, {COVERAGE_RUNS} runs")
+    names = *(f"slope {j}" for j in range(D)), "scale", "B10"
+    table = Table(("bootstrap", "<11"), *across(names, ">7.3f"))
+    covered = [_covers(seed) for seed in range(COVERAGE_RUNS)]
+    for name, part in zip(("pivotal", "percentile"), np.mean(covered, axis=0), strict=True):
+        table.row(name, *part)
+
+
+def _fleet(family: ErrorDistribution, n: int, censored: float, seed: int) -> Fleet:
+    """Features, log times, events, slopes of norm 1; one end of all times, random ones for odd seeds."""
+    rng = np.random.default_rng(seed)
+    X = np.clip(rng.standard_normal((n, D)), -4, 4)
+    coef = rng.standard_normal(D)
+    coef /= np.linalg.norm(coef)
+    y = X @ coef + SIGMA * family.quantile(rng.uniform(size=n))
+    offset = rng.uniform(-1.5, 1.5, n) if seed % 2 else np.zeros(n)
+    end = offset + np.quantile(y - offset, 1 - censored)
+    return X, np.minimum(y, end), y <= end, coef
+
+
+def _fit(
+    family: ErrorDistribution, n: int, censored: float, seed: int
+) -> tuple[CensoredRelease, NDArray[np.float64]]:
+    X, time, event, coef = _fleet(family, n, censored, seed)
+    neighbours = Neighbours(weights=moment_weights(D, "laplace", None))
+    plan = plan_censored(GRID, family, FitBudget.of(1, 0, "laplace"), neighbours, n_rows=n)
+    return fit_censored(plan, X, time, event, 1000 + seed), coef
+
+
+def _errors(family: ErrorDistribution, n: int, censored: float, seed: int) -> tuple[float, float, bool, int]:
+    release, coef = _fit(family, n, censored, seed)
+    slopes, intercept, scale = unscale(release.fit, GRID)
+    q = float(family.quantile(0.1))
+    miss = abs(intercept + scale * q - SIGMA * q) / SIGMA
+    warned = censored_warning(release, family) is not None
+    return miss, float(np.linalg.norm(slopes - coef)), warned, len(release.rounds)
+
+
+def _covers(seed: int) -> list[NDArray[np.bool_]]:
+    release, coef = _fit(SEV, 1_000_000, 0.8, seed)
+    q = float(SEV.quantile(0.1))
+    slopes, intercept, scale = unscale(release.fit, GRID)
+    all_slopes, intercepts, scales = unscale(bootstrap_censored(release), GRID)
+    estimate = np.array([*slopes, np.log(scale), intercept + q * scale])
+    replicates = np.column_stack([all_slopes, np.log(scales), intercepts + q * scales])
+    truth = np.array([*coef, np.log(SIGMA), q * SIGMA])
+    low, high = np.quantile(replicates, [0.05, 0.95], axis=0)
+    pivotal = (2 * estimate - high <= truth) & (truth <= 2 * estimate - low)
+    return [pivotal, (low <= truth) & (truth <= high)]
