@@ -97,6 +97,13 @@ def sent(statement):
     return json.loads(json.dumps(statement, allow_nan=False))
 
 
+@pytest.mark.parametrize("renderer", [html, model_card, registry, text])
+def test_a_renderer_knows_no_record(renderer):
+    assert not [
+        name for name, it in vars(renderer).items() if isinstance(it, type) and hasattr(it, "to_dict")
+    ]
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_what_a_run_spent(name):
     record = RUNS[name]
