@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..utils import check_int, check_positive
+from ..utils._public_module import public_module
 from ._argument_checks import MAX_SCALE, check_integers, check_scale
-from ._decimal_bounds import geometric_bit_probabilities, zcdp_to_epsilon
 from ._entropy import check_entropy
+from ._geometric_bits import geometric_bit_probabilities
 from ._sampling_kernels import fill_discrete_gaussian, fill_discrete_laplace, fill_laplace_sum
 from ._stream_kernels import WordStream
+from ._zcdp import zcdp_to_epsilon
 
 MAX_SUM_SCALE = 2**54  # n times the scale: the sampled sum passes 2^62 with probability below 2^-300
 MAX_TERMS = 2**40  # below it the stated distance of `laplace_sum` holds
@@ -60,6 +62,7 @@ class _IntegerMechanism(ABC):
     def _fill(self, noise: NDArray[np.int64], stream: WordStream) -> None: ...
 
 
+@public_module("skprivate.noise")
 class DiscreteLaplaceMechanism(_IntegerMechanism):
     """Release integers with discrete Laplace noise: pure epsilon-differential privacy.
 
@@ -171,6 +174,7 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
         fill_discrete_laplace(noise, self.scale.numerator, self.scale.denominator, stream)
 
 
+@public_module("skprivate.noise")
 class DiscreteGaussianMechanism(_IntegerMechanism):
     """Release integers with discrete Gaussian noise: zero-concentrated differential privacy.
 

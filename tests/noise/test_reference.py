@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.noise._decimal_bounds import geometric_bit_probabilities
+from skprivate.noise._geometric_bits import geometric_bit_probabilities
 from skprivate.noise._sampling_kernels import (
     fill_discrete_gaussian,
     fill_discrete_laplace,

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
+from ...utils._public_module import public_module
 from .._distributions import NORMAL, ErrorDistribution
 from .._moments.solve import ScaledFit
 from .curvature import CurvatureEstimate, StepRule, length_of, to_fit
@@ -36,6 +37,7 @@ _CLIPPED = 0.01
 _FEW_EVENTS = 3.0
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class CensoredRelease:
     """Everything that a censored fit released, with noise.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...utils._json_documents import Fields
+from ...utils._public_module import public_module
 
 FloatArray = NDArray[np.float64]
 
@@ -22,6 +23,7 @@ SUM_BITS = 61
 SCALE_BITS = 51
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MomentGrid:
     """Public description of how a row is rounded to integers.

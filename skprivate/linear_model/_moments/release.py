@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...utils._public_module import public_module
 from .grid import MomentGrid, choose_exponent
 from .noise_scale import FitBudget, NoiseScales, gaussian_scales, laplace_scales, root_above
 from .sensitivity import l1_moments, sensitivity_of_unit, squared_l2_moments
@@ -16,6 +17,7 @@ from .weights import MomentWeights
 FloatArray = NDArray[np.float64]
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class MomentRelease:
     """Noisy moments of the scaled rows z = (1, y', x').

@@ -2,11 +2,12 @@
 """Harrell's concordance index of predicted times, in O(n log n)."""
 
 import math
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
+
+from ...utils._user_frame import warn_user
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -49,7 +50,7 @@ def concordance_index(event: NDArray[np.bool_], time: FloatArray, predicted: Flo
     n_pairs = int(np.sum(len(time) - first))
     if n_pairs == 0:
         message = "The concordance index is not defined: no pair of rows is comparable."
-        warnings.warn(message, UndefinedMetricWarning, stacklevel=2)
+        warn_user(message, UndefinedMetricWarning)
         return math.nan
     rising = np.sort(predicted)
     values = np.searchsorted(rising, predicted[order])

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Epsilon of a zCDP mechanism, and bits of geometric numbers, in decimals with a proven error."""
+"""Conversion of zero-concentrated differential privacy (rho) to (epsilon, delta), with a proven error."""
 
 from decimal import Context, Decimal
 from fractions import Fraction
 from math import ceil, exp, log, log1p
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..utils import check_positive
 
-# For the error that `zcdp_to_epsilon` proves, and for more than `PROBABILITY_BITS` binary digits.
+# For the error that `zcdp_to_epsilon` proves.
 DECIMALS = Context(prec=120, Emin=-(10**9), Emax=10**9)
-PROBABILITY_BITS = 256
-NEGLIGIBLE = Fraction(1, 2**204)  # share of the 2^-201 that `laplace_sum` states
 STEP = 2**64  # an epsilon is rounded up to a multiple of 1 / STEP
 GOLDEN = 0.6180339887498949  # (sqrt(5) - 1) / 2, the ratio of a golden section
 
@@ -59,33 +54,6 @@ def zcdp_to_epsilon(rho: float | Fraction, delta: float | Fraction) -> Fraction:
     gap = Decimal(f"{_best_gap(rho, delta):.6e}")
     epsilon = max(Fraction(_epsilon_at(rho, delta, gap)), Fraction(0))
     return Fraction(ceil((epsilon + (1 + epsilon) / 10**40) * STEP), STEP)
-
-
-def geometric_bit_probabilities(n: int, scale: Fraction) -> NDArray[np.uint64]:
-    """Return the digits' probabilities of a geometric number with ratio exp(-1 / scale).
-
-    Parameters
-    ----------
-    n : int
-        How many such numbers are summed; digits i with n p_i < 2^-204 are left out.
-    scale : Fraction
-        Positive, at most 2^52.
-
-    Returns
-    -------
-    probabilities : uint64 ndarray of shape (n_digits, 4)
-        Row i: p_i = 1 / (1 + exp(2^i / scale)) rounded down to 256 binary digits, highest word first.
-    """
-    rows: list[NDArray[np.uint64]] = []
-    # n p_i < 2^40 exp(-200) < 2^-204, and no exponential of a huge number is computed.
-    while (exponent := 2 ** len(rows) / scale) < 200:
-        odds = DECIMALS.exp(_decimal(exponent))
-        probability = Fraction(DECIMALS.divide(Decimal(1), DECIMALS.add(1, odds)))
-        if n * probability < NEGLIGIBLE:
-            break
-        digits = int(probability * 2**PROBABILITY_BITS).to_bytes(PROBABILITY_BITS // 8, "big")
-        rows.append(np.frombuffer(digits, dtype=">u8").astype(np.uint64))
-    return np.array(rows, dtype=np.uint64).reshape(-1, PROBABILITY_BITS // 64)
 
 
 def _epsilon_at(rho: Fraction, delta: Fraction, gap: Decimal) -> Decimal:
