@@ -97,6 +97,13 @@ def sent(statement):
     return json.loads(json.dumps(statement, allow_nan=False))
 
 
+@pytest.mark.parametrize("renderer", [html, model_card, registry, text])
+def test_a_renderer_knows_no_record(renderer):
+    assert not [
+        name for name, it in vars(renderer).items() if isinstance(it, type) and hasattr(it, "to_dict")
+    ]
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_what_a_run_spent(name):
     record = RUNS[name]
@@ -108,6 +115,9 @@ def test_what_a_run_spent(name):
     assert registry.registry_entry_of_spent(statement, WHO) == record.to_registry(**WHO)
     assert "\n\n".join(model_card.blocks_of_spent(statement)) == privacy_section(record)
     assert "other 9.9, sources sha256 000" in record.to_html()
+    lines = text.describe_spent(statement).splitlines()
+    for name, value in record.unprotected.items():
+        assert f"  unprotected {name}: {' '.join(str(value).split())}" in lines
 
 
 @pytest.mark.parametrize("name", GUARANTEES)
