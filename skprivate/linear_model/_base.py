@@ -60,7 +60,7 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
 # Of coef_interval_ and scale_interval_; `predict_quantile` has the same default.
 _CONFIDENCE = 0.9
 # Attributes that only a fit to censored targets sets: the next fit deletes them.
-_ONLY_CENSORED = ("survival_curve_", "event_share_", "n_newton_")
+_ONLY_CENSORED = ("survival_curve_", "event_share_")
 # Frames between warnings.warn and the user's call of fit: see `base`.
 _USER_FRAME = 6
 
@@ -292,7 +292,6 @@ class BaseLogLocationScale(
         times, survival = kaplan_meier(release.histogram)
         self.survival_curve_ = (np.exp(times), survival)
         self.event_share_ = release.event_share
-        self.n_newton_ = len(release.rounds)
 
     def _grid(self, task: FitTask) -> MomentGrid:
         lower, upper = task.bounds
@@ -314,6 +313,7 @@ class BaseLogLocationScale(
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
+        self.n_iter_ = len(release.rounds) if isinstance(release, CensoredRelease) else 1
         for name in _ONLY_CENSORED:
             self.__dict__.pop(name, None)
         # Intervals are computed when they are first read, with the parameters of this fit: set_params may

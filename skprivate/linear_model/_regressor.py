@@ -53,8 +53,8 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         With censored targets: times, and the private Kaplan-Meier estimate of surviving them.
     event_share_ : float
         With censored targets: released share of rows whose event was observed.
-    n_newton_ : int
-        With censored targets: number of Newton rounds.
+    n_iter_ : int
+        With censored targets: number of Newton rounds. Otherwise 1.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
