@@ -10,7 +10,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from ..accounting._statements.spent import Relation
+from .._typing import Relation
 from ..utils import check_bounds
 
 #: What a parameter can be: it is part of what is released, it only changes what is made of the release, or it

@@ -9,11 +9,11 @@ _SPENT = (
     "skprivate.accounting._statements.estimated_bounds.EstimatedBounds",
     "skprivate.accounting._statements.provenance.PackageRecord",
     "skprivate.accounting._statements.spent.PrivacySpent",
-    "skprivate.accounting._statements.spent._FrozenMapping",
+    "skprivate.accounting._statements.frozen_mapping.FrozenMapping",
 )
 _RISK = (
     "skprivate.accounting._statements.disclosure_risk.DisclosureRisk",
-    "skprivate.accounting._statements.spent._FrozenMapping",
+    "skprivate.accounting._statements.frozen_mapping.FrozenMapping",
 )
 _PARTITION = "skprivate.partition._partition.Partition"
 _LAPLACE = "skprivate.noise._mechanisms.DiscreteLaplaceMechanism"
@@ -93,7 +93,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
         *(
             f"skprivate.games.{name}"
             for name in (
-                *("_broadcast_model.BroadcastModel", "_solver.PrivateNashSolver"),
+                *("_broadcast_mechanism.BroadcastMechanism", "_solver.PrivateNashSolver"),
                 *("_games.sets.Box", "_games.sets.Simplex", "_games.sets.Unconstrained"),
                 *("_communication_weights._Complete", "_communication_weights._Matrix"),
             )

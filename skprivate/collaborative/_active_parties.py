@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the aggregators of parties' responses share: checks, who is active, and the shares to add."""
+"""Checks of the parties' responses and sizes, the rules of active parties, and shares of a synthesis."""
 
 import warnings
 from typing import Any
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from ..exceptions import UtilityWarning
+from ..utils._private_fit import user_stacklevel
 from ..utils._table_validation import validate_data
 
 FloatArray = NDArray[np.float64]
@@ -144,7 +145,7 @@ def shares(
     return np.where(active, responses * sizes, 0.0), active
 
 
-def warn_few_active(active: BoolArray, stacklevel: int) -> None:
+def warn_few_active(active: BoolArray) -> None:
     """Warn, once for all queries, where a prediction rests on few parties.
 
     Of m parties few are at most m / 4, since the standard error of a mean of k equally good, independent
@@ -156,8 +157,6 @@ def warn_few_active(active: BoolArray, stacklevel: int) -> None:
     Parameters
     ----------
     active : ndarray of bool, of shape (n_queries, n_parties)
-    stacklevel : int
-        As in `warnings.warn`, from the caller of this function.
     """
     n_parties = active.shape[1]
     few = max(2, n_parties // 4) if n_parties > 2 else 0
@@ -167,5 +166,5 @@ def warn_few_active(active: BoolArray, stacklevel: int) -> None:
             "is active it is zero, and no estimate. Take active_rule='support' for targets in small units, "
             "local models whose kernel reaches further, or queries where the parties have rows.",
             UtilityWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=user_stacklevel(),
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The published platform as one estimator: coarsened queries, local averages, bounded swapping."""
+"""The published platform as one estimator: coarsened queries, local averages and bounded swapping."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,9 +7,9 @@ from typing import Any
 from ..base import assign_roles
 from ..preprocessing import TQMATransformer
 from ._local_average.regressor import LocalAverageRegressor
+from ._message_platform import MessagePlatform
 from ._regressor import RegressionPlatform
 from ._swapping import BSTDAggregator
-from ._transport import BasePlatform
 
 
 class CollaborativeLARRegressor(RegressionPlatform):
@@ -85,7 +85,7 @@ class CollaborativeLARRegressor(RegressionPlatform):
     )
 
     _parameter_constraints = {
-        **BasePlatform._parameter_constraints,
+        **MessagePlatform._parameter_constraints,
         **{
             name: "no_validation"
             for name in (

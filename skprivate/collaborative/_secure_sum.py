@@ -29,8 +29,6 @@ FloatArray = NDArray[np.float64]
 
 # Keys remember every query id; after so many queries they are made anew, and the memory with them.
 _QUERIES_PER_SESSION = 1000
-# Frames between the warning and the user's call of predict.
-_USER_FRAME = 4
 
 
 class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
@@ -167,17 +165,14 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
             sizes, which is opened, shows as much.
         """
         check_is_fitted(self)
-        return self._combine(validate_responses(self, X, reset=False), _USER_FRAME)
+        return self._combine(validate_responses(self, X, reset=False))
 
-    def _combine(self, values: FloatArray, stacklevel: int | None) -> FloatArray:
-        """`predict` without validation: `values` is a float64 array of shape (n_queries, n_parties).
-
-        `stacklevel` is that of a warning about few active parties; None: no warning.
-        """
+    def _combine(self, values: FloatArray, *, warn: bool = True) -> FloatArray:
+        """`predict` without validation: `values` is a float64 array of shape (n_queries, n_parties)."""
         sizes, n_rows = relative_sizes(self.party_sizes_), float(self.party_sizes_.sum())
         weighted, active = shares(values, sizes, self.active_rule, total=n_rows)
-        if stacklevel is not None:
-            warn_few_active(active, stacklevel)
+        if warn:
+            warn_few_active(active)
         total, size = self._open_session().add(weighted, active * sizes)
         return np.divide(total, size, out=np.zeros(len(total)), where=size > 0)
 

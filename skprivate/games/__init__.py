@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Aggregative games: private Nash equilibrium seeking, and what its broadcasts leak."""
+"""Aggregative games: private Nash equilibrium seeking, and the leakage of its broadcasts."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows by who owns them, and the classes that their labels stand for."""
+"""Validated private and public rows of a tree, and the classes of their labels."""
 
 import warnings
 from dataclasses import dataclass
@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..partition._partition import Partition
+from ..partition import Partition
 from ..utils import as_labels, common_type
+from ..utils._private_fit import user_stacklevel
 
 FloatArray = NDArray[np.float64]
 LabelArray = NDArray[np.int32]
 
 
 @dataclass
-class Rows:
-    """Validated rows and who owns them; lives during one fit.
+class TreeRows:
+    """Validated rows, which are public, and whose they are; kept during one fit only.
 
     Attributes
     ----------
@@ -83,8 +84,8 @@ def declared_classes(classes: Any) -> NDArray[Any]:
     return np.unique(labels)
 
 
-def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the classes that stand in labels, sorted."""
+def find_classes(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the different labels, sorted."""
     labels = common_type(labels)
     check_classification_targets(labels)
     classes = np.unique(labels)
@@ -105,10 +106,5 @@ def warn_of_unknown_labels(public_labels: NDArray[Any], classes: NDArray[Any]) -
             "Some public rows have a label outside `classes`, which counts as the first class. Do the "
             "classes have the labels' type and spelling?",
             UserWarning,
-            stacklevel=_USER_FRAME,
+            stacklevel=user_stacklevel(),
         )
-
-
-# Frames to the user's call of fit: warn_of_unknown_labels, _part_rows, fit, scikit-learn's context,
-# redact_errors, private_fit.
-_USER_FRAME = 7

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which lines of an estimator's own code a call runs through."""
+"""Traces the lines of an estimator's own code that a call runs through."""
 
 import itertools
 import sys
@@ -12,7 +12,8 @@ Line = tuple[str, int]
 
 # Their code is not the estimator's own.
 _FOREIGN = ("sklearn", "numpy", "scipy", "builtins", "abc", "typing", "collections")
-_OWN_FOLDER = Path(__file__).parent
+# The whole of `skprivate.audit`.
+_OWN_FOLDER = Path(__file__).parents[1]
 
 
 def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
