@@ -7,12 +7,12 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import FloatArray
 from ..accounting import PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
 from ..base import SHARED_CONSTRAINTS, private_fit, reasons_against
@@ -40,8 +40,6 @@ from ._moments.weights import moment_weights, order_of_norm
 from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
 from ._predictions.mixin import LogLocationScalePredictions
 from ._targets import check_target_bounds, read_target, refuse_other_forms, replace_target
-
-FloatArray = NDArray[np.float64]
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._typing import FloatArray, IntArray
 from .._moments.gram import EXACT, make_packer
 from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid
 from .._moments.noise_scale import NoiseScales, gaussian_scales, laplace_scales
@@ -23,8 +24,6 @@ from .sensitivity import (
     squared_l2_curvature,
     squared_l2_gradient,
 )
-
-FloatArray = NDArray[np.float64]
 
 # Rows that are packed together: `plan_rounds` chooses grids on which the sums of so many are exact in
 # float64.
@@ -199,7 +198,7 @@ def plan_rounds(
 
 def exact_round(
     rows: CensoredRows, plan: RoundPlan, theta: FloatArray, with_curvature: bool
-) -> tuple[int, NDArray[np.int64], NDArray[np.int64] | None]:
+) -> tuple[int, IntArray, IntArray | None]:
     """Sum the residuals and curvatures of all rows as integers.
 
     Returns
