@@ -20,7 +20,7 @@ from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, is_structured, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
-from ..utils._private_fit import public_errors, warn_after_release
+from ..utils._private_fit import public_errors, user_stacklevel, warn_after_release
 from ..utils._progress import progress
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
@@ -59,8 +59,6 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
 _CONFIDENCE = 0.9
 # Attributes that only a fit to censored targets sets: the next fit deletes them.
 _ONLY_CENSORED = ("survival_curve_", "event_share_")
-# Frames between warnings.warn and the user's call of fit: see `base`.
-_USER_FRAME = 6
 
 
 class BaseLogLocationScale(
@@ -332,13 +330,13 @@ class BaseLogLocationScale(
             release, self.error_distribution_, self._regularization, self._scale_limits, self._method
         )
 
-    def _warn_if_useless(self, user_frame: int = _USER_FRAME) -> None:
+    def _warn_if_useless(self) -> None:
         if isinstance(self.release_, CensoredRelease):
             reason = censored_warning(self.release_, self.error_distribution_)
         else:
             reason = moments_warning(self.release_, self._scaled_fit)
         if reason:
-            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning, user_frame)
+            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning, user_stacklevel())
 
     def _describe_moments(self, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
         """Return what a release of moments spent and claims; sensitivity and noise are those of weight 1."""

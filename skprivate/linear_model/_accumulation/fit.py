@@ -51,7 +51,7 @@ def fit_accumulated(estimator: Any, moments: AccumulatedMoments) -> Any:
     if moments.feature_names is not None:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
     estimator._adopt(release_plan.release(moments._exact_moments(), entropy), grid, task, spent)
-    estimator._warn_if_useless(user_frame=4)
+    estimator._warn_if_useless()
     return estimator
 
 
