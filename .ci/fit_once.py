@@ -43,7 +43,7 @@ life = np.zeros(len(X), dtype=[("event", bool), ("time", float)])
 life["event"], life["time"] = hours < 2, np.minimum(hours, 2)
 box = {"bounds_X": (0, 1), "bounds_y": (0.01, 20)}
 moments = skprivate.MomentAccumulator(max_rows=len(X), **box).update(X, hours)
-model = skprivate.DPLogLocationScaleRegressor("weibull", epsilon=8.0, **box)
+model = skprivate.DPLogLocationScaleRegressor(epsilon=8.0, **box)
 for fitted in (model.fit(X, hours), moments.release(model), model.fit(X, life)):
     if np.abs(fitted.coef_ - [1.0, -0.5]).max() > 0.4 or not fitted.privacy_spent_.private:
         raise SystemExit("the installed package does not learn lifetimes")

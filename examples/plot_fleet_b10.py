@@ -34,7 +34,7 @@ print(f"{1 - y['event'].mean():.1%} of the machines still run; the oldest is {y[
 # Bounds of the features are those of the data sheet, those of the times a maker's knowledge: what fails in
 # less than a month and what lasts for 40 years counts as if it were at the bound. All that is released about
 # the machines is a noisy histogram of times and events and a few noisy sums.
-model = DPLogLocationScaleRegressor("weibull", epsilon=1.0, bounds_X=(-1, 1), bounds_y=(1 / 12, 40))
+model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(-1, 1), bounds_y=(1 / 12, 40))
 model.fit(X, y)
 print("feature       slope   90 % interval    truth")
 for name, slope, (low, high), truth in zip(names, model.coef_, model.coef_interval_, coef, strict=True):

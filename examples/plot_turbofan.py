@@ -54,7 +54,7 @@ for epsilon in epsilons:
     for _ in range(releases):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UtilityWarning)
-            model = DPLogLocationScaleRegressor("weibull", epsilon=epsilon, **public).fit(X, y)
+            model = DPLogLocationScaleRegressor(epsilon=epsilon, **public).fit(X, y)
         count += any(issubclass(warning.category, UtilityWarning) for warning in caught)
         errors.append(relative_error(model.predict(X_test)))
     medians.append(np.median(errors))
@@ -87,7 +87,7 @@ plt.show()
 # One release at epsilon 5, with the lifetimes before which 10 % and 90 % of such engines fail. The grey band
 # is the 90 % interval of the predicted median: it knows of the few engines and of the noise.
 warnings.simplefilter("ignore", UtilityWarning)  # counted above
-model = DPLogLocationScaleRegressor("weibull", epsilon=5.0, **public).fit(X, y)
+model = DPLogLocationScaleRegressor(epsilon=5.0, **public).fit(X, y)
 quantiles, interval = model.predict_quantile(X_test, [0.1, 0.5, 0.9], return_interval=True)
 order = np.argsort(quantiles[:, 1])
 rank = np.arange(len(order))

@@ -147,19 +147,25 @@ class StrictMixin:
     _pickled_strict: bool
     _pickled_seeds: bool
 
-    def _is_strict(self) -> bool:
+    def is_strict(self) -> bool:
+        """Return whether strict mode holds for this object: that of the process, or of its pickle.
+
+        Returns
+        -------
+        strict : bool
+        """
         return get_config()["strict"] or getattr(self, "_pickled_strict", False)
 
     def _may_be_seeded(self) -> bool:
         """Whether strict mode lets seeds pass; that of this process decides, where it has one."""
         config = get_config()
-        if config["strict"] or not self._is_strict():
+        if config["strict"] or not self.is_strict():
             return config["allow_seeds"]
         return getattr(self, "_pickled_seeds", False)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
-        if self._is_strict():
+        if self.is_strict():
             state["_pickled_strict"] = True
             state["_pickled_seeds"] = self._may_be_seeded()
         return state

@@ -126,7 +126,7 @@ def test_clones_of_what_was_pickled_in_strict_mode_are_strict(seeds):
     with skprivate.config_context(strict=True, allow_seeds=seeds):
         pickled = pickle.dumps(skprivate.BoundsScaler())
     copy = clone(clone(pickle.loads(pickled)))
-    assert copy._is_strict()
+    assert copy.is_strict()
     assert copy._may_be_seeded() == seeds
 
 

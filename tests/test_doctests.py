@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every example in a docstring, in the README and in the documentation runs."""
 
+import ast
 import doctest
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -12,6 +14,7 @@ import pytest
 import skprivate
 
 ROOT = Path(__file__).parent.parent
+TOP = Path(skprivate.__file__).parent
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 MODULES = sorted(
     module.name
@@ -28,10 +31,37 @@ PAGES = [
 PACKAGES = ["skprivate", *(name for name in MODULES if "._" not in name and name != "skprivate.utils")]
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds a class where it is written: public classes report the room that users import them from."""
+
+    def _from_module(self, module, thing):
+        if not inspect.isclass(thing) or not thing.__module__.startswith("skprivate"):
+            return super()._from_module(module, thing)
+        return thing.__qualname__.partition(".")[0] in classes_in(Path(module.__file__))
+
+
+@functools.cache
+def classes_in(path):
+    return {node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
-    failures, _ = doctest.testmod(importlib.import_module(name), optionflags=OPTIONS)
-    assert failures == 0
+    module, runner = importlib.import_module(name), doctest.DocTestRunner(optionflags=OPTIONS)
+    for test in Finder().find(module, module.__name__):
+        runner.run(test)
+    assert runner.failures == 0
+
+
+def test_every_example_is_run():
+    written = {path: path.read_text().count("\n    >>> ") for path in TOP.rglob("*.py")}
+    found = dict.fromkeys(written, 0)
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for test in Finder().find(module, name):
+            shown = [example for example in test.examples if example.indent == 4]
+            found[Path(module.__file__)] += len(shown)
+    assert found == written
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -55,7 +55,7 @@ PREDICTORS = [
     DPSEVRegressor(**LLS),
     DPLogisticLLSRegressor(**LLS),
     DPNormalLLSRegressor(**LLS),
-    DPLogLocationScaleRegressor("sev", **LLS),
+    DPLogLocationScaleRegressor(distribution="sev", **LLS),
     LocalAverageRegressor(bounds=(-1, 1)),
     SecureSumAggregator(),
     BSTDAggregator(random_state=0),

@@ -83,9 +83,9 @@ TREES = {
 LIFE = {
     "weibull": DPLogLocationScaleRegressor(bounds_X=(0, 1), bounds_y=(1, 2)),
     "lognormal, gaussian": DPLogLocationScaleRegressor(
-        "lognormal", bounds_X=(0, 1), bounds_y=(1, 2), mechanism="gaussian", delta=1e-6
+        distribution="lognormal", bounds_X=(0, 1), bounds_y=(1, 2), mechanism="gaussian", delta=1e-6
     ),
-    "x_norm": DPLogLocationScaleRegressor("loglogistic", x_norm=1.0, bounds_y=(1, 2)),
+    "x_norm": DPLogLocationScaleRegressor(distribution="loglogistic", x_norm=1.0, bounds_y=(1, 2)),
     "sev": DPSEVRegressor(bounds_X=(0, 1), bounds_y=(1, 2), relation="add-remove"),
     "logistic": DPLogisticLLSRegressor(bounds_X=([0, 0], [1, 2]), bounds_y=(1, 2)),
     "normal, search": search(DPNormalLLSRegressor(bounds_X=(0, 1), bounds_y=(1, 2)), method=["moments"]),
@@ -287,7 +287,7 @@ def test_strict_pickles_stay_strict_in_every_step(copied):
 def test_a_row_of_a_column_of_lists_tells_nothing_of_the_others(cell):
     table, labels = [cell], [1, 0, 1]
     with config_context(strict=True):
-        read = TREES["central"]._read_labels([*table, *([label] for label in labels)], 4)
+        read = TREES["central"].read_labels([*table, *([label] for label in labels)], 4)
         target = replace_target([*table, *([float(label)] for label in labels)], (0.0, 9.0), False)
     assert list(read[1:]) == labels
     assert list(target.time_on_model_scale[1:]) == labels

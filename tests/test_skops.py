@@ -3,6 +3,8 @@
 
 import importlib
 import inspect
+import pickle
+import re
 
 import numpy as np
 import pytest
@@ -26,19 +28,25 @@ from skprivate import (
     DPSEVRegressor,
     DPTreeClassifier,
     LocallyPrivateTreeClassifier,
+    MomentAccumulator,
     PrivacyLedger,
     PrivateGridSearch,
     PrivateNashSolver,
     PrivateRandomizedSearch,
+    PublicPrivateSplit,
     QuadraticAggregativeGame,
     SecureSumAggregator,
     TQMATransformer,
+    privacy_report,
 )
 from skprivate.base import trusted_types
 from skprivate.base._trusted_types import _TYPES
 from skprivate.collaborative import LocalAverageRegressor
 from skprivate.games import Box, Simplex
 from skprivate.preprocessing import estimate_bounds
+
+#: A private module, as a pickle names it: a file that cannot be moved any more.
+PRIVATE_PATH = re.compile(rb"skprivate\.(?:\w+\.)*_[\w.]*")
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -75,7 +83,7 @@ CASES = [
     (DPLogisticLLSRegressor(mechanism="gaussian", delta=1e-6, **LLS), None, ()),
     (DPNormalLLSRegressor(**LLS), None, ()),
     *(
-        (DPLogLocationScaleRegressor(name, **AFT), {"X": X, "y": LIFE}, ())
+        (DPLogLocationScaleRegressor(distribution=name, **AFT), {"X": X, "y": LIFE}, ())
         for name in ("weibull", "loglogistic", "lognormal")
     ),
     (TQMATransformer(bounds=(-1, 1)), None, ()),
@@ -138,6 +146,20 @@ def test_round_trip(estimator, data, others, tmp_path):
         assert getattr(loaded, statement, None) == getattr(fitted, statement, None)
         assert str(getattr(loaded, statement, None)) == str(getattr(fitted, statement, None))
     assert skops.io.dumps(loaded)
+
+
+@pytest.mark.parametrize(("estimator", "data", "others"), CASES)
+def test_a_pickle_names_no_private_module(estimator, data, others):
+    assert PRIVATE_PATH.findall(pickle.dumps(fit(estimator, data))) == []
+
+
+def test_nor_do_pickles_of_what_is_no_estimator(tmp_path):
+    moments = MomentAccumulator(max_rows=N, bounds_X=(-1, 1), bounds_y=(0.1, 5))
+    moments.update(X, LIFE["time"])
+    tree = DPTreeClassifier(**TREE).fit(X, LABELS)
+    others = [moments, game()["game"], game(Box(0, 1))["game"], PublicPrivateSplit(3), privacy_report(tree)]
+    for thing in (*others, PrivacyLedger(tmp_path / "fits.ledger")):
+        assert PRIVATE_PATH.findall(pickle.dumps(thing)) == []
 
 
 def test_a_loaded_model_states_what_it_did_and_can_be_fitted_again():

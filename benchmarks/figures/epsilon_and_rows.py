@@ -41,12 +41,8 @@ def _accuracy(kind: type, epsilon: float, n: int, seed: int) -> float:
 def _slope_error(epsilon: float, n: int, seed: int) -> float:
     """Error of the slopes, relative to them: 5 features, times within [50, 50,000]."""
     X, hours = make_location_scale(n, 5, intercept=7.4, scale=0.5, random_state=seed)
-    truth = DPLogLocationScaleRegressor(
-        "weibull", 1e9, bounds_X=(-1, 1), bounds_y=(50, 50_000), random_state=0
-    )
-    model = DPLogLocationScaleRegressor(
-        "weibull", epsilon, bounds_X=(-1, 1), bounds_y=(50, 50_000), random_state=seed
-    )
+    truth = DPLogLocationScaleRegressor(1e9, bounds_X=(-1, 1), bounds_y=(50, 50_000), random_state=0)
+    model = DPLogLocationScaleRegressor(epsilon, bounds_X=(-1, 1), bounds_y=(50, 50_000), random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UtilityWarning)
         exact, noisy = truth.fit(X, hours).coef_, model.fit(X, hours).coef_

@@ -45,7 +45,7 @@ def statements() -> Iterator[tuple[str, Any]]:
     yield "tree_local", local.privacy_spent_
     yield "tree_curator", DPTreeClassifier(**declared).fit(X, y).privacy_spent_
     yield "tree_seeded", DPTreeClassifier(random_state=0, **declared).fit(X, y).privacy_spent_
-    life = DPLogLocationScaleRegressor("weibull", epsilon=4, bounds_X=(0, 1), bounds_y=(0.01, 20))
+    life = DPLogLocationScaleRegressor(epsilon=4, bounds_X=(0, 1), bounds_y=(0.01, 20))
     yield "life", life.fit(X, np.exp(X[:, 0]) * rng.weibull(2, size=len(X))).privacy_spent_
     platform = CollaborativeLARRegressor(bandwidth=0.05, bounds=(0, 1))
     platform.fit(X, X[:, 0] * X[:, 1], sites=np.arange(len(X)) % 12)

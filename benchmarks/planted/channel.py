@@ -286,7 +286,7 @@ class LedgerLabelMajority(DPMajorityClassifier):
         self._note = int(counts[1])
         return counts
 
-    def _charge(self, spent):
+    def charge(self, spent):
         note = self.__dict__.pop("_note")
         if self.ledger is not None:
             self.ledger.charge(spent, estimator=f"{type(self).__name__}[{note}/{spent.unprotected['rows']}]")

@@ -52,18 +52,18 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
     @private_fit
     def fit(self, X, y=None):
         leaks = self._leaks()
-        if self._is_strict():
-            self._announce_leaks(leaks)
+        if self.is_strict():
+            self.announce_leaks(leaks)
         X, y = self._read(X, y)
-        if not self._is_strict():
-            self._announce_leaks(leaks)
+        if not self.is_strict():
+            self.announce_leaks(leaks)
         self._public(X, y)
         X, y = self._clean(X, y)
         exact = self._exact(X, y)
         entropy = check_entropy(self.random_state)
         mechanism = self._mechanism(X.shape[1])
         spent = self._spent(mechanism, entropy, len(X), leaks)
-        self._charge(spent)
+        self.charge(spent)
         released = self._randomize(exact, mechanism, entropy)
         self.privacy_spent_ = spent
         self._finish(X, y, exact, released)
@@ -114,8 +114,8 @@ class Base(PrivateEstimatorMixin, BaseEstimator):
 
     # reading ----------------------------------------------------------------------------------------------
     def _table(self, X, reset=True):
-        if self._is_strict() and reset:
-            return self._read_numbers(X)
+        if self.is_strict() and reset:
+            return self.read_numbers(X)
         return validate_data(self, X, dtype=np.float64, order="C", reset=reset)
 
     def _unit_X(self, X):
@@ -144,7 +144,7 @@ class Regressor(RegressorMixin, Base):
     def _read(self, X, y):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        if not self._is_strict():
+        if not self.is_strict():
             return validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         X, y = self._table(X), floats(column_or_1d(y, warn=True))
         if len(y) != len(X):
@@ -192,9 +192,9 @@ class Classifier(ClassifierMixin, Base):
     def _read(self, X, y):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        if self._is_strict():
+        if self.is_strict():
             X = self._table(X)
-            return X, self._read_labels(y, len(X))
+            return X, self.read_labels(y, len(X))
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
         return X, y

@@ -63,7 +63,7 @@ class DPGroupMeanRegressor(DPMeanRegressor):
         if self._groups is None:
             self._rows, self._unit_now = 1, "row"
             return super()._exact(X, y)
-        codes = number_groups(self._groups, np.ones(len(X), dtype=bool), strict=self._is_strict())
+        codes = number_groups(self._groups, np.ones(len(X), dtype=bool), strict=self.is_strict())
         kept = self._keep(codes, check_entropy(self.random_state))
         self._rows, self._unit_now = self.max_rows_per_group, "group"
         # A person with fewer rows than the cap is made up with rows in the middle: n = persons * cap.

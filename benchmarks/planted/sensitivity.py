@@ -261,8 +261,8 @@ class OppositeRowsStandardizer(DPStandardizer):
 )
 class MeanFillStandardizer(DPStandardizer):
     def _table(self, X, reset=True):
-        if self._is_strict() and reset:
-            return self._read_numbers(X)
+        if self.is_strict() and reset:
+            return self.read_numbers(X)
         return validate_data(self, X, dtype=np.float64, reset=reset, ensure_all_finite="allow-nan")
 
     def _clean(self, X, y):

@@ -121,8 +121,8 @@ class SilentBoundsMean(DPMeanRegressor):
     needs="ledger",
 )
 class HalfChargeMean(DPMeanRegressor):
-    def _charge(self, spent):
-        super()._charge(replace(spent, epsilon=spent.epsilon / 2))
+    def charge(self, spent):
+        super().charge(replace(spent, epsilon=spent.epsilon / 2))
 
 
 @plant(
@@ -132,9 +132,9 @@ class HalfChargeMean(DPMeanRegressor):
     needs="ledger, fit twice",
 )
 class FreeRefitMean(DPMeanRegressor):
-    def _charge(self, spent):
+    def charge(self, spent):
         if not hasattr(self, "privacy_spent_"):
-            super()._charge(spent)
+            super().charge(spent)
 
 
 @plant(
@@ -144,9 +144,9 @@ class FreeRefitMean(DPMeanRegressor):
     needs="ledger that refuses",
 )
 class IgnoredRefusalMean(DPMeanRegressor):
-    def _charge(self, spent):
+    def charge(self, spent):
         with contextlib.suppress(BudgetExceededError):
-            super()._charge(spent)
+            super().charge(spent)
 
 
 @plant(
@@ -156,13 +156,13 @@ class IgnoredRefusalMean(DPMeanRegressor):
     needs="ledger that refuses",
 )
 class LateChargeMean(DPMeanRegressor):
-    def _charge(self, spent):
+    def charge(self, spent):
         self._pending = spent
 
     def _randomize(self, exact, mechanism, entropy):
         released = super()._randomize(exact, mechanism, entropy)
         try:
-            super()._charge(self.__dict__.pop("_pending"))
+            super().charge(self.__dict__.pop("_pending"))
         except BudgetExceededError as error:
             error.add_note(f"would have released {released.tolist()}")
             raise

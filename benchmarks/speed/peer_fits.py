@@ -85,7 +85,7 @@ def bench_task(task: Task, others: dict[str, tuple[float, float]]) -> None:
 def bench_censored() -> None:
     """Print our fit of censored targets, and that of lifelines where it is installed."""
     X, y = make_location_scale(N_ROWS, N_FEATURES, censoring=0.8, random_state=0)
-    ours = DPLogLocationScaleRegressor("weibull", 1.0, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2))
+    ours = DPLogLocationScaleRegressor(1.0, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2))
     fit = partial(ours.fit, X, y)
     table = PeerTable(f"censored targets, n = {N_ROWS:,}, d = {N_FEATURES}, epsilon 1", "concordance")
     table.row("DPLogLocationScaleRegressor (ours)", median_seconds(fit, REPEATS), 1.0, ours.score(X, y))

@@ -38,7 +38,7 @@ def bench_fit(table: Table, n_features: int) -> None:
 def bench_censored(table: Table) -> None:
     """Print the times of a censored fit, and of lifelines where it is installed."""
     X, y = make_location_scale(N_CENSORED, 10, censoring=0.8, random_state=0)
-    model = DPLogLocationScaleRegressor("weibull", 1.0, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2))
+    model = DPLogLocationScaleRegressor(1.0, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2))
     fit, name = partial(model.fit, X, y), f"censored, n = {N_CENSORED:,}, d = 10"
     other = weibull_fit(X, y)
     if other is None:

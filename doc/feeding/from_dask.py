@@ -19,4 +19,4 @@ parts = dd.read_parquet("rows/*.parquet").to_delayed()
 moments = MomentAccumulator.from_bytes(empty)
 for state in dask.compute(*[gather(part, number) for number, part in enumerate(parts)]):
     moments.merge(MomentAccumulator.from_bytes(state))
-model = moments.release(DPLogLocationScaleRegressor("weibull", epsilon=1.0))
+model = moments.release(DPLogLocationScaleRegressor(epsilon=1.0))

@@ -9,4 +9,4 @@ moments = MomentAccumulator({"load": (0, 10), "speed": (0, 1)}, (10, 20_000), ma
 rows = pl.scan_parquet("rows/*.parquet").select("load", "speed", "hours")
 for number, batch in enumerate(rows.collect_batches()):
     moments.update(batch, batch_id=f"batch {number}")
-model = moments.release(DPLogLocationScaleRegressor("weibull", epsilon=1.0))
+model = moments.release(DPLogLocationScaleRegressor(epsilon=1.0))

@@ -20,4 +20,4 @@ def gather(path):
 moments = MomentAccumulator.from_bytes(empty)
 for state in ray.get([gather.remote(path) for path in sorted(glob.glob("rows/*.parquet"))]):
     moments.merge(MomentAccumulator.from_bytes(state))
-model = moments.release(DPLogLocationScaleRegressor("weibull", epsilon=1.0))
+model = moments.release(DPLogLocationScaleRegressor(epsilon=1.0))

@@ -22,4 +22,4 @@ rows = SparkSession.builder.getOrCreate().read.parquet("rows").select("load", "s
 moments = MomentAccumulator.from_bytes(empty)
 for row in rows.mapInArrow(gather, "state binary").toLocalIterator():
     moments.merge(MomentAccumulator.from_bytes(bytes(row.state)))
-model = moments.release(DPLogLocationScaleRegressor("weibull", epsilon=1.0))
+model = moments.release(DPLogLocationScaleRegressor(epsilon=1.0))

@@ -52,7 +52,7 @@ def evaluate(repetitions: int) -> Scores:
 
 
 def _error(X: FloatArray, y: Any, truth: FloatArray, epsilon: float, options: dict[str, Any]) -> float:
-    model = DPLogLocationScaleRegressor("weibull", epsilon, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2), **options)
+    model = DPLogLocationScaleRegressor(epsilon, bounds_X=(-1, 1), bounds_y=(1e-3, 1e2), **options)
     with warnings.catch_warnings():
         # The table shows it.
         warnings.simplefilter("ignore", UtilityWarning)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
+from ..utils._public_module import public_module
 from ._composition.compose import compose
 from ._statements.html import label_fragment, label_page, labels_of_report
 from ._statements.plain_values import encode_amount
@@ -18,6 +19,7 @@ from ._statements.text import describe_report, describe_step
 _KIND = "skprivate.privacy_report"
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class StepReport:
     """What one fitted object inside a pipeline or a search did with the private rows.
@@ -63,6 +65,7 @@ class StepReport:
         return describe_step(self.to_dict())
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True)
 class PrivacyReport:
     """The privacy of a whole fitted object; made by `privacy_report`.

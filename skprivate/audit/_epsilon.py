@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
 
 from ..utils import check_probability
+from ..utils._public_module import public_module
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -25,6 +26,7 @@ _ROUNDING = 1e-6
 _MOST_CATEGORIES = 2**16
 
 
+@public_module("skprivate.audit")
 @dataclass(frozen=True, kw_only=True)
 class EpsilonAudit:
     """What the counts of one event on two neighbours prove about epsilon; made by `audit_epsilon`.

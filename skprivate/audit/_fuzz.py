@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from ..utils._public_module import public_module
 from ._cases.case import AuditCase
 from ._search.privacy_loss import claimed_loss, claims_rho
 from ._search.search import SearchResult, search_neighbours
 
 
+@public_module("skprivate.audit")
 @dataclass(frozen=True, kw_only=True)
 class SensitivityFuzz:
     """Largest privacy loss that was found among pairs of neighbours; made by `sensitivity_fuzz`.

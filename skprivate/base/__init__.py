@@ -1,26 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The contract of a private estimator: the mixin, planned costs, reports over pipelines."""
+"""The contract of a private estimator, reports over pipelines, and what an author of estimators needs."""
 
 from typing import TYPE_CHECKING
 
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
-    from ..accounting import PrivacyReport as PrivacyReport
-    from ..accounting import StepReport as StepReport
+    from ..accounting._statements.estimated_bounds import name_inputs as name_inputs
+    from ..utils import check_epsilon as check_epsilon
+    from ..utils import number_groups as number_groups
+    from ..utils import select_rows as select_rows
     from ..utils._private_fit import private_fit as private_fit
     from ..utils._private_fit import redact_errors as redact_errors
+    from ..utils._replacements import within_bounds as within_bounds
+    from ._claim import claim_of as claim_of
+    from ._claim import refuse_seed as refuse_seed
     from ._mixin import SHARED_CONSTRAINTS as SHARED_CONSTRAINTS
     from ._mixin import PrivateEstimatorMixin as PrivateEstimatorMixin
-    from ._mixin import reasons_against as reasons_against
-    from ._mixin import refuse_seed as refuse_seed
-    from ._pipeline_report import CONTAINERS as CONTAINERS
     from ._pipeline_report import StatelessMixin as StatelessMixin
-    from ._pipeline_report import estimates_of as estimates_of
-    from ._pipeline_report import last_step as last_step
     from ._pipeline_report import privacy_report as privacy_report
-    from ._pipeline_report import reads_rows as reads_rows
-    from ._pipeline_report import steps_of as steps_of
     from ._planned_cost import PlannedCost as PlannedCost
     from ._planned_cost import PublicShape as PublicShape
     from ._planned_cost import assign_roles as assign_roles
@@ -29,42 +27,46 @@ if TYPE_CHECKING:
     from ._trusted_types import trusted_types as trusted_types
 
 _HOMES = {
-    "CONTAINERS": "._pipeline_report",
-    "SHARED_CONSTRAINTS": "._mixin",
     "PlannedCost": "._planned_cost",
-    "PrivacyReport": "..accounting",
     "PrivateEstimatorMixin": "._mixin",
     "PublicEstimator": "._public_steps",
     "PublicShape": "._planned_cost",
+    "SHARED_CONSTRAINTS": "._mixin",
     "StatelessMixin": "._pipeline_report",
-    "StepReport": "..accounting",
     "assign_roles": "._planned_cost",
-    "estimates_of": "._pipeline_report",
-    "private_fit": "..utils._private_fit",
-    "last_step": "._pipeline_report",
+    "check_epsilon": "..utils",
+    "claim_of": "._claim",
+    "name_inputs": "..accounting._statements.estimated_bounds",
+    "number_groups": "..utils",
     "parameter_roles": "._planned_cost",
     "privacy_report": "._pipeline_report",
-    "reads_rows": "._pipeline_report",
-    "reasons_against": "._mixin",
-    "refuse_seed": "._mixin",
-    "steps_of": "._pipeline_report",
-    "trusted_types": "._trusted_types",
+    "private_fit": "..utils._private_fit",
     "redact_errors": "..utils._private_fit",
+    "refuse_seed": "._claim",
+    "select_rows": "..utils",
+    "trusted_types": "._trusted_types",
+    "within_bounds": "..utils._replacements",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
 __all__ = [
+    "SHARED_CONSTRAINTS",
     "PlannedCost",
-    "PrivacyReport",
     "PrivateEstimatorMixin",
     "PublicEstimator",
     "PublicShape",
     "StatelessMixin",
-    "StepReport",
     "assign_roles",
+    "check_epsilon",
+    "claim_of",
+    "name_inputs",
+    "number_groups",
     "parameter_roles",
     "privacy_report",
     "private_fit",
     "redact_errors",
+    "refuse_seed",
+    "select_rows",
     "trusted_types",
+    "within_bounds",
 ]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The contract of a private estimator."""
 
-import warnings
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
@@ -13,41 +12,19 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from .. import _config
-from ..accounting import PrivacyLedger, PrivacyReport, PrivacySpent, StepReport
+from ..accounting import PrivacyLedger, PrivacySpent
 from ..exceptions import PrivacyLeakError, PrivacyLeakWarning
 from ..utils import as_column, check_bounds, is_frame
 from ..utils._atomic_state import draft_of
 from ..utils._compat import Interval
-from ..utils._private_fit import private_fit, redact_errors
+from ..utils._public_module import public_module
 from ..utils._refused_values import refuse_kinds
 from ..utils._replacements import labels_of, numbers_of
 from ..utils._table_validation import check_array, validate_data
+from ..utils._user_frame import warn_user
+from ._claim import UNSEEDED
 from ._html_repr import PrivacyHTMLMixin
-from ._pipeline_report import CONTAINERS as CONTAINERS
-from ._pipeline_report import StatelessMixin, privacy_report
-from ._pipeline_report import estimates_of as estimates_of
-from ._pipeline_report import last_step as last_step
-from ._pipeline_report import reads_rows as reads_rows
-from ._pipeline_report import steps_of as steps_of
-from ._planned_cost import PlannedCost, PublicShape, assign_roles, parameter_roles
-from ._public_steps import PublicEstimator
-from ._trusted_types import trusted_types
-
-__all__ = [
-    "PlannedCost",
-    "PrivacyReport",
-    "PrivateEstimatorMixin",
-    "PublicEstimator",
-    "PublicShape",
-    "StatelessMixin",
-    "StepReport",
-    "assign_roles",
-    "parameter_roles",
-    "privacy_report",
-    "private_fit",
-    "redact_errors",
-    "trusted_types",
-]
+from ._planned_cost import PlannedCost, PublicShape
 
 FloatArray = NDArray[np.float64]
 
@@ -60,12 +37,14 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+@public_module("skprivate.base")
 class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     """Mixin of every private estimator: leaks are announced, costs are charged before noise is drawn.
 
     Place it before the scikit-learn mixins: ``class DPThing(PrivateEstimatorMixin, RegressorMixin,
-    BaseEstimator)``. Decorate ``fit`` with `private_fit`, collect leaks in a list, call `_announce_leaks` and
-    `_charge` when everything deterministic is done, and draw the noise last.
+    BaseEstimator)``. Decorate ``fit`` with `private_fit`, collect leaks in a list, call `announce_leaks` and
+    `charge` when everything deterministic is done, and draw the noise last. :doc:`/extending` tells the
+    whole contract.
 
     Attributes
     ----------
@@ -76,6 +55,17 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         True: all that a fit draws counts as released. False: what leaves is less than its mechanisms return,
         the position of the largest noisy score, say, and the proof says why that costs less. The battery then
         judges by what fits leave behind.
+    declared_roles : dict, class attribute
+        Role of every parameter of the constructor, made by `assign_roles`. A parameter that it does not name
+        is "release".
+    leak_remedy : str, class attribute
+        What a user should do about a leak, as the message says it.
+
+    Notes
+    -----
+    **Privacy.** The mixin keeps the order of a fit (announce, charge, draw) possible and testable; it proves
+    nothing. That the noise fits the sensitivity is for the author to prove, and for
+    `skprivate.audit.check_private_estimator` to attack.
 
     Examples
     --------
@@ -84,7 +74,7 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     >>> import numpy as np
     >>> from sklearn.base import BaseEstimator
     >>> from skprivate import PrivacySpent
-    >>> from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit
+    >>> from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, claim_of, private_fit
     >>> from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
     >>> class DPCount(PrivateEstimatorMixin, BaseEstimator):
     ...     _parameter_constraints = {k: SHARED_CONSTRAINTS[k] for k in ("epsilon", "random_state", "ledger")}
@@ -96,14 +86,13 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
     ...     def fit(self, X, y=None):
     ...         exact = np.array([np.count_nonzero(np.asarray(X)[:, 0] > 0)])
     ...         entropy = check_entropy(self.random_state)
-    ...         self._announce_leaks([])
+    ...         self.announce_leaks([])
     ...         mechanism = DiscreteLaplaceMechanism(self.epsilon, sensitivity=1)
-    ...         seeded = () if entropy.private else ("the run is seeded",)
     ...         spent = PrivacySpent(
     ...             mechanism="discrete Laplace", epsilon=mechanism.epsilon, relation="replace-one",
     ...             sensitivity=1, noise_scale=mechanism.scale, noise_source=entropy.source,
-    ...             deployment="curator", claim="not-private" if seeded else "dp", reasons=seeded)
-    ...         self._charge(spent)
+    ...             deployment="curator", **claim_of([], entropy.source))
+    ...         self.charge(spent)
     ...         self.count_ = int(mechanism.randomize(exact, entropy)[0])
     ...         self.privacy_spent_ = spent
     ...         return self
@@ -144,17 +133,34 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
             _UNSEEDED_CLONES.add(draft)
         return draft
 
-    #: What to do about a leak, as the message says it.
-    _remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
+    leak_remedy: str = "Declare them from public knowledge (bounds=..., classes=...) or pass public rows."
 
-    def _announce_leaks(self, leaks: list[str], *, seeded: bool = False) -> None:
+    def announce_leaks(self, leaks: list[str], *, seeded: bool = False) -> None:
         """Warn once about all that makes a fit not private and nobody asked for; an error in strict mode.
 
         That is what was read from private rows, and a seed which a meta-estimator set on its clone of an
         estimator without one. Whoever seeds an object of his own knows; in strict mode that is an error, too.
         Seeds that are declared (``allow_seeds``) are neither.
+
+        Parameters
+        ----------
+        leaks : list of str
+            What would be read from private rows, in words that repeat no value of them. Empty: only seeds
+            are looked at.
+        seeded : bool, default=False
+            Whether noise is seeded elsewhere than by ``random_state`` of this estimator.
+
+        Raises
+        ------
+        PrivacyLeakError
+            In strict mode, where there is any.
+
+        Warns
+        -----
+        PrivacyLeakWarning
+            Outside strict mode.
         """
-        strict, reasons, remedies = self._is_strict(), list(leaks), [self._remedy] if leaks else []
+        strict, reasons, remedies = self.is_strict(), list(leaks), [self.leak_remedy] if leaks else []
         own_seed = getattr(self, "random_state", None) is not None
         declared = _config.get_config()["allow_seeds"]
         if own_seed and not strict and not declared and self in _UNSEEDED_CLONES:
@@ -162,53 +168,133 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
             remedies.append("Fit it outside such a meta-estimator, or seed it yourself in a simulation.")
         elif (own_seed or seeded) and strict and not self._may_be_seeded():
             reasons.append("its noise is seeded by random_state")
-            remedies.append(_UNSEEDED)
+            remedies.append(UNSEEDED)
         if not reasons:
             return
         message = f"{type(self).__name__} is not private: {'; '.join(reasons)}. {' '.join(remedies)}"
         if strict:
             raise PrivacyLeakError(message)
-        warnings.warn(message, PrivacyLeakWarning, stacklevel=_USER_FRAME)
+        warn_user(message, PrivacyLeakWarning)
 
     def _find_ledgers(self) -> list[PrivacyLedger]:
         """Return the ledgers that a fit will charge, and count a failure in."""
         ledger = getattr(self, "ledger", None)
         return [ledger] if isinstance(ledger, PrivacyLedger) else []
 
-    def _charge(self, spent: PrivacySpent) -> None:
-        """Charge the ledger, if there is one; to be called before any noise is drawn."""
+    def charge(self, spent: PrivacySpent) -> None:
+        """Charge the ledger, if there is one; to be called before any noise is drawn.
+
+        Parameters
+        ----------
+        spent : PrivacySpent
+            What the fit will state as ``privacy_spent_``.
+
+        Raises
+        ------
+        BudgetExceededError, LedgerError
+            The ledger refused; nothing is charged.
+        """
         if self.ledger is not None:
             self.ledger.charge(spent, estimator=type(self).__name__)
 
-    #: Role of every parameter of the constructor: see `parameter_roles`, and `assign_roles`.
-    _parameter_roles: Mapping[str, str] = {}
+    declared_roles: Mapping[str, str] = {}
 
-    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
-        """Roles of the parameters as they are set, for a fit to such targets."""
-        return self._parameter_roles
+    def roles_for(self, y: Any = None) -> Mapping[str, str]:
+        """Return the roles of the parameters as they are set; to be overridden where values change roles.
 
-    def _planned_cost(self, any_public: bool) -> PlannedCost:
-        """What a fit will cost at most, from parameters alone; private searches ask for it."""
+        Parameters
+        ----------
+        y : array-like, default=None
+            The targets of the fit. Only their form may be looked at.
+
+        Returns
+        -------
+        roles : dict
+            See `parameter_roles`. Here: ``declared_roles``.
+        """
+        return self.declared_roles
+
+    def planned_cost(self, any_public: bool) -> PlannedCost:
+        """Return what a fit will cost at most; to be overridden by what a private search may tune.
+
+        Parameters
+        ----------
+        any_public : bool
+            Whether the fit will be given public rows.
+
+        Returns
+        -------
+        cost : PlannedCost
+            A function of parameters alone.
+
+        Raises
+        ------
+        TypeError
+            The estimator does not override it: it states no epsilon before it is fitted.
+        """
         raise TypeError(
             f"{type(self).__name__} states no epsilon before it is fitted, so a private search cannot pay "
             "for it in advance."
         )
 
-    def _check_public(self, shape: PublicShape) -> None:
-        """Raise what a fit to rows of such a shape would raise whatever they hold.
+    def check_public(self, shape: PublicShape) -> None:
+        """Raise what a fit to rows of such a shape would raise whatever they hold; to be overridden.
 
         A fit calls it when it knows the shape of its rows; a private search for every candidate before it
         pays.
+
+        Parameters
+        ----------
+        shape : PublicShape
         """
 
-    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
-        """Return a fitted copy with other parameters of role "post-processing", from the same release."""
+    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
+        """Return a fitted copy with other post-processing of the same release; to be overridden.
+
+        Parameters
+        ----------
+        parameters : dict
+            New values of parameters of role "post-processing".
+
+        Returns
+        -------
+        estimator : estimator
+            A copy; this estimator stays as it is, and no row is read.
+
+        Raises
+        ------
+        TypeError
+            The estimator does not override it: it has no such parameters.
+        """
         raise TypeError(f"{type(self).__name__} has no parameters that are post-processing.")
 
-    def _resolve_bounds(
+    def resolve_bounds(
         self, bounds: Any, X: FloatArray, public_rows: FloatArray | None, *, name: str = "bounds"
     ) -> tuple[FloatArray, FloatArray]:
-        """Bounds of X: as declared, else those of the public rows, else of all rows (a leak to announce)."""
+        """Return the bounds of X: as declared, else those of the public rows, else of all rows.
+
+        Parameters
+        ----------
+        bounds : pair, dict or None
+            The parameter.
+        X : ndarray of shape (n_rows, n_features)
+        public_rows : ndarray of shape (n_public, n_features) or None
+        name : str, default="bounds"
+            The parameter's name, for messages.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_features,)
+
+        Raises
+        ------
+        TypeError, ValueError
+            They are no bounds of such columns, or rows from which they are read hold NaN or infinity.
+
+        Notes
+        -----
+        **Privacy.** Bounds of all rows are a leak: the caller passes it to `announce_leaks` and `claim_of`.
+        """
         if bounds is not None:
             names = getattr(self, "feature_names_in_", None)
             return check_bounds(bounds, X.shape[1], names, name=name)
@@ -218,18 +304,45 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
             raise ValueError(f"the rows that tell the bounds hold NaN or infinity: declare {name}.")
         return lower, upper
 
-    def _read_numbers(self, X: Any) -> FloatArray:
+    def read_numbers(self, X: Any) -> FloatArray:
         """Validate a table in strict mode, where its type alone can fail: NaN stands for what is no number.
 
-        The caller puts NaN and infinities within the declared bounds (`within_bounds`).
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        table : ndarray of float64 of shape (n_rows, n_features)
+            The caller puts NaN and infinities within the declared bounds, by `within_bounds`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            It is no table, or one of dates, masks or complex numbers.
         """
         numbers = numbers_of(X)
         validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, cells=False)
         table: FloatArray = check_array(numbers, dtype=np.float64, order="C", ensure_all_finite=False)
         return table
 
-    def _read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
-        """Validate labels in strict mode: one that is neither text nor a number is among no classes."""
+    def read_labels(self, y: Any, n_rows: int) -> NDArray[Any]:
+        """Validate labels in strict mode: one that is neither text nor a number is among no classes.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+        n_rows : int
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+
+        Raises
+        ------
+        TypeError, ValueError
+            There are none, or not one per row, or their type is one of dates or masks.
+        """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         refuse_kinds(y, "y")
@@ -244,28 +357,3 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
 _UNSEEDED_CLONES: "weakref.WeakSet[PrivateEstimatorMixin]" = weakref.WeakSet()
 # Says so in a pickle.
 _CLONED_UNSEEDED = "_cloned_unseeded"
-
-# Frames between warnings.warn and the user's call of fit: _announce_leaks, fit, scikit-learn's context,
-# redact_errors, private_fit.
-_USER_FRAME = 6
-
-
-_UNSEEDED = (
-    "Leave it None; in a test or a simulation declare that with skprivate.config_context(allow_seeds=True)."
-)
-
-
-def refuse_seed(random_state: Any, name: str) -> None:
-    """Refuse seeded noise in strict mode, unless seeds are declared to be allowed.
-
-    For functions; estimators say it with what they announce.
-    """
-    config = _config.get_config()
-    if random_state is not None and config["strict"] and not config["allow_seeds"]:
-        raise PrivacyLeakError(f"{name} is not private: its noise is seeded by random_state. {_UNSEEDED}")
-
-
-def reasons_against(leaks: Iterable[str], source: str) -> tuple[str, ...]:
-    """Return why a release cannot claim to be private: what leaked, and noise that is not secret."""
-    seeded = ("random_state is seeded: who knows the seed can undo the noise",) if source == "seeded" else ()
-    return (*leaks, *seeded)

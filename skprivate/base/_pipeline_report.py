@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..accounting import DisclosureRisk, EstimatedBounds, PrivacyReport, PrivacySpent, StepReport
 from ..accounting._statements.estimated_bounds import estimates_in
 from ..utils import splits_by_group
+from ..utils._public_module import public_module
 from ._html_repr import PrivacyHTMLMixin
 from ._public_steps import PublicEstimator
 from ._stateless_steps import chosen_by_rows, has_own_methods, learns_from_rows, may_be_sparse, refuses_sparse
@@ -25,10 +26,16 @@ from ._stateless_steps import chosen_by_rows, has_own_methods, learns_from_rows,
 CONTAINERS = (Pipeline, ColumnTransformer, FeatureUnion)
 
 
+@public_module("skprivate.base")
 class StatelessMixin:
     """Mixin of transformers whose ``fit`` learns nothing from rows: a promise that `privacy_report` believes.
 
     A subclass that may do more does not inherit the promise: it makes it by the mixin among its own bases.
+
+    Notes
+    -----
+    **Privacy.** The promise is the author's word. Nobody checks that ``fit`` reads no row, except
+    `skprivate.audit.check_private_pipeline`, which tries.
 
     Examples
     --------

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from .._typing import Relation
 from ..utils import check_bounds
+from ..utils._public_module import public_module
 
 #: What a parameter can be: it is part of what is released, it only changes what is made of the release, or it
 #: changes neither.
@@ -21,6 +22,7 @@ ROLES = ("release", "post-processing", "computing")
 _LARGEST_EPSILON = 100
 
 
+@public_module("skprivate.base")
 @dataclass(frozen=True, kw_only=True)
 class PlannedCost:
     """What one fit will spend at most, known from parameters alone.
@@ -34,6 +36,10 @@ class PlannedCost:
         What will be read from private rows without payment.
     seeded : bool
         Whether the noise will come from a seed.
+
+    Notes
+    -----
+    **Privacy.** A private search charges by it before any fit, and fails where a fit then states more.
 
     Examples
     --------
@@ -55,9 +61,10 @@ class PlannedCost:
 
         Notes
         -----
-        To replace is to remove and to add: with P, Q, R the laws on one data set, on it without the unit, and
-        with another in its place, P(S) <= e^epsilon Q(S) + delta <= e^(2 epsilon) R(S) +
-        (1 + e^epsilon) delta. A local report is private against any change of its unit.
+        To replace is to remove and to add. Let P, Q, R be the distributions of what is released on one data
+        set, on the same without the unit, and with another unit in its place. Then P(S) <= e^epsilon Q(S) +
+        delta <= e^(2 epsilon) R(S) + (1 + e^epsilon) delta. A local report is private against any change of
+        its unit.
         """
         if self.relation == "local":
             return replace(self, relation="replace-one")
@@ -67,6 +74,7 @@ class PlannedCost:
         return replace(self, epsilon=2 * self.epsilon, delta=delta, relation="replace-one")
 
 
+@public_module("skprivate.base")
 @dataclass(frozen=True, kw_only=True)
 class PublicShape:
     """What is public of the rows that a fit will be given: all that a check before a charge may look at.
@@ -89,6 +97,10 @@ class PublicShape:
         Targets of the public rows; None: there are none.
     no_targets : array-like or None
         The targets of no row: their names and types. None: a fit has read its targets already.
+
+    Notes
+    -----
+    **Privacy.** It holds no private row: a check that looks at nothing else tells nothing about one.
 
     Examples
     --------
@@ -139,6 +151,11 @@ def assign_roles(*, release: str = "", post_processing: str = "", computing: str
     -------
     roles : dict
 
+    Notes
+    -----
+    **Privacy.** A private search sets parameters of role "post-processing" after a fit and pays for one fit:
+    give this role only to what `PrivateEstimatorMixin.post_processed` changes without a row.
+
     Examples
     --------
     >>> from skprivate.base import assign_roles
@@ -167,6 +184,10 @@ def parameter_roles(estimator: BaseEstimator, y: Any = None) -> dict[str, str]:
         free) or "computing" (changes neither). Parameters of estimators that declare no roles are "release".
         In a pipeline only those of the last step can be "post-processing": later steps learn from the others.
 
+    Notes
+    -----
+    **Privacy.** The roles are what the classes declare; nothing about rows is read.
+
     Examples
     --------
     >>> from sklearn.pipeline import make_pipeline
@@ -180,7 +201,7 @@ def parameter_roles(estimator: BaseEstimator, y: Any = None) -> dict[str, str]:
     'post-processing'
     """
     roles = dict.fromkeys(estimator.get_params(deep=True), "release")
-    own = getattr(estimator, "_roles_of_parameters", None)
+    own = getattr(estimator, "roles_for", None)
     if own is not None:
         return roles | own(y)
     if type(estimator) is not Pipeline:

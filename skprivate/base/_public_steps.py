@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from ..utils._public_module import public_module
 
+
+@public_module("skprivate.base")
 class PublicEstimator(FrozenEstimator):
     """Hold a fitted estimator that you declare public: it was fitted on public rows, or is published anyway.
 
@@ -54,6 +57,7 @@ class PublicEstimator(FrozenEstimator):
         return super().__getattr__(name)
 
 
+@public_module("skprivate.preprocessing")
 class SilentUfunc:
     """Call a function of NumPy value by value, without its floating-point warnings.
 

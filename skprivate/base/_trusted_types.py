@@ -6,100 +6,86 @@ from collections.abc import Iterator
 _SPENT = (
     "fractions.Fraction",
     # In bounds that were estimated.
-    "skprivate.accounting._statements.estimated_bounds.EstimatedBounds",
-    "skprivate.accounting._statements.provenance.PackageRecord",
-    "skprivate.accounting._statements.spent.PrivacySpent",
-    "skprivate.accounting._statements.frozen_mapping.FrozenMapping",
+    "skprivate.accounting.EstimatedBounds",
+    "skprivate.accounting.FrozenMapping",
+    "skprivate.accounting.PackageRecord",
+    "skprivate.accounting.PrivacySpent",
 )
-_RISK = (
-    "skprivate.accounting._statements.disclosure_risk.DisclosureRisk",
-    "skprivate.accounting._statements.frozen_mapping.FrozenMapping",
-)
-_PARTITION = "skprivate.partition._partition.Partition"
-_LAPLACE = "skprivate.noise._mechanisms.DiscreteLaplaceMechanism"
+_RISK = ("skprivate.accounting.DisclosureRisk", "skprivate.accounting.FrozenMapping")
+_PARTITION = "skprivate.partition.Partition"
+_LAPLACE = "skprivate.noise.DiscreteLaplaceMechanism"
 _RANDOMIZERS = (
     "numpy.dtype",
     _LAPLACE,
-    "skprivate.randomizers._bit_vectors.SubsetRandomizer",
-    "skprivate.randomizers._bit_vectors.UnaryRandomizer",
-    "skprivate.randomizers._hadamard.HadamardRandomizer",
-    "skprivate.randomizers._krr.KRRRandomizer",
-    "skprivate.randomizers._label.LabelRandomizer",
-    "skprivate.randomizers._laplace.LaplaceRandomizer",
-    "skprivate.randomizers._laplace.SignedLaplaceRandomizer",
+    *(
+        f"skprivate.randomizers.{name}Randomizer"
+        for name in ("Hadamard", "KRR", "Label", "Laplace", "SignedLaplace", "Subset", "Unary")
+    ),
 )
 _LIFE = (
     *_SPENT,
     *(
         f"skprivate.linear_model.{name}"
         for name in (
-            *(
-                "_censored.curvature.CurvatureEstimate",
-                "_censored.curvature.StepRule",
-                "_censored.release.CensoredRelease",
-            ),
-            *("_distributions._SmallestExtremeValue", "_distributions._Logistic", "_distributions._Normal"),
-            *(
-                "_moments.grid.MomentGrid",
-                "_censored.histogram.HistogramRelease",
-                "_moments.release.MomentRelease",
-            ),
-            *("_censored.gradient_round.GradientRound", "_moments.solve.ScaledFit"),
+            *("CensoredRelease", "CurvatureEstimate", "HistogramRelease", "GradientRound", "StepRule"),
+            *("Logistic", "Normal", "SmallestExtremeValue"),
+            *("MomentGrid", "MomentRelease", "ScaledFit"),
         )
     ),
 )
 _LOCAL_AVERAGE = (
-    "skprivate.collaborative._local_average.regressor.LocalAverageRegressor",
+    "skprivate.collaborative.LocalAverageRegressor",
     *(
-        f"skprivate.collaborative._local_average.row_layouts.{kernel}Model"
+        f"skprivate.collaborative.{kernel}Model"
         for kernel in ("Gaussian", "Laplace", "Epanechnikov", "Partition", "Neighbors")
     ),
 )
-_TQMA = (*_SPENT, *_RISK, "skprivate.preprocessing._tqma.TQMATransformer")
-_SWAPPING = (*_RISK, "skprivate.collaborative._swapping.BSTDAggregator")
-_SECURE_SUM = (*_RISK, "skprivate.collaborative._secure_sum.SecureSumAggregator")
+_TQMA = (*_SPENT, *_RISK, "skprivate.preprocessing.TQMATransformer")
+_SWAPPING = (*_RISK, "skprivate.collaborative.BSTDAggregator")
+_SECURE_SUM = (*_RISK, "skprivate.collaborative.SecureSumAggregator")
 _PLATFORM = (*_LOCAL_AVERAGE, *_TQMA, *_SWAPPING, *_SECURE_SUM)
-_SEARCH = "skprivate.model_selection._private_search"
 
 _TYPES: dict[str, tuple[str, ...]] = {
     "BSTDAggregator": _SWAPPING,
-    "BoundsScaler": (*_SPENT, "skprivate.preprocessing._bounds_scaler.BoundsScaler"),
+    "BoundsScaler": (*_SPENT, "skprivate.preprocessing.BoundsScaler"),
     "CollaborativeClassifier": (
         *_PLATFORM,
-        "skprivate.collaborative._classifier.CollaborativeClassifier",
-        "skprivate.collaborative._classifier.LocalAverageClassifier",
+        "skprivate.collaborative.CollaborativeClassifier",
+        "skprivate.collaborative.LocalAverageClassifier",
     ),
     "CollaborativeLARRegressor": (
         *(*_LOCAL_AVERAGE, *_TQMA, *_SWAPPING),
-        "skprivate.collaborative._lar_regressor.CollaborativeLARRegressor",
+        "skprivate.collaborative.CollaborativeLARRegressor",
     ),
-    "CollaborativeRegressor": (*_PLATFORM, "skprivate.collaborative._regressor.CollaborativeRegressor"),
-    "DPLogLocationScaleRegressor": (*_LIFE, "skprivate.linear_model._regressor.DPLogLocationScaleRegressor"),
-    "DPLogisticLLSRegressor": (*_LIFE, "skprivate.linear_model._presets.DPLogisticLLSRegressor"),
-    "DPNormalLLSRegressor": (*_LIFE, "skprivate.linear_model._presets.DPNormalLLSRegressor"),
-    "DPSEVRegressor": (*_LIFE, "skprivate.linear_model._presets.DPSEVRegressor"),
+    "CollaborativeRegressor": (*_PLATFORM, "skprivate.collaborative.CollaborativeRegressor"),
+    **{
+        name: (*_LIFE, f"skprivate.linear_model.{name}")
+        for name in (
+            *("DPLogLocationScaleRegressor", "DPLogisticLLSRegressor", "DPNormalLLSRegressor"),
+            "DPSEVRegressor",
+        )
+    },
     "DPTreeClassifier": (
-        *(*_SPENT, _PARTITION, _LAPLACE, "skprivate.tree._noisy_leaf_counts.NoisyHistogram"),
-        "skprivate.tree._central.DPTreeClassifier",
+        *(*_SPENT, _PARTITION, _LAPLACE, "skprivate.tree.NoisyHistogram"),
+        "skprivate.tree.DPTreeClassifier",
     ),
     "LocalAverageRegressor": _LOCAL_AVERAGE,
     "LocallyPrivateTreeClassifier": (
         *(*_SPENT, _PARTITION, *_RANDOMIZERS),
-        "skprivate.tree._classifier.LocallyPrivateTreeClassifier",
+        "skprivate.tree.LocallyPrivateTreeClassifier",
     ),
-    "PrivateGridSearch": (*_SPENT, f"{_SEARCH}.PrivateGridSearch"),
+    "PrivateGridSearch": (*_SPENT, "skprivate.model_selection.PrivateGridSearch"),
     "PrivateNashSolver": (
         *(*_SPENT, "builtins.frozenset"),
         *(
             f"skprivate.games.{name}"
             for name in (
-                *("_broadcast_mechanism.BroadcastMechanism", "_solver.PrivateNashSolver"),
-                *("_games.sets.Box", "_games.sets.Simplex", "_games.sets.Unconstrained"),
-                *("_communication_weights._Complete", "_communication_weights._Matrix"),
+                *("BroadcastMechanism", "PrivateNashSolver", "CompleteMixing", "MatrixMixing"),
+                *("Box", "Simplex", "Unconstrained"),
             )
         ),
     ),
-    "PrivateRandomizedSearch": (*_SPENT, f"{_SEARCH}.PrivateRandomizedSearch"),
+    "PrivateRandomizedSearch": (*_SPENT, "skprivate.model_selection.PrivateRandomizedSearch"),
     "SecureSumAggregator": _SECURE_SUM,
     "TQMATransformer": _TQMA,
 }
@@ -136,7 +122,7 @@ def trusted_types(*estimators: str | type) -> list[str]:
     --------
     >>> from skprivate.base import trusted_types
     >>> trusted_types("BoundsScaler")[-1]
-    'skprivate.preprocessing._bounds_scaler.BoundsScaler'
+    'skprivate.preprocessing.BoundsScaler'
     """
     return sorted(set(_listed(estimators or tuple(_TYPES))))
 

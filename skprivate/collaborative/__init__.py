@@ -28,6 +28,13 @@ _HOMES = {
     "MaskedSum": "._protocols.masked_sum",
     "SecureSumAggregator": "._secure_sum",
     "SiteKey": "._protocols.keys",
+    # Not for users: pickles of fitted estimators name them here, so that files can be moved.
+    "LocalAverageClassifier": "._classifier",
+    "EpanechnikovModel": "._local_average.row_layouts",
+    "GaussianModel": "._local_average.row_layouts",
+    "LaplaceModel": "._local_average.row_layouts",
+    "NeighborsModel": "._local_average.row_layouts",
+    "PartitionModel": "._local_average.row_layouts",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks of the parties' responses and sizes, the rules of active parties, and shares of a synthesis."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,8 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from ..exceptions import UtilityWarning
-from ..utils._private_fit import user_stacklevel
 from ..utils._table_validation import validate_data
+from ..utils._user_frame import warn_user
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -161,10 +160,9 @@ def warn_few_active(active: BoolArray) -> None:
     n_parties = active.shape[1]
     few = max(2, n_parties // 4) if n_parties > 2 else 0
     if not active.all() and (active.sum(axis=1) <= few).any():
-        warnings.warn(
+        warn_user(
             "A prediction rests on few parties: on no more than a quarter of them, or than two; where nobody "
             "is active it is zero, and no estimate. Take active_rule='support' for targets in small units, "
             "local models whose kernel reaches further, or queries where the parties have rows.",
             UtilityWarning,
-            stacklevel=user_stacklevel(),
         )

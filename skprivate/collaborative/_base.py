@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base of the platforms: fitting the sites' models, asking them, and synthesising their answers."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from numbers import Integral
@@ -20,9 +19,9 @@ from ..exceptions import SiteError, SiteWarning
 from ..preprocessing import TQMATransformer
 from ..utils import as_labels, check_characters
 from ..utils._compat import StrOptions, safe_indexing
-from ..utils._private_fit import user_stacklevel
 from ..utils._progress import progress
 from ..utils._table_validation import validate_data
+from ..utils._user_frame import warn_user
 from ._local_average.regressor import LocalAverageRegressor
 from ._secure_sum import SecureSumAggregator
 from ._site import respond
@@ -373,7 +372,7 @@ def report_failures(failed: Mapping[Any, SiteFailure], n_sites: int, drop: bool,
         )
     if len(failed) == n_sites:
         raise SiteError(f"no site could {verb}: {listed}")
-    warnings.warn(f"left out, could not {verb}: site {listed}", SiteWarning, stacklevel=user_stacklevel())
+    warn_user(f"left out, could not {verb}: site {listed}", SiteWarning)
 
 
 def _rows_of_sites(sites: Any, n_rows: int) -> tuple[list[Any], list[NDArray[np.intp]]]:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from ..base import redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
 from ..utils._atomic_state import assign
+from ..utils._public_module import public_module
 from ..utils._table_validation import check_array
 from ._base import check_target_given
 from ._configurable_platform import ConfigurablePlatform
@@ -22,6 +23,7 @@ from ._local_average.regressor import LocalAverageRegressor
 FloatArray = NDArray[np.float64]
 
 
+@public_module("skprivate.collaborative")
 class LocalAverageClassifier(PrivacyHTMLMixin, ClassifierMixin, BaseEstimator):
     """Class probabilities as local averages of the classes' indicators; the default local model."""
 
@@ -50,6 +52,7 @@ class LocalAverageClassifier(PrivacyHTMLMixin, ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
+@public_module("skprivate.collaborative")
 class CollaborativeClassifier(ClassifierMixin, ConfigurablePlatform):
     """Classify together: every site's class probabilities, synthesised class by class.
 

@@ -13,7 +13,7 @@ from ._swapping import BSTDAggregator
 class ConfigurablePlatform(MessagePlatform):
     """A platform with any local models, perturber and aggregator; subclasses define what is predicted."""
 
-    _parameter_roles = assign_roles(
+    declared_roles = assign_roles(
         release="estimator query_perturber aggregator on_site_error random_state", computing="n_jobs"
     )
 

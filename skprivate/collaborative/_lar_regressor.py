@@ -6,12 +6,14 @@ from typing import Any
 
 from ..base import assign_roles
 from ..preprocessing import TQMATransformer
+from ..utils._public_module import public_module
 from ._local_average.regressor import LocalAverageRegressor
 from ._message_platform import MessagePlatform
 from ._regressor import RegressionPlatform
 from ._swapping import BSTDAggregator
 
 
+@public_module("skprivate.collaborative")
 class CollaborativeLARRegressor(RegressionPlatform):
     """Collaborative local average regression: TQMA for the queries, BSTD for the answers (TB-PPCMPP).
 
@@ -78,7 +80,7 @@ class CollaborativeLARRegressor(RegressionPlatform):
     True
     """
 
-    _parameter_roles = assign_roles(
+    declared_roles = assign_roles(
         release="depth p_lower p_upper kernel bandwidth n_neighbors bounds quasi_identifiers order "
         "active_rule on_site_error random_state",
         computing="n_jobs",
@@ -87,11 +89,13 @@ class CollaborativeLARRegressor(RegressionPlatform):
     _parameter_constraints = {
         **MessagePlatform._parameter_constraints,
         **{
-            name: "no_validation"
-            for name in (
-                *("depth", "p_lower", "p_upper", "kernel", "bandwidth", "n_neighbors"),
-                *("bounds", "quasi_identifiers", "order", "active_rule"),
+            name: part._parameter_constraints[name]
+            for part, names in (
+                (LocalAverageRegressor, ("kernel", "bandwidth", "n_neighbors")),
+                (TQMATransformer, ("depth", "bounds", "quasi_identifiers")),
+                (BSTDAggregator, ("p_lower", "p_upper", "order", "active_rule")),
             )
+            for name in names
         },
     }
 
@@ -136,7 +140,7 @@ class CollaborativeLARRegressor(RegressionPlatform):
 
     def _make_perturber(self) -> TQMATransformer:
         perturber = TQMATransformer(self.depth, self.bounds, self.quasi_identifiers)
-        if self._is_strict():
+        if self.is_strict():
             # Strict mode travels with a pickle of this object; the part is made only now.
             perturber._pickled_strict = True
         return perturber

@@ -3,7 +3,6 @@
 
 import hashlib
 import math
-import warnings
 from abc import abstractmethod
 from typing import Any, Self
 
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import redact_errors
 from ..exceptions import ConsentError, DisclosureWarning, UtilityWarning
-from ..utils._private_fit import user_stacklevel
+from ..utils._user_frame import warn_user
 from ._base import BaseCollaborative, SiteFailure, report_failures
 from ._local_average.bandwidth import BANDWIDTHS
 from ._protocols.messages import Answer, Query, SiteCard, make_query, refuse_masked
@@ -96,11 +95,10 @@ class MessagePlatform(BaseCollaborative):
 
     def _warn_of_open_answers(self) -> None:
         if isinstance(self.aggregator_, SecureSumAggregator) and len(self.estimators_) < len(self.sites_):
-            warnings.warn(
+            warn_user(
                 "Answers of sites elsewhere arrive in the open: who runs combine reads every one before the "
                 "secure sum. Sites that want none of theirs read mask them themselves (MaskedSum).",
                 DisclosureWarning,
-                stacklevel=user_stacklevel(),
             )
 
     def _fitted_perturber(self) -> Any:
@@ -251,20 +249,18 @@ def _warn_of_cards(cards: list[SiteCard]) -> None:
     # The prediction w f + (1 - w) g is nearer to f than to g, whatever g is, exactly where w > 1/2.
     heavy = [card.site for card in cards if 2 * card.n_samples > total]
     if heavy and len(cards) > 1:
-        warnings.warn(
+        warn_user(
             f"site {heavy[0]!r} announces more rows than all others together: every prediction is nearer "
             "to its answer than to the others' mean. Confirm its number of rows before it joins.",
             UtilityWarning,
-            stacklevel=user_stacklevel(),
         )
     unrefined = [repr(card.site) for card in cards if not _is_refined(card, total)]
     if unrefined:
-        warnings.warn(
+        warn_user(
             f"site {', '.join(unrefined)}: the local average is not refined to the number of rows of all "
             "sites, so that their mean smooths twice; fit it with refine_to=, the sum of all sites' numbers "
             "of rows.",
             UtilityWarning,
-            stacklevel=user_stacklevel(),
         )
 
 

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin, is_classifier
 from sklearn.utils.validation import column_or_1d
 
 from ..base import redact_errors
+from ..utils._public_module import public_module
 from ..utils._table_validation import check_array
 from ._base import check_target_given
 from ._configurable_platform import ConfigurablePlatform
@@ -55,6 +56,7 @@ class RegressionPlatform(RegressorMixin, MessagePlatform):
         return synthesis[:, 0]
 
 
+@public_module("skprivate.collaborative")
 class CollaborativeRegressor(RegressionPlatform, ConfigurablePlatform):
     """Predict together: every site keeps its rows and its own model, the asker's query leaves coarsened.
 

@@ -14,7 +14,7 @@ from ..accounting import DisclosureRisk
 from ..base import private_fit, redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
 from ..utils._compat import StrOptions
-from ..utils._private_fit import user_stacklevel
+from ..utils._public_module import public_module
 from ._active_parties import (
     aggregator_tags,
     check_party_sizes,
@@ -31,6 +31,7 @@ FloatArray = NDArray[np.float64]
 _QUERIES_PER_SESSION = 1000
 
 
+@public_module("skprivate.collaborative")
 class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     """Combine the parties' responses to a query into one prediction, from sums that open no response.
 
@@ -134,7 +135,7 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         """
         n_parties = validate_responses(self, X, y, reset=True).shape[1]
         self.party_sizes_ = check_party_sizes(self.party_sizes, n_parties)
-        warn_few_parties(n_parties, stacklevel=user_stacklevel())
+        warn_few_parties(n_parties)
         self._session = _Session(n_parties)
         self.disclosure_risk_ = _risk(n_parties)
         return self

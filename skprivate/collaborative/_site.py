@@ -11,12 +11,14 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..utils import check_characters, check_int
+from ..utils._public_module import public_module
 from ._local_average.regressor import LocalAverageRegressor
 from ._protocols.messages import Answer, Query, SiteCard
 
 FloatArray = NDArray[np.float64]
 
 
+@public_module("skprivate.collaborative")
 class CollaborativeSite:
     """A site that answers queries with its own model.
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bounded swapping of the parties' responses, and their synthesis (BSTD)."""
 
-import warnings
 from numbers import Integral
 from typing import Any, Self
 
@@ -18,7 +17,8 @@ from ..exceptions import DisclosureWarning
 from ..noise import check_entropy
 from ..noise._stream_kernels import WordStream
 from ..utils._compat import Interval, StrOptions
-from ..utils._private_fit import user_stacklevel
+from ..utils._public_module import public_module
+from ..utils._user_frame import warn_user
 from ._active_parties import (
     aggregator_tags,
     check_party_sizes,
@@ -39,6 +39,7 @@ ORDERS = {"fewest": 0, "random": 1, "top": 2}
 NARROW = 5
 
 
+@public_module("skprivate.collaborative")
 class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, RegressorMixin, BaseEstimator):
     """Combine the parties' responses, and show them only after a bounded swap.
 
@@ -343,7 +344,7 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
             message = (
                 f"{type(self).__name__} protects less than its parameters promise: {'; '.join(reasons)}."
             )
-            warnings.warn(message, DisclosureWarning, stacklevel=user_stacklevel())
+            warn_user(message, DisclosureWarning)
 
     def _weaknesses(self, n_parties: int) -> list[str]:
         lower, upper = self._window()

@@ -26,6 +26,7 @@ from ..utils._json_documents import (
     seal_document,
     unpack_bytes,
 )
+from ..utils._public_module import public_module
 from ..utils._refused_values import is_temporal
 from ._specification import TreeSpecification
 
@@ -34,6 +35,7 @@ _VERSION = 1
 _FIELDS = ("lifetime", "spent", "reports")
 
 
+@public_module("skprivate.collection")
 class TreeClient:
     """Answers a specification for ONE person, on that person's device.
 

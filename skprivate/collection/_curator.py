@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from ..tree import LocallyPrivateTreeClassifier
 from ..utils import check_int
+from ..utils._public_module import public_module
 from ._checkpoint import SavedCurator
 from ._client import TreeClient
 from ._collection_design import design_collection
@@ -26,6 +27,7 @@ _SECONDS_BETWEEN_CHECKPOINTS = 5.0
 _LARGEST_COUNT = 2**63 - 1
 
 
+@public_module("skprivate.collection")
 class TreeCurator(SavedCurator):
     """Plans a locally private tree from public data, and fills it with reports that clients send.
 

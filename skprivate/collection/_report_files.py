@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..utils._files import create_atomically
+from ..utils._public_module import public_module
 from ._specification import TreeSpecification
 
 _MAGIC = b"\x89SKPRPT\n"  # a byte above 127 and a line end, which transfers as text would change
@@ -30,6 +31,7 @@ _HEADER = struct.Struct("<8sI32s16sIQ")
 _CHUNK_BYTES = 2**20
 
 
+@public_module("skprivate.collection")
 class ReportWriter:
     """Writes a file of reports; use it in a ``with`` block.
 

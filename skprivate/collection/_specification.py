@@ -18,6 +18,7 @@ from ..partition import Partition
 from ..randomizers import LocalRandomizer, randomizer_from_dict
 from ..utils import check_characters
 from ..utils._json_documents import canonical, check_envelope, digest, parse_json
+from ..utils._public_module import public_module
 from ..utils._refused_values import is_temporal
 
 # Older than this package, and part of every hash: clients in the field read it.
@@ -30,6 +31,7 @@ _FIELDS = ("partition", "randomizer", "classes", "features", "label")
 _LARGEST_FILE = 2**26
 
 
+@public_module("skprivate.collection")
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeSpecification:
     """What every client is asked to report, its cell and label, and how the report is randomised.

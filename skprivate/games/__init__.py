@@ -32,6 +32,12 @@ _HOMES = {
     "TwoTypePrior": "._leakage.priors",
     "TypePrior": "._leakage.priors",
     "VaccinationGame": "._games.vaccination",
+    # Not for users: pickles of fitted estimators name them here, so that files can be moved.
+    "BroadcastMechanism": "._broadcast_mechanism",
+    "LinearMap": "._games.linear_map",
+    "CompleteMixing": "._communication_weights",
+    "MatrixMixing": "._communication_weights",
+    "Unconstrained": "._games.sets",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

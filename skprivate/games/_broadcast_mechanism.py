@@ -7,12 +7,14 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..utils._public_module import public_module
 from ._games.sets import ConstraintSet
 
 FloatArray = NDArray[np.float64]
 Algorithm = Literal["wang_nedic", "ye"]
 
 
+@public_module("skprivate.games")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BroadcastMechanism:
     """Public parameters of the mechanism that releases the broadcasts of one run.

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from ..utils._public_module import public_module
+
 FloatArray = NDArray[np.float64]
 
 # Deviation of a sum of weights from 1, or of a weight from its transpose, that counts as rounding.
@@ -25,14 +27,16 @@ class Mixing(ABC):
         """Return ``sum_j L_ij o_j`` of all players i; of shape (1, n_dims) where it is the same for all."""
 
 
-class _Complete(Mixing):
+@public_module("skprivate.games")
+class CompleteMixing(Mixing):
     """The complete graph: weight 1 / N for every pair of players."""
 
     def average(self, broadcasts: FloatArray) -> FloatArray:
         return broadcasts.mean(axis=0, keepdims=True)
 
 
-class _Matrix(Mixing):
+@public_module("skprivate.games")
+class MatrixMixing(Mixing):
     """Weights in a matrix, dense or sparse."""
 
     def __init__(self, weights: Any) -> None:
@@ -67,7 +71,7 @@ def check_weights(weights: Any, n_players: int, *, symmetric: bool) -> Mixing:
         or columns that do not sum to 1; not symmetric where it must be; players who never hear of others.
     """
     if weights is None:
-        return _Complete()
+        return CompleteMixing()
     matrix = _metropolis(weights, n_players) if hasattr(weights, "edges") else _as_csr(weights, n_players)
     if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
         raise ValueError("weights must be finite and at least 0.")
@@ -79,7 +83,7 @@ def check_weights(weights: Any, n_players: int, *, symmetric: bool) -> Mixing:
     if connected_components(matrix, directed=True, connection="strong", return_labels=False) > 1:
         raise ValueError("weights must connect all players: some never hear of others.")
     dense = matrix.nnz > 0.25 * n_players**2
-    return _Matrix(np.ascontiguousarray(matrix.toarray()) if dense else matrix)
+    return MatrixMixing(np.ascontiguousarray(matrix.toarray()) if dense else matrix)
 
 
 def _as_csr(weights: Any, n_players: int) -> Any:

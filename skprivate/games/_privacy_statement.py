@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting import PrivacySpent
-from ..base import reasons_against
+from ..base import claim_of
 from ..exceptions import PrivacyUnboundedError
 from ._broadcast_grid import Grid
 from ._broadcast_mechanism import BroadcastMechanism
@@ -89,8 +89,7 @@ def make_statement(
             "rounds": mechanism.n_rounds,
             "not broadcast, not covered": "strategies_, estimates_, aggregate_, residual_, history_",
         },
-        claim="not-private" if leaks or noise_source == "seeded" else "dp",
-        reasons=reasons_against(leaks, noise_source),
+        **claim_of(leaks, noise_source),
     )
 
 

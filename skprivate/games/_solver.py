@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The solver: private Nash equilibrium seeking with noisy broadcasts of the players' estimates."""
 
-import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -21,8 +20,9 @@ from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import check_int
 from ..utils._compat import Interval, StrOptions
-from ..utils._private_fit import user_stacklevel
 from ..utils._progress import progress
+from ..utils._public_module import public_module
+from ..utils._user_frame import warn_user
 from ._broadcast_grid import make_grid
 from ._broadcast_mechanism import BroadcastMechanism, extend_rounds
 from ._broadcast_round import Dynamics
@@ -36,6 +36,7 @@ from ._solver_state import SolverState
 FloatArray = NDArray[np.float64]
 
 
+@public_module("skprivate.games")
 class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator):
     """Seek the Nash equilibrium of an aggregative game; players broadcast noisy estimates, never their costs.
 
@@ -163,12 +164,12 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     mechanism_: BroadcastMechanism
     noise_scales_: FloatArray
     consensus_steps_: FloatArray
-    _remedy = (
+    leak_remedy = (
         "Bound what is private (clip_norm, r_bounds, or a bounded constraint set with 'wang_nedic'), and use "
         "noise in every round."
     )
 
-    _parameter_roles = assign_roles(
+    declared_roles = assign_roles(
         release="algorithm weights max_iter noise_scale step_size consensus_step clip_norm store "
         "random_state",
         computing="ledger",
@@ -314,7 +315,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             self._check_unchanged(schedules, state.n_done)
             mechanism = extend_rounds(self.mechanism_, mechanism)
         self._warn_about_use(game, schedules.noise_scales)
-        self._announce_leaks([])
+        self.announce_leaks([])
         spent = self._spend(mechanism, entropy)
         # With noise a gradient that is no finite number must not end the run: it is no move.
         clip = np.inf if self.clip_norm is None and grid is not None else self.clip_norm
@@ -362,17 +363,15 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
 
     def _warn_about_use(self, game: AggregativeGame, noise_scales: FloatArray) -> None:
         if self.algorithm == "ye" and noise_scales[-1] > noise_scales[0]:
-            warnings.warn(
+            warn_user(
                 "algorithm='ye' with growing noise diverges: the mean estimate is off by the running sum of "
                 "the rounds' mean noises. Use algorithm='wang_nedic', or constant noise.",
                 UtilityWarning,
-                stacklevel=user_stacklevel(),
             )
         if game.is_monotone() is False:
-            warnings.warn(
+            warn_user(
                 "The game is not monotone: the rounds may not converge, or not to an equilibrium.",
                 UtilityWarning,
-                stacklevel=user_stacklevel(),
             )
 
     def _spend(self, mechanism: BroadcastMechanism, entropy: Entropy) -> PrivacySpent:
@@ -392,15 +391,15 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         paid = before is not None and getattr(self, "_charged_ledger", None) == self.ledger
         due = spent.epsilon - (before.epsilon if paid else 0)  # type: ignore[union-attr]
         if due > 0:
-            self._charge(replace(spent, epsilon=due))
+            self.charge(replace(spent, epsilon=due))
 
     def _announce_unbounded(self, leaks: list[str]) -> None:
         if not leaks:
             return
-        message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self._remedy}"
-        if self._is_strict() or self.ledger is not None:
+        message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self.leak_remedy}"
+        if self.is_strict() or self.ledger is not None:
             raise PrivacyUnboundedError(message)
-        warnings.warn(message, PrivacyLeakWarning, stacklevel=user_stacklevel())
+        warn_user(message, PrivacyLeakWarning)
 
 
 def _check_game(game: Any) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The state of a solver between two rounds, the history that it keeps, and the loop over the rounds."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..noise._entropy import Entropy
 from ..noise._sampling_kernels import fill_discrete_laplace
 from ..noise._stream_kernels import WordStream
+from ..utils._user_frame import warn_user
 from ._broadcast_grid import Grid
 from ._broadcast_round import Dynamics, PlayerStates
 from ._communication_weights import Mixing
@@ -127,10 +127,9 @@ class SolverState:
             except KeyboardInterrupt:
                 if self.n_done == 0:
                     raise
-                warnings.warn(
+                warn_user(
                     f"The run was interrupted after {self.n_done} of {n_rounds} rounds; partial_fit goes on.",
                     ConvergenceWarning,
-                    stacklevel=2,
                 )
         self._check_finite()
         return self.n_done

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..accounting import PrivacyLedger
 from ..accounting._checks import check_choice
+from ..utils._public_module import public_module
 from ._matplotlib import new_axes
 
 By = Literal["label", "estimator"]
@@ -17,6 +18,7 @@ Quantity = Literal["epsilon", "delta"]
 Against = Literal["time", "fits"]
 
 
+@public_module("skprivate.inspection")
 class BudgetDisplay:
     """What a ledger has spent, stacked by label or estimator, against its ceiling.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..utils._public_module import public_module
 from ._matplotlib import new_axes
 
 FloatArray = NDArray[np.float64]
@@ -17,6 +18,7 @@ FloatArray = NDArray[np.float64]
 _MOST_DISTINCT_COLOURS = 10
 
 
+@public_module("skprivate.inspection")
 class PartitionDisplay:
     """Cells of a fitted private tree in two features, as coloured rectangles.
 

@@ -2,7 +2,6 @@
 """Display of the test score against epsilon, over repeated splits."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from numbers import Integral
@@ -20,6 +19,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..utils import check_positive
 from ..utils._compat import num_samples, rows_of, safe_indexing
+from ..utils._public_module import public_module
+from ..utils._user_frame import warn_user
 from ._matplotlib import check_axes, check_matplotlib, new_axes
 
 FloatArray = NDArray[np.float64]
@@ -38,6 +39,7 @@ class _Fit(NamedTuple):
     params: Mapping[str, Any]
 
 
+@public_module("skprivate.inspection")
 class PrivacyUtilityDisplay:
     """Test score against epsilon: median and quartiles over repeated splits and fresh noise.
 
@@ -346,7 +348,7 @@ def _collect(
         message = (
             f"{len(messages)} of {len(tasks)} fits failed; the others are kept. The first one: {messages[0]}"
         )
-        warnings.warn(message, FitFailedWarning, stacklevel=3)
+        warn_user(message, FitFailedWarning)
     return table, messages
 
 

@@ -14,6 +14,7 @@ from .._typing import IntArray
 from ..utils import check_characters
 from ..utils._atomic_state import assign
 from ..utils._private_fit import redact_errors
+from ..utils._public_module import public_module
 from ..utils._replacements import numbers_of
 from ._accumulation.batches import iter_batches
 from ._accumulation.fit import fit_accumulated
@@ -22,6 +23,7 @@ from ._accumulation.saved_moments import SavedMoments, check_names
 from ._moments.gram import exact_gram
 
 
+@public_module("skprivate.linear_model")
 class MomentAccumulator:
     """Accumulates the exact moments of a private log-location-scale regression, batch by batch.
 
@@ -110,7 +112,7 @@ class MomentAccumulator:
     ...     moments = moments.update(load, hours, batch_id=f"day {day}")
     >>> moments
     MomentAccumulator(n_features=1, max_rows=100000, batches=5)
-    >>> model = moments.release(DPLogLocationScaleRegressor("weibull", epsilon=1.0))
+    >>> model = moments.release(DPLogLocationScaleRegressor(epsilon=1.0))
     >>> bool(abs(model.coef_[0] + 0.2) < 0.05), moments.released
     (True, True)
     """

@@ -14,16 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
 from ..accounting import PrivacySpent
-from ..accounting._statements.estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
-from ..base import SHARED_CONSTRAINTS, private_fit, reasons_against
+from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
+from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, is_structured, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions
-from ..utils._private_fit import public_errors, user_stacklevel, warn_after_release
+from ..utils._private_fit import public_errors
 from ..utils._progress import progress
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
+from ..utils._user_frame import warn_after_release
 from ._censored.fit import fit_censored
 from ._censored.histogram import kaplan_meier
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
@@ -72,7 +73,7 @@ class BaseLogLocationScale(
 
     distribution: str
 
-    _remedy = (
+    leak_remedy = (
         "Declare them from public knowledge (bounds_X=..., bounds_y=...), or pay for them: estimate_bounds."
     )
 
@@ -156,13 +157,13 @@ class BaseLogLocationScale(
         """
         budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         leaks = self._find_leaks()
-        if self._is_strict():
+        if self.is_strict():
             # Raises before any row is read; afterwards all bounds are known to be declared.
-            self._announce_leaks(list(leaks.values()))
+            self.announce_leaks(list(leaks.values()))
         rows, log_target = self._read(X, y, groups)
-        self._announce_leaks(list(leaks.values()))
+        self.announce_leaks(list(leaks.values()))
         with public_errors():
-            self._check_public(self._shape_of(rows.X, rows.groups, rows.event is not None))
+            self.check_public(self._shape_of(rows.X, rows.groups, rows.event is not None))
         task = self._resolve_task(rows, log_target, budget, leaks)
         entropy = check_entropy(self.random_state)
         if rows.groups is not None:
@@ -185,7 +186,7 @@ class BaseLogLocationScale(
         """Validate the rows, and put the target on the scale of the model; also whether that is log time."""
         structured = is_structured(y)
         log_target = structured or models_log_target(self.distribution)
-        if self._is_strict():
+        if self.is_strict():
             return self._read_strictly(X, y, groups, log_target), log_target
         # The kernel checks that values are finite while it reads them. They are checked here where not every
         # row reaches the kernel.
@@ -206,7 +207,7 @@ class BaseLogLocationScale(
         """Validate the rows in strict mode: unusable values are replaced by values within the bounds."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        X = self._read_numbers(X)
+        X = self.read_numbers(X)
         X = within_bounds(X, *self._bounds_of_X(X))
         target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target)
         check_consistent_length(X, target.time_on_model_scale)
@@ -247,7 +248,7 @@ class BaseLogLocationScale(
     def _bounds_of_X(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         if self.bounds_X is None and self.x_norm is not None:
             return check_bounds((-self.x_norm, self.x_norm), X.shape[1])
-        lower, upper = self._resolve_bounds(self.bounds_X, X, None, name="bounds_X")
+        lower, upper = self.resolve_bounds(self.bounds_X, X, None, name="bounds_X")
         return lower, np.where(upper > lower, upper, lower + np.maximum(1.0, np.abs(lower)))
 
     def _bounds_of_y(self, y: FloatArray, log_target: bool) -> tuple[float, float]:
@@ -268,7 +269,7 @@ class BaseLogLocationScale(
         spent = self._describe_moments(task, plan.unit, entropy.source)
         with progress(self, "release", 0):
             gram = exact_gram(grid, rows.X, rows.y)
-            self._charge(spent)
+            self.charge(spent)
             release = plan.release(gram, entropy)
         self._adopt(release, grid, task, spent)
 
@@ -280,7 +281,7 @@ class BaseLogLocationScale(
         plan = self._plan_rounds(grid, task.budget, task.neighbours, limits, task.n_rows)
         what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, entropy.source, what, None, None)
-        self._charge(spent)
+        self.charge(spent)
         n_parts = None if plan.max_iter is None else 1 + plan.max_iter
         with progress(self, "release", n_parts) as on_progress:
             release = fit_censored(plan, rows.X, rows.y, event, entropy, on_progress)
@@ -336,7 +337,7 @@ class BaseLogLocationScale(
         else:
             reason = moments_warning(self.release_, self._scaled_fit)
         if reason:
-            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning, user_stacklevel())
+            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning)
 
     def _describe_moments(self, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
         """Return what a release of moments spent and claims; sensitivity and noise are those of weight 1."""
@@ -353,7 +354,6 @@ class BaseLogLocationScale(
     ) -> PrivacySpent:
         """Return what one fit spent and claims."""
         grouped = task.neighbours.grouped
-        reasons = (*reasons_against(task.leaks.values(), source), *reasons_of_inputs(self, PUBLIC_INPUTS))
         return PrivacySpent(
             mechanism=f"discrete {task.budget.mechanism.capitalize()} noise on {released}",
             epsilon=task.budget.epsilon,
@@ -368,8 +368,7 @@ class BaseLogLocationScale(
             deployment="curator",
             public_inputs=name_inputs(self, PUBLIC_INPUTS),
             unprotected=self._unprotected(task),
-            claim="not-private" if reasons else "dp",
-            reasons=reasons,
+            **claim_of(task.leaks.values(), source, self, PUBLIC_INPUTS),
         )
 
     def _unprotected(self, task: FitTask) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from .._typing import FloatArray
+from ..utils._public_module import public_module
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class ErrorDistribution(ABC):
         """Return the mean of exp(mu + sigma Z): the mean time. It is inf where it does not exist."""
 
 
-class _SmallestExtremeValue(ErrorDistribution):
+@public_module("skprivate.linear_model")
+class SmallestExtremeValue(ErrorDistribution):
     """Smallest extreme value distribution (Gumbel, for minima): the logarithm of a Weibull time."""
 
     @np.errstate(divide="ignore")
@@ -77,7 +79,8 @@ class _SmallestExtremeValue(ErrorDistribution):
         return np.exp(_floats(mu) + special.gammaln(1.0 + _floats(sigma)))
 
 
-class _Logistic(ErrorDistribution):
+@public_module("skprivate.linear_model")
+class Logistic(ErrorDistribution):
     """Logistic distribution: the logarithm of a log-logistic time."""
 
     def quantile(self, p: ArrayLike) -> FloatArray:
@@ -103,7 +106,8 @@ class _Logistic(ErrorDistribution):
         return np.exp(_floats(mu) + np.log(np.where(exists, factor, np.inf)))
 
 
-class _Normal(ErrorDistribution):
+@public_module("skprivate.linear_model")
+class Normal(ErrorDistribution):
     """Normal distribution: the logarithm of a log-normal time."""
 
     def quantile(self, p: ArrayLike) -> FloatArray:
@@ -128,17 +132,17 @@ def _floats(values: ArrayLike) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-SEV: ErrorDistribution = _SmallestExtremeValue(
+SEV: ErrorDistribution = SmallestExtremeValue(
     "sev",
     mean=-float(np.euler_gamma),
     variance=np.pi**2 / 6,
     skewness=float(-12.0 * np.sqrt(6.0) * special.zeta(3.0) / np.pi**3),
     kurtosis=5.4,
 )
-LOGISTIC: ErrorDistribution = _Logistic(
+LOGISTIC: ErrorDistribution = Logistic(
     "logistic", mean=0.0, variance=np.pi**2 / 3, skewness=0.0, kurtosis=4.2
 )
-NORMAL: ErrorDistribution = _Normal("normal", mean=0.0, variance=1.0, skewness=0.0, kurtosis=3.0)
+NORMAL: ErrorDistribution = Normal("normal", mean=0.0, variance=1.0, skewness=0.0, kurtosis=3.0)
 
 # Distribution of the target -> that of the error, and whether the model is about log time.
 _BY_TARGET = {

@@ -45,7 +45,7 @@ class PlannedMoments(PrivateEstimatorMixin):
     max_iter: Any
     hazard_clip: Any
 
-    _parameter_roles = LLS_ROLES
+    declared_roles = LLS_ROLES
 
     _method: str
     _regularization: str
@@ -66,12 +66,12 @@ class PlannedMoments(PrivateEstimatorMixin):
         """Compute the model from a release."""
         raise NotImplementedError
 
-    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
+    def roles_for(self, y: Any = None) -> Mapping[str, str]:
         # Where targets are censored, a round depends on the estimate of the round before.
         again = ("method", "regularization") if y is not None and is_structured(y) else ()
-        return {**self._parameter_roles, **dict.fromkeys(again, "release")}
+        return {**self.declared_roles, **dict.fromkeys(again, "release")}
 
-    def _planned_cost(self, any_public: bool) -> PlannedCost:
+    def planned_cost(self, any_public: bool) -> PlannedCost:
         budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         return PlannedCost(
             epsilon=budget.epsilon,
@@ -91,7 +91,7 @@ class PlannedMoments(PrivateEstimatorMixin):
             structured=structured,
         )
 
-    def _check_public(self, shape: PublicShape) -> None:
+    def check_public(self, shape: PublicShape) -> None:
         budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         if shape.structured and self.method == "taylor":
             raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
@@ -99,7 +99,7 @@ class PlannedMoments(PrivateEstimatorMixin):
         if self.bounds_y is not None:
             check_target_bounds(self.bounds_y, log_target)
         if shape.no_targets is not None:
-            check_form(shape.no_targets, log_target, strict=self._is_strict())
+            check_form(shape.no_targets, log_target, strict=self.is_strict())
         self._bounds_of_scale()
         shape.check_bounds(self.bounds_X, "bounds_X")
         if shape.n_features is None:
@@ -135,7 +135,7 @@ class PlannedMoments(PrivateEstimatorMixin):
             n_rows=n_rows,
         )
 
-    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
+    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
         changed = copy.copy(self)
         changed.set_params(**parameters)  # type: ignore[attr-defined]
         changed._validate_params()  # type: ignore[attr-defined]

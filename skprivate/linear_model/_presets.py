@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Regressors of one distribution each, for targets that are not times, or are logarithms of times."""
 
+from ..utils._public_module import public_module
 from ._base import BaseLogLocationScale
 from ._shared_docstrings import share_docstring
 
 
+@public_module("skprivate.linear_model")
 @share_docstring
 class DPSEVRegressor(BaseLogLocationScale):
     """Differentially private Weibull AFT regression on the log scale: smallest extreme value errors.
@@ -48,6 +50,7 @@ class DPSEVRegressor(BaseLogLocationScale):
     distribution = "sev"
 
 
+@public_module("skprivate.linear_model")
 @share_docstring
 class DPLogisticLLSRegressor(BaseLogLocationScale):
     """Differentially private log-logistic AFT regression on the log scale: logistic errors.
@@ -91,6 +94,7 @@ class DPLogisticLLSRegressor(BaseLogLocationScale):
     distribution = "logistic"
 
 
+@public_module("skprivate.linear_model")
 @share_docstring
 class DPNormalLLSRegressor(BaseLogLocationScale):
     """Differentially private log-normal AFT regression on the log scale: normal errors.

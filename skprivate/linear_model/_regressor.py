@@ -6,12 +6,14 @@ from typing import Any
 from sklearn.utils import Tags
 
 from ..utils._compat import StrOptions
+from ..utils._public_module import public_module
 from ._base import LLS_CONSTRAINTS, BaseLogLocationScale
 from ._distributions import DISTRIBUTIONS, models_log_target
 from ._planned_cost import LLS_ROLES
 from ._shared_docstrings import share_docstring
 
 
+@public_module("skprivate.linear_model")
 @share_docstring
 class DPLogLocationScaleRegressor(BaseLogLocationScale):
     """Differentially private Weibull AFT, log-logistic AFT and log-normal AFT regression, with censoring.
@@ -81,7 +83,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     >>> rng = np.random.default_rng(0)
     >>> load = rng.uniform(0, 10, size=(20000, 1))
     >>> hours = np.exp(9 - 0.2 * load[:, 0]) * rng.weibull(2.0, size=20000)
-    >>> model = DPLogLocationScaleRegressor("weibull", epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
+    >>> model = DPLogLocationScaleRegressor(epsilon=1.0, bounds_X=(0, 10), bounds_y=(10, 20000))
     >>> model = model.fit(load, hours)
     >>> bool(abs(model.coef_[0] + 0.2) < 0.05), bool(abs(model.scale_ - 0.5) < 0.1)
     (True, True)
@@ -92,7 +94,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
     (True, Fraction(1, 1))
     """
 
-    _parameter_roles = {**LLS_ROLES, "distribution": "release"}
+    declared_roles = {**LLS_ROLES, "distribution": "release"}
 
     _parameter_constraints: dict[str, list[Any]] = {
         **LLS_CONSTRAINTS,
@@ -101,9 +103,9 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
 
     def __init__(
         self,
-        distribution: str = "weibull",
         epsilon: Any = 1.0,
         *,
+        distribution: str = "weibull",
         delta: Any = 0.0,
         mechanism: str = "laplace",
         bounds_X: Any = None,

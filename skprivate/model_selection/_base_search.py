@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What private searches share: the price is fixed and charged, then runs are made, then the best is kept."""
+"""Base class of the private searches: it charges the price, makes the runs, and keeps the best one."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,8 @@ from ..base import (
     PrivateEstimatorMixin,
     PublicShape,
     assign_roles,
+    claim_of,
     private_fit,
-    reasons_against,
 )
 from ..base._stateless_steps import holds_any_row
 from ..noise import check_entropy
@@ -36,7 +36,7 @@ from ..utils import (
 )
 from ..utils._compat import HasMethods, Interval, StrOptions, rows_of, safe_indexing
 from ..utils._private_fit import public_errors
-from ._candidate_runs import Run, Task, best_run
+from ._candidate_runs import SearchRun, SearchTask, best_run
 from ._candidates import (
     Candidate,
     Parameters,
@@ -94,7 +94,7 @@ class Parts(NamedTuple):
 class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, BaseEstimator):
     """Base of the private searches; a subclass says what the candidates are.
 
-    The life of a fit: candidates are planned and their price is charged (`_plan`, `_charge`), runs are made
+    The life of a fit: candidates are planned and their price is charged (`_plan`, `charge`), runs are made
     (`_search`), and all but the best are dropped (`_adopt`).
     """
 
@@ -106,7 +106,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     random_state: Any
     n_jobs: int | None
 
-    _remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
+    leak_remedy = "Declare them from public knowledge; BoundsScaler scales without reading rows."
 
     releases_all_draws = False
 
@@ -116,7 +116,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     # Asked for by default: the masks and the groups are what the guarantee is about.
     __metadata_request__fit = {"is_public": True, "groups": True, "is_public_validation": True}
 
-    _parameter_roles: Mapping[str, str] = assign_roles(
+    declared_roles: Mapping[str, str] = assign_roles(
         release="estimator eta validation_fraction scoring score_epsilon random_state",
         computing="ledger n_jobs",
     )
@@ -171,24 +171,26 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         """
         if not 0 <= self.eta <= _LARGEST_ETA:  # a Fraction
             raise ValueError(f"eta must be between 0 and {_LARGEST_ETA}.")
-        strict = self._is_strict()
+        strict = self.is_strict()
         X, y = check_rows_strictly(self, X, y) if strict else check_rows(self, X, y)
         masks = check_masks(len(y), is_public, groups, is_public_validation, strict=strict)
         entropy = check_entropy(self.random_state)
         candidates = self._plan(y, masks, entropy, any_row_fits=holds_any_row(X))
         costs = [one.plan.cost for one in candidates]
         leaks = list(dict.fromkeys(leak for cost in costs for leak in cost.leaks))
-        self._announce_leaks(leaks, seeded=any(cost.seeded for cost in costs))
+        self.announce_leaks(leaks, seeded=any(cost.seeded for cost in costs))
         self._check_classes(y, candidates)
         parts = self._part(masks, candidates, entropy)
         check_candidates(candidates, X, self._shape_of(y, masks, parts))
         known = {"is_public": is_public, "groups": groups}
-        jobs = [(one, _training_metadata(one, known, fit_params, parts.train, len(y))) for one in candidates]
+        jobs = [
+            (one, self._training_metadata(one, known, fit_params, parts.train, len(y))) for one in candidates
+        ]
         task = self._task(X, y, masks, parts, candidates, seeded=not entropy.private)
-        law = self._law(candidates)
-        spent = self._describe_spending(candidates, masks, parts, law, entropy.source)
+        number_of_runs = self._number_of_runs(candidates)
+        spent = self._describe_spending(candidates, masks, parts, number_of_runs, entropy.source)
         self._charge_once(spent, candidates)
-        self._adopt(*self._search(task, jobs, law, entropy), spent)
+        self._adopt(*self._search(task, jobs, number_of_runs, entropy), spent)
         return self
 
     def _find_ledgers(self) -> list[PrivacyLedger]:
@@ -242,7 +244,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
 
     def _task(
         self, X: Any, y: Any, masks: Masks, parts: Parts, candidates: Sequence[Candidate], *, seeded: bool
-    ) -> Task:
+    ) -> SearchTask:
         scoring_rows = ScoringRows(
             X=safe_indexing(X, parts.scored),
             y=safe_indexing(y, parts.scored),
@@ -250,7 +252,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             n_units=parts.n_scored,
             epsilon=None if masks.validation.any() else self._score_epsilon(candidates),
         )
-        return Task(
+        return SearchTask(
             X=safe_indexing(X, parts.train),
             y=safe_indexing(y, parts.train),
             scoring_rows=scoring_rows,
@@ -263,8 +265,21 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             ),
             grouped=masks.codes is not None,
             seeded=seeded,
-            strict=self._is_strict(),
+            strict=self.is_strict(),
         )
+
+    def _training_metadata(
+        self,
+        candidate: Candidate,
+        known: Mapping[str, Any],
+        others: Mapping[str, Any],
+        train: NDArray[np.intp],
+        n_rows: int,
+    ) -> Parameters:
+        """Return what the fits of a candidate are given besides X and y."""
+        given = [{name: one for name, one in part.items() if one is not None} for part in (known, others)]
+        routed = route_metadata(type(self).__name__, candidate.estimator, *given)
+        return {name: rows_of(value, train, n_rows) for name, value in routed.items()}
 
     @public_errors()
     def _part(self, masks: Masks, candidates: Sequence[Candidate], entropy: Entropy) -> Parts:
@@ -282,7 +297,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         kept = select_rows(scored_codes, _max_rows(candidates), entropy.random_bytes)
         return Parts(train, scored[kept], scored_codes[kept], int(held.sum()))
 
-    def _law(self, candidates: Sequence[Candidate]) -> NumberOfRuns:
+    def _number_of_runs(self, candidates: Sequence[Candidate]) -> NumberOfRuns:
         n_runs = _RUNS_PER_CANDIDATE * len(candidates) if len(candidates) > 1 else 1
         eta = self.eta if isinstance(self.eta, Fraction) else Fraction(float(self.eta))
         return NumberOfRuns.of_mean(eta, n_runs)
@@ -297,7 +312,12 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         return epsilon
 
     def _describe_spending(
-        self, candidates: Sequence[Candidate], masks: Masks, parts: Parts, law: NumberOfRuns, source: Any
+        self,
+        candidates: Sequence[Candidate],
+        masks: Masks,
+        parts: Parts,
+        number_of_runs: NumberOfRuns,
+        source: Any,
     ) -> PrivacySpent:
         """Return the statement on the whole search, known before anything is drawn."""
         costs = [one.plan.cost for one in candidates]
@@ -305,10 +325,9 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         epsilon = max(cost.epsilon for cost in costs)
         if not public_scores:
             epsilon = max(epsilon, self._score_epsilon(candidates))
-        factor = 2 + law.eta if len(candidates) > 1 else Fraction(1)
+        factor = 2 + number_of_runs.eta if len(candidates) > 1 else Fraction(1)
         source = "seeded" if any(cost.seeded for cost in costs) else source
         leaks = dict.fromkeys(leak for cost in costs for leak in cost.leaks)
-        reasons = reasons_against(leaks, source)
         grouped = masks.codes is not None
         unit: Unit = "group" if grouped else "row"
         facts = {
@@ -318,9 +337,9 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             "candidates": len(candidates),
         }
         return PrivacySpent(
-            mechanism=_mechanism(law, public_scores),
+            mechanism=_mechanism(number_of_runs, public_scores),
             epsilon=factor * epsilon,
-            delta=max(cost.delta for cost in costs) * law.mean,
+            delta=max(cost.delta for cost in costs) * number_of_runs.mean,
             relation="label" if any(cost.relation == "label" for cost in costs) else "replace-one",
             unit=unit,
             max_rows_per_unit=_max_rows(candidates) if grouped else 1,
@@ -329,8 +348,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
             deployment="curator",
             public_inputs=("is_public_validation",) if public_scores else (),
             unprotected=facts,
-            claim="not-private" if reasons else "dp",
-            reasons=reasons,
+            **claim_of(leaks, source),
         )
 
     def _charge_once(self, spent: PrivacySpent, candidates: Sequence[Candidate]) -> None:
@@ -342,17 +360,17 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
 
     def _search(
         self,
-        task: Task,
+        task: SearchTask,
         jobs: Sequence[tuple[Candidate, Parameters]],
-        law: NumberOfRuns,
+        number_of_runs: NumberOfRuns,
         entropy: Entropy,
-    ) -> tuple[Run, Candidate]:
-        n_runs = law.draw(entropy.random_bytes)
+    ) -> tuple[SearchRun, Candidate]:
+        n_runs = number_of_runs.draw(entropy.random_bytes)
         drawn = [jobs[draw_below(len(jobs), entropy.random_bytes)] for _ in range(n_runs)]
         seeds = [None if entropy.private else draw_below(2**31, entropy.random_bytes) for _ in drawn]
         return best_run(task, drawn, seeds, self.n_jobs)
 
-    def _adopt(self, run: Run, candidate: Candidate, spent: PrivacySpent) -> None:
+    def _adopt(self, run: SearchRun, candidate: Candidate, spent: PrivacySpent) -> None:
         """Take over the best run; what its steps state is from now on what the search cost."""
         best = run.estimator
         best.set_params(**candidate.removed)
@@ -398,28 +416,15 @@ def _values_of(space: Any) -> list[Any]:
 
 
 @public_errors()
-def _training_metadata(
-    candidate: Candidate,
-    known: Mapping[str, Any],
-    others: Mapping[str, Any],
-    train: NDArray[np.intp],
-    n_rows: int,
-) -> Parameters:
-    """What the fits of a candidate are given besides X and y."""
-    given = [{name: value for name, value in part.items() if value is not None} for part in (known, others)]
-    routed = route_metadata(candidate.estimator, *given)
-    return {name: rows_of(value, train, n_rows) for name, value in routed.items()}
-
-
 def _max_rows(candidates: Sequence[Candidate]) -> int:
     return max(one.plan.max_rows_per_group for one in candidates)
 
 
-def _mechanism(law: NumberOfRuns, public_scores: bool) -> str:
+def _mechanism(number_of_runs: NumberOfRuns, public_scores: bool) -> str:
     scores = "exact scores on public rows" if public_scores else "discrete Laplace noise on held-out scores"
-    if law.gamma == 1:
+    if number_of_runs.gamma == 1:
         return f"one run, with {scores}"
     return (
         "private selection of the best of a random number of runs (truncated negative binomial, "
-        f"eta = {float(law.eta):g}), with {scores}"
+        f"eta = {float(number_of_runs.eta):g}), with {scores}"
     )

@@ -30,7 +30,7 @@ _FAILED = (
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class SearchTask:
     """What is the same in every run.
 
     Attributes
@@ -51,7 +51,7 @@ class Task:
     strict: bool = False
 
 
-class Run(NamedTuple):
+class SearchRun(NamedTuple):
     """What one run hands on: score, fitted estimator and the parameters that made it."""
 
     score: Fraction
@@ -67,8 +67,11 @@ class Failure(NamedTuple):
 
 
 def best_run(
-    task: Task, drawn: Sequence[tuple[Candidate, Parameters]], seeds: Sequence[int | None], n_jobs: int | None
-) -> tuple[Run, Candidate]:
+    task: SearchTask,
+    drawn: Sequence[tuple[Candidate, Parameters]],
+    seeds: Sequence[int | None],
+    n_jobs: int | None,
+) -> tuple[SearchRun, Candidate]:
     """Make every run, and return the first of those with the highest score.
 
     Raises
@@ -102,8 +105,8 @@ def _in_silence(jobs: Iterable[Any], n_jobs: int | None) -> list[Any]:
 
 
 def _perform(
-    task: Task, candidate: Candidate, metadata: Parameters, seed: int | None, parent: int
-) -> Run | Failure:
+    task: SearchTask, candidate: Candidate, metadata: Parameters, seed: int | None, parent: int
+) -> SearchRun | Failure:
     """Fit and score one candidate; errors and warnings stay here."""
     try:
         # Another thread or process has another configuration; that there are seeds was announced.
@@ -126,7 +129,9 @@ def _public_cause(error: Exception) -> str:
     return f"{kind}: {str(error).rstrip('.')}" if ours else kind
 
 
-def _fit_and_score(task: Task, candidate: Candidate, metadata: Parameters, seed: int | None) -> Run:
+def _fit_and_score(
+    task: SearchTask, candidate: Candidate, metadata: Parameters, seed: int | None
+) -> SearchRun:
     # A candidate may be drawn twice, by two threads at once.
     model = clone(candidate.estimator)
     if seed is not None:
@@ -140,7 +145,7 @@ def _fit_and_score(task: Task, candidate: Candidate, metadata: Parameters, seed:
     runs = []
     for position, (free, parameters) in enumerate(candidate.options):
         changed = with_post_processing(model, free) if position else model
-        runs.append(Run(task.scoring_rows.score(task.scorer, changed, entropy), changed, parameters))
+        runs.append(SearchRun(task.scoring_rows.score(task.scorer, changed, entropy), changed, parameters))
     return max(runs, key=lambda run: run.score)
 
 

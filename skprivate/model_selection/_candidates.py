@@ -15,18 +15,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object
 
 from ..accounting import PrivacyLedger
-from ..base import (
-    CONTAINERS,
-    PlannedCost,
-    PrivateEstimatorMixin,
-    PublicShape,
-    estimates_of,
-    last_step,
-    parameter_roles,
-    privacy_report,
-    reads_rows,
-    steps_of,
-)
+from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, parameter_roles, privacy_report
+from ..base._pipeline_report import CONTAINERS, estimates_of, last_step, reads_rows, steps_of
 from ..utils._compat import InvalidParameterError, safe_indexing
 from ..utils._private_fit import public_errors
 
@@ -121,7 +111,7 @@ def _cost(step: Any, any_public: bool, grouped: bool) -> PlannedCost:
     name = type(step).__name__
     if grouped and not get_routing_for_object(step).consumes("fit", ["groups"]):
         raise ValueError(f"groups are passed, but {name} takes none: its guarantee would be about rows.")
-    cost: PlannedCost = step._planned_cost(any_public)
+    cost: PlannedCost = step.planned_cost(any_public)
     step._validate_params()
     return cost
 
@@ -284,8 +274,8 @@ def _check_step(step: Any, X: Any, shape: PublicShape) -> PublicShape:
     if not children:
         if hasattr(step, "_parameter_constraints"):
             step._validate_params()
-        if hasattr(step, "_check_public"):
-            step._check_public(shape)
+        if hasattr(step, "check_public"):
+            step.check_public(shape)
     keeps = isinstance(step, OneToOneFeatureMixin | PrivateEstimatorMixin)
     return replace(
         shape, n_features=shape.n_features if keeps else None, feature_names=None, names_known=False
@@ -306,7 +296,7 @@ def with_post_processing(fitted: Any, parameters: Parameters) -> Any:
     if not parameters:
         return fitted
     if not isinstance(fitted, Pipeline):
-        return fitted._post_processed(parameters)
+        return fitted.post_processed(parameters)
     name, last = fitted.steps[-1]
     inner = {key.removeprefix(f"{name}__"): value for key, value in parameters.items()}
     changed = copy.copy(fitted)
@@ -335,11 +325,15 @@ def find_ledger(own: PrivacyLedger | None, others: Iterable[PrivacyLedger]) -> P
     return found.pop() if found else None
 
 
-def route_metadata(estimator: Any, known: Mapping[str, Any], others: Mapping[str, Any]) -> Parameters:
+def route_metadata(
+    owner: str, estimator: Any, known: Mapping[str, Any], others: Mapping[str, Any]
+) -> Parameters:
     """Return what an estimator's ``fit`` is given of the metadata passed to the search.
 
     Parameters
     ----------
+    owner : str
+        Class of the search, for messages.
     estimator : estimator
     known : dict
         ``is_public`` and ``groups``: the search uses them itself, whether or not the estimator does.
@@ -347,7 +341,7 @@ def route_metadata(estimator: Any, known: Mapping[str, Any], others: Mapping[str
         Must be asked for by the estimator.
     """
     mapping = MethodMapping().add(caller="fit", callee="fit")
-    router = MetadataRouter(owner="PrivateGridSearch").add(estimator=estimator, method_mapping=mapping)
+    router = MetadataRouter(owner=owner).add(estimator=estimator, method_mapping=mapping)
     # A private step asks for what its guarantee is about; in a pipeline only routing takes it there.
     with sklearn.config_context(enable_metadata_routing=True):
         router.validate_metadata(params=dict(others), method="fit")

@@ -15,10 +15,10 @@ _LARGEST_DENOMINATOR = 10**9
 
 @dataclass(frozen=True)
 class NumberOfRuns:
-    """Law of the number of runs K: the truncated negative binomial of (eta, gamma).
+    """Distribution of the number of runs K: the truncated negative binomial of (eta, gamma).
 
     ``P(K = k)`` is proportional to ``(1 - gamma)^k prod_{l < k} (l + eta) / (l + 1)`` for k = 1, 2, ...; with
-    eta = 1 that is the geometric law, and with eta = 0, as a limit, the logarithmic one.
+    eta = 1 that is the geometric distribution, and with eta = 0, as a limit, the logarithmic one.
 
     Attributes
     ----------
@@ -29,21 +29,22 @@ class NumberOfRuns:
 
     Notes
     -----
-    **Privacy.** Let Q be a random candidate's run, a law on pairs (score, model), and A the pair of the
-    highest score among K independent runs. (All runs share one hold-out: Q is the law for a given one, which
-    was drawn without looking at rows, and mixing the laws of A over hold-outs keeps what is shown.) With f
-    the probability generating function of K, f'(x) is proportional to (1 - (1 - gamma) x)^-(1 + eta), and
+    **Privacy.** Let Q be the distribution of a random candidate's run, on pairs (score, model), and A the
+    pair of the highest score among K independent runs. (All runs share one hold-out: Q is the distribution
+    given the hold-out, which was drawn without looking at rows, and mixing the distributions of A over hold-
+    outs keeps what is shown.) With f the probability generating function of K, f'(x) is proportional to (1 -
+    (1 - gamma) x)^-(1 + eta), and
 
         P(A = a) = Q(a) * integral over u in [0, 1] of f'(Q(E_u)),
 
     where E_u is the event of a lower score than a's, or of the same score and a coin of bias u. (Runs of one
-    score have the same law, so to take the first of them is to take one at random.) Now
+    score have the same distribution, so to take the first is to take one at random.) Now
     1 - (1 - gamma) Q(E) = gamma Q(E) + Q(not E). If Q is epsilon-DP, both terms fall by the factor e^-epsilon
     at most from one neighbour to the other, so f' grows by e^((1 + eta) epsilon) at most; Q(a) by e^epsilon.
     Together: (2 + eta) epsilon, whatever gamma and whatever K was. The score is part of a.
 
-    If Q is (epsilon, delta)-DP, then for two neighbours Q = (1 - delta) Q0 + delta B, with Q0 the laws of an
-    epsilon-DP pair and B anything. Given that no run came from B, which has the probability
+    If Q is (epsilon, delta)-DP, then for two neighbours Q = (1 - delta) Q0 + delta B, with Q0 the
+    distributions of an epsilon-DP pair and B anything. Given that no run came from B, which has probability
     f(1 - delta) >= 1 - delta E[K], the number of runs is again truncated negative binomial, with
     (1 - gamma)(1 - delta) in the place of 1 - gamma, and every run is one of Q0. So A is
     ((2 + eta) epsilon, delta E[K])-DP.
@@ -60,7 +61,7 @@ class NumberOfRuns:
 
     @classmethod
     def of_mean(cls, eta: Fraction, mean: int) -> "NumberOfRuns":
-        """Return the law whose mean is (close to) this number; 1 means always one run."""
+        """Return the distribution with a mean close to this number; 1 means always one run."""
         if mean <= 1:
             return cls(eta, Fraction(1))
         low, high = -700.0, 0.0
@@ -116,7 +117,7 @@ class NumberOfRuns:
 
 
 def _mean(eta: float, log_gamma: float) -> float:
-    """Mean of the law; 1 where gamma is 1."""
+    """Mean of the distribution; 1 where gamma is 1."""
     if log_gamma == 0.0:
         return 1.0
     odds = math.expm1(-log_gamma)  # (1 - gamma) / gamma

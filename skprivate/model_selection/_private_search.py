@@ -11,10 +11,12 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 from ..base import assign_roles
 from ..noise._entropy import Entropy
 from ..utils._compat import Interval
+from ..utils._public_module import public_module
 from ._base_search import SEARCH_CONSTRAINTS, BasePrivateSearch
 from ._candidates import Parameters
 
 
+@public_module("skprivate.model_selection")
 class PrivateGridSearch(BasePrivateSearch):
     """Grid search with an end-to-end guarantee: (2 + eta) times the epsilon of one candidate.
 
@@ -31,8 +33,8 @@ class PrivateGridSearch(BasePrivateSearch):
     param_grid : dict or list of dict
         Values to try, by parameter, as in scikit-learn's GridSearchCV.
     eta : float or Fraction, default=1
-        Of the law of the number of runs, from 0 to 100. The search costs ``2 + eta`` times its dearest
-        candidate. 1: geometric. 0: logarithmic, cheaper, and often of few runs.
+        Shape of the distribution of the number of runs, from 0 to 100. The search costs ``2 + eta`` times its
+        dearest candidate. 1: geometric. 0: logarithmic, cheaper, and often of few runs.
     validation_fraction : float, default=0.2
         Share of the private rows (of the persons, with ``groups``) on which candidates are scored, not
         trained; above 0 and below 1. Without effect where ``is_public_validation`` is passed.
@@ -141,8 +143,8 @@ class PrivateGridSearch(BasePrivateSearch):
     _space = "param_grid"
     _parameter_constraints: dict[str, list[Any]] = {**SEARCH_CONSTRAINTS, "param_grid": [dict, list]}
 
-    _parameter_roles: Mapping[str, str] = {
-        **BasePrivateSearch._parameter_roles,
+    declared_roles: Mapping[str, str] = {
+        **BasePrivateSearch.declared_roles,
         **assign_roles(release="param_grid"),
     }
 
@@ -173,6 +175,7 @@ class PrivateGridSearch(BasePrivateSearch):
         return list(ParameterGrid(self.param_grid))
 
 
+@public_module("skprivate.model_selection")
 class PrivateRandomizedSearch(BasePrivateSearch):
     """Randomised search with an end-to-end guarantee: (2 + eta) times the epsilon of one candidate.
 
@@ -236,8 +239,8 @@ class PrivateRandomizedSearch(BasePrivateSearch):
         "n_candidates": [Interval(Integral, 1, None, closed="left")],
     }
 
-    _parameter_roles: Mapping[str, str] = {
-        **BasePrivateSearch._parameter_roles,
+    declared_roles: Mapping[str, str] = {
+        **BasePrivateSearch.declared_roles,
         **assign_roles(release="param_distributions n_candidates"),
     }
 

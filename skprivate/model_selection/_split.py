@@ -14,6 +14,8 @@ from sklearn.utils import indexable
 from ..exceptions import DisclosureWarning
 from ..utils import check_row_mask, splits_by_group
 from ..utils._compat import num_samples
+from ..utils._public_module import public_module
+from ..utils._user_frame import warn_user
 
 IndexArray = NDArray[np.intp]
 
@@ -28,6 +30,7 @@ def _is_routed() -> bool:
     return bool(sklearn.get_config()["enable_metadata_routing"])
 
 
+@public_module("skprivate.model_selection")
 class PublicPrivateSplit(BaseCrossValidator):
     """Split the private rows; every public row stays in every training set.
 
@@ -89,18 +92,17 @@ class PublicPrivateSplit(BaseCrossValidator):
         train, test : ndarray of int
         """
         if is_public is None:
-            warnings.warn(
+            warn_user(
                 "No is_public reached PublicPrivateSplit, so every row counts as private and is tested. In a "
                 "search, turn on sklearn.set_config(enable_metadata_routing=True) and pass is_public to fit; "
                 "without public rows, use the inner splitter itself.",
                 UserWarning,
-                stacklevel=2,
             )
         inner, mask, arguments = self._private_part(X, y, groups, is_public)
         # Without routing a search cannot pass a mask: whoever passes one splits by hand.
         by_hand = is_public is not None or _is_routed()
         if groups is not None and splits_by_group(inner) and not by_hand:
-            warnings.warn(ROWS_NOT_GROUPS, DisclosureWarning, stacklevel=2)
+            warn_user(ROWS_NOT_GROUPS, DisclosureWarning)
         public, private = np.flatnonzero(mask), np.flatnonzero(~mask)
         with warnings.catch_warnings():
             # It tells the exact size of the smallest class among the private rows.

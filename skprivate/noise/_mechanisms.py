@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..utils import check_int, check_positive
+from ..utils._public_module import public_module
 from ._argument_checks import MAX_SCALE, check_integers, check_scale
 from ._decimal_bounds import geometric_bit_probabilities, zcdp_to_epsilon
 from ._entropy import check_entropy
@@ -60,6 +61,7 @@ class _IntegerMechanism(ABC):
     def _fill(self, noise: NDArray[np.int64], stream: WordStream) -> None: ...
 
 
+@public_module("skprivate.noise")
 class DiscreteLaplaceMechanism(_IntegerMechanism):
     """Release integers with discrete Laplace noise: pure epsilon-differential privacy.
 
@@ -171,6 +173,7 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
         fill_discrete_laplace(noise, self.scale.numerator, self.scale.denominator, stream)
 
 
+@public_module("skprivate.noise")
 class DiscreteGaussianMechanism(_IntegerMechanism):
     """Release integers with discrete Gaussian noise: zero-concentrated differential privacy.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..utils._public_module import public_module
 from ._leaf_kernels import apply_rows
 
 # A complete tree of this depth still numbers its nodes in int32, and every midpoint fraction is exact.
@@ -19,6 +20,7 @@ DEPTH_LIMIT = 30
 FORMAT_VERSION = 1
 
 
+@public_module("skprivate.partition")
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
     """A binary tree that cuts a public box into cells; the leaves are the cells.

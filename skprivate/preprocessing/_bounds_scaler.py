@@ -10,10 +10,12 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from .._config import StrictMixin
 from ..base import PublicShape, StatelessMixin, redact_errors
 from ..utils import check_bounds, is_frame
+from ..utils._public_module import public_module
 from ..utils._replacements import numbers_of, within_bounds
 from ..utils._table_validation import check_array, validate_data
 
 
+@public_module("skprivate.preprocessing")
 class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map declared bounds to [0, 1], column by column, without looking at the data.
 
@@ -80,13 +82,13 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
         return self
 
-    def _check_public(self, shape: PublicShape) -> None:
+    def check_public(self, shape: PublicShape) -> None:
         """Raise what a fit to rows of such a shape would raise whatever they hold."""
         shape.check_bounds(self.bounds, "bounds")
 
     def _read(self, X: Any, *, reset: bool) -> NDArray[np.float64]:
         """Validate X; in strict mode no cell of it makes it fail."""
-        if not self._is_strict():
+        if not self.is_strict():
             return validate_data(self, X, dtype=np.float64, reset=reset)
         numbers = numbers_of(X)
         validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, reset=reset, cells=False)
@@ -107,7 +109,7 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
         # Stateless: transform works without fit, and then remembers nothing of X.
         X = self._read(X, reset=False)
         lower, upper = check_bounds(self.bounds, X.shape[1], getattr(self, "feature_names_in_", None))
-        X = within_bounds(X, lower, upper) if self._is_strict() else X
+        X = within_bounds(X, lower, upper) if self.is_strict() else X
         # Halves where the width overflows, near the largest float; elsewhere not: the least float has none.
         unit = np.where(np.isfinite(upper - lower), 1.0, 0.5)
         scaled = (np.clip(X, lower, upper) * unit - lower * unit) / (upper * unit - lower * unit)

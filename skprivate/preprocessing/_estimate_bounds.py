@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from .._config import get_config
 from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent
-from ..base import SHARED_CONSTRAINTS, reasons_against, redact_errors, refuse_seed
+from ..base import SHARED_CONSTRAINTS, claim_of, redact_errors, refuse_seed
 from ..exceptions import UtilityWarning
 from ..noise import DiscreteLaplaceMechanism, check_entropy
 from ..noise._quantise import grid_exponent
 from ..utils import check_epsilon, number_groups, select_rows
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
-from ..utils._private_fit import failures_counted, warn_after_release
+from ..utils._private_fit import failures_counted
 from ..utils._replacements import numbers_of, within_bounds
 from ..utils._table_validation import check_array
+from ..utils._user_frame import warn_after_release
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -232,13 +233,8 @@ def read_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float)
             f"No value stands out of the noise in column {', '.join(map(str, useless))}: the widest bounds "
             f"were taken, 2^{_OCTAVES} either way. It takes a larger epsilon, more rows or public knowledge.",
             UtilityWarning,
-            _USER_FRAME,
         )
     return lower, upper
-
-
-# Frames to the user's call: read_bounds, estimate_bounds, redact_errors.
-_USER_FRAME = 4
 
 
 def _column_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float) -> tuple[float, float]:
@@ -266,7 +262,6 @@ def _low_end(position: int) -> float:
 def _statement(
     mechanism: DiscreteLaplaceMechanism, relation: Any, rows_per_unit: int, grouped: bool, source: Any
 ) -> PrivacySpent:
-    reasons = reasons_against((), source)
     return PrivacySpent(
         mechanism="discrete Laplace noise on a histogram of every column, by sign and power of two",
         epsilon=mechanism.epsilon,
@@ -277,6 +272,5 @@ def _statement(
         noise_scale=mechanism.scale,
         noise_source=source,
         deployment="curator",
-        claim="not-private" if reasons else "dp",
-        reasons=reasons,
+        **claim_of((), source),
     )

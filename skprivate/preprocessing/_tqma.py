@@ -19,6 +19,7 @@ from ..base import PrivateEstimatorMixin, assign_roles, private_fit, redact_erro
 from ..base._stateless_steps import chosen_by_rows
 from ..utils import check_bounds, check_int
 from ..utils._compat import Interval
+from ..utils._public_module import public_module
 from ..utils._refused_values import refuse_kinds
 from ..utils._table_validation import check_array
 from ._columns import (
@@ -40,6 +41,7 @@ DEEPEST = 16
 _MU = 1e-3
 
 
+@public_module("skprivate.preprocessing")
 class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Coarsen the quasi-identifiers of a query: tree-based quasi-microaggregation.
 
@@ -135,7 +137,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     # It takes no sparse matrix, and returns none.
     _refuses_sparse = True
 
-    _parameter_roles = assign_roles(release="depth bounds quasi_identifiers perturb_fit")
+    declared_roles = assign_roles(release="depth bounds quasi_identifiers perturb_fit")
 
     _parameter_constraints: dict[str, list[Any]] = {
         "depth": [Interval(Integral, 0, DEEPEST, closed="both"), dict, "array-like"],
@@ -143,7 +145,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         "quasi_identifiers": [None, str, Integral, slice, "array-like", callable],
         "perturb_fit": ["boolean"],
     }
-    _remedy = "Declare bounds=... and quasi_identifiers=... from public knowledge."
+    leak_remedy = "Declare bounds=... and quasi_identifiers=... from public knowledge."
 
     def __init__(
         self, depth: Any = 4, bounds: Any = None, quasi_identifiers: Any = None, perturb_fit: bool = True
@@ -179,7 +181,7 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
         names = self._names()
         columns = resolve_columns(self.quasi_identifiers, X, names, name="quasi_identifiers")
         leaks = self._leaks(columns)
-        self._announce_leaks(leaks)
+        self.announce_leaks(leaks)
         values = read_columns(X, columns, names)
         self.quasi_identifiers_ = np.array(columns, dtype=np.intp)
         self.depths_ = self._resolve_depths(columns, names)

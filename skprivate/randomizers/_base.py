@@ -16,6 +16,7 @@ from ..accounting._leakage.channels import check_prior, describe_prior
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import check_epsilon, check_int
+from ..utils._public_module import public_module
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -24,6 +25,7 @@ FloatArray = NDArray[np.float64]
 _BYTES_AT_ONCE = 2**26
 
 
+@public_module("skprivate.randomizers")
 class LocalRandomizer(ABC):
     """Turns a client's (cell, label) into one epsilon-LDP report, and reports into unbiased estimates.
 

@@ -15,6 +15,7 @@ from ..noise._response_threshold import WORD
 from ..noise._sampling_kernels import fill_binomial
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
+from ..utils._public_module import public_module
 from ._base import FloatArray, IntArray
 from ._bit_kernels import count_bits, randomize_subset, randomize_unary
 from ._response import approximate_excess, certified_response, response_leakage
@@ -65,6 +66,7 @@ class _BitRandomizer(SupportCountRandomizer):
         return bool((counts >= 0).all() and (counts <= n).all())
 
 
+@public_module("skprivate.randomizers")
 class SubsetRandomizer(_BitRandomizer):
     """Subset selection: a report is a set of d categories that holds the client's own more often than not.
 
@@ -216,6 +218,7 @@ class SubsetRandomizer(_BitRandomizer):
         return _subset_variances(float(self.odds - 1), self.n_categories, self.subset_size)
 
 
+@public_module("skprivate.randomizers")
 class UnaryRandomizer(_BitRandomizer):
     """Optimised unary encoding: the own category's bit is a fair coin, every other bit is mostly 0.
 

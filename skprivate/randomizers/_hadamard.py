@@ -11,6 +11,7 @@ from ..accounting import Blanket
 from ..noise._entropy import Entropy
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
+from ..utils._public_module import public_module
 from ._base import FloatArray, IntArray, LocalRandomizer
 from ._report_kernels import count_signs, randomize_hadamard
 from ._response import approximate_excess, certified_response, response_leakage
@@ -19,6 +20,7 @@ from ._response import approximate_excess, certified_response, response_leakage
 _LARGEST_CODES = 2**31
 
 
+@public_module("skprivate.randomizers")
 class HadamardRandomizer(LocalRandomizer):
     """Block-Hadamard response: a report is a block, a row and a sign.
 

@@ -11,6 +11,7 @@ from ..accounting import Blanket
 from ..noise._entropy import Entropy
 from ..noise._response_threshold import WORD
 from ..noise._stream_kernels import WordStream
+from ..utils._public_module import public_module
 from ._base import FloatArray, IntArray
 from ._report_kernels import count_answers, randomize_response
 from ._response import certified_response, response_leakage
@@ -60,6 +61,7 @@ class ResponseRandomizer(SupportCountRandomizer):
         )
 
 
+@public_module("skprivate.randomizers")
 class KRRRandomizer(ResponseRandomizer):
     """k-ary randomised response on (cell, label): a report is one category.
 

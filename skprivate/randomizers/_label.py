@@ -6,11 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..utils._public_module import public_module
 from ._base import FloatArray, IntArray
 from ._krr import ResponseRandomizer
 from ._response import response_leakage
 
 
+@public_module("skprivate.randomizers")
 class LabelRandomizer(ResponseRandomizer):
     """Randomised response on the label; the cell is sent as it is, so the FEATURES ARE NOT PROTECTED.
 

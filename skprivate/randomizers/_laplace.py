@@ -14,6 +14,7 @@ from ..accounting._leakage.channels import minus_log
 from ..noise import DiscreteLaplaceMechanism, check_entropy, laplace_sum
 from ..noise._entropy import Entropy
 from ..noise._quantise import grid_exponent
+from ..utils._public_module import public_module
 from ._base import FloatArray, IntArray, LocalRandomizer
 
 _LARGEST_SUM = 2**62
@@ -126,6 +127,7 @@ class _NoisyVectorRandomizer(LocalRandomizer):
         return np.full(self.n_cells, label_counts.sum() * self._even_variance())
 
 
+@public_module("skprivate.randomizers")
 class LaplaceRandomizer(_NoisyVectorRandomizer):
     """One-hot vectors U (cell) and V = label U, each with Laplace noise of scale 4 / epsilon per cell.
 
@@ -234,6 +236,7 @@ class LaplaceRandomizer(_NoisyVectorRandomizer):
         return float(minus_log(mean, missing)[cells > 0].max())
 
 
+@public_module("skprivate.randomizers")
 class SignedLaplaceRandomizer(_NoisyVectorRandomizer):
     """One vector, +1 or -1 at the cell by label, with Laplace noise of scale 2 / epsilon per cell.
 

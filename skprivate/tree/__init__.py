@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "DPTreeClassifier": "._central",
     "LocallyPrivateTreeClassifier": "._classifier",
+    # Not for users: pickles of fitted estimators name them here, so that files can be moved.
+    "NoisyHistogram": "._noisy_leaf_counts",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
 from ..accounting import PrivacySpent
-from ..accounting._statements.estimated_bounds import name_inputs, reasons_of_inputs, source_of_input
+from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
 from ..accounting._statements.spent import Relation
 from ..base import (
     SHARED_CONSTRAINTS,
@@ -20,8 +20,8 @@ from ..base import (
     PrivateEstimatorMixin,
     PublicShape,
     assign_roles,
+    claim_of,
     private_fit,
-    reasons_against,
 )
 from ..noise import check_entropy
 from ..partition import CRITERIA, RULES, Partition, build_partition, count_leaves
@@ -101,7 +101,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     #: The name of private rows in a statement.
     _rows_are_called = "private rows"
 
-    _parameter_roles = TREE_ROLES
+    declared_roles = TREE_ROLES
 
     @abstractmethod
     def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> ReleaseMechanism:
@@ -145,15 +145,15 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         """
         self._check_parameters()
         X, y = self._read_rows(X, y)
-        public = check_row_mask(is_public, len(X), strict=self._is_strict())
+        public = check_row_mask(is_public, len(X), strict=self.is_strict())
         if public.all():
             raise ValueError(
                 "is_public marks every row, so there is nothing to protect; use a plain classifier."
             )
         leaks = self._find_leaks(bool(public.any()))
-        self._announce_leaks(leaks)
+        self.announce_leaks(leaks)
         with public_errors():
-            self._check_public(self._shape_of(X, y[public], groups))
+            self.check_public(self._shape_of(X, y[public], groups))
         rows = self._part_rows(X, y, public, groups)
         n_used = rows.n_used
         design = self._design(rows, n_used)
@@ -162,7 +162,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         spent = self._describe_spending(
             design, n_used, rows.groups is not None, leaks, source=entropy.source, deployment=self._deployment
         )
-        self._charge(spent)
+        self.charge(spent)
         if rows.groups is not None:
             categories = categories[select_rows(rows.groups, rows.rows_per_unit, entropy.random_bytes)]
         counts = design.randomizer.simulate(categories, entropy)
@@ -171,10 +171,10 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
 
     def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
         """Validate X and y; in strict mode no cell of them makes it fail."""
-        if not self._is_strict():
+        if not self.is_strict():
             return validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
-        X = self._read_numbers(X)
-        return X, self._read_labels(y, len(X))
+        X = self.read_numbers(X)
+        return X, self.read_labels(y, len(X))
 
     def _check_parameters(self) -> None:
         check_epsilon(self.epsilon)
@@ -189,7 +189,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             public_labels=public_labels if len(public_labels) else None,
         )
 
-    def _check_public(self, shape: PublicShape) -> None:
+    def check_public(self, shape: PublicShape) -> None:
         self._check_parameters()
         shape.check_bounds(self.bounds, "bounds")
         n_labels = 2
@@ -217,10 +217,10 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
 
     def _part_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> TreeRows:
         """Resolve bounds and classes, and separate public from private rows."""
-        codes = number_groups(groups, ~public, strict=self._is_strict())
-        bounds = self._resolve_bounds(self.bounds, X, X[public])
+        codes = number_groups(groups, ~public, strict=self.is_strict())
+        bounds = self.resolve_bounds(self.bounds, X, X[public])
         # Only strict mode lets what is not finite come so far.
-        X = within_bounds(X, *bounds) if self._is_strict() else X
+        X = within_bounds(X, *bounds) if self.is_strict() else X
         if self.classes is None:
             classes = find_classes(y[public] if public.any() else y)
         else:
@@ -294,7 +294,6 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     ) -> PrivacySpent:
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
-        reasons = (*reasons_against(leaks, source), *reasons_of_inputs(self, _PUBLIC_INPUTS))
         public = ["public rows with their labels"] if design.n_public else []
         return PrivacySpent(
             mechanism=randomizer.describe(),
@@ -308,8 +307,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             deployment=deployment,
             public_inputs=(*public, *name_inputs(self, _PUBLIC_INPUTS)),
             unprotected=self._unprotected(design, n_used, grouped),
-            claim="not-private" if reasons else "dp",
-            reasons=reasons,
+            **claim_of(leaks, source, self, _PUBLIC_INPUTS),
         )
 
     def _unprotected(self, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
@@ -335,15 +333,15 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
         return facts
 
-    def _roles_of_parameters(self, y: Any = None) -> Mapping[str, str]:
+    def roles_for(self, y: Any = None) -> Mapping[str, str]:
         # A pruning method with a depth of its own makes another tree.
         own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
-        return {**self._parameter_roles, "prune": "release"} if own_depth else self._parameter_roles
+        return {**self.declared_roles, "prune": "release"} if own_depth else self.declared_roles
 
     def _planned_relation(self) -> Relation:
         return "replace-one"
 
-    def _planned_cost(self, any_public: bool) -> PlannedCost:
+    def planned_cost(self, any_public: bool) -> PlannedCost:
         self._check_parameters()
         return PlannedCost(
             epsilon=check_epsilon(self.epsilon),
@@ -352,7 +350,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             seeded=self.random_state is not None,
         )
 
-    def _post_processed(self, parameters: Mapping[str, Any]) -> Self:
+    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
         return self.repruned(**parameters)
 
     def __sklearn_tags__(self) -> Tags:

@@ -3,10 +3,12 @@
 
 from typing import Any
 
+from ..utils._public_module import public_module
 from ._base import TREE_CONSTRAINTS, BasePrivateTree
 from ._noisy_leaf_counts import NoisyHistogram
 
 
+@public_module("skprivate.tree")
 class DPTreeClassifier(BasePrivateTree):
     """Differentially private classification tree of a trusted curator, shaped by public rows.
 

@@ -9,9 +9,11 @@ from ..accounting._statements.spent import Relation
 from ..randomizers import LabelRandomizer, LocalRandomizer, make_randomizer
 from ..randomizers._factory import MECHANISMS
 from ..utils._compat import StrOptions
+from ..utils._public_module import public_module
 from ._base import TREE_CONSTRAINTS, TREE_ROLES, BasePrivateTree
 
 
+@public_module("skprivate.tree")
 class LocallyPrivateTreeClassifier(BasePrivateTree):
     """Locally private classification tree (LPCT), shaped by public rows.
 
@@ -149,7 +151,7 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
     _deployment = "simulated"
     _rows_are_called = "reports"
 
-    _parameter_roles = {**TREE_ROLES, "mechanism": "release", "protect": "release"}
+    declared_roles = {**TREE_ROLES, "mechanism": "release", "protect": "release"}
 
     _parameter_constraints: dict[str, list[Any]] = {
         **TREE_CONSTRAINTS,

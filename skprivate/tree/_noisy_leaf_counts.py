@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from ..noise import DiscreteLaplaceMechanism
 from ..noise._argument_checks import MAX_SCALE
 from ..utils import check_epsilon
+from ..utils._public_module import public_module
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
+@public_module("skprivate.tree")
 class NoisyHistogram:
     """Signed leaf counts of two labels, or leaf x label counts of more, with discrete Laplace noise.
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Validated private and public rows of a tree, and the classes of their labels."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..partition import Partition
 from ..utils import as_labels, common_type
-from ..utils._private_fit import user_stacklevel
+from ..utils._user_frame import warn_user
 
 FloatArray = NDArray[np.float64]
 LabelArray = NDArray[np.int32]
@@ -102,9 +101,8 @@ def warn_of_unknown_labels(public_labels: NDArray[Any], classes: NDArray[Any]) -
     for label in classes:
         known |= public_labels == label
     if not known.all():
-        warnings.warn(
+        warn_user(
             "Some public rows have a label outside `classes`, which counts as the first class. Do the "
             "classes have the labels' type and spelling?",
             UserWarning,
-            stacklevel=user_stacklevel(),
         )

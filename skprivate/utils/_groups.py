@@ -33,6 +33,17 @@ def number_groups(
         A group is not hashable, outside strict mode.
     ValueError
         Wrong shape, or, outside strict mode, a private row without a group.
+
+    Notes
+    -----
+    **Privacy.** In strict mode what is raised depends on the shape and the type of the container alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.base import number_groups
+    >>> number_groups(["Ann", "Bob", "Ann"], np.array([True, True, True]))
+    array([0, 1, 0])
     """
     if groups is None:
         return None
@@ -100,6 +111,20 @@ def select_rows(codes: NDArray[np.intp], max_rows: int, random_bytes: Any) -> ND
     -------
     rows : ndarray of int
         Row numbers, ascending.
+
+    Notes
+    -----
+    **Privacy.** With a cap of m, one person changes at most m of the rows that are kept, so a sensitivity per
+    row is multiplied by m.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.base import select_rows
+    >>> from skprivate.noise import check_entropy
+    >>> codes = np.array([0, 0, 0, 1])
+    >>> len(select_rows(codes, 2, check_entropy(None).random_bytes))
+    3
     """
     keys = np.frombuffer(random_bytes(8 * len(codes)), dtype=np.uint64)
     order = np.lexsort((keys, codes))

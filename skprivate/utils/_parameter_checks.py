@@ -36,9 +36,14 @@ def check_epsilon(epsilon: Any) -> Fraction:
     ValueError
         Not finite, or not positive.
 
+    Notes
+    -----
+    **Privacy.** A float is a multiple of a power of two: the Fraction equal to it loses nothing, and what is
+    charged is what was asked for.
+
     Examples
     --------
-    >>> from skprivate.utils import check_epsilon
+    >>> from skprivate.base import check_epsilon
     >>> check_epsilon(0.5)
     Fraction(1, 2)
     """

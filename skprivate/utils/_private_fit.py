@@ -2,8 +2,6 @@
 """Around ``fit``: parameters are checked, a failure undoes everything, no message repeats a private value."""
 
 import functools
-import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
@@ -43,6 +41,10 @@ def redact_errors(method: Fit) -> Fit:
     method : callable
         The decorated method.
 
+    Notes
+    -----
+    **Privacy.** Only known messages are rewritten. Your own must not repeat a value, an index or a count.
+
     Examples
     --------
     >>> from skprivate.base import redact_errors
@@ -70,37 +72,6 @@ def redact_errors(method: Fit) -> Fit:
         raise kind(instead[0])
 
     return cast(Fit, wrapper)
-
-
-def user_stacklevel() -> int:
-    """Return the `stacklevel` with which the caller's `warnings.warn` names the user's line.
-
-    It is the nearest line outside of this package and scikit-learn, however many estimators call each other:
-    a warning that named one of our own lines would be shown for the first of two fits only.
-    """
-    frame, level = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("skprivate", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
-def warn_after_release(message: str, category: type[Warning], stacklevel: int) -> None:
-    """Warn about a release that is paid for: never an error, which would lose it.
-
-    Parameters
-    ----------
-    message : str
-    category : type of warning
-    stacklevel : int
-        As in `warnings.warn`, from the caller of this function.
-    """
-    try:
-        warnings.warn(message, category, stacklevel=stacklevel + 1)
-    except category:
-        # The user's filter turns warnings into errors; noise cannot be drawn again for nothing.
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", category)
-            warnings.warn(message, category, stacklevel=stacklevel + 1)
 
 
 @contextmanager
@@ -178,6 +149,11 @@ def private_fit(fit: Fit) -> Fit:
     -------
     fit : callable
         The decorated method.
+
+    Notes
+    -----
+    **Privacy.** A fit that raises half-way leaves nothing behind. Messages of scikit-learn and NumPy that
+    repeat a value of a row are rewritten, as by `redact_errors`.
 
     Examples
     --------

@@ -74,12 +74,16 @@ def within_bounds(values: FloatArray, lower: ArrayLike, upper: ArrayLike) -> Flo
     Returns
     -------
     values : ndarray of float64
-        Finite, and the same where they were finite before.
+        Finite, and the same where they were finite before, also outside the bounds: clip them yourself.
+
+    Notes
+    -----
+    **Privacy.** The replacement is public, and no value makes the function fail or warn.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.utils._replacements import within_bounds
+    >>> from skprivate.base import within_bounds
     >>> within_bounds(np.array([np.inf, -np.inf, np.nan, 7.0]), 0.0, 4.0)
     array([4., 0., 2., 7.])
     """

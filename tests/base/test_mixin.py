@@ -34,15 +34,10 @@ from skprivate import (
     TQMATransformer,
     config_context,
 )
+from skprivate.accounting import PrivacyReport, StepReport
 from skprivate.audit import check_private_estimator
-from skprivate.base import (
-    PrivacyReport,
-    PrivateEstimatorMixin,
-    StatelessMixin,
-    StepReport,
-    privacy_report,
-    reads_rows,
-)
+from skprivate.base import PrivateEstimatorMixin, StatelessMixin, privacy_report
+from skprivate.base._pipeline_report import reads_rows
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning
 from skprivate.preprocessing import SilentUfunc, estimate_bounds
 

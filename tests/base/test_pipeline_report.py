@@ -24,7 +24,9 @@ from sklearn.preprocessing import (
 )
 
 from skprivate import BoundsScaler, DPTreeClassifier, PrivacyLedger, TQMATransformer, config_context
-from skprivate.base import PrivacyReport, PublicEstimator, StatelessMixin, privacy_report, reads_rows
+from skprivate.accounting import PrivacyReport
+from skprivate.base import PublicEstimator, StatelessMixin, privacy_report
+from skprivate.base._pipeline_report import reads_rows
 from skprivate.base._public_steps import _NEVER_WARN, _UFUNCS
 from skprivate.base._stateless_steps import holds_any_row
 from skprivate.exceptions import PrivacyLeakError, PrivacyLeakWarning

@@ -44,8 +44,8 @@ def test_the_walk_finds_the_suite():
 
 @pytest.mark.parametrize("kind", private_estimators())
 def test_every_parameter_has_a_role(kind):
-    assert set(kind._parameter_roles) == set(inspect.signature(kind).parameters)
-    assert set(kind._parameter_roles.values()) <= set(ROLES)
+    assert set(kind.declared_roles) == set(inspect.signature(kind).parameters)
+    assert set(kind.declared_roles.values()) <= set(ROLES)
 
 
 def test_roles_of_a_pipeline_are_those_of_its_last_step():
@@ -87,7 +87,7 @@ def test_post_processing_of_a_tree_is_what_a_fit_with_the_same_noise_gives(kind,
     fitted = kind(**common).fit(X, y, is_public=public)
     again = kind(**common, **change).fit(X, y, is_public=public)
     names = ("report_counts_", "leaf_proba_", "public_weight_")
-    assert equal_state(fitted._post_processed(change), again, names)
+    assert equal_state(fitted.post_processed(change), again, names)
     assert not equal_state(fitted, again, names)
 
 
@@ -97,7 +97,7 @@ def test_post_processing_of_a_regressor_is_what_a_fit_with_the_same_noise_gives(
     y = X[:, 0] - X[:, 1]
     fitted = DPSEVRegressor(**common).fit(X, y)
     before = fitted.coef_interval_
-    changed = fitted._post_processed(change)
+    changed = fitted.post_processed(change)
     again = DPSEVRegressor(**common, **change).fit(X, y)
     assert equal_state(changed, again, ("coef_", "intercept_", "scale_", "coef_interval_"))
     assert not equal_state(fitted, again, ("coef_", "scale_"))
@@ -115,7 +115,7 @@ def test_post_processing_of_a_regressor_is_what_a_fit_with_the_same_noise_gives(
     ],
 )
 def test_costs_are_those_of_a_replaced_row(estimator, epsilon, delta, relation):
-    cost = estimator._planned_cost(True).against_replacement()
+    cost = estimator.planned_cost(True).against_replacement()
     assert (cost.epsilon, cost.delta, cost.relation) == (epsilon, delta, relation)
 
 
@@ -135,7 +135,7 @@ def test_delta_grows_where_a_row_is_removed_and_another_added():
     ],
 )
 def test_no_fit_spends_more_than_was_planned(estimator):
-    cost, spent = estimator._planned_cost(False), estimator.fit(X, Y).privacy_spent_
+    cost, spent = estimator.planned_cost(False), estimator.fit(X, Y).privacy_spent_
     assert spent.epsilon <= cost.epsilon
     assert spent.delta <= cost.delta
     assert spent.relation == cost.relation
@@ -146,4 +146,4 @@ def test_no_fit_spends_more_than_was_planned(estimator):
 
 def test_what_has_no_epsilon_says_so():
     with pytest.raises(TypeError, match="TQMATransformer states no epsilon"):
-        TQMATransformer()._planned_cost(False)
+        TQMATransformer().planned_cost(False)

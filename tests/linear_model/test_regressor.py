@@ -90,9 +90,9 @@ class TestEstimates:
     def test_life_distributions_model_the_logarithm(self, life, log):
         X, y = make()
         times = DPLogLocationScaleRegressor(
-            life, bounds_X=(-1, 1), bounds_y=(np.exp(-3), np.exp(3)), random_state=0
+            distribution=life, bounds_X=(-1, 1), bounds_y=(np.exp(-3), np.exp(3)), random_state=0
         ).fit(X, np.exp(y))
-        logs = DPLogLocationScaleRegressor(log, random_state=0, **BOX).fit(X, y)
+        logs = DPLogLocationScaleRegressor(distribution=log, random_state=0, **BOX).fit(X, y)
         np.testing.assert_allclose(times.coef_, logs.coef_, atol=1e-5)
         np.testing.assert_allclose(times.predict(X[:9]), np.exp(logs.predict(X[:9])), rtol=1e-4)
 
@@ -132,7 +132,7 @@ class TestEstimates:
     def test_columns_and_targets_of_one_value_have_bounds_all_the_same(self, value):
         X, y = make(100)
         X[:, 1] = value
-        fit = DPLogLocationScaleRegressor("lognormal").fit(X, np.exp(y))
+        fit = DPLogLocationScaleRegressor(distribution="lognormal").fit(X, np.exp(y))
         assert fit.bounds_y_ == pytest.approx((np.exp(y).min(), np.exp(y).max()))
         lower, upper = fit.bounds_
         assert lower[1] == value < upper[1]

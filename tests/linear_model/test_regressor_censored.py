@@ -54,7 +54,7 @@ class TestEstimates:
     @pytest.mark.parametrize("life", ["weibull", "loglogistic", "lognormal"])
     def test_finds_the_model(self, life, options):
         X, y = fleet(200_000, life)
-        fit = DPLogLocationScaleRegressor(life, epsilon=4.0, **BOX, **options).fit(X, y)
+        fit = DPLogLocationScaleRegressor(epsilon=4.0, distribution=life, **BOX, **options).fit(X, y)
         # The spread of each is .02 at most.
         assert np.abs(fit.coef_ - COEF).max() < 0.2
         assert abs(fit.intercept_ - 3.0) < 0.2
@@ -71,7 +71,7 @@ class TestEstimates:
     def test_presets_take_censored_times(self, kind, life):
         X, y = fleet(20_000, life)
         first = kind(epsilon=50.0, random_state=0, **BOX).fit(X, y)
-        second = DPLogLocationScaleRegressor(life, epsilon=50.0, random_state=0, **BOX).fit(X, y)
+        second = DPLogLocationScaleRegressor(epsilon=50.0, distribution=life, random_state=0, **BOX).fit(X, y)
         assert first.log_target_
         assert (first.predict(X[:5]) == second.predict(X[:5])).all()
 

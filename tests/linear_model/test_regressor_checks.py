@@ -32,9 +32,9 @@ pytestmark = [
     [
         *(kind() for kind in CLASSES),
         *(kind(**GAUSSIAN) for kind in CLASSES),
-        DPLogLocationScaleRegressor("lognormal"),
-        DPLogLocationScaleRegressor("loglogistic", relation="add-remove", regularization="trim"),
-        DPLogLocationScaleRegressor("sev", method="taylor", regularization="none"),
+        DPLogLocationScaleRegressor(distribution="lognormal"),
+        DPLogLocationScaleRegressor(distribution="loglogistic", relation="add-remove", regularization="trim"),
+        DPLogLocationScaleRegressor(distribution="sev", method="taylor", regularization="none"),
         DPSEVRegressor(bounds_X=(-10, 10), bounds_y=(-1e3, 1e3), regularization="zhang"),
         DPNormalLLSRegressor(x_norm=5.0),
         DPNormalLLSRegressor(x_norm=5.0, **GAUSSIAN),
@@ -65,8 +65,8 @@ def test_no_tag_switches_checks_off(kind):
     ("estimator", "times"),
     [
         (DPLogLocationScaleRegressor(), True),
-        (DPLogLocationScaleRegressor("lognormal"), True),
-        (DPLogLocationScaleRegressor("normal"), False),
+        (DPLogLocationScaleRegressor(distribution="lognormal"), True),
+        (DPLogLocationScaleRegressor(distribution="normal"), False),
         (DPSEVRegressor(), False),
     ],
 )

@@ -7,10 +7,10 @@ import pytest
 
 from skprivate.exceptions import PrivateSearchError
 from skprivate.model_selection import _candidate_runs
-from skprivate.model_selection._candidate_runs import Failure, Run, best_run
+from skprivate.model_selection._candidate_runs import Failure, SearchRun, best_run
 from skprivate.model_selection._scores import ScoreShapeError
 
-GOOD = Run(Fraction(1, 2), "a model", {})
+GOOD = SearchRun(Fraction(1, 2), "a model", {})
 
 
 def finish(monkeypatch, *runs):
@@ -19,7 +19,7 @@ def finish(monkeypatch, *runs):
 
 
 def test_the_first_of_the_best_runs_is_kept(monkeypatch):
-    better = Run(Fraction(3, 4), "another", {})
+    better = SearchRun(Fraction(3, 4), "another", {})
     assert finish(monkeypatch, GOOD, better, better._replace(estimator="later")) == (better, "candidate 1")
 
 

@@ -42,7 +42,7 @@ class Paid(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMixin, BaseEs
     def __init__(self, ledger=None):
         self.ledger = ledger
 
-    def _planned_cost(self, any_public):
+    def planned_cost(self, any_public):
         return PlannedCost(epsilon=Fraction(1, 2), relation="replace-one")
 
     @private_fit

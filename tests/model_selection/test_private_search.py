@@ -64,7 +64,7 @@ class Constant(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.label, self.epsilon, self.spends, self.fails = label, epsilon, spends, fails
         self.states, self.unit, self.delta, self.ledger = states, unit, delta, ledger
 
-    def _planned_cost(self, any_public):
+    def planned_cost(self, any_public):
         return PlannedCost(epsilon=Fraction(self.epsilon), delta=Fraction(self.delta), relation="replace-one")
 
     @private_fit
@@ -82,7 +82,7 @@ class Constant(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             deployment="curator",
             claim="dp",
         )
-        self._charge(spent)
+        self.charge(spent)
         self.classes_ = np.array([0, 1])
         self.rows_ = np.asarray(X)[:, 0].tolist()
         self.groups_ = None if groups is None else np.asarray(groups).tolist()

@@ -28,7 +28,7 @@ class Guess(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     _parameter_constraints = {}
 
-    def _planned_cost(self, any_public):
+    def planned_cost(self, any_public):
         return PlannedCost(epsilon=self.epsilon, relation="replace-one")
 
     @private_fit

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A warning about a release that is paid for never loses it, and a fit that fails is counted."""
+"""A fit that fails changes nothing, and is counted."""
 
 import pickle
 import warnings
@@ -22,27 +22,7 @@ from skprivate.exceptions import (
 from skprivate.model_selection import PrivateGridSearch
 from skprivate.preprocessing import estimate_bounds
 from skprivate.utils._compat import InvalidParameterError
-from skprivate.utils._private_fit import failures_counted, warn_after_release
-
-
-def warn():
-    warn_after_release("too noisy", UtilityWarning, 2)
-
-
-@pytest.mark.parametrize("action", ["error", "always"])
-def test_is_shown_once_at_the_caller_and_never_raised(action):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter(action)
-        warn()
-    assert [str(warning.message) for warning in caught] == ["too noisy"]
-    assert caught[0].filename == __file__
-
-
-def test_stays_silent_where_the_user_says_so():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore", UtilityWarning)
-        warn()
-    assert not caught
+from skprivate.utils._private_fit import failures_counted
 
 
 def test_a_useless_fit_is_kept_where_warnings_are_errors(tmp_path):

@@ -102,7 +102,7 @@ def _table(law: str, kind: str, share: float, wide: bool, seed: int) -> list[flo
     middle, half = (columns.lower + columns.upper) / 2, (columns.upper - columns.lower) / 2
     reach = 3.0 if wide else 1.0
     fit = DPLogLocationScaleRegressor(
-        law,
+        distribution=law,
         epsilon=1.0,
         bounds_X=(middle - reach * half, middle + reach * half),
         bounds_y=(np.exp(1 - 5 * (1 + wide)), np.exp(1 + 5 * (1 + wide))),

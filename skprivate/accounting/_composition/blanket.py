@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...utils import check_positive, check_probability
+from ...utils._public_module import public_module
 
 # Lattice steps per standard deviation of one report's part: the lattice adds at most 1/4 of its inverse
 # square to the variance, so this costs a thousandth of epsilon.
@@ -25,6 +26,7 @@ _TOLERANCE = 1e-4  # of epsilon
 _LEAST = 1e-9  # smallest epsilon that is searched for
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True)
 class Blanket:
     """A distribution that is part of every client's report, with its ratios to the reports of two values.

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from ..._typing import Relation, Unit
 from ...utils import check_probability
+from ...utils._public_module import public_module
 from .._amounts import show_pair
 from .._checks import check_choice
 from .._running_sum import upper_sum
@@ -36,6 +37,7 @@ _IMPLIED: dict[Relation, tuple[Relation, ...]] = {
 }
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class CompositionPart:
     """What all runs cost together for one relation and unit.
@@ -105,6 +107,7 @@ class CompositionPart:
         return lines
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class Composition:
     """What several runs cost together, as returned by `compose`.

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
 from ...utils import check_epsilon, check_int, check_probability
+from ...utils._public_module import public_module
 from .._amounts import show
 from .blanket import Blanket
 
@@ -33,6 +34,7 @@ class ShuffledMechanism(Protocol):
         """Return what all clients' reports have in common, None where that is not worked out."""
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class ShuffledPrivacy:
     """What shuffled reports claim, and under which condition.

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from ...exceptions import PrivacyUnboundedError
 from ...utils._files import write_atomically
+from ...utils._public_module import public_module
 from .._checks import check_text
 from .._composition.compose import Composition, Method, compose
 from .._statements.ledger_entry import LedgerEntry, from_row, to_row
@@ -26,6 +27,7 @@ from .store import LedgerState, damaged
 _DECLARING = threading.Lock()
 
 
+@public_module("skprivate.accounting")
 class PrivacyLedger(LedgerReference):
     """A file that counts what fits spend, shared by threads and processes, with an optional ceiling.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...exceptions import LedgerError
+from ...utils._public_module import public_module
 from .._amounts import from_text
 from .._running_sum import RunningSum
 
@@ -22,6 +23,7 @@ _EPSILON, _DELTA = 3, 4  # columns of a row, see ledger_entry.to_row
 _REMEDY = "Restore the latest backup with PrivacyLedger.restore"
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True)
 class Identity:
     """What makes a store this ledger and no other; the limits are fixed at creation."""

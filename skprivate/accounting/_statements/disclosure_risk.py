@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from ...utils._public_module import public_module
 from .frozen_mapping import FrozenMapping
 from .html import label_of_risk, label_page
 from .provenance import PackageRecord
@@ -16,6 +17,7 @@ _TEXTS = ("protection", "attack", "metric", "assumption")
 _LISTS = ("unprotected", "leaks")
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class DisclosureRisk:
     """What is claimed for a protection against one attack; it is not differential privacy.

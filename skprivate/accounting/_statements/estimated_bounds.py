@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...utils._json_documents import Fields
+from ...utils._public_module import public_module
 from .._amounts import show
 from .spent import PrivacySpent
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimatedBounds(Sequence[Any]):
     """A pair (lower, upper) that carries what was spent to learn it; made by `estimate_bounds`.
@@ -110,7 +112,31 @@ def reasons_of_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def name_inputs(estimator: Any, names: Iterable[str]) -> tuple[str, ...]:
-    """Return declared parameters as a statement names them, with the cost of those that were estimated."""
+    """Return declared parameters as a statement names them, with the cost of those that were estimated.
+
+    Parameters
+    ----------
+    estimator : estimator
+    names : iterable of str
+        Parameters that say what is known of the rows, such as bounds; None counts as not declared.
+
+    Returns
+    -------
+    public_inputs : tuple of str
+        For `PrivacySpent`.
+
+    Notes
+    -----
+    **Privacy.** Only parameters are looked at. Estimated bounds were paid for before: their cost is named,
+    but it is no part of what the estimator spends.
+
+    Examples
+    --------
+    >>> from skprivate import DPTreeClassifier
+    >>> from skprivate.base import name_inputs
+    >>> name_inputs(DPTreeClassifier(bounds=(0, 1)), ("bounds", "classes"))
+    ('bounds',)
+    """
     return tuple(
         name + _cost(list(estimates_in(getattr(estimator, name))))
         for name in names

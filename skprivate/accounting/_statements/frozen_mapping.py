@@ -8,11 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 from ...utils import check_characters
+from ...utils._public_module import public_module
 from .._checks import check_text
 
 _PLAIN = (str, bytes, int, float, Fraction, date, timedelta, type(None))
 
 
+@public_module("skprivate.accounting")
 class FrozenMapping(Mapping[str, Any]):
     """A read-only, hashable mapping that stays one through pickle and copy, as MappingProxyType does not."""
 

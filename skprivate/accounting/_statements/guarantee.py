@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Self, get_args
 
 from ..._typing import Criterion, Status
 from ...utils import check_positive, check_probability
+from ...utils._public_module import public_module
 from .._checks import check_choice, check_text
 from .html import label_of_guarantee, label_page
 from .plain_values import decode_amount, encode_amount
@@ -27,6 +28,7 @@ _NO_SUM = (
 )
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class PrivacyGuarantee:
     """A bound on what is released, and how far it is proven.

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from ..._typing import Relation, Unit
+from ...utils._public_module import public_module
 from .._amounts import from_text, to_text
 from .schema import check_unchanged, readable
 from .spent import PrivacySpent
@@ -16,6 +17,7 @@ _AMOUNTS = ("epsilon", "delta")
 _OPTIONAL_AMOUNTS = ("rho", "sensitivity", "noise_scale")
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class LedgerEntry:
     """One charge, as read from a `PrivacyLedger`.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from ...utils import check_positive, check_probability
+from ...utils._public_module import public_module
 from .._checks import check_text
 from .plain_values import decode_amount, encode_amount
 from .text import describe_audit, describe_package
@@ -18,6 +19,7 @@ _SOURCES = {".py", ".pyx", ".pxd"}
 _KERNELS = {".so", ".pyd"}
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class AuditRecord:
     """A lower bound on epsilon that an audit found, with the confidence at which it holds.
@@ -84,6 +86,7 @@ class AuditRecord:
         return describe_audit(self.to_dict())
 
 
+@public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
 class PackageRecord:
     """Name, version and fingerprints of the package that made a statement.

@@ -8,6 +8,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
+from ...utils._public_module import public_module
 from .._checks import check_text
 from .._running_sum import upper_sum
 from .plain_values import decode_number, decode_required, decode_scale, decode_value
@@ -73,6 +74,7 @@ _UNITS = {
 _MODELS = {"curator": "Central", "simulated": "Central", "collected": "Local"}
 
 
+@public_module("skprivate.accounting")
 class RegistryEntry(dict[str, Any]):
     """An entry of the public registry of differential privacy deployments; made by ``to_registry``.
 

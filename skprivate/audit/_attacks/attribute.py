@@ -11,6 +11,7 @@ from scipy.spatial import KDTree
 
 from ...metrics import correct_orientation_score
 from ...utils import check_bounds
+from ...utils._public_module import public_module
 from .inputs import check_generator
 
 FloatArray = NDArray[np.float64]
@@ -54,6 +55,7 @@ class AttributeAttackResult:
         return "\n".join(lines)
 
 
+@public_module("skprivate.audit")
 class AttributeAttack:
     """Simulate an attacker who knows people's quasi-identifiers up to a little noise.
 

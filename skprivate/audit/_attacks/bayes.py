@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...games._broadcast_round import Dynamics, replay
+from ...utils._public_module import public_module
 from .inputs import check_observations
 from .type_posteriors import BayesResult, make_players
 
 FloatArray = NDArray[np.float64]
 
 
+@public_module("skprivate.audit")
 class BayesAdversary:
     """Compute the posterior of the players' private vectors from the broadcasts of a run.
 

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from ...collaborative import LocalAverageRegressor
 from ...metrics import record_linkage_score
 from ...utils import check_bounds, check_int
+from ...utils._public_module import public_module
 from .inputs import check_generator
 
 FloatArray = NDArray[np.float64]
@@ -106,6 +107,7 @@ class ModelExtractionResult:
         return f"{copied.mse_replaced:>10.3g}{times:>7.2f}{copied.surrogate_rmse:>12.3g}{linkage}"
 
 
+@public_module("skprivate.audit")
 class ModelExtractionAttack:
     """Simulate an operator who copies a site's model from its answers to fake queries.
 

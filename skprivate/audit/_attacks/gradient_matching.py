@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...utils import check_int
+from ...utils._public_module import public_module
 from .inputs import check_generator, check_observations
 from .private_costs import PrivateCosts, private_costs_of
 
@@ -61,6 +62,7 @@ class GradientMatchingResult:
         return "\n".join(lines)
 
 
+@public_module("skprivate.audit")
 class GradientMatchingAdversary:
     """Simulate an adversary who fits dummy costs to the broadcasts, by one gradient step per round.
 

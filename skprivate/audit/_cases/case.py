@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ...accounting import PrivacyLedger
-from ...base import last_step
+from ...base._pipeline_report import last_step
+from ...utils._public_module import public_module
 from .._observation.patches import temporary_patches
 from .._observation.randomness import frozen_randomness, state_of_generators
 from .._observation.recorder import Recording, captured_output, record_releases
@@ -21,6 +22,7 @@ from .neighbours import extreme_variants, make_unrelated_data_sets
 from .units import Arguments, without_unit
 
 
+@public_module("skprivate.audit")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditCase:
     """An estimator with the data sets on which it is audited.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
-from ...base import last_step
+from ...base._pipeline_report import last_step
 from ...utils import check_bounds
 from .units import Arguments
 

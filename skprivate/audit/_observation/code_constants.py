@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Numeric constants in an estimator's own code, which rows of a search should hold."""
 
-import functools
-import inspect
 import sys
 import types
 from collections.abc import Iterator
 from typing import Any
+
+from .defining_modules import FOREIGN, defining_module, function_of
 
 # Named everywhere, and tried by other chains.
 _COMMON = {0.0, 1.0, -1.0, 2.0, 0.5}
@@ -14,7 +14,6 @@ _COMMON = {0.0, 1.0, -1.0, 2.0, 0.5}
 _MOST = 24
 # Beyond, whole numbers do not fit into floats.
 _LARGEST = 1e300
-_FOREIGN = ("sklearn", "numpy", "scipy", "builtins", "abc", "typing", "collections")
 
 
 def values_in_code(estimator: Any) -> list[float]:
@@ -25,7 +24,7 @@ def values_in_code(estimator: Any) -> list[float]:
     """
     found: dict[float, None] = {}
     for cls in type(estimator).__mro__:
-        if cls.__module__.partition(".")[0] in _FOREIGN:
+        if defining_module(cls).partition(".")[0] in FOREIGN:
             continue
         named = sorted(set(_numbers_of_class(cls)), key=lambda value: (value.is_integer(), abs(value)))
         found |= dict.fromkeys(named)
@@ -33,7 +32,8 @@ def values_in_code(estimator: Any) -> list[float]:
 
 
 def _numbers_of_class(cls: type) -> Iterator[float]:
-    module = sys.modules.get(cls.__module__)
+    home = defining_module(cls)
+    module = sys.modules.get(home)
     for member in vars(cls).values():
         code = _code_of(member)
         if code is None:
@@ -43,17 +43,13 @@ def _numbers_of_class(cls: type) -> Iterator[float]:
         for name in code.co_names:
             value = getattr(module, name, None)
             called = value if isinstance(value, types.FunctionType) else None
-            own = called is not None and called.__module__ == cls.__module__
+            own = called is not None and called.__module__ == home
             yield from _numbers_of_code(called.__code__) if called is not None and own else _numbers([value])
 
 
 def _code_of(member: Any) -> types.CodeType | None:
-    if isinstance(member, property):
-        member = member.fget
-    elif isinstance(member, functools.cached_property):
-        member = member.func
-    function = inspect.unwrap(getattr(member, "__func__", member))
-    return function.__code__ if isinstance(function, types.FunctionType) else None
+    function = function_of(member)
+    return None if function is None else function.__code__
 
 
 def _numbers_of_code(code: types.CodeType) -> Iterator[float]:

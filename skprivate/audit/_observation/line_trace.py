@@ -8,10 +8,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from .defining_modules import FOREIGN, defining_module
+
 Line = tuple[str, int]
 
-# Their code is not the estimator's own.
-_FOREIGN = ("sklearn", "numpy", "scipy", "builtins", "abc", "typing", "collections")
 # The whole of `skprivate.audit`.
 _OWN_FOLDER = Path(__file__).parents[1]
 
@@ -45,25 +45,21 @@ def trace_lines(estimator: Any, call: Callable[[], Any]) -> list[Line]:
 
 def own_modules(estimator: Any) -> list[Any]:
     """Return the modules in which an estimator's classes are written."""
-    found = {}
-    for cls in type(estimator).__mro__:
-        module = sys.modules.get(cls.__module__)
-        if cls.__module__.partition(".")[0] not in _FOREIGN and module is not None:
-            found[cls.__module__] = module
-    return list(found.values())
+    names = dict.fromkeys(defining_module(cls) for cls in type(estimator).__mro__)
+    own = [name for name in names if name.partition(".")[0] not in FOREIGN]
+    return [sys.modules[name] for name in own if name in sys.modules]
 
 
 def own_code(estimator: Any) -> tuple[str, ...]:
     """Return the files, or folders of packages, in which an estimator's classes are written."""
     roots = set()
-    for cls in type(estimator).__mro__:
-        top = cls.__module__.partition(".")[0]
-        module = sys.modules.get(cls.__module__)
+    for module in own_modules(estimator):
+        top, _, below = module.__name__.partition(".")
         file = getattr(module, "__file__", None)
-        if top in _FOREIGN or file is None:
+        if file is None:
             continue
         package = getattr(sys.modules.get(top), "__file__", None)
-        is_package = "." in cls.__module__ and package is not None
+        is_package = below and package is not None
         roots.add(str(Path(package).parent) + "/" if is_package and package else str(file))
     return tuple(sorted(roots))
 

@@ -5,7 +5,6 @@ import functools
 import inspect
 import pickle
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,8 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ...base import CONTAINERS, steps_of
+from ...base._pipeline_report import CONTAINERS, steps_of
 from .code_constants import names_in_code
+from .defining_modules import module_of
 from .flat_objects import FlatObject, flatten_object
 
 #: What a container keeps its steps in; those are looked at by themselves.
@@ -34,7 +34,7 @@ def steps_by_file(fitted: Any) -> dict[Any, str]:
     """Return the steps by the files that their classes are written in, where their warnings come from."""
     paths: dict[Any, list[str]] = {}
     for path, step in fitted_steps(fitted, ""):
-        paths.setdefault(getattr(sys.modules[type(step).__module__], "__file__", None), []).append(path)
+        paths.setdefault(getattr(module_of(type(step)), "__file__", None), []).append(path)
     return {file: " or ".join(found) for file, found in paths.items()}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .defining_modules import defining_module
 from .flat_objects import flatten_object, same_value
 from .line_trace import own_modules
 
@@ -25,7 +26,7 @@ def process_state(estimator: Any) -> State:
         members = {name: value for name, value in vars(module).items() if not name.startswith("__")}
         state |= flatten_object(members, f"module {module.__name__}")
         for cls in members.values():
-            if isinstance(cls, type) and cls.__module__ == module.__name__:
+            if isinstance(cls, type) and defining_module(cls) == module.__name__:
                 data = {name: value for name, value in vars(cls).items() if not _is_plain_code(value)}
                 state |= flatten_object(data, f"class {cls.__name__}")
     state |= flatten_object(dict(os.environ), "environment")

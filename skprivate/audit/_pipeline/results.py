@@ -3,7 +3,10 @@
 
 from dataclasses import dataclass
 
+from ...utils._public_module import public_module
 
+
+@public_module("skprivate.audit")
 @dataclass(frozen=True, kw_only=True)
 class Hole:
     """Something on a fitted pipeline that one row of the data changes without noise.
@@ -32,6 +35,7 @@ class Hole:
         return f"{self.step}: {self.place} tells of one row ({self.neighbour})"
 
 
+@public_module("skprivate.audit")
 @dataclass(frozen=True, kw_only=True)
 class PipelineCheck:
     """What `check_private_pipeline` found.

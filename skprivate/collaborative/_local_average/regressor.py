@@ -15,6 +15,7 @@ from ...base import private_fit, redact_errors
 from ...base._html_repr import PrivacyHTMLMixin
 from ...utils import check_bounds
 from ...utils._compat import Interval, StrOptions
+from ...utils._public_module import public_module
 from ...utils._table_validation import validate_data
 from .bandwidth import (
     BANDWIDTHS,
@@ -32,6 +33,7 @@ BLOCK = 64
 TASKS = 4
 
 
+@public_module("skprivate.collaborative")
 class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     """Regression by a mean of the rows around a query, weighted by a kernel.
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...utils._public_module import public_module
 from .cell_kernels import cell_averages, fill_cells
 from .kd_tree_kernels import ball_averages, build_tree, nearest_averages
 from .smooth_kernels import scale_rows, smooth_averages
@@ -121,18 +122,21 @@ class _SmoothModel(_TreeModel):
         return values, np.ones(shape, dtype=bool)
 
 
+@public_module("skprivate.collaborative")
 class GaussianModel(_SmoothModel):
     """Weights exp(-(distance / h)^2)."""
 
     squared = True
 
 
+@public_module("skprivate.collaborative")
 class LaplaceModel(_SmoothModel):
     """Weights exp(-distance / h)."""
 
     squared = False
 
 
+@public_module("skprivate.collaborative")
 class NeighborsModel(_TreeModel):
     """The mean of the nearest rows; of equally far ones, the first."""
 
@@ -149,6 +153,7 @@ class NeighborsModel(_TreeModel):
         return values, np.ones(shape, dtype=bool)
 
 
+@public_module("skprivate.collaborative")
 class EpanechnikovModel(_TreeModel):
     """Weights (1 - (distance / h)^2)_+."""
 
@@ -166,6 +171,7 @@ class EpanechnikovModel(_TreeModel):
         return values, support
 
 
+@public_module("skprivate.collaborative")
 class PartitionModel:
     """The mean of y in each cube of a grid anchored at 0, in a hash table per side."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import ConsentError
+from ...utils._public_module import public_module
 from .keys import SiteKey
 from .messages import Query, as_doubles
 from .primitives import KEY_BYTES, REFUSED, SEAL_BYTES, expand, framed, seal, unseal
@@ -18,6 +19,7 @@ _PIECE_BYTES = KEY_BYTES + SEAL_BYTES
 _VALUE_BYTES = 8
 
 
+@public_module("skprivate.collaborative")
 class ConsentBox(Roster):
     """An all-parties consent gate: sealed answers that open when every member consents, and only then.
 

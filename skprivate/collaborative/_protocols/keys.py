@@ -7,6 +7,7 @@ from typing import Any, NoReturn, Self
 from weakref import WeakValueDictionary
 
 from ...exceptions import ConsentError
+from ...utils._public_module import public_module
 from .primitives import KEY_BYTES, extract, framed, library
 
 
@@ -26,6 +27,7 @@ _KEPT: dict[bytes, _Memory] = {}
 _LOCK = threading.Lock()
 
 
+@public_module("skprivate.collaborative")
 class SiteKey:
     """The X25519 key pair of one site, or of the platform that collects; made by `generate`.
 

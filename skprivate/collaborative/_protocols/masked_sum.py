@@ -2,7 +2,6 @@
 """Sums of the parties' answers under pairwise masks: the platform learns the sums and no answer."""
 
 import os
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import ConsentError, DisclosureWarning
+from ...utils._public_module import public_module
+from ...utils._user_frame import warn_user
 from .fixed_point import LIMIT, WORDS, settle, to_floats, to_words
 from .keys import SiteKey
 from .messages import Query, as_doubles
@@ -23,6 +24,7 @@ _ROW_BYTES = 4 * _ROW_WORDS
 _BLOCK_ROWS = 1024
 
 
+@public_module("skprivate.collaborative")
 class MaskedSum(Roster):
     """Secure aggregation: each site masks its answers, and only the sum over all sites can be read.
 
@@ -118,7 +120,7 @@ class MaskedSum(Roster):
 
     def __init__(self, members: Mapping[str, bytes], platform: bytes) -> None:
         super().__init__(members, platform)
-        warn_few_parties(len(members), stacklevel=2)
+        warn_few_parties(len(members))
 
     def mask(self, name: str, key: SiteKey, query: bytes, values: ArrayLike, sizes: ArrayLike = 1.0) -> bytes:
         """Mask a site's answers to one query, or to one batch of queries; once per query id.
@@ -258,8 +260,8 @@ def _as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return array
 
 
-def warn_few_parties(n_parties: int, stacklevel: int) -> None:
-    """Warn where a sum hides nothing, from the frame so many levels above the caller's own."""
+def warn_few_parties(n_parties: int) -> None:
+    """Warn where a sum hides nothing."""
     if n_parties > 2:
         return
     reason = (
@@ -267,4 +269,4 @@ def warn_few_parties(n_parties: int, stacklevel: int) -> None:
         if n_parties == 1
         else "of two parties each learns the other's answer from the sum"
     )
-    warnings.warn(f"A secure sum protects nothing: {reason}.", DisclosureWarning, stacklevel=stacklevel + 1)
+    warn_user(f"A secure sum protects nothing: {reason}.", DisclosureWarning)

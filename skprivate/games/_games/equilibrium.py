@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Equilibria without privacy: projected extragradient steps, and Newton steps where the sets are boxes."""
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...utils._user_frame import warn_user
 from .sets import BoolArray, ConstraintSet
 
 FloatArray = NDArray[np.float64]
@@ -131,9 +131,8 @@ def warn_of_no_convergence() -> None:
     """Warn that the strategies that are returned are no equilibrium."""
     from sklearn.exceptions import ConvergenceWarning
 
-    warnings.warn(
+    warn_user(
         "the residual is above tol after max_iter iterations: raise one of them, or look whether the game "
         "has an equilibrium (an unconstrained one need not).",
         ConvergenceWarning,
-        stacklevel=3,
     )

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Aggregative games: costs of the own strategy and of the mean of all players' strategies."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import UtilityWarning
 from ...utils import check_int, check_positive
+from ...utils._public_module import public_module
+from ...utils._user_frame import warn_user
 from .best_response import searched_gains
 from .equilibrium import VariationalInequality, extragradient, warn_of_no_convergence
 from .projection_set import make_constraint
@@ -25,6 +26,7 @@ _PAIRS_PER_SCALE = 8
 _ROUNDING = 1e-9
 
 
+@public_module("skprivate.games")
 class AggregativeGame:
     """A game given by its pseudo-gradient, for all players at once.
 
@@ -312,10 +314,9 @@ class AggregativeGame:
         else:
             strategies = self.constraint.project(self._check_strategies(start))
         if self.is_monotone() is False:
-            warnings.warn(
+            warn_user(
                 "the game is not monotone: strategies found here may be one equilibrium of several, or none.",
                 UtilityWarning,
-                stacklevel=2,
             )
         solution, solved = self._solve_from(strategies, tol, max_iter)
         if not solved:

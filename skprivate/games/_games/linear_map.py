@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...utils._public_module import public_module
+
 FloatArray = NDArray[np.float64]
 
 # Up to this many dimensions einsum is faster on a stack of matrices than matmul (measured: 1.3 ms against
@@ -13,6 +15,7 @@ FloatArray = NDArray[np.float64]
 _EINSUM_DIMS = 8
 
 
+@public_module("skprivate.games")
 class LinearMap:
     """A matrix for all players, or one each, applied to the rows of an array in the cheapest way."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...utils._public_module import public_module
 from .affine import (
     AffineGame,
     FloatArray,
@@ -24,6 +25,7 @@ from .sets import check_constraint
 _ROUNDING = 1e-12
 
 
+@public_module("skprivate.games")
 class QuadraticAggregativeGame(AffineGame):
     """Players with costs ``f_i(x, delta) = x' P_i x / 2 + x' Q_i delta + r_i' x``.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...utils import check_positive
+from ...utils._public_module import public_module
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -21,6 +22,7 @@ _ROUNDING = 1e-9
 _MOST_LISTED = 6
 
 
+@public_module("skprivate.games")
 class ConstraintSet(ABC):
     """A closed convex set for every player's strategy.
 
@@ -92,6 +94,7 @@ class ConstraintSet(ABC):
     __hash__ = None  # type: ignore[assignment]
 
 
+@public_module("skprivate.games")
 class Unconstrained(ConstraintSet):
     """The whole space: nothing is projected."""
 
@@ -114,6 +117,7 @@ class Unconstrained(ConstraintSet):
         return "Unconstrained()"
 
 
+@public_module("skprivate.games")
 class Box(ConstraintSet):
     """All points between two corners, coordinate by coordinate.
 
@@ -211,6 +215,7 @@ class Box(ConstraintSet):
         return f"Box(lower={_describe_corner(self.lower)}, upper={_describe_corner(self.upper)})"
 
 
+@public_module("skprivate.games")
 class Simplex(ConstraintSet):
     """Points with no negative coordinate whose coordinates have a given sum: shares, or probabilities.
 

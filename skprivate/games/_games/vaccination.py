@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The vaccination game: the cost of a vaccine against a risk that depends on the coverage."""
 
-import warnings
 from collections.abc import Collection
 from typing import Any, Literal
 
@@ -9,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...exceptions import UtilityWarning
+from ...utils._public_module import public_module
+from ...utils._user_frame import warn_user
 from .affine import (
     AffineGame,
     FloatArray,
@@ -23,6 +24,7 @@ from .linear_map import LinearMap
 from .sets import check_constraint
 
 
+@public_module("skprivate.games")
 class VaccinationGame(AffineGame):
     """Players who decide how likely they take each of n vaccines.
 
@@ -151,11 +153,10 @@ class VaccinationGame(AffineGame):
         if secret == {"A"}:
             self.private_bounds = self._shifted(limits)
         if not self.herd_immunity:
-            warnings.warn(
+            warn_user(
                 'with cost="as_printed" the risk rises with coverage: the game is not monotone, its costs '
                 "are concave, and what a solver finds need not be an equilibrium.",
                 UtilityWarning,
-                stacklevel=2,
             )
 
     def _set_costs(self, prices: FloatArray, risks: FloatArray) -> None:

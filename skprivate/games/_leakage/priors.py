@@ -10,8 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from ...utils import check_bounds, check_int
+from ...utils._public_module import public_module
 from .._broadcast_mechanism import BroadcastMechanism
-from .prior_checks import check_n_players, check_numbers, check_probabilities, check_support
+from .prior_checks import (
+    check_n_players,
+    check_numbers,
+    check_probabilities,
+    check_support,
+)
 
 FloatArray = NDArray[np.float64]
 Sampler = Callable[[int, np.random.Generator], ArrayLike]
@@ -33,6 +39,7 @@ class Prior(ABC):
         """Return the prior in words, for `PrivacyGuarantee.prior`."""
 
 
+@public_module("skprivate.games")
 class TypePrior(Prior):
     """Independent players, each of one of finitely many types.
 
@@ -102,6 +109,7 @@ class TypePrior(Prior):
         return f"{n_players} independent players, each of one of {m} types with {listed}"
 
 
+@public_module("skprivate.games")
 class ContinuousPrior(Prior):
     """Independent and identically distributed players with independent coordinates.
 
@@ -166,6 +174,7 @@ class ContinuousPrior(Prior):
         return f"{n_players} independent players, each {words}"
 
 
+@public_module("skprivate.games")
 class JointPrior(Prior):
     """Finitely many profiles of all players, with any correlation.
 
@@ -226,6 +235,7 @@ class JointPrior(Prior):
         return f"one of {m} joint profiles of {n_players} players with {listed}"
 
 
+@public_module("skprivate.games")
 class TwoTypePrior(Prior):
     """Two types and a first player whom the others follow: all as one, or any other profile alike.
 
@@ -295,6 +305,7 @@ class TwoTypePrior(Prior):
         )
 
 
+@public_module("skprivate.games")
 class SampledPrior(Prior):
     """Independent and identically distributed players of whose distribution only a sampler is known.
 

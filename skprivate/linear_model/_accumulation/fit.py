@@ -42,11 +42,11 @@ def fit_accumulated(estimator: Any, moments: AccumulatedMoments) -> Any:
     _check_agreement(estimator, plan, moments.feature_names)
     estimator.set_params(**_parameters_from_plan(estimator, plan))
     grid, task = plan.grid, _resolve_task(estimator, moments)
-    estimator._announce_leaks([])
+    estimator.announce_leaks([])
     entropy = check_entropy(estimator.random_state)
     release_plan = _plan_release(plan, task.neighbours, task.budget)
     spent = estimator._describe_moments(task, release_plan.unit, entropy.source)
-    estimator._charge(spent)
+    estimator.charge(spent)
     estimator.n_features_in_ = grid.n_features
     if moments.feature_names is not None:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)

@@ -21,6 +21,7 @@ from ...accounting._statements.estimated_bounds import (
 )
 from ...utils import check_bounds, check_int, check_positive, is_structured
 from ...utils._json_documents import Fields
+from ...utils._public_module import public_module
 from ...utils._replacements import numbers_of, within_bounds
 from .._distributions import models_log_target
 from .._moments.gram import check_room
@@ -84,6 +85,7 @@ class RowWeights:
         return np.floor(np.clip(values, 0.0, self.cap) * 2.0**self.bits)
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AccumulatorPlan:
     """Everything public about an accumulator; two of equal `to_dict` can be merged.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._typing import FloatArray
+from ...utils._public_module import public_module
 from .._distributions import SEV, ErrorDistribution
 from .._moments.solve import ScaledFit
 from .gradient_round import GradientRound
@@ -32,6 +33,7 @@ _FARTHEST = 1.0
 _ROUGH = 0.05
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class CurvatureEstimate:
     """Estimate of the sum of curvatures times z z' from the released rounds, before `regularized_covariance`.
@@ -69,6 +71,7 @@ class CurvatureEstimate:
         return float(self.std[2, 3] if len(self.std) > 3 else self.std[1, 2])
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class StepRule:
     """Rule by which released rounds move the parameters; its constants are public or released.

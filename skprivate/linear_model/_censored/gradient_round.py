@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
+from ...utils._public_module import public_module
 from .._moments.gram import EXACT, make_packer
 from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid
 from .._moments.noise_scale import NoiseScales, gaussian_scales, laplace_scales
@@ -48,6 +49,7 @@ class CensoredRows:
     event: NDArray[np.uint8]
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class GradientRound:
     """One released round, in scaled units.

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from ..._typing import FloatArray, IntArray
+from ...utils._public_module import public_module
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
 from .._moments.grid import MomentGrid
 from .residual_kernels import fill_bins
@@ -26,6 +27,7 @@ _LOG_SCALE_RANGE = (np.log(1e-3), np.log(10.0))
 _LOCATION_RANGE = (-3.0, 3.0)
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class HistogramRelease:
     """Noisy counts of rows by event and by equal bins of the time.

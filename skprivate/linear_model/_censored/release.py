@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from ..._typing import FloatArray
+from ...utils._public_module import public_module
 from .._distributions import NORMAL, ErrorDistribution
 from .._moments.solve import ScaledFit
 from .curvature import CurvatureEstimate, StepRule, length_of, to_fit
@@ -34,6 +35,7 @@ _CLIPPED = 0.01
 _FEW_EVENTS = 3.0
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class CensoredRelease:
     """Everything that a censored fit released, with noise.

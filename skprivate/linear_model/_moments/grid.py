@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ...utils._json_documents import Fields
+from ...utils._public_module import public_module
 
 # Rounding at 2^-20 is far below any noise, and float64 (2^53) holds sums of 2^13 products of two values.
 FINEST = 20
@@ -20,6 +21,7 @@ SUM_BITS = 61
 SCALE_BITS = 51
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MomentGrid:
     """Public description of how a row is rounded to integers.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray
+from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .grid import MomentGrid
 from .release import MomentRelease
@@ -18,6 +19,7 @@ REGULARIZATIONS = ("floor", "trim", "zhang", "none")
 METHODS = ("moments", "taylor")
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class ScaledFit:
     """A model in the units of the scaled rows, or a stack of them; the location is ``intercept + coef . x'``.

@@ -2,12 +2,12 @@
 """Harrell's concordance index of predicted times, in O(n log n)."""
 
 import math
-import warnings
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..._typing import BoolArray, FloatArray, IntArray
+from ...utils._user_frame import warn_user
 
 # Predictions at most so far apart are tied, as in scikit-survival.
 TIED = 1e-8
@@ -47,7 +47,7 @@ def concordance_index(event: BoolArray, time: FloatArray, predicted: FloatArray)
     n_pairs = int(np.sum(len(time) - first))
     if n_pairs == 0:
         message = "The concordance index is not defined: no pair of rows is comparable."
-        warnings.warn(message, UndefinedMetricWarning, stacklevel=2)
+        warn_user(message, UndefinedMetricWarning)
         return math.nan
     rising = np.sort(predicted)
     values = np.searchsorted(rising, predicted[order])

@@ -204,7 +204,7 @@ CASES = {
         REGRESSOR,
     ),
     "aft, censored, gaussian, persons": (
-        DPLogLocationScaleRegressor("lognormal", max_iter=3, **AFT, **GAUSSIAN, **ADD_REMOVE),
+        DPLogLocationScaleRegressor(distribution="lognormal", max_iter=3, **AFT, **GAUSSIAN, **ADD_REMOVE),
         {"X": X, "y": LIFE, "groups": PERSONS},
         0,
         BY_RHO | GROUPS,

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skprivate import PrivacySpent
 from skprivate.audit import AuditCase, check_private_estimator
 from skprivate.audit._battery.comparisons import noisy_paths
-from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit, reasons_against
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, claim_of, private_fit
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 
 pytestmark = pytest.mark.usefixtures("short_searches")
@@ -66,7 +66,6 @@ class DPMajority(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         return np.array([[np.sum((y == c) & (side == s)) for c in self.classes_] for s in (False, True)])
 
     def describe(self, n, entropy):
-        reasons = reasons_against((), entropy.source)
         return PrivacySpent(
             mechanism="discrete Laplace",
             epsilon=Fraction(self.stated or self.epsilon),
@@ -76,12 +75,11 @@ class DPMajority(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             noise_source=entropy.source,
             deployment="curator",
             unprotected={"rows": n},
-            claim="not-private" if reasons else "dp",
-            reasons=reasons,
+            **claim_of((), entropy.source),
         )
 
     def pay(self, spent):
-        self._charge(spent)
+        self.charge(spent)
 
     def add_noise(self, exact, entropy):
         scale = SENSITIVITY / Fraction(self.epsilon)
@@ -214,7 +212,7 @@ class PaysAfterwards(DPMajority):
 
     def add_noise(self, exact, entropy):
         noisy = super().add_noise(exact, entropy)
-        self._charge(self.due_)
+        self.charge(self.due_)
         del self.due_
         return noisy
 

@@ -33,7 +33,7 @@ from skprivate.audit import AuditCase, check_private_estimator, sensitivity_fuzz
 from skprivate.audit._battery.time_limits import run_within
 from skprivate.audit._observation.randomness import EXTREME_DRAWS, frozen_randomness
 from skprivate.audit._search.privacy_loss import epsilon_of_gaussians
-from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, private_fit, reasons_against
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, claim_of, private_fit
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 
 EPSILON = Fraction(3, 2)
@@ -59,7 +59,6 @@ class DPMean(PrivateEstimatorMixin, BaseEstimator):
         self.rows_ = values = np.clip(X, *self.bounds).mean(axis=1)
         entropy = check_entropy(self.random_state)
         mechanism = DiscreteLaplaceMechanism(self.epsilon, self.steps)
-        reasons = reasons_against((), entropy.source)
         spent = PrivacySpent(
             mechanism="discrete Laplace",
             epsilon=mechanism.epsilon,
@@ -69,10 +68,9 @@ class DPMean(PrivateEstimatorMixin, BaseEstimator):
             noise_source=entropy.source,
             deployment="curator",
             unprotected={"rows": len(X)},
-            claim="not-private" if reasons else "dp",
-            reasons=reasons,
+            **claim_of((), entropy.source),
         )
-        self.charge(spent, values)
+        self.pay(spent, values)
         self.keep(values)
         self.entropy_ = entropy
         exact = np.rint(self.exact(values) * self.steps).astype(np.int64)
@@ -81,8 +79,8 @@ class DPMean(PrivateEstimatorMixin, BaseEstimator):
         del self.rows_, self.entropy_
         return self
 
-    def charge(self, spent, values):
-        self._charge(spent)
+    def pay(self, spent, values):
+        self.charge(spent)
 
     def keep(self, values):
         """Nothing."""
@@ -213,10 +211,10 @@ class Socket(DPMean):
 
 
 class SumInTheLedger(DPMean):
-    def charge(self, spent, values):
+    def pay(self, spent, values):
         if self.ledger is not None:
             with self.ledger.label(f"run {values.sum():.3f}"):
-                self._charge(spent)
+                self.charge(spent)
 
 
 class ExactFitTransform(DPMean):

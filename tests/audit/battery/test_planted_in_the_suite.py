@@ -55,13 +55,13 @@ def test_reports_of_twice_the_epsilon(mechanism, monkeypatch):
 @pytest.mark.parametrize("name", ["central", "sev"])
 def test_a_row_kept(name, monkeypatch):
     cls = type(ESTIMATORS[name])
-    resolve = cls._resolve_bounds
+    resolve = cls.resolve_bounds
 
     def keep(self, bounds, X, *args, **kwargs):
         self._rows = {"first": [X[-1].copy()]}
         return resolve(self, bounds, X, *args, **kwargs)
 
-    monkeypatch.setattr(cls, "_resolve_bounds", keep)
+    monkeypatch.setattr(cls, "resolve_bounds", keep)
     for check in ("check_replay", "check_only_released_values_differ", "check_sentinels"):
         assert caught(ESTIMATORS[name], check), check
 

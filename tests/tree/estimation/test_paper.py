@@ -58,7 +58,7 @@ def test_prune_costs_a_fit_exactly_where_it_changes_the_tree(rows):
         for prune, tree in trees.items():
             other_depth = tree.max_depth_ != trees[False].max_depth_
             assert pruning_method(prune).has_own_depth == (prune == "paper")
-            assert (tree._roles_of_parameters()["prune"] == "release") == other_depth
+            assert (tree.roles_for()["prune"] == "release") == other_depth
             assert tree.__sklearn_tags__().classifier_tags.multi_class == (prune != "paper")
 
 
