@@ -23,6 +23,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
 
     Parameters
     ----------
+    $epsilon
     distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
         Distribution of the target. The first three take times above 0 and model their logarithms; the others
         take numbers as they are. "sev" is the smallest extreme value distribution, that of the logarithm of a
