@@ -12,7 +12,14 @@ from benchmarks.figures.robustness._mutations import nested
 from benchmarks.figures.robustness._parsers import all_parsers, fuzz
 from skprivate import MomentAccumulator
 from skprivate.accounting import PrivacySpent
-from skprivate.utils._json_documents import Fields, check_nesting, parse_json, read_sealed, seal_document
+from skprivate.utils._json_documents import (
+    Fields,
+    check_nesting,
+    parse_json,
+    read_sealed,
+    restore_sealed,
+    seal_document,
+)
 
 PARSERS = 15
 
@@ -139,3 +146,20 @@ def test_fields_are_of_their_type_and_range():
     assert fields.maybe(fields.text, "s") is None
     with pytest.raises(ValueError, match="must have the fields"):
         Fields({}, ("n",))
+
+
+class Whole:
+    """A number that is written as a whole one, whatever was read."""
+
+    def __init__(self, content):
+        self.number = int(content["number"])
+
+    def to_bytes(self):
+        return seal_document("skprivate.whole", 1, {"number": self.number})
+
+
+def test_content_that_would_be_written_otherwise_is_refused():
+    good, other = (seal_document("skprivate.whole", 1, {"number": number}) for number in (3, 3.0))
+    assert restore_sealed(good, "skprivate.whole", 1, ("number",), Whole).number == 3
+    with pytest.raises(ValueError, match="not in the one form that is written"):
+        restore_sealed(other, "skprivate.whole", 1, ("number",), Whole)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._config import get_config
+from .._typing import IntArray
 from ..utils import check_characters
 from ..utils._atomic_state import assign
 from ..utils._private_fit import redact_errors
@@ -149,7 +150,7 @@ class MomentAccumulator:
         self.plan = plan
         self.feature_names = names
         self.target = target
-        self._gram: NDArray[np.int64] | None = np.zeros((plan.grid.size, plan.grid.size), dtype=np.int64)
+        self._gram: IntArray | None = np.zeros((plan.grid.size, plan.grid.size), dtype=np.int64)
         self._n_rows = 0
         self._batches: frozenset[str] = frozenset()
         self._own_id: str | None = None
@@ -229,9 +230,9 @@ class MomentAccumulator:
 
     def _sum(
         self, pieces: Any, sample_weight: NDArray[Any] | None, plan: AccumulatorPlan
-    ) -> tuple[AccumulatorPlan, NDArray[np.int64] | int, int]:
+    ) -> tuple[AccumulatorPlan, IntArray | int, int]:
         """Return the plan for the columns, the moments of a batch, and the number of rows with them."""
-        added: NDArray[np.int64] | int = 0
+        added: IntArray | int = 0
         n_rows = self._n_rows
         for piece, target in pieces:
             plan = plan.for_columns(piece.shape[1])
@@ -245,7 +246,7 @@ class MomentAccumulator:
             raise ValueError("sample_weight must hold one number per row.")
         return plan, added, n_rows
 
-    def _sums_for(self, plan: AccumulatorPlan) -> NDArray[np.int64]:
+    def _sums_for(self, plan: AccumulatorPlan) -> IntArray:
         """Return the sums so far; before the number of columns was known there were none."""
         gram = self._require_unreleased()
         if self.plan.columns_known:
@@ -371,7 +372,7 @@ class MomentAccumulator:
         accumulator._batches = frozenset(saved.batches)
         return accumulator
 
-    def _exact_moments(self) -> NDArray[np.int64]:
+    def _exact_moments(self) -> IntArray:
         """Return a copy of the exact moments, for a release that is paid for."""
         return self._require_unreleased().copy()
 
@@ -381,7 +382,7 @@ class MomentAccumulator:
         assign(self, _gram=None, _n_rows=0, _released_model=fitted)
         gram[...] = 0
 
-    def _require_unreleased(self) -> NDArray[np.int64]:
+    def _require_unreleased(self) -> IntArray:
         if self._gram is None:
             raise RuntimeError("the moments were released, which can be done once, and wiped.")
         return self._gram

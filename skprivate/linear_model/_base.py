@@ -7,12 +7,12 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import FloatArray
 from ..accounting import PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
 from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
@@ -42,8 +42,6 @@ from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
 from ._predictions.mixin import LogLocationScalePredictions
 from ._targets import check_target_bounds, read_target, refuse_other_forms, replace_target
 
-FloatArray = NDArray[np.float64]
-
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
     "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
@@ -61,7 +59,7 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
 # Of coef_interval_ and scale_interval_; `predict_quantile` has the same default.
 _CONFIDENCE = 0.9
 # Attributes that only a fit to censored targets sets: the next fit deletes them.
-_ONLY_CENSORED = ("survival_curve_", "event_share_", "n_newton_")
+_ONLY_CENSORED = ("survival_curve_", "event_share_")
 
 
 class BaseLogLocationScale(
@@ -291,7 +289,6 @@ class BaseLogLocationScale(
         times, survival = kaplan_meier(release.histogram)
         self.survival_curve_ = (np.exp(times), survival)
         self.event_share_ = release.event_share
-        self.n_newton_ = len(release.rounds)
 
     def _grid(self, task: FitTask) -> MomentGrid:
         lower, upper = task.bounds
@@ -313,6 +310,7 @@ class BaseLogLocationScale(
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
+        self.n_iter_ = len(release.rounds) if isinstance(release, CensoredRelease) else 1
         for name in _ONLY_CENSORED:
             self.__dict__.pop(name, None)
         # Intervals are computed when they are first read, with the parameters of this fit: set_params may

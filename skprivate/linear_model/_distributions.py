@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
+from .._typing import FloatArray
 from ..utils._public_module import public_module
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

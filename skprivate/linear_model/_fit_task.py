@@ -5,17 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .._typing import BoolArray, FloatArray, IndexArray
 from ..utils import check_bounds
 from ._distributions import ErrorDistribution
 from ._moments.grid import MANY_ROWS, MomentGrid
 from ._moments.noise_scale import FitBudget
 from ._moments.release import Neighbours
 from ._targets import on_model_scale
-
-FloatArray = NDArray[np.float64]
 
 # Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
 # beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
@@ -28,10 +24,10 @@ class SurvivalRows:
 
     X: FloatArray
     y: FloatArray
-    event: NDArray[np.bool_] | None
-    groups: NDArray[np.intp] | None
+    event: BoolArray | None
+    groups: IndexArray | None
 
-    def take(self, rows: NDArray[np.intp]) -> "SurvivalRows":
+    def take(self, rows: IndexArray) -> "SurvivalRows":
         """Return the rows of these indices, without their groups."""
         return SurvivalRows(
             self.X[rows], self.y[rows], None if self.event is None else self.event[rows], None

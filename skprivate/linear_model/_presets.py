@@ -17,6 +17,7 @@ class DPSEVRegressor(BaseLogLocationScale):
 
     Parameters
     ----------
+    $epsilon
     $parameters
 
     Attributes
@@ -61,6 +62,7 @@ class DPLogisticLLSRegressor(BaseLogLocationScale):
 
     Parameters
     ----------
+    $epsilon
     $parameters
 
     Attributes
@@ -105,6 +107,7 @@ class DPNormalLLSRegressor(BaseLogLocationScale):
 
     Parameters
     ----------
+    $epsilon
     $parameters
 
     Attributes

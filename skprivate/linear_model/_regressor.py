@@ -23,6 +23,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
 
     Parameters
     ----------
+    $epsilon
     distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
         Distribution of the target. The first three take times above 0 and model their logarithms; the others
         take numbers as they are. "sev" is the smallest extreme value distribution, that of the logarithm of a
@@ -55,8 +56,8 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         With censored targets: times, and the private Kaplan-Meier estimate of surviving them.
     event_share_ : float
         With censored targets: released share of rows whose event was observed.
-    n_newton_ : int
-        With censored targets: number of Newton rounds.
+    n_iter_ : int
+        With censored targets: number of Newton rounds. Otherwise 1.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)

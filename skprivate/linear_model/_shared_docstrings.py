@@ -7,9 +7,11 @@ from typing import TypeVar
 
 Regressor = TypeVar("Regressor", bound=type)
 
-_PARAMETERS = """\
+_EPSILON = """\
 epsilon : float or Fraction, default=1.0
-    Greatest privacy loss of the fit, > 0 and finite.
+    Greatest privacy loss of the fit, > 0 and finite."""
+
+_PARAMETERS = """\
 delta : float or Fraction, default=0.0
     In [0, 1); needed by ``mechanism="gaussian"``, which loses more than epsilon with at most this
     probability, and not spent otherwise.
@@ -87,6 +89,7 @@ Sheng, Fang, Differentially private log-location-scale regression using function
 Ferrando, Wang, Sheldon, Parametric bootstrap for differentially private confidence intervals, 2022."""
 
 _SECTIONS = {
+    "epsilon": _EPSILON,
     "parameters": _PARAMETERS,
     "preset_attributes": _PRESET_ATTRIBUTES,
     "privacy": _PRIVACY,
@@ -100,8 +103,8 @@ def share_docstring(regressor: Regressor) -> Regressor:
     Parameters
     ----------
     regressor : type
-        Its docstring names a section as ``$parameters``, ``$preset_attributes``, ``$privacy`` or
-        ``$references``. None, as under ``python -OO``, stays None.
+        Its docstring names a section as ``$epsilon``, ``$parameters``, ``$preset_attributes``, ``$privacy``
+        or ``$references``. None, as under ``python -OO``, stays None.
 
     Returns
     -------

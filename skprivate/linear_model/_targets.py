@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from .._typing import BoolArray, FloatArray
 from ..utils import as_column, check_bounds, is_frame, is_structured
 from ..utils._replacements import numbers_of, within_bounds
-
-FloatArray = NDArray[np.float64]
 
 _FORM = "y must have two fields, the event (True or False) and then the time"
 _MAKE = "np.array(list(zip(event, time)), dtype=[('event', bool), ('time', float)])"
@@ -30,7 +29,7 @@ class Target:
     """
 
     time_on_model_scale: FloatArray
-    event: NDArray[np.bool_] | None = None
+    event: BoolArray | None = None
 
     @property
     def structured(self) -> bool:
@@ -154,7 +153,7 @@ def replace_target(y: Any, bounds: tuple[float, float], log_target: bool) -> Tar
     return Target(within_bounds(values, low, high), event)
 
 
-def _strict_event(event: NDArray[Any]) -> NDArray[np.bool_]:
+def _strict_event(event: NDArray[Any]) -> BoolArray:
     if event.dtype != object:
         return _check_event(event)
     return np.array([isinstance(cell, bool | np.bool_) and bool(cell) for cell in event], dtype=bool)
@@ -213,7 +212,7 @@ def _fields(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     return event, times
 
 
-def _check_event(event: NDArray[Any]) -> NDArray[np.bool_]:
+def _check_event(event: NDArray[Any]) -> BoolArray:
     if event.dtype == object and all(isinstance(value, bool | np.bool_) for value in event):
         event = event.astype(bool)
     if event.dtype != bool:

@@ -120,7 +120,7 @@ def test_callbacks_hear_of_every_part(name):
     estimator, data, n_parts = CASES[name]
     recorder = Recorder()
     fitted = clone(estimator).set_callbacks(recorder).fit(**data)
-    expected = 1 + fitted.n_newton_ if n_parts is None else n_parts
+    expected = 1 + fitted.n_iter_ if n_parts is None else n_parts
     assert len(parts(recorder)) == expected
     assert recorder.ended[-1] == (type(estimator).__name__, "fit")
     assert recorder.begun.count(recorder.ended[-1]) == recorder.ended.count(recorder.ended[-1]) == 1

@@ -300,8 +300,8 @@ def test_audit_of_moments(epsilon_lower_bound, bug):
     for y in (1.0, -1.0):
         matrices = np.array([model.fit(np.ones((2, 1)), [y, 0.0]).release_.matrix[1] for _ in range(trials)])
         # The sums of y and of x y are 1, or -1 on the neighbour; 4 is all that they can tell.
-        told = (np.abs(matrices + 1.0) - np.abs(matrices - 1.0))[:, [0, 2]].sum(axis=1)
-        hits.append(int((told >= 2.6).sum()))
+        evidence = (np.abs(matrices + 1.0) - np.abs(matrices - 1.0))[:, [0, 2]].sum(axis=1)
+        hits.append(int((evidence >= 2.6).sum()))
     bound = epsilon_lower_bound(*hits, trials, confidence=1 - FALSE_ALARM)
     print(f"{hits}, epsilon >= {bound:.3f}")
     assert bound > EPSILON if bug else 0.3 < bound <= EPSILON

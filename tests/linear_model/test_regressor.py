@@ -289,12 +289,13 @@ class TestClaims:
         np.testing.assert_array_equal(fits[0].release_.matrix, fits[1].release_.matrix)
         assert fits[1].privacy_spent_.max_rows_per_unit == 1
 
+    @pytest.mark.parametrize("wrap", [lambda model: model, make_pipeline], ids=["alone", "in a pipeline"])
     @pytest.mark.parametrize("censored", [False, True])
-    def test_a_useless_fit_warns_where_it_is_called(self, censored):
+    def test_a_useless_fit_warns_where_it_is_called(self, censored, wrap):
         X, y = make(100)
         target = np.array([(True, value) for value in np.exp(y)], dtype="?,f8") if censored else np.exp(y)
         options = {"epsilon": 0.01, "bounds_X": (-1, 1), "bounds_y": (0.1, 9), "random_state": 0}
-        model = DPLogLocationScaleRegressor(**options)
+        model = wrap(DPLogLocationScaleRegressor(**options))
         with pytest.warns(UtilityWarning) as caught:
             model.fit(X, target)
         assert [warning.filename for warning in caught] == [__file__]

@@ -4,8 +4,8 @@
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import IntArray
 from ...noise import check_entropy
 from ...utils import check_bounds
 from .._base import BaseLogLocationScale
@@ -25,7 +25,7 @@ class AccumulatedMoments(Protocol):
     feature_names: tuple[str, ...] | None
     _n_rows: int
 
-    def _exact_moments(self) -> NDArray[np.int64]: ...
+    def _exact_moments(self) -> IntArray: ...
 
 
 def fit_accumulated(estimator: Any, moments: AccumulatedMoments) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._config import get_config
+from ..._typing import FloatArray
 from ...accounting._statements.estimated_bounds import (
     EstimatedBounds,
     decode_estimate,
@@ -29,8 +30,6 @@ from .._moments.noise_scale import FitBudget
 from .._moments.release import Neighbours, largest_scale
 from .._moments.weights import moment_weights, order_of_norm
 from .._targets import check_target_bounds, on_model_scale, read_target, replace_target
-
-FloatArray = NDArray[np.float64]
 
 # Steps in which weights are counted, up to the cap. Products of features lose half as many bits.
 WEIGHT_STEPS = 2**12

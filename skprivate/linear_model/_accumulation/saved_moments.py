@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..._typing import IntArray
 from ...utils import check_characters
 from ...utils._json_documents import (
     UNREADABLE,
@@ -45,7 +43,7 @@ class SavedMoments:
     feature_names: tuple[str, ...] | None
     target: str | None
     n_rows: int
-    gram: NDArray[np.int64]
+    gram: IntArray
     batches: tuple[str, ...]
 
     def to_bytes(self) -> bytes:
@@ -110,7 +108,7 @@ def check_names(
     return names
 
 
-def _check_gram(gram: NDArray[np.int64], n_rows: int, plan: AccumulatorPlan) -> None:
+def _check_gram(gram: IntArray, n_rows: int, plan: AccumulatorPlan) -> None:
     """Refuse sums that no rows make."""
     largest = n_rows * 4**plan.grid.exponent * plan.largest_weight
     total = int(gram[0, 0])

@@ -4,16 +4,14 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import SEV, ErrorDistribution
 from .._moments.solve import ScaledFit
 from .gradient_round import GradientRound
 from .newton_step import NewtonModel, regularized_covariance, secant
 from .sensitivity import Residuals
-
-FloatArray = NDArray[np.float64]
 
 # Limits of a step, so that noise cannot throw a round: the factor of theta_1, in the first round and later,
 # and the change of the error, as a standard deviation over the rows at risk. The first step leads from a fit

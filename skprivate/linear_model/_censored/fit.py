@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...noise import check_entropy
 from .._distributions import ErrorDistribution
@@ -21,8 +21,6 @@ from .gradient_round import CensoredRows, GradientRound, RoundPlan, plan_rounds,
 from .histogram import HistogramRelease, count_bins, fit_histogram, tilts_of
 from .release import CensoredRelease
 from .sensitivity import histogram_sensitivity, residuals_of
-
-FloatArray = NDArray[np.float64]
 
 # Shares of the budget: the histogram, and of what is left, the first round and (of a given number) the last.
 # Chosen by `python -m benchmarks censored`: three distributions, normal columns, 30 to 99 % censored.

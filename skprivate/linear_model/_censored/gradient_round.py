@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._typing import FloatArray, IntArray
 from ...utils._public_module import public_module
 from .._moments.gram import EXACT, make_packer
 from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid
@@ -24,8 +25,6 @@ from .sensitivity import (
     squared_l2_curvature,
     squared_l2_gradient,
 )
-
-FloatArray = NDArray[np.float64]
 
 # Rows that are packed together: `plan_rounds` chooses grids on which the sums of so many are exact in
 # float64.
@@ -201,7 +200,7 @@ def plan_rounds(
 
 def exact_round(
     rows: CensoredRows, plan: RoundPlan, theta: FloatArray, with_curvature: bool
-) -> tuple[int, NDArray[np.int64], NDArray[np.int64] | None]:
+) -> tuple[int, IntArray, IntArray | None]:
     """Sum the residuals and curvatures of all rows as integers.
 
     Returns

@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from ..._typing import FloatArray, IntArray
 from ...utils._public_module import public_module
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
 from .._moments.grid import MomentGrid
 from .residual_kernels import fill_bins
-
-FloatArray = NDArray[np.float64]
 
 N_BINS = 64  # a bin of bounds of exp(+-5) is a factor of 1.17 in time
 # Cells below so many standard deviations of the noise are taken for empty in the first fit; some 3 % of the
@@ -58,7 +57,7 @@ class HistogramRelease:
         return min(1.0, self.n_events / max(self.n_events, float(self.counts.sum())))
 
 
-def count_bins(grid: MomentGrid, time: FloatArray, event: NDArray[np.uint8]) -> NDArray[np.int64]:
+def count_bins(grid: MomentGrid, time: FloatArray, event: NDArray[np.uint8]) -> IntArray:
     """Count rows, of shape (2, 64): censored and events, by 64 equal bins between the bounds of the target.
 
     Raises

@@ -4,9 +4,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from ..._typing import FloatArray
 
 # What lies in [-1, 1] has no larger variance, whatever its weights (Popoviciu); a fair coin reaches it.
 _LARGEST_VARIANCE = 1.0

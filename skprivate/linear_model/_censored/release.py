@@ -4,17 +4,15 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
+from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import NORMAL, ErrorDistribution
 from .._moments.solve import ScaledFit
 from .curvature import CurvatureEstimate, StepRule, length_of, to_fit
 from .gradient_round import GradientRound
 from .histogram import HistogramRelease
-
-FloatArray = NDArray[np.float64]
 
 # Entries of noise matrices that are drawn at once: 8 MB.
 _AT_ONCE = 2**20

@@ -8,9 +8,9 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from ..._typing import FloatArray
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
 from .._moments.sensitivity import l1_moments, squared_l2_moments
 from .._moments.weights import MomentWeights
@@ -65,7 +65,7 @@ class Residuals:
         residuals = [residual for _, residual in self.corners]
         return -min(residuals), max(residuals)
 
-    def limits(self, residual_unit: int, curvature_unit: int) -> NDArray[np.float64]:
+    def limits(self, residual_unit: int, curvature_unit: int) -> FloatArray:
         """Greatest integers: of a residual below 0, of one above, of a curvature, of what is off an event."""
         low, high = self.extent
         residuals = low * residual_unit, high * residual_unit

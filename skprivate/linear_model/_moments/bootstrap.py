@@ -2,13 +2,12 @@
 """Parametric bootstrap of released moments: fits to releases drawn from the fitted model."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..._typing import FloatArray
 from .._distributions import ErrorDistribution
 from .release import MomentRelease
 from .solve import ScaledFit, noise_level, solve_moments
-
-FloatArray = NDArray[np.float64]
 
 # Entries of all replicated matrices together (32 MB): beyond 100 features there are fewer replicates, but at
 # least 100, with which 5 % quantiles have an error of a fifth of a standard deviation.

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dsyrk
 
+from ..._typing import FloatArray, IntArray
 from .grid import SUM_BITS, MomentGrid
 from .moment_kernels import pack_ball, pack_cube
-
-FloatArray = NDArray[np.float64]
 
 # A float64 holds every integer up to this.
 EXACT = 2**53
@@ -33,7 +32,7 @@ def exact_gram(
     largest: int = 1,
     *,
     block_rows: int | None = None,
-) -> NDArray[np.int64]:
+) -> IntArray:
     """Sum z z' over rows z = (1, y', x') on the grid.
 
     Parameters
@@ -158,7 +157,7 @@ def _multiplier(
     return multiply
 
 
-def _ordered(upper: NDArray[np.int64]) -> NDArray[np.int64]:
+def _ordered(upper: IntArray) -> IntArray:
     """Mirror the upper triangle of sums over packed rows (x', y', 1), and order them (1, y', x')."""
     gram = np.triu(upper) + np.triu(upper, 1).T
     size = len(gram)

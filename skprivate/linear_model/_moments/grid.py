@@ -6,12 +6,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
-
-FloatArray = NDArray[np.float64]
 
 # Rounding at 2^-20 is far below any noise, and float64 (2^53) holds sums of 2^13 products of two values.
 FINEST = 20

@@ -7,8 +7,8 @@ from math import ceil, isqrt, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray, IndexArray, IntArray
 from ...noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, zcdp_to_epsilon
 from ...utils import check_epsilon, check_probability
 
@@ -75,16 +75,16 @@ class NoiseScales:
     """
 
     mechanism: str
-    scales: NDArray[np.int64]
+    scales: IntArray
 
     @property
-    def std(self) -> NDArray[np.float64]:
+    def std(self) -> FloatArray:
         """Standard deviation of the noise of every integer."""
         values, inverse = np.unique(self.scales, return_inverse=True)
         stds = np.array([sqrt(self._mechanism(int(value)).variance) for value in values])
         return stds[inverse].reshape(self.scales.shape)
 
-    def randomize(self, values: NDArray[np.int64], entropy: Any) -> NDArray[np.int64]:
+    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
         """Return the integers with noise."""
         released = np.empty(self.scales.shape, dtype=np.int64)
         for scale in np.unique(self.scales):
@@ -99,7 +99,7 @@ class NoiseScales:
 
 
 def laplace_scales(
-    weights: list[Fraction], codes: NDArray[np.intp], sensitivity: Fraction, epsilon: Fraction
+    weights: list[Fraction], codes: IndexArray, sensitivity: Fraction, epsilon: Fraction
 ) -> NoiseScales:
     """Return the scales of discrete Laplace noise on integers of different weights.
 
@@ -123,7 +123,7 @@ def laplace_scales(
 
 
 def gaussian_scales(
-    squared_weights: list[Fraction], codes: NDArray[np.intp], squared_sensitivity: Fraction, rho: Fraction
+    squared_weights: list[Fraction], codes: IndexArray, squared_sensitivity: Fraction, rho: Fraction
 ) -> NoiseScales:
     """Return the sigmas of discrete Gaussian noise on integers of different weights.
 

@@ -6,15 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray, IndexArray, IntArray
 from ...utils._public_module import public_module
 from .grid import MomentGrid, choose_exponent
 from .noise_scale import FitBudget, NoiseScales, gaussian_scales, laplace_scales, root_above
 from .sensitivity import l1_moments, sensitivity_of_unit, squared_l2_moments
 from .weights import MomentWeights
-
-FloatArray = NDArray[np.float64]
 
 
 @public_module("skprivate.linear_model")
@@ -88,11 +86,11 @@ class MomentPlan:
 
     grid: MomentGrid
     noise: NoiseScales
-    rows: NDArray[np.intp]
-    columns: NDArray[np.intp]
+    rows: IndexArray
+    columns: IndexArray
     unit: Fraction  # grid units of one unit of the sum of z z'
 
-    def release(self, gram: NDArray[np.int64], entropy: Any) -> MomentRelease:
+    def release(self, gram: IntArray, entropy: Any) -> MomentRelease:
         """Release the moments with noise, in units of the sum of z z'."""
         noisy = self.noise.randomize(gram[self.rows, self.columns], entropy)
         exact = np.zeros_like(gram)

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .grid import MomentGrid
 from .release import MomentRelease
 from .taylor import taylor_scale
-
-FloatArray = NDArray[np.float64]
 
 #: Treatments of directions of the features whose moments are below the level of the noise.
 REGULARIZATIONS = ("floor", "trim", "zhang", "none")

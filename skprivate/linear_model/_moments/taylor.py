@@ -4,14 +4,15 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..._typing import FloatArray
 
 # Minus the second derivative of the log density at 0; Algorithms 1 and 2 of the paper, and the normal
 # distribution, of which only log q has to be expanded.
 _CURVATURE_AT_0 = {"sev": 1.0, "logistic": 0.5, "normal": 1.0}
 
 
-def taylor_scale(residual: NDArray[np.float64], distribution: str, scale_bounds: tuple[float, float]) -> Any:
+def taylor_scale(residual: FloatArray, distribution: str, scale_bounds: tuple[float, float]) -> Any:
     """Maximise the log-likelihood truncated at second order around z = 0 and 1 / scale = 1 [1]_.
 
     With ``q = 1 / scale``, ``p = q * coef`` and ``z = q y - p . x``, the truncated log-likelihood is

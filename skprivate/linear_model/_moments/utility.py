@@ -2,12 +2,10 @@
 """The warning that the noise hides the effect of the features, from released values and the known noise."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from .release import MomentRelease
 from .solve import ScaledFit, noise_level
-
-FloatArray = NDArray[np.float64]
 
 # Standard errors by which slopes have to be better than none. Of 750 simulated fits that lost to a constant,
 # most of them nearly even with it, this finds 95 % (and .75 finds 91 %); of 690 that kept four fifths of what

@@ -4,19 +4,16 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
+from ..._typing import BoolArray, FloatArray, IntArray
 from ...utils._user_frame import warn_user
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Predictions at most so far apart are tied, as in scikit-survival.
 TIED = 1e-8
 
 
-def concordance_index(event: NDArray[np.bool_], time: FloatArray, predicted: FloatArray) -> float:
+def concordance_index(event: BoolArray, time: FloatArray, predicted: FloatArray) -> float:
     """Return the share of comparable pairs whose predicted times are in the right order.
 
     A pair is comparable if the shorter time ended in the event, or if the times are equal and exactly one

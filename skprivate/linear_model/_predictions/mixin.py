@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from ..._typing import FloatArray
 from ...base import redact_errors
 from ...utils import is_structured
 from ...utils._table_validation import validate_data
@@ -16,8 +17,6 @@ from .._moments.bootstrap import pivotal
 from .._targets import read_target
 from .concordance import concordance_index
 from .survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
-
-FloatArray = NDArray[np.float64]
 
 # Times of a curve that is returned as an array: steps of 1/127 of the target's range.
 _GRID_POINTS = 128

@@ -349,7 +349,7 @@ class TestErrorsOfTheLastStep:
 
 
 def test_the_curvature_is_released_anew_only_where_that_tells_more():
-    """Once by the features' variance: binary columns had the target's drowned by the noise of late rounds."""
+    """Once by the features' variance: binary columns had the target's hidden by the noise of late rounds."""
     X, time, event, _ = fleet(100_000, 0.3, 1)
     release = fit_censored(make_plan(1.0, n=len(X)), X, time, event, 0)
     known = [one for one in release.rounds if one.curvature is not None]
