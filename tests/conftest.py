@@ -112,3 +112,21 @@ def epsilon_lower_bound() -> Callable[..., float]:
     from skprivate.audit import epsilon_lower_bound as bound
 
     return bound
+
+
+@pytest.fixture
+def tenth():
+    """What a private run of epsilon 1/10 spent."""
+    from fractions import Fraction
+
+    from skprivate.accounting import PrivacySpent
+
+    return PrivacySpent(
+        mechanism="discrete Laplace",
+        epsilon=Fraction(1, 10),
+        relation="replace-one",
+        noise_scale=4,
+        noise_source="os-entropy",
+        deployment="curator",
+        claim="dp",
+    )

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import skprivate
-from skprivate import __main__ as demo
-from skprivate._demo import games, parties
+from skprivate.__main__ import main
+from skprivate._demo import demonstration, games, parties, trees
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,8 @@ def picture(tmp_path_factory):
 def output(picture):
     pytest.importorskip("matplotlib")
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
-        patch.setattr(demo, "REPETITIONS", 2)
-        demo.main([str(picture)])
+        patch.setattr(demonstration, "REPETITIONS", 2)
+        main([str(picture)])
     return out.getvalue()
 
 
@@ -34,7 +34,7 @@ def test_tables_spending_and_picture(output, picture):
     both = [float(row[1].split()[2]) for row in rows[:5]]
     # About .757 with a standard deviation of .01: below .65 with a probability far below 1e-9.
     assert both[-1] > 0.65, "at epsilon 8 the simulated tree learns"
-    columns = ["epsilon", *demo.METHODS, "non-private"]
+    columns = ["epsilon", *trees.METHODS, trees.NON_PRIVATE]
     assert len(re.findall(" +".join(columns), output)) == 3
     assert "SIMULATED" in output
     assert "local" in output
@@ -117,27 +117,25 @@ def test_the_picture_has_a_panel_of_the_hospitals():
 
 def test_it_is_strict_and_leaves_the_setting_alone(monkeypatch, tmp_path):
     seen = []
-    monkeypatch.setattr(
-        demo, "_evaluate", lambda problem: seen.append(skprivate.get_config()["strict"]) or 1 / 0
-    )
+    monkeypatch.setattr(trees, "evaluate", lambda *_: seen.append(skprivate.get_config()["strict"]) or 1 / 0)
     before = skprivate.get_config()
     with pytest.raises(ZeroDivisionError):
-        demo.main([str(tmp_path / "picture.png")])
+        main([str(tmp_path / "picture.png")])
     assert seen == [True]
     assert skprivate.get_config() == before
 
 
 @pytest.mark.parametrize("name", ["missing/picture.png", "picture.jpg", "picture", "."])
 def test_a_place_that_cannot_be_written_is_told_before_anything_runs(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo, "_evaluate", lambda problem: 1 / 0)
+    monkeypatch.setattr(demonstration, "run", lambda picture: 1 / 0)
     with pytest.raises(SystemExit, match="2"):
-        demo.main([str(tmp_path / name)])
+        main([str(tmp_path / name)])
     assert "must be a .png file" in capsys.readouterr().err
 
 
 def test_without_matplotlib_it_names_the_extra(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo, "REPETITIONS", 1)
+    monkeypatch.setattr(demonstration, "REPETITIONS", 1)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    demo.main([str(tmp_path / "picture.png")])
+    main([str(tmp_path / "picture.png")])
     assert "pip install 'skprivate[plot]'" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())

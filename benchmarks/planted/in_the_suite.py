@@ -17,7 +17,7 @@ from .records import plant
 )
 class PrivatePartitionTree(DPTreeClassifier):
     def _design(self, rows, n_used):
-        from skprivate.partition._partition import build_partition
+        from skprivate.partition import build_partition
 
         design = super()._design(rows, n_used)
         lower, upper = rows.bounds

@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from skprivate.games import TwoTypePrior
-from skprivate.games._broadcast_model import BroadcastModel
+from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
-from skprivate.games._leakage.sensitivity import flat_ceiling
-from skprivate.games._leakage.two_types import FollowedPlayers
+from skprivate.games._leakage.sensitivity import constant_bound
+from skprivate.games._leakage.two_types import TwoTypeChannel
 
 from .._tables import Table, across
 
@@ -68,13 +68,13 @@ def print_leakage() -> None:
     prior = TwoTypePrior([0.0, 1.0], ALPHA, BETA)
     for n in SIZES:
         bounds = (bound(n, EPSILON, ALPHA, BETA) for bound in (corrected_lower_bound, printed_lower_bound))
-        table.row(n, FollowedPlayers(prior, n, EPSILON).first(), *bounds, upper_bound(n, EPSILON, ALPHA))
+        table.row(n, TwoTypeChannel(prior, n, EPSILON).first(), *bounds, upper_bound(n, EPSILON, ALPHA))
 
 
 def print_constants() -> None:
     """Print epsilon of Theorem 3 by the recursion of sensitivities, corrected, and as printed."""
     k = np.arange(2000)
-    model = BroadcastModel(
+    mechanism = BroadcastMechanism(
         n_players=10, n_dims=1, algorithm="ye", noise_scales=0.99**k, steps=0.5 * 0.97**k,
         constraint=Unconstrained(), clip_norm=1.0, private=frozenset({"pseudo_gradient"}), P=None, Q=None,
         private_bounds=None, allowance=0.0,
@@ -82,4 +82,4 @@ def print_constants() -> None:
     numbers = (0.5, 0.97, 1.0, 0.99, 1.0)
     print("Epsilon of Theorem 3 for one player, c .5, q .97, d 1, qbar .99, C 1")
     table = Table(*across(("by the recursion", "corrected", "as printed, no guarantee"), ">9.3f"), indent=2)
-    table.row(flat_ceiling(model), corrected_constant(*numbers), printed_constant(*numbers))
+    table.row(constant_bound(mechanism), corrected_constant(*numbers), printed_constant(*numbers))

@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
-from skprivate.partition._leaf_kernels import count_leaves
-from skprivate.partition._partition import Partition, build_partition
+from skprivate.partition import Partition, build_partition, count_leaves
 
 from .._tables import Table
 from .._timing import Comparison, compare

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skprivate import LocallyPrivateTreeClassifier
-from skprivate.partition._partition import Partition, build_partition
+from skprivate.partition import Partition, build_partition
 from skprivate.randomizers import make_randomizer
 
 from .._memory import peak_bytes

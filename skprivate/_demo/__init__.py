@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parts of the demonstration: games, life data, parties."""
+"""The demonstration of ``python -m skprivate``: trees, life data, parties, games."""

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The part of the demonstration about players who seek an equilibrium: error and leakage against noise."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from ..accounting import pml_from_ldp
 from ..accounting._statements.guarantee import Criterion
 from ..games import PrivateNashSolver, QuadraticAggregativeGame
 from ..games._leakage.guarantees import View
-
-FloatArray = NDArray[np.float64]
+from .results import FloatArray, Scores, add_common_legend, print_table, progress
 
 NOISE_SCALES = (1.0, 3.0, 10.0, 30.0, 100.0)
 N_PLAYERS, N_ROUNDS = 100, 50
@@ -30,7 +27,18 @@ _GUARANTEES: dict[str, tuple[View, Criterion]] = {
 _PRIORS = {"uniform, 2 values": 0.5, "70/30": 0.3, "uniform, 10 values": 0.1, "99/1": 0.01}
 
 
-def evaluate(repetitions: int, progress: Callable[..., Any]) -> dict[str, FloatArray]:
+def run(repetitions: int) -> Scores:
+    """Print a table of errors and guarantees."""
+    print("\nPlayers who seek an equilibrium and broadcast noisy estimates of the mean. Errors,")
+    print("and what the broadcasts tell of one player or of all, in nats. PML: pointwise maximal leakage,")
+    print("exact, for who knows the prior alone. DP: whatever is known. Strategies are not covered.")
+    print(f"\n{TITLE}")
+    scores = evaluate(repetitions)
+    print_table("noise scale", NOISE_SCALES, scores, ".3g")
+    return scores
+
+
+def evaluate(repetitions: int) -> Scores:
     """Return root mean squared errors and guarantees, each of shape (n_scales, repetitions)."""
     columns = (STRATEGIES, AGGREGATE, *_GUARANTEES)
     scores = {name: np.zeros((len(NOISE_SCALES), repetitions)) for name in columns}
@@ -65,15 +73,7 @@ def _guarantees(solver: PrivateNashSolver) -> dict[str, float]:
     }
 
 
-def print_table(scores: dict[str, FloatArray]) -> None:
-    """Print means over the repetitions."""
-    print("".join(f"{name:>15}" for name in ["noise scale", *scores]))
-    for row, scale in enumerate(NOISE_SCALES):
-        means = [values[row].mean() for values in scores.values()]
-        print(f"{scale:>15g}" + "".join(f"{mean:>15.3g}" for mean in means))
-
-
-def draw_lines(axis: Any, scores: dict[str, FloatArray]) -> None:
+def draw_lines(axis: Any, scores: Scores) -> None:
     """Draw the error of the strategies, and on an axis of its own what one player leaks."""
     axis.plot(NOISE_SCALES, scores[STRATEGIES].mean(axis=1), marker="o", markersize=3, label=STRATEGIES)
     axis.set(
@@ -87,8 +87,7 @@ def draw_lines(axis: Any, scores: dict[str, FloatArray]) -> None:
     for name, style in ((PML_ONE, "--"), (DP_ONE, ":")):
         twin.plot(NOISE_SCALES, scores[name].mean(axis=1), color="gray", linestyle=style, label=name)
     twin.set(ylabel="epsilon of one player, nats", yscale="log")
-    lines = axis.get_lines() + twin.get_lines()
-    axis.legend(lines, [line.get_label() for line in lines], fontsize="small", loc="lower center")
+    add_common_legend(axis, twin, loc="lower center")
 
 
 def draw_leakage(axis: Any) -> None:

@@ -2,11 +2,9 @@
 """The part of the demonstration about hospitals that predict together: error and linkage against depth."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..audit import ModelExtractionAttack
 from ..collaborative import CollaborativeRegressor, LocalAverageRegressor
@@ -14,8 +12,7 @@ from ..datasets import make_parties
 from ..exceptions import DisclosureWarning
 from ..metrics import correct_orientation_score
 from ..preprocessing import TQMATransformer
-
-FloatArray = NDArray[np.float64]
+from .results import FloatArray, Scores, add_common_legend, print_table, progress
 
 DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8)
 N_ROWS, N_HOSPITALS, N_QUERIES = 10_000, 20, 1_000
@@ -26,7 +23,19 @@ TITLE = (
 ALONE, TOGETHER, COARSENED, LINKABLE = "one alone", "together", "coarsened", "linkable, %"
 
 
-def evaluate(repetitions: int, progress: Callable[..., Any]) -> dict[str, FloatArray]:
+def run(repetitions: int) -> Scores:
+    """Print a table of errors and linkable shares, and what an operator gains by a copy."""
+    print("\nHospitals that predict together. This is NOT differential privacy. Queries leave coarsened;")
+    print("who has a table that is right up to 0.1 % of the range can link the share in the last column.")
+    print(f"\n{TITLE}")
+    scores = evaluate(repetitions)
+    print_table("depth", DEPTHS, scores, ".4g")
+    print("\nAn operator copies one hospital's model; near 1 times, the copy does as well as the hospital:")
+    print(attack())
+    return scores
+
+
+def evaluate(repetitions: int) -> Scores:
     """Return root mean squared errors, and the share of linkable values, of shape (n_depths, repetitions)."""
     scores = {name: np.zeros((len(DEPTHS), repetitions)) for name in (ALONE, TOGETHER, COARSENED, LINKABLE)}
     for repetition in progress(range(repetitions), repetitions):
@@ -68,15 +77,7 @@ def attack() -> str:
     return str(ModelExtractionAttack(random_state=0).run(platform, queries, truth, bounds=(0, 1)))
 
 
-def print_table(scores: dict[str, FloatArray]) -> None:
-    """Print means over the repetitions."""
-    print("".join(f"{name:>15}" for name in ["depth", *scores]))
-    for row, depth in enumerate(DEPTHS):
-        means = [values[row].mean() for values in scores.values()]
-        print(f"{depth:>15}" + "".join(f"{mean:>15.4g}" for mean in means))
-
-
-def draw_lines(axis: Any, scores: dict[str, FloatArray]) -> None:
+def draw_lines(axis: Any, scores: Scores) -> None:
     """Draw the errors, and on an axis of its own what can be linked."""
     for name in (ALONE, TOGETHER, COARSENED):
         axis.plot(DEPTHS, scores[name].mean(axis=1), marker="o", markersize=3, label=name)
@@ -84,5 +85,4 @@ def draw_lines(axis: Any, scores: dict[str, FloatArray]) -> None:
     twin = axis.twinx()
     twin.plot(DEPTHS, scores[LINKABLE].mean(axis=1), color="gray", linestyle=":", label=LINKABLE)
     twin.set(ylabel="attributes that can be linked, %", yscale="log")
-    lines = axis.get_lines() + twin.get_lines()
-    axis.legend(lines, [line.get_label() for line in lines], fontsize="small")
+    add_common_legend(axis, twin)

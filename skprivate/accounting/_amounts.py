@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 _DECIMAL = re.compile(r"([0-9]+)/([0-9]+)")
-_LONGEST = 2 * 4300
+_LONGEST = 2 * 4300  # Python reads 4,300 decimal digits of an int at most
 _HEXADECIMAL = re.compile(r"([0-9a-f]+)/([0-9a-f]+)")
 
 

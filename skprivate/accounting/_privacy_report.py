@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the fitted objects inside a pipeline did with the private rows, and the claim for the whole."""
+"""Privacy report of a pipeline: what each step did with private rows, and the claim for the whole."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Self
 
 from ..utils._public_module import public_module
 from ._composition.compose import compose
-from ._statements.pipeline_statement import ReportStatements
+from ._statements.html import label_fragment, label_page, labels_of_report
+from ._statements.plain_values import encode_amount
+from ._statements.registry import RegistryEntry, registry_entry_of_report
+from ._statements.schema import VERSION, check_kind, check_unchanged, readable
 from ._statements.spent import PrivacySpent
+from ._statements.text import describe_report, describe_step
+
+_KIND = "skprivate.privacy_report"
 
 
 @public_module("skprivate.accounting")
@@ -43,13 +51,23 @@ class StepReport:
     reason: str
     spent: PrivacySpent | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values that `json` writes."""
+        return {**vars(self), "spent": None if self.spent is None else self.spent.to_dict()}
+
+    @classmethod
+    def from_dict(cls, step: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back."""
+        spent = None if step["spent"] is None else PrivacySpent.from_dict(step["spent"])
+        return cls(**{**step, "spent": spent})
+
     def __str__(self) -> str:
-        return f"{self.path} ({self.estimator}): {self.status}: {self.reason}"
+        return describe_step(self.to_dict())
 
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True)
-class PrivacyReport(ReportStatements):
+class PrivacyReport:
     """The privacy of a whole fitted object; made by `privacy_report`.
 
     Attributes
@@ -125,9 +143,88 @@ class PrivacyReport(ReportStatements):
         head += f", epsilon = {float(part.epsilon):.6g}, relation: {part.relation}"
         return head + (f", delta = {float(part.delta):.3g}" if part.delta else "")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement that machines read, of plain values that `json` writes.
+
+        Returns
+        -------
+        statement : dict
+            As `statement_schema` describes it. ``guarantee`` is None if the whole is not private, and if
+            the steps differ in relation or unit: their amounts do not add up.
+        """
+        kinds = {(spent.relation, spent.unit) for spent in self.paid}
+        charged = {"epsilon": encode_amount(self.epsilon), "delta": encode_amount(self.delta)}
+        return {
+            "schema": _KIND,
+            "version": VERSION,
+            "claim": self.claim,
+            "private": self.private,
+            "guarantee": dict(charged) if self.private and len(kinds) == 1 else None,
+            "charged": charged,
+            "reasons": list(self.reasons),
+            "steps": [step.to_dict() for step in self.steps],
+        }
+
+    @classmethod
+    def from_dict(cls, statement: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back.
+
+        Parameters
+        ----------
+        statement : mapping
+            What `to_dict` returned, possibly through JSON.
+
+        Returns
+        -------
+        report : PrivacyReport
+
+        Raises
+        ------
+        ValueError
+            If it is no such statement, is of another version, has too much or too little, or contradicts
+            itself.
+        """
+        check_kind(statement, _KIND)
+        with readable():
+            report = cls(tuple(StepReport.from_dict(step) for step in statement["steps"]))
+            check_unchanged(report.to_dict(), statement)
+        return report
+
+    def to_registry(self, **who_and_why: Any) -> RegistryEntry:
+        """Return the whole as an entry of the public registry of differential privacy deployments.
+
+        Parameters
+        ----------
+        **who_and_why : str
+            What the software cannot know; see `RegistryEntry`. What is not given is printed as TODO.
+
+        Returns
+        -------
+        entry : RegistryEntry
+            A dict; its ``str()`` is the YAML text to submit. The steps' amounts are added up.
+
+        Raises
+        ------
+        TypeError
+            A keyword is not a field of the registry, or is one that the run itself states.
+        ValueError
+            A text is empty.
+        """
+        return registry_entry_of_report(self.to_dict(), who_and_why)
+
+    def to_html(self) -> str:
+        """Return a label: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            The whole first, then every step that drew noise. All texts are escaped.
+        """
+        return label_page(labels_of_report(self.to_dict()))
+
+    def _repr_html_(self) -> str:
+        """Return the same labels for a notebook."""
+        return label_fragment(labels_of_report(self.to_dict()))
+
     def __str__(self) -> str:
-        lines = [self.headline(), *(f"- {step}" for step in self.steps)]
-        for step in self.steps:
-            if step.spent is not None:
-                lines += ["", f"{step.path} ({step.estimator})", str(step.spent)]
-        return "\n".join(lines)
+        return describe_report(self.to_dict(), self.headline())

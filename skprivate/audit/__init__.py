@@ -12,31 +12,31 @@ if TYPE_CHECKING:
     from ._attacks.gradient_matching import GradientMatchingAdversary as GradientMatchingAdversary
     from ._battery.battery import check_private_estimator as check_private_estimator
     from ._battery.battery import parametrize_with_private_checks as parametrize_with_private_checks
+    from ._cases.case import AuditCase as AuditCase
     from ._epsilon import EpsilonAudit as EpsilonAudit
     from ._epsilon import audit_epsilon as audit_epsilon
     from ._epsilon import epsilon_lower_bound as epsilon_lower_bound
     from ._epsilon import low_bits as low_bits
     from ._fuzz import SensitivityFuzz as SensitivityFuzz
     from ._fuzz import sensitivity_fuzz as sensitivity_fuzz
-    from ._neighbours import AuditCase as AuditCase
     from ._observation.recorder import record_releases as record_releases
-    from ._pipeline_check import Hole as Hole
-    from ._pipeline_check import PipelineCheck as PipelineCheck
-    from ._pipeline_check import check_private_pipeline as check_private_pipeline
+    from ._pipeline.check import check_private_pipeline as check_private_pipeline
+    from ._pipeline.results import Hole as Hole
+    from ._pipeline.results import PipelineCheck as PipelineCheck
 
 _HOMES = {
     "AttributeAttack": "._attacks.attribute",
-    "AuditCase": "._neighbours",
+    "AuditCase": "._cases.case",
     "BayesAdversary": "._attacks.bayes",
     "EpsilonAudit": "._epsilon",
     "GradientMatchingAdversary": "._attacks.gradient_matching",
     "ModelExtractionAttack": "._attacks.extraction",
-    "Hole": "._pipeline_check",
-    "PipelineCheck": "._pipeline_check",
+    "Hole": "._pipeline.results",
+    "PipelineCheck": "._pipeline.results",
     "SensitivityFuzz": "._fuzz",
     "audit_epsilon": "._epsilon",
     "check_private_estimator": "._battery.battery",
-    "check_private_pipeline": "._pipeline_check",
+    "check_private_pipeline": "._pipeline.check",
     "epsilon_lower_bound": "._epsilon",
     "low_bits": "._epsilon",
     "parametrize_with_private_checks": "._battery.battery",

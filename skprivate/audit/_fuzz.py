@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The exact privacy loss of one estimator over extreme neighbours, without statistics."""
+"""The largest exact privacy loss of an estimator over the neighbours of a search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from ..utils._public_module import public_module
-from ._neighbours import AuditCase
-from ._search.privacy_loss import claimed_of, claims_rho
-from ._search.search import Found, search_neighbours
+from ._cases.case import AuditCase
+from ._search.privacy_loss import claimed_loss, claims_rho
+from ._search.search import SearchResult, search_neighbours
 
 
 @public_module("skprivate.audit")
@@ -25,8 +25,8 @@ class SensitivityFuzz:
         Epsilon, or rho, of ``privacy_spent_``.
     data_sets : tuple of two data sets
         The pair: arguments of ``fit``.
-    design : str
-        How they were found.
+    found_in : str
+        The data sets that were tried: a chain of neighbours, or those of the case.
     n_pairs : int
         Number of pairs looked at.
     n_integers : int
@@ -41,7 +41,12 @@ class SensitivityFuzz:
     >>> from fractions import Fraction
     >>> from skprivate.audit import SensitivityFuzz
     >>> fuzz = SensitivityFuzz(
-    ...     loss=Fraction(2), claimed=Fraction(1), data_sets=({}, {}), design="ties", n_pairs=3, n_integers=8
+    ...     loss=Fraction(2),
+    ...     claimed=Fraction(1),
+    ...     data_sets=({}, {}),
+    ...     found_in="ties",
+    ...     n_pairs=3,
+    ...     n_integers=8,
     ... )
     >>> print(fuzz)
     epsilon of 3 pairs of neighbours reaches 2, claimed 1: REFUTED (ties)
@@ -50,7 +55,7 @@ class SensitivityFuzz:
     loss: Fraction
     claimed: Fraction
     data_sets: tuple[Any, Any] = field(repr=False)
-    design: str
+    found_in: str
     n_pairs: int
     n_integers: int
     measure: str = "epsilon"
@@ -63,10 +68,10 @@ class SensitivityFuzz:
 
     def __str__(self) -> str:
         if not self.same_form:
-            return f"two neighbours release different things: REFUTED ({self.design})"
+            return f"two neighbours release different things: REFUTED ({self.found_in})"
         text = f"{self.measure} of {self.n_pairs} pairs of neighbours reaches {float(self.loss):.4g}"
         text += f", claimed {float(self.claimed):.4g}"
-        return text if self.passed else f"{text}: REFUTED ({self.design})"
+        return text if self.passed else f"{text}: REFUTED ({self.found_in})"
 
 
 class NothingRecordedError(ValueError):
@@ -76,14 +81,12 @@ class NothingRecordedError(ValueError):
 def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> SensitivityFuzz:
     """Compare the exact privacy loss of the worst neighbours that are found with what the estimator claims.
 
-    Neighbours are searched for: extreme rows; walks between data sets that are all alike, at the ends and in
-    the middle of the domain, which pass every order statistic, majority and tie; few rows; numbers that the
-    estimator's code names; and a climb from the worst of them. Every fit runs with a recorder in the place
-    where noise is added: it takes down the integers f before the noise and its scale t. Whatever is drawn, a
-    pair of data sets loses at most sum ``abs(f - f') / t``
-    (Laplace), or rho = sum ``(f - f')**2 / (2 t**2)`` (Gaussian); of local reports, epsilon for each
-    that may differ. Later releases of a fit may depend on earlier ones: all fits are handed the outputs of
-    the first.
+    Every fit runs with a recorder in the place where noise is added (`record_releases`): it takes down the
+    integers f before the noise and the scale t of the noise. Whatever is drawn, a pair of data sets loses at
+    most sum ``abs(f - f') / t`` (Laplace), or rho = sum ``(f - f')**2 / (2 t**2)`` (Gaussian); of local
+    reports, epsilon for each that may differ. Later releases of a fit may depend on earlier ones: all fits
+    are handed the outputs of the first. The user guide (How do I check a claim?) says which neighbours
+    are tried.
 
     Parameters
     ----------
@@ -110,9 +113,9 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
 
     Notes
     -----
-    **Privacy**: the recorder sees exact values: give it data made for the purpose. It exists while this
-    function runs; a normal fit has no such place. It proves nothing about data sets that were not tried, nor
-    about what leaves beside the mechanisms (`check_private_estimator` looks for that).
+    **Privacy**: give it data made for the purpose, since the recorder sees exact values. It proves nothing
+    about data sets that were not tried, nor about what leaves beside the mechanisms
+    (`check_private_estimator` looks for that).
 
     Examples
     --------
@@ -124,16 +127,16 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
     """
     case = estimator if isinstance(estimator, AuditCase) else AuditCase.of(estimator, data)
     found = search_neighbours(case)
-    if found.missed:
+    if found.drawn_in_other_threads:
         raise NothingRecordedError(
             "noise was drawn in other threads, where it is not recorded: fit with n_jobs=1."
         )
-    if found.noise_is_apart:
+    if found.noise_is_added_elsewhere:
         raise NothingRecordedError(
             "the mechanisms are handed nothing that depends on rows: hand them the exact values, not zeros, "
             "so that it can be recorded what meets the noise."
         )
-    if found.pair is None and not found.other_forms:
+    if found.pair is None and not found.differing_releases:
         raise NothingRecordedError(
             f"no noise of {type(case.estimator).__name__} came from skprivate.noise or "
             "skprivate.randomizers, or it keeps the best of several draws, so there is nothing to record; "
@@ -142,15 +145,15 @@ def sensitivity_fuzz(estimator: Any, data: Mapping[str, Any] | None = None) -> S
     return _fuzz_of(found, case.fit(0).privacy_spent_)
 
 
-def _fuzz_of(found: Found, spent: Any) -> SensitivityFuzz:
+def _fuzz_of(found: SearchResult, spent: Any) -> SensitivityFuzz:
     pair = found.pair
     return SensitivityFuzz(
         loss=max(found.loss, Fraction(0)),
-        claimed=claimed_of(spent),
+        claimed=claimed_loss(spent),
         data_sets=(None, None) if pair is None else (pair[0].data, pair[1].data),
-        design=found.other_forms or found.design,
+        found_in=found.differing_releases or found.found_in,
         n_pairs=found.n_pairs,
         n_integers=0 if pair is None else sum(one.exact.size for one in pair[0].recording.releases),
         measure="rho" if claims_rho(spent) else "epsilon",
-        same_form=not found.other_forms,
+        same_form=not found.differing_releases,
     )

@@ -51,9 +51,9 @@ class PrivacyHTMLMixin:
             return unpublishable_fragment(type(self).__name__, " and ".join(stated_in))
         spent, risk = fitted.get("privacy_spent_"), fitted.get("disclosure_risk_")
         if isinstance(spent, PrivacySpent):
-            return label_fragment([label_of_spent(spent)])
+            return label_fragment([label_of_spent(spent.to_dict())])
         if isinstance(risk, DisclosureRisk):
-            return label_fragment([label_of_risk(risk)])
+            return label_fragment([label_of_risk(risk.to_dict())])
         return ""
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from ..accounting._statements.spent import Relation
+from .._typing import Relation
 from ..utils import check_bounds
 from ..utils._public_module import public_module
 

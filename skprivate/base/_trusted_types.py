@@ -27,7 +27,7 @@ _LIFE = (
     *(
         f"skprivate.linear_model.{name}"
         for name in (
-            *("CensoredRelease", "CurvatureEstimate", "HistogramRelease", "Round", "StepRule"),
+            *("CensoredRelease", "CurvatureEstimate", "HistogramRelease", "GradientRound", "StepRule"),
             *("Logistic", "Normal", "SmallestExtremeValue"),
             *("MomentGrid", "MomentRelease", "ScaledFit"),
         )
@@ -80,7 +80,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
         *(
             f"skprivate.games.{name}"
             for name in (
-                *("BroadcastModel", "PrivateNashSolver", "CompleteMixing", "MatrixMixing"),
+                *("BroadcastMechanism", "PrivateNashSolver", "CompleteMixing", "MatrixMixing"),
                 *("Box", "Simplex", "Unconstrained"),
             )
         ),

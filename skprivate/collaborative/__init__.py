@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collaborative prediction: coarsened queries, local models that stay local, swapped or summed answers."""
+"""Collaborative prediction: perturbed queries, local models at sites, swapped or summed answers."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the aggregators of parties' responses share: checks, who is active, and the shares to add."""
+"""Checks of the parties' responses and sizes, the rules of active parties, and shares of a synthesis."""
 
 from typing import Any
 

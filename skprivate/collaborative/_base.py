@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The platform: local models that stay at their sites, perturbed queries, answers synthesised in a box."""
+"""Base of the platforms: fitting the sites' models, asking them, and synthesising their answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -32,12 +32,12 @@ FloatArray = NDArray[np.float64]
 #: Aggregators that take answers known to be valid without a second check.
 _UNCHECKED = (BSTDAggregator, SecureSumAggregator)
 
-#: Seeds of local models and aggregator lie below this; scikit-learn takes any of them.
-SEEDS = np.iinfo(np.int32).max
+#: Seeds of local models and aggregator are below this; scikit-learn takes any of them.
+SEED_LIMIT = np.iinfo(np.int32).max
 
 
-class Answers(NamedTuple):
-    """What the sites answered: values of shape (n_queries, n_sites, n_outputs), and which sites these are."""
+class SiteAnswers(NamedTuple):
+    """Answers of shape (n_queries, n_sites, n_outputs), and the indices of the sites that answered."""
 
     values: FloatArray
     answered: NDArray[np.intp]
@@ -46,7 +46,7 @@ class Answers(NamedTuple):
 class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimator, ABC):
     """Splitting rows by site, fitting the local models, asking them, and synthesising their answers.
 
-    Subclasses say what is predicted and what the parts are.
+    Subclasses define what is predicted, and the local models, query perturber and aggregator.
     """
 
     releases_state = False
@@ -82,8 +82,8 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     def _check_target(self, y: Any) -> NDArray[Any]:
         """Return y as the local models take it."""
 
-    def _check_parts(self) -> None:
-        """Refuse parts that cannot do what they are for; nothing to refuse where they are made here."""
+    def _check_components(self) -> None:
+        """Refuse components without the methods that are needed; none to refuse where they are made here."""
 
     def _trainable(self, template: Any, y: NDArray[Any]) -> Any:
         """Return the model for a site with these targets."""
@@ -117,7 +117,7 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             A site's model cannot be fitted; with ``on_site_error="drop"``, none can. It is the model's own
             error, with a note of the site, and its text may repeat rows.
         """
-        self._check_parts()
+        self._check_components()
         X = self._check_rows(X, reset=True)
         y = self._check_target(y)
         check_consistent_length(X, y)
@@ -128,7 +128,7 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         aggregator = self._fit_aggregator(sizes, aggregator_seed)
         self.query_perturber_, self.aggregator_ = perturber, aggregator
         self.sites_, self.estimators_, self.site_sizes_ = list(models), models, sizes
-        self._state_risks()
+        self._set_disclosure_risk()
         return self
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
@@ -162,21 +162,27 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             (name, template, safe_indexing(X, own), y[own], catch)
             for (name, own), template in zip(rows.items(), templates, strict=True)
         ]
-        models: dict[Any, Any] = {}
-        # As they come, for callbacks; these are not handed to local models, which would show them rows.
-        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
-        fits = parallel(delayed(_fit_model)(*task) for task in tasks)
-        with progress(self, "site", len(tasks)) as done:
-            for name, model in zip(rows, fits, strict=True):
-                models[name] = model
-                done()
-        failed = {name: model for name, model in models.items() if isinstance(model, Failure)}
+        models = dict(zip(rows, self._fit_models(tasks), strict=True))
+        failed = {name: model for name, model in models.items() if isinstance(model, SiteFailure)}
         if len(failed) == len(models):
-            # Not a site's trouble but the caller's: once more, for the model's own error.
+            # Not a site's error but the caller's: once more, for the model's own error.
             _fit_model(*tasks[0][:-1], False)
-        report(failed, len(models), catch, "fit")
+        report_failures(failed, len(models), catch, "fit")
         kept = {name: model for name, model in models.items() if name not in failed}
         return kept, np.array([len(rows[name]) for name in kept], dtype=np.int64)
+
+    def _fit_models(self, tasks: list[tuple[Any, ...]]) -> list[Any]:
+        """Return a fitted model or a `SiteFailure` for each task, and report progress to callbacks."""
+        models: list[Any] = []
+        # As they come, for callbacks; these are not handed to local models, which would show them rows.
+        fits = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(_fit_model)(*task) for task in tasks
+        )
+        with progress(self, "site", len(tasks)) as on_progress:
+            for model in fits:
+                models.append(model)
+                on_progress()
+        return models
 
     def _seeds(self, n: int) -> list[int | None]:
         """Return n seeds from `random_state`; None where there is none."""
@@ -184,8 +190,8 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             return [None] * n
         source = self.random_state
         if isinstance(source, np.random.Generator):
-            return source.integers(SEEDS, size=n).tolist()
-        return check_random_state(source).randint(SEEDS, size=n).tolist()
+            return source.integers(SEED_LIMIT, size=n).tolist()
+        return check_random_state(source).randint(SEED_LIMIT, size=n).tolist()
 
     def _fit_aggregator(self, sizes: NDArray[np.int64], seed: int | None) -> Any:
         """Return the aggregator for parties of these sizes; it learns nothing from answers."""
@@ -198,7 +204,7 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             aggregator.set_params(random_state=seed)
         return aggregator.fit(np.zeros((1, len(sizes))))
 
-    def _state_risks(self) -> None:
+    def _set_disclosure_risk(self) -> None:
         parts = (self.query_perturber_, self.aggregator_)
         self.disclosure_risk_ = tuple(
             part.disclosure_risk_ for part in parts if hasattr(part, "disclosure_risk_")
@@ -225,7 +231,7 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         local = bool(models) and all(type(model) is LocalAverageRegressor for model in models)
         return local and (perturber is None or type(perturber) is TQMATransformer)
 
-    def _ask_sites(self, X: Any) -> Answers:
+    def _ask_sites(self, X: Any) -> SiteAnswers:
         classes = getattr(self, "classes_", None)
         models = [self._model(name) for name in self.sites_]
         checked = self._takes_floats()
@@ -237,10 +243,10 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         failed = {
             name: answer
             for name, answer in zip(self.sites_, found, strict=True)
-            if isinstance(answer, Failure)
+            if isinstance(answer, SiteFailure)
         }
-        report(failed, len(models), self.on_site_error == "drop", "answer")
-        came = [(j, answer) for j, answer in enumerate(found) if not isinstance(answer, Failure)]
+        report_failures(failed, len(models), self.on_site_error == "drop", "answer")
+        came = [(j, answer) for j, answer in enumerate(found) if not isinstance(answer, SiteFailure)]
         return self._stack([answer for _, answer in came], [j for j, _ in came])
 
     def _model(self, name: Any) -> Any:
@@ -248,25 +254,23 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
             raise SiteError(f"the model of site {name!r} is not here: use ask and combine")
         return self.estimators_[name]
 
-    def _stack(self, answers: list[FloatArray], answered: list[int]) -> Answers:
+    def _stack(self, answers: list[FloatArray], answered: list[int]) -> SiteAnswers:
         """Return the answers side by side; NaN, for no support, only where the aggregator knows it."""
         values = np.stack(answers, axis=1)
         if not get_tags(self.aggregator_).input_tags.allow_nan:
             values = np.where(np.isnan(values), 0.0, values)
-        return Answers(values, np.array(answered))
+        return SiteAnswers(values, np.array(answered))
 
-    def _synthesise(self, answers: Answers) -> FloatArray:
+    def _synthesise(self, answers: SiteAnswers) -> FloatArray:
         """Return the synthesis of the answers, of shape (n_queries, n_outputs)."""
         aggregator = self._aggregator_of(answers.answered)
         columns = [np.ascontiguousarray(column) for column in np.moveaxis(answers.values, 2, 0)]
-        found: list[FloatArray] = []
-        for column in columns:
-            if type(aggregator) not in _UNCHECKED:
-                found.append(aggregator.predict(column))
-                continue
-            # A warning about few active sites comes once for all outputs.
-            found.append(aggregator._combine(column, warn=not found))
-        return np.column_stack(found)
+        if type(aggregator) not in _UNCHECKED:
+            return np.column_stack([aggregator.predict(column) for column in columns])
+        # A warning about few active sites comes once for all outputs.
+        return np.column_stack(
+            [aggregator._combine(column, warn=output == 0) for output, column in enumerate(columns)]
+        )
 
     def _aggregator_of(self, answered: NDArray[np.intp]) -> Any:
         """Return the aggregator for the sites that answered."""
@@ -337,18 +341,26 @@ class BaseCollaborative(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         return tags
 
 
+def check_target_given(estimator: Any, y: Any) -> None:
+    """Raise the ValueError that scikit-learn's checks expect where y is None."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
+
+
 def _squeeze(values: FloatArray) -> FloatArray:
     """Return values per site, without an axis of outputs where there is one only."""
     return values if values.shape[2] > 1 else values[:, :, 0]
 
 
-class Failure(NamedTuple):
-    """What became of a site that failed: the kind of its error; the text may repeat its rows."""
+class SiteFailure(NamedTuple):
+    """The type of the error of a site that failed; not its text, which may repeat rows of the site."""
 
     kind: str
 
 
-def report(failed: Mapping[Any, Failure], n_sites: int, drop: bool, verb: str) -> None:
+def report_failures(failed: Mapping[Any, SiteFailure], n_sites: int, drop: bool, verb: str) -> None:
     """Warn that sites are left out; raise if they must not be, or if nobody is left."""
     if not failed:
         return
@@ -409,12 +421,12 @@ def _fit_model(site: Any, model: Any, X: Any, y: NDArray[Any], catch: bool) -> A
         if not catch:
             error.add_note(f"while fitting the model of site {site!r}")
             raise
-        return Failure(type(error).__name__)
+        return SiteFailure(type(error).__name__)
 
 
-def _ask_model(model: Any, X: Any, classes: NDArray[Any] | None, checked: bool) -> FloatArray | Failure:
+def _ask_model(model: Any, X: Any, classes: NDArray[Any] | None, checked: bool) -> FloatArray | SiteFailure:
     """Return a model's answers, of shape (n_queries, n_outputs), or how it failed."""
     try:
         return respond(model, X, classes, checked=checked)
     except Exception as error:
-        return Failure(type(error).__name__)
+        return SiteFailure(type(error).__name__)

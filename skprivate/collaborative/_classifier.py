@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collaborative classification: the synthesis of every class's probabilities."""
+"""Collaborative classification: synthesised probabilities of every class."""
 
 from typing import Any, Self
 
@@ -16,8 +16,9 @@ from ..base._html_repr import PrivacyHTMLMixin
 from ..utils._atomic_state import assign
 from ..utils._public_module import public_module
 from ..utils._table_validation import check_array
+from ._base import check_target_given
+from ._configurable_platform import ConfigurablePlatform
 from ._local_average.regressor import LocalAverageRegressor
-from ._platform_parts import PlatformOfParts
 
 FloatArray = NDArray[np.float64]
 
@@ -52,7 +53,7 @@ class LocalAverageClassifier(PrivacyHTMLMixin, ClassifierMixin, BaseEstimator):
 
 
 @public_module("skprivate.collaborative")
-class CollaborativeClassifier(ClassifierMixin, PlatformOfParts):
+class CollaborativeClassifier(ClassifierMixin, ConfigurablePlatform):
     """Classify together: every site's class probabilities, synthesised class by class.
 
     Parameters
@@ -114,10 +115,7 @@ class CollaborativeClassifier(ClassifierMixin, PlatformOfParts):
         return LocalAverageClassifier()
 
     def _check_target(self, y: Any) -> NDArray[Any]:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
-            )
+        check_target_given(self, y)
         y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
         check_classification_targets(y)
         self.classes_ = np.unique(y)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The published platform as one estimator: coarsened queries, local averages, bounded swapping."""
+"""The published platform as one estimator: coarsened queries, local averages and bounded swapping."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,9 +8,9 @@ from ..base import assign_roles
 from ..preprocessing import TQMATransformer
 from ..utils._public_module import public_module
 from ._local_average.regressor import LocalAverageRegressor
+from ._message_platform import MessagePlatform
 from ._regressor import RegressionPlatform
 from ._swapping import BSTDAggregator
-from ._transport import BasePlatform
 
 
 @public_module("skprivate.collaborative")
@@ -87,7 +87,7 @@ class CollaborativeLARRegressor(RegressionPlatform):
     )
 
     _parameter_constraints = {
-        **BasePlatform._parameter_constraints,
+        **MessagePlatform._parameter_constraints,
         **{
             name: part._parameter_constraints[name]
             for part, names in (

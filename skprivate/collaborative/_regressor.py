@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collaborative regression with any local model, any query perturber and any aggregator."""
+"""Collaborative regression with any local models, query perturber and aggregator."""
 
 from typing import Any
 
@@ -11,25 +11,23 @@ from sklearn.utils.validation import column_or_1d
 from ..base import redact_errors
 from ..utils._public_module import public_module
 from ..utils._table_validation import check_array
-from ._platform_parts import PlatformOfParts
-from ._transport import BasePlatform
+from ._base import check_target_given
+from ._configurable_platform import ConfigurablePlatform
+from ._message_platform import MessagePlatform
 
 FloatArray = NDArray[np.float64]
 
 
-class RegressionPlatform(RegressorMixin, BasePlatform):
-    """One number per query: target, prediction, and what an operator observes."""
+class RegressionPlatform(RegressorMixin, MessagePlatform):
+    """A platform that predicts one number per query."""
 
-    def _check_parts(self) -> None:
-        super()._check_parts()
+    def _check_components(self) -> None:
+        super()._check_components()
         if any(is_classifier(template) for template in self._templates()):
             raise TypeError("estimator must be a regressor: a classifier's answers are no numbers.")
 
     def _check_target(self, y: Any) -> FloatArray:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
-            )
+        check_target_given(self, y)
         y = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=True, input_name="y")
         return np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
 
@@ -59,7 +57,7 @@ class RegressionPlatform(RegressorMixin, BasePlatform):
 
 
 @public_module("skprivate.collaborative")
-class CollaborativeRegressor(RegressionPlatform, PlatformOfParts):
+class CollaborativeRegressor(RegressionPlatform, ConfigurablePlatform):
     """Predict together: every site keeps its rows and its own model, the asker's query leaves coarsened.
 
     A query is perturbed, answered by every site with its own model, and the answers are synthesised by an

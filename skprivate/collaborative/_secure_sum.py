@@ -169,10 +169,7 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         return self._combine(validate_responses(self, X, reset=False))
 
     def _combine(self, values: FloatArray, *, warn: bool = True) -> FloatArray:
-        """`predict` without validation: `values` is a float64 array of shape (n_queries, n_parties).
-
-        `warn`: whether to warn about few active parties.
-        """
+        """`predict` without validation: `values` is a float64 array of shape (n_queries, n_parties)."""
         sizes, n_rows = relative_sizes(self.party_sizes_), float(self.party_sizes_.sum())
         weighted, active = shares(values, sizes, self.active_rule, total=n_rows)
         if warn:

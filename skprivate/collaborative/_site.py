@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One site of a collaboration: a fitted model that stays where its rows are, and answers queries."""
+"""One site of a collaboration: its fitted model, its announcement, and its answers to queries."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +32,7 @@ class CollaborativeSite:
     estimator : regressor or classifier
         Fitted, of any kind.
     n_samples : int
-        Number of rows that it was fitted on: the weight of its answers. It is told to the platform.
+        Number of rows that it was fitted on: the weight of its answers. It is known to the platform.
     classes : array-like, default=None
         For a classifier: all classes of the collaboration, in the order of the answers' columns. None: those
         of the estimator.
@@ -153,19 +153,19 @@ class CollaborativeSite:
 
 def _refined_to(estimator: Any, n_samples: int) -> int | None:
     """Return for how many rows the model smooths; its own if it was not refined, None if it cannot be."""
-    return min((int(total or n_samples) for total in _totals(estimator)), default=None)
+    return min((int(total or n_samples) for total in _refinement_targets(estimator)), default=None)
 
 
-def _totals(estimator: Any) -> Iterator[int | None]:
+def _refinement_targets(estimator: Any) -> Iterator[int | None]:
     """Yield every ``refine_to`` of a model and its parts; what is frozen shows no parameters by itself."""
     if isinstance(estimator, FrozenEstimator):
-        yield from _totals(estimator.estimator)
+        yield from _refinement_targets(estimator.estimator)
     elif hasattr(estimator, "get_params"):
         for name, value in estimator.get_params(deep=True).items():
             if name.rsplit("__", 1)[-1] == "refine_to":
                 yield value
             elif isinstance(value, FrozenEstimator):
-                yield from _totals(value)
+                yield from _refinement_targets(value)
 
 
 def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked: bool = False) -> FloatArray:
@@ -180,7 +180,7 @@ def respond(model: Any, X: Any, classes: NDArray[Any] | None = None, *, checked:
     if is_classifier(model):
         return _probabilities(model, X, classes)
     values = np.asarray(model.predict(X), dtype=np.float64)
-    _check(values, (len(X),))
+    _check_values(values, (len(X),))
     return values[:, None]
 
 
@@ -188,7 +188,7 @@ def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArr
     """Return probabilities of all classes of the collaboration; 0 for a class that the site never saw."""
     found = np.asarray(model.predict_proba(X), dtype=np.float64)
     own = model.classes_.tolist()
-    _check(found, (len(X), len(own)))
+    _check_values(found, (len(X), len(own)))
     if classes is None:
         return found
     places = {label: place for place, label in enumerate(classes.tolist())}
@@ -199,7 +199,7 @@ def _probabilities(model: Any, X: Any, classes: NDArray[Any] | None) -> FloatArr
     return values
 
 
-def _check(values: FloatArray, shape: tuple[int, ...]) -> None:
+def _check_values(values: FloatArray, shape: tuple[int, ...]) -> None:
     if values.shape != shape:
         raise ValueError("the model answered with another number of values than it was asked for")
     if not np.isfinite(values).all():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collection of reports: a curator publishes a specification, and every client answers it once."""
+"""Collection of randomised reports: specification, clients, files of reports, curator and commands."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A curator's file: who holds it, and what it may be replaced by.
+"""File of a curator: its lock, and the check before it is replaced.
 
 **Claim.** What was acknowledged stays in the file: no save drops a report that the file counts.
 
@@ -44,7 +44,7 @@ class Checkpoint:
         self._release = weakref.finalize(self, release_lock, self._lock)
 
     def protects(self, path: str | os.PathLike[str]) -> bool:
-        """Tell whether this object, in this process, still holds the lock of this file."""
+        """Whether this object, in this process, still holds the lock of this file."""
         same = self.path == Path(os.path.realpath(path))
         return same and self._lock.process == os.getpid() and holds_lock(self._lock)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One person's device: it answers a specification once, and its owner's epsilon has a ceiling."""
+"""Client of a collection: one report for every specification, within a person's ceiling on epsilon."""
 
 import base64
 import math
@@ -101,7 +101,7 @@ class TreeClient:
     --------
     >>> from skprivate.randomizers import HadamardRandomizer
     >>> from skprivate.collection import TreeClient, TreeSpecification
-    >>> from skprivate.partition._partition import Partition
+    >>> from skprivate.partition import Partition
     >>> partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
     >>> specification = TreeSpecification(
     ...     partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"], ["age"], "smokes")
@@ -179,7 +179,7 @@ class TreeClient:
         specification = self.specification
         if specification.hash in memory.reports:
             if self._path is not None and not self._is_lasting:
-                # Who wrote it may have failed before it was on the disk, and handed nothing out.
+                # The process that wrote it may have failed before it was on the disk, and handed nothing out.
                 make_lasting(self._path)
                 self._is_lasting = True
             return memory.reports[specification.hash]

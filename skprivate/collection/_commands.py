@@ -37,7 +37,7 @@ _EXAMPLE = """example:
   python -m skprivate.collection curator add study.state monday.bin tuesday.bin
   python -m skprivate.collection curator release study.state tree.joblib
 """
-# Seconds between signs of life: on a terminal, and in a log.
+# Seconds between lines of progress: on a terminal, and in a log.
 _INTERVALS = {True: 0.5, False: 60.0}
 
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0, or 2 after an error, of which one line tells on the error stream.
+        0, or 2 after an error, which is one line on the error stream.
     """
     options = _parser().parse_args(arguments)
     try:
@@ -190,16 +190,16 @@ def _run_client(options: argparse.Namespace) -> None:
     wanted = (*specification.features, specification.label)
     with CsvTable(options.rows) as table, ReportWriter(options.reports, specification) as writer, progress:
         table.check_columns(wanted)
-        for piece in table.pieces():
-            labels = table.labels(piece, specification.label, specification.classes)
-            cells = specification.partition.apply(table.numbers(piece, specification.features))
+        for chunk in table.chunks():
+            labels = table.labels(chunk, specification.label, specification.classes)
+            cells = specification.partition.apply(table.numbers(chunk, specification.features))
             writer.write(randomizer.randomize(randomizer.n_labels * cells.astype(np.int64) + labels))
             progress(writer.n_reports)
     print(f"{writer.n_reports} reports in {options.reports}")
 
 
 def _run_plan(options: argparse.Namespace) -> None:
-    from ..tree._classifier import LocallyPrivateTreeClassifier
+    from ..tree import LocallyPrivateTreeClassifier
     from ._curator import TreeCurator
 
     parameters = {name: getattr(options, name) for name in _TREE_OPTIONS}
@@ -229,17 +229,17 @@ def _read_public(path: Path, label: str, classes: Any) -> tuple[Any, Any, list[s
         features = [name for name in table.header if name != label]
         table.check_columns([*features, label])
         numbers, cells = [np.empty((0, len(features)))], []
-        for piece in table.pieces():
-            numbers.append(table.numbers(piece, features))
+        for chunk in table.chunks():
+            numbers.append(table.numbers(chunk, features))
             if isinstance(classes, list) and classes:
-                cells += [classes[position] for position in table.labels(piece, label, classes)]
+                cells += [classes[position] for position in table.labels(chunk, label, classes)]
             else:
-                cells += piece.columns[table.header.index(label)]
+                cells += chunk.columns[table.header.index(label)]
     return np.concatenate(numbers), cells if classes else guess_labels(cells), features
 
 
 def _run_add(options: argparse.Namespace) -> None:
-    with _held(options.state) as curator:
+    with _open_curator(options.state) as curator:
         for path in options.reports:
             before = curator.n_reports
             with _Progress("reports") as progress:
@@ -250,7 +250,7 @@ def _run_add(options: argparse.Namespace) -> None:
 
 
 def _run_merge(options: argparse.Namespace) -> None:
-    with _held(options.state) as curator:
+    with _open_curator(options.state) as curator:
         for path in options.others:
             try:
                 curator.merge(_load(path))
@@ -281,8 +281,8 @@ def _run_show(options: argparse.Namespace) -> None:
     print(f"{curator.n_reports} reports in {len(history)} batches, {unfinished} of them unfinished")
 
 
-def _held(path: Path) -> TreeCurator:
-    """Load a state that nobody else changes meanwhile; to be used in a ``with`` block."""
+def _open_curator(path: Path) -> TreeCurator:
+    """Load a curator and lock its file; to be used in a ``with`` block."""
     from ._curator import TreeCurator
 
     return TreeCurator.from_file(path)

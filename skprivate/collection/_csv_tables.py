@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of rows in CSV files, read in pieces; an error names the file and the line, never a value."""
+"""Tables of rows in CSV files, read in chunks; an error names the file and the line, never a value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROWS_AT_ONCE = 2**13
 
 
 @dataclass
-class Piece:
+class RowChunk:
     """Some rows of a table.
 
     Attributes
@@ -76,35 +76,35 @@ class CsvTable:
             if names:
                 raise self.error(1, f"column {names[0]!r} is {problem}; wanted are {', '.join(wanted)}")
 
-    def pieces(self) -> Iterator[Piece]:
+    def chunks(self) -> Iterator[RowChunk]:
         """Yield all rows, some thousands at a time; blank lines are skipped."""
         rows = self._rows()
         while some := list(itertools.islice(rows, _ROWS_AT_ONCE)):
             lines, cells = zip(*some, strict=True)
-            yield Piece(lines, list(zip(*cells, strict=True)))
+            yield RowChunk(lines, list(zip(*cells, strict=True)))
 
-    def numbers(self, piece: Piece, names: Sequence[str]) -> NDArray[np.float64]:
+    def numbers(self, chunk: RowChunk, names: Sequence[str]) -> NDArray[np.float64]:
         """Return the cells of some columns as finite numbers, shape (n_rows, n_names)."""
-        out = np.empty((len(piece.lines), len(names)))
+        out = np.empty((len(chunk.lines), len(names)))
         for position, name in enumerate(names):
-            cells = piece.columns[self.header.index(name)]
+            cells = chunk.columns[self.header.index(name)]
             try:
                 out[:, position] = [float(cell) for cell in cells]
                 finite = np.isfinite(out[:, position])
             except ValueError:
                 finite = np.array([_is_finite(cell) for cell in cells])
             if not finite.all():
-                line = piece.lines[int(np.argmin(finite))]
+                line = chunk.lines[int(np.argmin(finite))]
                 # Outside the handler, so that NumPy's message with the cell is no context of this one.
                 raise self.error(line, f"column {name!r} must hold a finite number")
         return out
 
-    def labels(self, piece: Piece, name: str, classes: Sequence[Label]) -> NDArray[np.int64]:
+    def labels(self, chunk: RowChunk, name: str, classes: Sequence[Label]) -> NDArray[np.int64]:
         """Return the positions in `classes` of a column's cells, shape (n_rows,)."""
         position = _label_reader(tuple(classes))
-        found = np.array([position(cell) for cell in piece.columns[self.header.index(name)]], dtype=np.int64)
+        found = np.array([position(cell) for cell in chunk.columns[self.header.index(name)]], dtype=np.int64)
         if (found < 0).any():
-            line = piece.lines[int(np.argmax(found < 0))]
+            line = chunk.lines[int(np.argmax(found < 0))]
             raise self.error(line, f"column {name!r} must hold one of the classes")
         return found
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The curator: makes the question from public data, adds up the answers, releases the tree."""
+"""Curator of a collection: publishes a specification, adds up reports, releases the tree."""
 
 import os
 import time
@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from ..tree._classifier import LocallyPrivateTreeClassifier
+from ..tree import LocallyPrivateTreeClassifier
 from ..utils import check_int
 from ..utils._public_module import public_module
 from ._checkpoint import SavedCurator
 from ._client import TreeClient
-from ._curator_state import CuratorState, checked_plan
-from ._external_counts import DeclaredCounts, DeclaredNoise, spent_elsewhere
-from ._public_plan import plan_design
+from ._collection_design import design_collection
+from ._curator_state import CuratorState, check_tree
+from ._external_counts import ExternalCounts, ExternalMechanism, ExternalNoise, describe_external_spending
 from ._report_files import ReportReader
 
 # Bytes of small reports that are added up together.
@@ -116,13 +116,13 @@ class TreeCurator(SavedCurator):
         label: str = "label",
     ) -> None:
         n_clients = check_int(n_clients, "n_clients", least=1)
-        plan = checked_plan(tree)
-        design = plan_design(plan, X, y, n_clients, features)
+        plan = check_tree(tree)
+        design = design_collection(plan, X, y, n_clients, features)
         self._start(CuratorState.empty(plan, design, label))
 
     def _start(self, state: CuratorState) -> None:
         self._state = state
-        self._declared: tuple[DeclaredCounts, Any, int] | None = None
+        self._external: ExternalCounts | None = None
         self._checkpoint = None
         # A copy counts on under an id of its own: equal counts of one id are those of the same reports.
         self._own_stream: str | None = None
@@ -131,7 +131,7 @@ class TreeCurator(SavedCurator):
     @property
     def n_reports(self) -> int:
         """Number of reports counted."""
-        return self._state.n_reports if self._declared is None else self._declared[2]
+        return self._state.n_reports if self._external is None else self._external.n_rows
 
     @property
     def history(self) -> dict[str, tuple[int, int]]:
@@ -153,7 +153,8 @@ class TreeCurator(SavedCurator):
         Raises
         ------
         TypeError, ValueError
-            One cannot be a report of this specification, or this is a sum `from_counts`; none is counted.
+            One cannot be a report of this specification, or the counts are external (`from_counts`); none is
+            counted then.
         """
         state = self._open_state()
         randomizer = state.randomizer
@@ -168,7 +169,7 @@ class TreeCurator(SavedCurator):
         counts = _add_counts(state.counts, counts)
         # First, so that an interrupt between them leaves no report under an id that is drawn anew.
         self._own_stream = stream
-        self._state = state.after(counts, {stream: (counted, counted)}, stream)
+        self._state = state.with_counts(counts, {stream: (counted, counted)}, stream)
 
     def update_file(
         self,
@@ -199,8 +200,8 @@ class TreeCurator(SavedCurator):
         OSError, ValueError
             The file cannot be read, is cut short, foreign, of a newer version or another specification's, or
             a report in it is impossible; the message names the file and the byte. What was counted before
-            stays valid. Or this is a sum `from_counts`. Or the checkpoint is refused, as by `save`, and then
-            nothing is counted.
+            stays valid. Or the counts are external (`from_counts`). Or the checkpoint is refused, as by
+            `save`, and then nothing is counted.
         """
         state = self._open_state()
         if checkpoint is not None:
@@ -219,7 +220,7 @@ class TreeCurator(SavedCurator):
                     counts = state.randomizer.aggregate(reports)
                     counted = first + len(reports)
                     counts = _add_counts(self._state.counts, counts)
-                    self._state = self._state.after(counts, {reader.batch_id: (counted, total)})
+                    self._state = self._state.with_counts(counts, {reader.batch_id: (counted, total)})
                 except ValueError as error:
                     raise reader.error(reader.byte_offset(first), f"from here on: {error}") from None
                 if progress is not None:
@@ -228,7 +229,7 @@ class TreeCurator(SavedCurator):
                     self.save(checkpoint)
                     saved = time.monotonic()
             if not total:
-                self._state = self._state.after(self._state.counts, {reader.batch_id: (0, 0)})
+                self._state = self._state.with_counts(self._state.counts, {reader.batch_id: (0, 0)})
         self._save_if_asked(checkpoint)
         return True
 
@@ -243,8 +244,8 @@ class TreeCurator(SavedCurator):
         Raises
         ------
         TypeError, ValueError
-            No curator, another specification, a batch that both have counted in part or in full, or a sum
-            `from_counts`; nothing changes then.
+            No curator, another specification, a batch that both have counted in part or in full, or external
+            counts (`from_counts`); nothing changes then.
         """
         if not isinstance(other, TreeCurator):
             raise TypeError(f"other must be a TreeCurator, not {type(other).__name__}.")
@@ -257,7 +258,7 @@ class TreeCurator(SavedCurator):
                 f"both curators have counted the batch {shared[0]}, and {len(shared) - 1} more: merging them "
                 "would count reports twice."
             )
-        self._state = mine.after(_add_counts(mine.counts, theirs.counts), theirs.history)
+        self._state = mine.with_counts(_add_counts(mine.counts, theirs.counts), theirs.history)
 
     def to_bytes(self) -> bytes:
         """Return the whole curator as JSON: public inputs, counts, and which batches they hold.
@@ -270,7 +271,8 @@ class TreeCurator(SavedCurator):
         Raises
         ------
         TypeError, ValueError
-            A parameter of the tree is of a type that JSON cannot hold, or this is a sum `from_counts`.
+            A parameter of the tree is of a type that JSON cannot hold, or the counts are external
+            (`from_counts`).
         """
         return self._open_state().to_bytes()
 
@@ -348,11 +350,10 @@ class TreeCurator(SavedCurator):
         which a row is 0 or 1: neither can be claimed without the other. That the noise was added so is the
         service's word.
         """
-        noise = DeclaredNoise.of(mechanism, epsilon, noise_variance, delta, relation, max_rows_per_unit)
-        source = DeclaredCounts(self._state.randomizer, noise)
+        noise = ExternalNoise.of(mechanism, epsilon, noise_variance, delta, relation, max_rows_per_unit)
         curator = type(self).__new__(type(self))
-        curator._start(self._state.emptied())
-        curator._declared = (source, *source.check(counts))
+        curator._start(self._state.without_reports())
+        curator._external = ExternalMechanism(self._state.randomizer, noise).check(counts)
         return curator
 
     def release(self) -> LocallyPrivateTreeClassifier:
@@ -372,10 +373,11 @@ class TreeCurator(SavedCurator):
             There are no reports, or impossible counts.
         """
         state, tree = self._state, clone(self._state.tree)
-        if self._declared is not None:
-            source, counts, n_rows = self._declared
-            design = replace(state.design, randomizer=source)
-            tree._adopt(design, counts.copy(), n_rows, spent_elsewhere(tree, design, source.noise, n_rows))
+        external = self._external
+        if external is not None:
+            design = replace(state.design, randomizer=external.mechanism)
+            spent = describe_external_spending(tree, design, external)
+            tree._adopt(design, external.values.copy(), external.n_rows, spent)
             return tree
         if not state.n_reports:
             raise ValueError("there are no reports yet: nothing can be released.")
@@ -387,7 +389,7 @@ class TreeCurator(SavedCurator):
 
     def _open_state(self) -> CuratorState:
         """Return the state, to which reports may be added."""
-        if self._declared is not None:
+        if self._external is not None:
             raise ValueError("a curator that was made from_counts holds a finished sum: only release it.")
         return self._state
 
@@ -406,11 +408,13 @@ class TreeCurator(SavedCurator):
         elif isinstance(reports, str | Mapping) or not isinstance(reports, Iterable):
             raise TypeError("reports must be bytes, an array of reports, or an iterable of bytes.")
         else:
-            yield from map(self.specification.unpack, _joined(reports, self._state.randomizer.report_bytes))
+            yield from map(
+                self.specification.unpack, _join_reports(reports, self._state.randomizer.report_bytes)
+            )
 
 
-def _joined(pieces: Iterable[Any], size: int) -> Iterator[bytes]:
-    """Join reports to pieces that are worth a call."""
+def _join_reports(pieces: Iterable[Any], size: int) -> Iterator[bytes]:
+    """Join reports into batches of about a mebibyte."""
     held, length = [], 0
     for piece in pieces:
         if not isinstance(piece, bytes | bytearray | memoryview):

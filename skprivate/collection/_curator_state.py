@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a curator holds, and its JSON: public inputs, counts, and the history of batches; no pickle."""
+"""State of a curator, and its form in JSON: public inputs, counts, and the history of batches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,18 +13,17 @@ from sklearn.base import clone
 from ..accounting import EstimatedBounds
 from ..accounting._amounts import from_text, to_text
 from ..accounting._statements.estimated_bounds import decode_estimate, encode_estimate
-from ..partition._partition import RULES
+from ..partition import RULES
 from ..randomizers import LocalRandomizer
-from ..tree._classifier import LocallyPrivateTreeClassifier
-from ..tree._public_design import Design
+from ..tree import LocallyPrivateTreeClassifier
+from ..tree._tree_design import TreeDesign
 from ..utils import check_epsilon
 from ..utils._compat import validate_parameter_constraints
 from ..utils._json_documents import (
     UNREADABLE,
     Fields,
-    check_rewritten,
     pack_integers,
-    read_sealed,
+    restore_sealed,
     seal_document,
     unpack_integers,
 )
@@ -47,7 +46,7 @@ _FIELDS = (
 
 @dataclass(frozen=True)
 class CuratorState:
-    """Everything about a collection; `TreeCurator` gives it its methods.
+    """Everything that a `TreeCurator` stores.
 
     Nothing of it is changed in place: a curator goes from one state to the next by one assignment, so that an
     interrupt finds counts and history that belong together.
@@ -56,7 +55,7 @@ class CuratorState:
     ----------
     tree : LocallyPrivateTreeClassifier
         Unfitted.
-    design : Design
+    design : TreeDesign
     specification : TreeSpecification
     counts : ndarray of int64
         Sum over all reports.
@@ -67,14 +66,14 @@ class CuratorState:
     """
 
     tree: LocallyPrivateTreeClassifier
-    design: Design
+    design: TreeDesign
     specification: TreeSpecification
     counts: NDArray[np.int64]
     history: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     stream: str | None = None
 
     @classmethod
-    def empty(cls, tree: LocallyPrivateTreeClassifier, design: Design, label: str) -> Self:
+    def empty(cls, tree: LocallyPrivateTreeClassifier, design: TreeDesign, label: str) -> Self:
         """Return the state before the first report."""
         randomizer: Any = design.randomizer
         specification = TreeSpecification(
@@ -82,17 +81,17 @@ class CuratorState:
         )
         return cls(tree, design, specification, np.zeros(randomizer.counts_shape, dtype=np.int64))
 
-    def emptied(self) -> Self:
+    def without_reports(self) -> Self:
         """Return a state of the same collection without reports."""
         return replace(self, counts=np.zeros_like(self.counts), history={}, stream=None)
 
-    def after(
+    def with_counts(
         self,
         counts: NDArray[np.int64],
         batches: Mapping[str, tuple[int, int]],
         stream: str | None = None,
     ) -> Self:
-        """Return the state with other counts, and with what they hold of some batches."""
+        """Return the state with other counts, and with the numbers of reports of some batches."""
         history = {**self.history, **batches}
         return replace(self, counts=counts, history=history, stream=stream or self.stream)
 
@@ -110,7 +109,9 @@ class CuratorState:
         """Return the state as JSON."""
         content = {
             "specification": self.specification.to_dict(),
-            "tree": {name: _plain(value) for name, value in self.tree.get_params(deep=False).items()},
+            "tree": {
+                name: _encode_parameter(value) for name, value in self.tree.get_params(deep=False).items()
+            },
             "rule": self.design.rule,
             "bounds": [side.tolist() for side in self.design.bounds],
             "named": self.design.feature_names is not None,
@@ -123,12 +124,9 @@ class CuratorState:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Restore a state, and believe nothing in it."""
+        """Restore a state; everything in it is checked."""
         try:
-            content = read_sealed(data, _FORMAT, _VERSION, _FIELDS)
-            state = cls._from_dict(content)
-            check_rewritten(content, state.to_bytes())
-            return state
+            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
         except UNREADABLE as error:
             raise ValueError(f"this is no state of a curator that can be used: {error}") from error
 
@@ -136,13 +134,13 @@ class CuratorState:
     def _from_dict(cls, state: dict[str, Any]) -> Self:
         fields = Fields(state, ("format", "version", *_FIELDS))
         specification = TreeSpecification.from_dict(state["specification"])
-        parameters = {name: _value(value) for name, value in fields.mapping("tree").items()}
-        tree = checked_plan(LocallyPrivateTreeClassifier(**parameters))
+        parameters = {name: _decode_parameter(value) for name, value in fields.mapping("tree").items()}
+        tree = check_tree(LocallyPrivateTreeClassifier(**parameters))
         shape = (specification.partition.n_leaves, len(specification.classes))
         names = ("lower", "upper")
         sides = Fields(dict(zip(names, _pair(state["bounds"]), strict=True)), names, what="the bounds")
         lower, upper = (np.array(sides.numbers(name), dtype=np.float64) for name in names)
-        design = Design(
+        design = TreeDesign(
             partition=specification.partition,
             randomizer=specification.randomizer,
             classes=np.asarray(specification.classes),
@@ -160,7 +158,7 @@ class CuratorState:
         return cls(tree, design, specification, counts, history, stream)
 
 
-def checked_plan(tree: Any) -> LocallyPrivateTreeClassifier:
+def check_tree(tree: Any) -> LocallyPrivateTreeClassifier:
     """Return a clone of the tree whose parameters were checked as ``fit`` does."""
     if not isinstance(tree, LocallyPrivateTreeClassifier):
         raise TypeError(f"tree must be a LocallyPrivateTreeClassifier, not {type(tree).__name__}.")
@@ -173,8 +171,8 @@ def checked_plan(tree: Any) -> LocallyPrivateTreeClassifier:
     return plan
 
 
-def _check_agreement(tree: LocallyPrivateTreeClassifier, design: Design) -> None:
-    """Refuse a plan that promises other than what the clients run, and a design that no plan has."""
+def _check_agreement(tree: LocallyPrivateTreeClassifier, design: TreeDesign) -> None:
+    """Refuse a tree that protects otherwise than its clients, and a design that no tree has."""
     randomizer: Any = design.randomizer
     if (check_epsilon(tree.epsilon), tree.protect == "label") != (
         randomizer.epsilon_requested,
@@ -200,29 +198,29 @@ def _check_numbers(counted: Any, total: Any) -> tuple[int, int]:
     return counted, total
 
 
-def _plain(value: Any) -> Any:
-    """Return a constructor parameter as JSON that `_value` reads back."""
+def _encode_parameter(value: Any) -> Any:
+    """Return a constructor parameter as JSON that `_decode_parameter` reads back."""
     if isinstance(value, np.ndarray | np.generic) or hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Fraction):
         return {"fraction": to_text(value)}
     if isinstance(value, EstimatedBounds):
-        return {"estimate": encode_estimate(value), "sides": [_plain(side) for side in value]}
+        return {"estimate": encode_estimate(value), "sides": [_encode_parameter(side) for side in value]}
     if isinstance(value, Mapping):
-        return {"pairs": [[_plain(key), _plain(item)] for key, item in value.items()]}
+        return {"pairs": [[_encode_parameter(key), _encode_parameter(item)] for key, item in value.items()]}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_encode_parameter(item) for item in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(f"a parameter holds a {type(value).__name__}, which a file cannot hold")
 
 
-def _value(plain: Any) -> Any:
+def _decode_parameter(plain: Any) -> Any:
     if isinstance(plain, dict) and set(plain) == {"fraction"}:
         return from_text(plain["fraction"])
     if isinstance(plain, dict) and set(plain) == {"estimate", "sides"}:
-        return decode_estimate([_value(side) for side in _pair(plain["sides"])], plain["estimate"])
+        return decode_estimate([_decode_parameter(side) for side in _pair(plain["sides"])], plain["estimate"])
     if isinstance(plain, dict):
         pairs = Fields(plain, ("pairs",), what="a parameter").items("pairs")
-        return {_value(key): _value(item) for key, item in map(_pair, pairs)}
-    return [_value(item) for item in plain] if isinstance(plain, list) else plain
+        return {_decode_parameter(key): _decode_parameter(item) for key, item in map(_pair, pairs)}
+    return [_decode_parameter(item) for item in plain] if isinstance(plain, list) else plain

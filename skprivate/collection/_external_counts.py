@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Leaf x label counts that somebody else made private, as a release that a tree can take over."""
+"""External counts of leaf and label: their noise, their privacy, and the release that a tree takes over."""
 
 import math
 from dataclasses import dataclass, replace
@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from ..accounting import PrivacySpent
 from ..noise import zcdp_to_epsilon
 from ..randomizers import LocalRandomizer
-from ..tree._public_design import Design
+from ..tree._tree_design import TreeDesign
 from ..utils import check_epsilon, check_int, check_positive, check_probability
 
 FloatArray = NDArray[np.float64]
 
+# Doubles hold all integers up to it.
 _LARGEST = 2**53
 _MECHANISMS = {
     "laplace": "Laplace noise",
@@ -24,15 +25,15 @@ _MECHANISMS = {
     "gaussian": "Gaussian noise",
 }
 _RELATIONS = ("replace-one", "add-remove")
-# A variance that is printed to seven digits agrees with the exact one.
+# Relative difference of numbers that agree: a variance may be printed to seven digits.
 _SAME = 1e-6
 # More than what a few operations on doubles lose.
 _ROUND_UP = 1 + Fraction(1, 2**40)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeclaredNoise:
-    """Noise on every count that its source declares, with what follows from it.
+class ExternalNoise:
+    """Noise that a service added to every count, with the privacy that follows from it.
 
     Attributes
     ----------
@@ -65,8 +66,8 @@ class DeclaredNoise:
         delta: Any = 0,
         relation: str = "replace-one",
         max_rows_per_unit: int | None = None,
-    ) -> "DeclaredNoise":
-        """Derive what is not given, and refuse what does not agree.
+    ) -> "ExternalNoise":
+        """Derive what is not given, and refuse what contradicts it.
 
         Notes
         -----
@@ -154,19 +155,19 @@ def _gaussian(squared: int, epsilon: Fraction | None, variance: Fraction | None,
     return derived, rho, Fraction(math.sqrt(variance)), float(variance)
 
 
-class DeclaredCounts:
-    """Noisy numbers of rows by leaf and label, with the noise that their source declares.
+class ExternalMechanism:
+    """Mechanism of a service that counts rows by leaf and label and adds noise, as a `ReleaseMechanism`.
 
     Parameters
     ----------
     randomizer : LocalRandomizer
-        Of the specification that they were counted for: it tells their shape.
-    noise : DeclaredNoise
+        Of the specification that the rows were counted for: it has the same shape.
+    noise : ExternalNoise
     """
 
-    name = "declared"
+    name = "external"
 
-    def __init__(self, randomizer: LocalRandomizer, noise: DeclaredNoise) -> None:
+    def __init__(self, randomizer: LocalRandomizer, noise: ExternalNoise) -> None:
         self.n_cells, self.n_labels = randomizer.n_cells, randomizer.n_labels
         self.noise = noise
         self.relation, self.epsilon = noise.relation, noise.epsilon
@@ -187,8 +188,8 @@ class DeclaredCounts:
             f"{_MECHANISMS[self.noise.mechanism]} on the counts of leaf and label, as their source declares"
         )
 
-    def check(self, counts: ArrayLike) -> tuple[Any, int]:
-        """Return usable counts, and the number of rows that they add up to."""
+    def check(self, counts: ArrayLike) -> "ExternalCounts":
+        """Return the counts, or refuse them."""
         array = np.asarray(counts)
         if array.dtype.kind not in "iuf" or array.shape != (self.n_cells, self.n_labels):
             raise ValueError(
@@ -201,11 +202,12 @@ class DeclaredCounts:
             raise ValueError("counts must be finite, at most 2^53 in magnitude, with a sum of at least 1.")
         if self.noise.mechanism == "discrete-laplace" and not (array == np.floor(array)).all():
             raise ValueError("counts must be whole numbers where the noise is discrete.")
-        return array.astype(np.int64 if array.dtype.kind in "iu" else np.float64), round(total)
+        exact = array.astype(np.int64 if array.dtype.kind in "iu" else np.float64)
+        return ExternalCounts(self, exact, round(total))
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> NoReturn:
-        """Refuse: these counts come from elsewhere."""
-        raise TypeError("declared counts are not drawn here.")
+        """Refuse: the service draws its noise."""
+        raise TypeError("external counts are not drawn here.")
 
     def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
         """Return signed sums for two labels, else the counts as they are: they are unbiased."""
@@ -213,7 +215,7 @@ class DeclaredCounts:
         return array[:, 1] - array[:, 0] if self.n_labels == 2 else array
 
     def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray:
-        """Return the numbers of rows in the leaves."""
+        """Return unbiased estimates of the rows in the leaves."""
         return np.asarray(counts, dtype=np.float64).sum(axis=1)
 
     def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
@@ -221,12 +223,30 @@ class DeclaredCounts:
         return np.full(self.n_cells, 2 * self.noise.variance)
 
 
-def spent_elsewhere(tree: Any, design: Design, noise: DeclaredNoise, n_rows: int) -> PrivacySpent:
+@dataclass(frozen=True, eq=False)
+class ExternalCounts:
+    """Checked counts of a service.
+
+    Attributes
+    ----------
+    mechanism : ExternalMechanism
+    values : ndarray of int64 or float64 of shape (n_leaves, n_labels)
+    n_rows : int
+        The sum of the counts, rounded.
+    """
+
+    mechanism: ExternalMechanism
+    values: NDArray[Any]
+    n_rows: int
+
+
+def describe_external_spending(tree: Any, design: TreeDesign, counts: ExternalCounts) -> PrivacySpent:
     """Return the statement of an unfitted tree on counts that a service made private."""
+    noise = counts.mechanism.noise
     spent: PrivacySpent = tree._describe_spending(
-        design, n_rows, False, [], source="os-entropy", deployment="collected"
+        design, counts.n_rows, False, [], source="os-entropy", deployment="collected"
     )
-    # What holds for reports: the sum of noisy counts is released, unlike the number of rows behind it.
+    # True of reports only: here the sum of noisy counts is released, unlike the number of rows behind it.
     other = (tree._rows_are_called, "features")
     facts = {name: value for name, value in spent.unprotected.items() if name not in other}
     if noise.relation == "replace-one":

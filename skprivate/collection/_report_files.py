@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of reports: a header that says whose they are, then the raw reports; written whole, read in chunks.
+"""Files of reports, their writer and their reader: a header with specification and batch, then the reports.
 
 Layout, little-endian: 8 bytes that mark the format; uint32 version; 32 bytes, the specification's hash;
 16 random bytes, the batch id; uint32 size of one report; uint64 number of reports; the reports.
@@ -67,7 +67,7 @@ class ReportWriter:
     >>> from pathlib import Path
     >>> from skprivate.randomizers import HadamardRandomizer
     >>> from skprivate.collection import ReportWriter, TreeClient, TreeSpecification
-    >>> from skprivate.partition._partition import Partition
+    >>> from skprivate.partition import Partition
     >>> partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
     >>> specification = TreeSpecification(partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"])
     >>> with tempfile.TemporaryDirectory() as folder:

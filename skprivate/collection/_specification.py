@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a curator publishes and every client answers: partition, randomizer, classes, names of columns."""
+"""Specification of a collection: the partition, randomizer, classes and columns that a curator publishes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..partition._partition import Partition
+from ..partition import Partition
 from ..randomizers import LocalRandomizer, randomizer_from_dict
 from ..utils import check_characters
 from ..utils._json_documents import canonical, check_envelope, digest, parse_json
 from ..utils._public_module import public_module
 from ..utils._refused_values import is_temporal
 
+# Older than this package, and part of every hash: clients in the field read it.
 FORMAT = "skprivate.tree"
 VERSION = 1
 Label = str | int | float | bool
@@ -33,7 +34,7 @@ _LARGEST_FILE = 2**26
 @public_module("skprivate.collection")
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeSpecification:
-    """One question to every client: in which cell are you, and with which label, at this epsilon?
+    """What every client is asked to report, its cell and label, and how the report is randomised.
 
     It is public. A curator makes it (`TreeCurator.specification`) and publishes its JSON; a client needs
     nothing else.
@@ -78,7 +79,7 @@ class TreeSpecification:
     --------
     >>> from skprivate.randomizers import HadamardRandomizer
     >>> from skprivate.collection import TreeSpecification
-    >>> from skprivate.partition._partition import Partition
+    >>> from skprivate.partition import Partition
     >>> partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
     >>> specification = TreeSpecification(
     ...     partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"], ["age"], "smokes")
@@ -133,7 +134,7 @@ class TreeSpecification:
 
     @classmethod
     def from_json(cls, source: str | os.PathLike[str]) -> Self:
-        """Read a specification, and believe nothing in it.
+        """Read a specification; everything in it is checked.
 
         Parameters
         ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a loader returns, in the forms that a user may ask for."""
+"""Return values of the loaders: a Bunch or a tuple, as arrays or as data frames."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 
-def pack(
+def as_bunch(
     data: NDArray[np.float64],
     target: NDArray[np.int64],
     is_public: NDArray[np.bool_],

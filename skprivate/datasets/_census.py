@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._bunch import pack
-from ._files import locate
+from ._bunch import as_bunch
+from ._files import find_data_file
 
 # As published, and without the empty line at its end.
 _SHA256 = (
@@ -91,10 +91,10 @@ def fetch_census(*, data_home: Any = None, return_X_y: bool = False, as_frame: b
     >>> data.data.shape, int(data.is_public.sum())  # doctest: +SKIP
     ((30162, 47), 2658)
     """
-    path = locate("census", "adult.data", _SHA256, data_home=data_home, source=_SOURCE)
+    path = find_data_file("census", "adult.data", _SHA256, data_home=data_home, source=_SOURCE)
     with open(path, encoding="utf-8", newline="") as file:
         data, target, is_public = _parse(file)
-    return pack(
+    return as_bunch(
         data,
         target,
         is_public,

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ._bunch import pack
-from ._files import locate
+from ._bunch import as_bunch
+from ._files import find_data_file
 
 _SHA256 = "86f39d1591d4d47bb6370d2b6c944e4f8eb4702eba43b4ebdc07535abd350701"
 _SOURCE = "https://www.kaggle.com/datasets/nanditapore/healthcare-diabetes (CC0, needs a login)"
@@ -62,7 +62,7 @@ def fetch_diabetes_outcome(
     >>> data.data.shape, int(data.is_public.sum())  # doctest: +SKIP
     ((778, 8), 200)
     """
-    path = locate("diabetes", "Healthcare-Diabetes.csv", _SHA256, data_home=data_home, source=_SOURCE)
+    path = find_data_file("diabetes", "Healthcare-Diabetes.csv", _SHA256, data_home=data_home, source=_SOURCE)
     with open(path, encoding="utf-8") as file:
         columns = file.readline().strip().split(",")[1:]
         table = np.loadtxt(file, delimiter=",")[:, 1:]
@@ -71,7 +71,7 @@ def fetch_diabetes_outcome(
         first = np.sort(np.unique(table, axis=0, return_index=True)[1])
         table, is_public = table[first], is_public[first]
     data, target = table[:, :-1], table[:, -1].astype(np.int64)
-    return pack(
+    return as_bunch(
         data,
         target,
         is_public,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finding a data file and making sure that it is the one that was meant."""
+"""Paths of downloaded data files, checked by their hashes."""
 
 import hashlib
 import os
@@ -9,7 +9,9 @@ from typing import Any
 from sklearn.datasets import get_data_home
 
 
-def locate(folder: str, filename: str, sha256: str | tuple[str, ...], *, data_home: Any, source: str) -> Path:
+def find_data_file(
+    folder: str, filename: str, sha256: str | tuple[str, ...], *, data_home: Any, source: str
+) -> Path:
     """Return the path of a data file after checking its hash.
 
     Parameters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Simulated lifetimes of a fleet that follow a log-location-scale model, censored as real fleets are."""
+"""Simulated lifetimes of a fleet that follow a log-location-scale model, censored at the machines' ages."""
 
 from numbers import Real
 from typing import Any
@@ -12,8 +12,8 @@ from ..utils import check_int
 
 FloatArray = NDArray[np.float64]
 
-#: Distribution -> the standard law of the errors, and whether y is a time, whose logarithm follows the model.
-_LAWS = {
+#: Distribution of y -> that of the errors, and whether y is a time, whose logarithm follows the model.
+_ERROR_DISTRIBUTIONS = {
     "weibull": ("sev", True),
     "loglogistic": ("logistic", True),
     "lognormal": ("normal", True),
@@ -41,7 +41,7 @@ def make_location_scale(
 
     Features are uniform on [-1, 1], so ``bounds_X=(-1, 1)`` holds exactly. The model is
     ``intercept + X @ coef + scale * error`` with errors of the standard smallest extreme value, logistic or
-    normal law; for a life distribution it is the logarithm of the time.
+    normal distribution; for a life distribution it is the logarithm of the time.
 
     With `censoring`, machines went into service at an even pace over some years before the data were taken,
     and those still alive are censored at their age: a machine's age is uniform between 0 and the largest one,
@@ -54,7 +54,7 @@ def make_location_scale(
     n_features : int, default=5
         Number of columns.
     distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
-        Law of the lifetimes; the last three are laws of a target of either sign.
+        Distribution of the lifetimes; the last three are of a target of either sign.
     scale : float, default=0.5
         Scale of the errors, > 0. For Weibull lifetimes its inverse is the shape: 2 by default.
     coef : array-like of shape (n_features,), default=None
@@ -75,7 +75,8 @@ def make_location_scale(
     X : ndarray of shape (n_samples, n_features)
     y : ndarray of shape (n_samples,)
         Lifetimes; for "sev", "logistic" and "normal" the model itself. Structured: records of ``event``
-        (bool, True for a failure) and ``time`` (float) in scikit-survival's form, times for all six laws.
+        (bool, True for a failure) and ``time`` (float) in scikit-survival's form, times for all six
+        distributions.
     coef : ndarray of shape (n_features,)
         With ``return_coef=True``.
 
@@ -93,12 +94,12 @@ def make_location_scale(
     """
     n_samples = check_int(n_samples, "n_samples", least=1)
     n_features = check_int(n_features, "n_features", least=1)
-    law, is_time = _check_model(distribution, scale, intercept)
+    error_distribution, is_time = _check_model(distribution, scale, intercept)
     structured = _check_censoring(censoring, structured)
     rng = random_state if isinstance(random_state, np.random.Generator) else check_random_state(random_state)
     coefficients = _coefficients(coef, n_features, rng)
     X = rng.uniform(-1.0, 1.0, size=(n_samples, n_features))
-    y: Any = intercept + X @ coefficients + scale * _errors(law, n_samples, rng)
+    y: Any = intercept + X @ coefficients + scale * _errors(error_distribution, n_samples, rng)
     if is_time or structured:
         y = np.exp(y)
     if structured:
@@ -107,13 +108,15 @@ def make_location_scale(
 
 
 def _check_model(distribution: Any, scale: Any, intercept: Any) -> tuple[str, bool]:
-    if distribution not in _LAWS:
-        raise ValueError(f"distribution must be one of {', '.join(map(repr, _LAWS))}, got {distribution!r}.")
+    if distribution not in _ERROR_DISTRIBUTIONS:
+        raise ValueError(
+            f"distribution must be one of {', '.join(map(repr, _ERROR_DISTRIBUTIONS))}, got {distribution!r}."
+        )
     if not _is_number(scale) or not 0 < scale < np.inf:
         raise ValueError("scale must be a number above 0, and finite.")
     if not _is_number(intercept) or not np.isfinite(intercept):
         raise ValueError("intercept must be a finite number.")
-    return _LAWS[distribution]
+    return _ERROR_DISTRIBUTIONS[distribution]
 
 
 def _is_number(value: Any) -> bool:
@@ -138,11 +141,11 @@ def _coefficients(coef: Any, n_features: int, rng: Any) -> FloatArray:
     return coefficients
 
 
-def _errors(law: str, size: int, rng: Any) -> FloatArray:
-    if law == "sev":
-        # The logarithm of an exponential time: the Gumbel law of minima.
+def _errors(distribution: str, size: int, rng: Any) -> FloatArray:
+    if distribution == "sev":
+        # The logarithm of an exponential time: the Gumbel distribution of minima.
         return np.log(rng.exponential(size=size))
-    return rng.logistic(size=size) if law == "logistic" else rng.normal(size=size)
+    return rng.logistic(size=size) if distribution == "logistic" else rng.normal(size=size)
 
 
 def _observe(lifetimes: FloatArray, censoring: float, rng: Any) -> NDArray[Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Simulated rows of several parties that ask the same question of people of the same kind."""
+"""Simulated rows of several parties that follow one regression function."""
 
 from numbers import Real
 from typing import Any
@@ -21,7 +21,7 @@ def make_parties(
     noise: float = 0.1,
     random_state: Any = None,
 ) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:
-    """Simulate parties whose rows follow one rule: the toy of the collaborative prediction paper.
+    """Simulate parties whose rows follow one regression function: the collaborative prediction paper's toy.
 
     X is uniform on the unit cube, so ``bounds=(0, 1)`` holds exactly, and y is f(x) plus normal noise, with
     ``|x|`` the Euclidean norm and ::
@@ -80,7 +80,7 @@ def make_parties(
     rng = random_state if isinstance(random_state, np.random.Generator) else check_random_state(random_state)
     X = rng.uniform(size=(n_samples, n_features))
     sites = rng.permutation(np.repeat(np.arange(n_parties), _sizes(n_samples, n_parties, rng)))
-    y = _rule(X)
+    y = _regression_function(X)
     if noise > 0:
         y += rng.normal(scale=noise, size=n_samples)
     return X, y, sites
@@ -90,11 +90,11 @@ def _sizes(n_samples: int, n_parties: int, rng: Any) -> NDArray[np.intp]:
     most = n_samples // n_parties
     # A whole number of rows between .8 and 1 times the share need not exist when the share is small.
     least = min(-(-4 * n_samples // (5 * n_parties)), most)
-    # Not integers() nor randint(): a Generator knows only the first, a RandomState only the second.
+    # Not integers() nor randint(): a Generator has only the first, a RandomState only the second.
     drawn = least + (rng.uniform(size=n_parties - 1) * (most - least + 1)).astype(np.intp)
     return np.append(drawn, n_samples - drawn.sum())
 
 
-def _rule(X: FloatArray) -> FloatArray:
+def _regression_function(X: FloatArray) -> FloatArray:
     norm = np.sqrt(np.square(X).sum(axis=1))
     return np.maximum(0.0, 1.0 - norm) ** 5 * (1.0 + 5.0 * norm) + norm**2 / 5.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Simulated private and public rows whose labels follow different rules."""
+"""Simulated private and public rows whose labels have different posterior probabilities."""
 
 from typing import Any
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from ..utils import check_int
-from ._files import locate
+from ._files import find_data_file
 
 FloatArray = NDArray[np.float64]
 
@@ -139,7 +139,7 @@ def _check_sensors(sensors: Sequence[int]) -> list[int]:
 
 
 def _read(name: str, data_home: Any) -> FloatArray:
-    path = locate("turbofan", name, _SHA256[name], data_home=data_home, source=_SOURCE)
+    path = find_data_file("turbofan", name, _SHA256[name], data_home=data_home, source=_SOURCE)
     return np.loadtxt(path, ndmin=2)
 
 

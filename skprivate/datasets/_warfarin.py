@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from ._files import locate
+from ._files import find_data_file
 
 FloatArray = NDArray[np.float64]
 
@@ -125,7 +125,7 @@ def fetch_warfarin(
     >>> data.data.shape, data.quasi_identifiers, data.target_range  # doctest: +SKIP
     ((5527, 9), ['age', 'height', 'weight'], (0.0, 250.0))
     """
-    path = locate("warfarin", "warfarin.csv", _SHA256, data_home=data_home, source=_SOURCE)
+    path = find_data_file("warfarin", "warfarin.csv", _SHA256, data_home=data_home, source=_SOURCE)
     with open(path, encoding="utf-8-sig", newline="") as file:
         data, target = _parse(file)
     if impute:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Aggregative games: private Nash equilibrium seeking, and what its broadcasts leak."""
+"""Aggregative games: private Nash equilibrium seeking, and the leakage of its broadcasts."""
 
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ _HOMES = {
     "TypePrior": "._leakage.priors",
     "VaccinationGame": "._games.vaccination",
     # Not for users: pickles of fitted estimators name them here, so that files can be moved.
-    "BroadcastModel": "._broadcast_model",
+    "BroadcastMechanism": "._broadcast_mechanism",
     "LinearMap": "._games.linear_map",
     "CompleteMixing": "._communication_weights",
     "MatrixMixing": "._communication_weights",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One round of the two updates, as the solver runs it and as anyone replays it from the broadcasts."""
+"""The update of all players in one round, and its replay from recorded broadcasts."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Self
@@ -7,48 +7,48 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ._broadcast_model import Algorithm
+from ._broadcast_mechanism import Algorithm
 from ._communication_weights import Mixing
 from ._round_kernels import clip_rows
 
 FloatArray = NDArray[np.float64]
 
 
-class State(NamedTuple):
-    """All players between two rounds.
+class PlayerStates(NamedTuple):
+    """Strategies and estimates of all players between two rounds.
 
     Attributes
     ----------
     x : ndarray of shape (n_players, n_dims)
         Strategies.
-    own, given : ndarray of shape (n_players, n_dims); given may have one row for all
-        The estimates of the aggregate are their sum. `given` is a function of the broadcasts alone, computed
-        alike to the last bit whatever is private: rounding can part two runs in `own` only.
+    private_part, public_part : ndarray of shape (n_players, n_dims); public_part may have one row for all
+        The estimates of the aggregate are their sum. `public_part` is a function of the broadcasts alone: two
+        runs with the same broadcasts have the same, bit for bit, and rounding differs in `private_part` only.
     """
 
     x: FloatArray
-    own: FloatArray
-    given: FloatArray
+    private_part: FloatArray
+    public_part: FloatArray
 
     @classmethod
-    def at(cls, start: FloatArray) -> Self:
+    def initial(cls, start: FloatArray) -> Self:
         """Make the state before the first broadcast, which shows the start."""
         return cls(start, start, np.zeros_like(start[:1]))
 
     @property
     def v(self) -> FloatArray:
-        """The estimates."""
-        return self.own + self.given
+        """The estimates of the aggregate."""
+        return self.private_part + self.public_part
 
 
 class Dynamics:
-    """What every player does between two broadcasts.
+    """The update of strategies and estimates between two broadcasts.
 
     Parameters
     ----------
     game : AggregativeGame
     mixing : Mixing
-        Who listens to whom.
+        The communication weights.
     algorithm : {"wang_nedic", "ye"}
     clip_norm : float or None
         L1 norm at which pseudo-gradients are clipped; with infinity only those are changed, to 0, that are
@@ -61,13 +61,15 @@ class Dynamics:
         self.projects = algorithm == "wang_nedic"
         self.clip_norm = clip_norm
 
-    def advance(self, state: State, heard: FloatArray, o: FloatArray, step: float, consensus: float) -> State:
-        """Return the next state.
+    def advance(
+        self, state: PlayerStates, averages: FloatArray, o: FloatArray, step: float, consensus: float
+    ) -> PlayerStates:
+        """Return the next state of all players.
 
         Parameters
         ----------
-        state : State
-        heard : ndarray of shape (n_players, n_dims) or (1, n_dims)
+        state : PlayerStates
+        averages : ndarray of shape (n_players, n_dims) or (1, n_dims)
             ``mixing.average(o)``.
         o : ndarray of shape (n_players, n_dims)
             The broadcasts.
@@ -79,15 +81,15 @@ class Dynamics:
             clip_rows(move, self.clip_norm)
         move *= -step
         if not self.projects:
-            return State(state.x + move, move, heard)
+            return PlayerStates(state.x + move, move, averages)
         move += state.x
         x = np.asarray(self.game.constraint.project(move), dtype=np.float64, order="C")
-        # Rows of the weights sum to 1, so that sum_j L_ij (o_j - o_i) is the average less the own. Estimates
-        # start as strategies do and move as they do: they differ by what broadcasts gave.
-        given = heard - o
-        given *= consensus
-        given += state.given
-        return State(x, x, given)
+        # Rows of the weights sum to 1, so that sum_j L_ij (o_j - o_i) is the average minus o_i. Estimates
+        # start at the strategies and move as they do: the difference is a function of the broadcasts.
+        public_part = averages - o
+        public_part *= consensus
+        public_part += state.public_part
+        return PlayerStates(x, x, public_part)
 
 
 def replay(
@@ -116,7 +118,7 @@ def replay(
     ------
     estimates : ndarray of shape (n_players, n_dims)
     """
-    state = State.at(start)
+    state = PlayerStates.initial(start)
     for o, step, gamma in zip(observations, steps, consensus, strict=True):
         yield state.v
         state = dynamics.advance(state, dynamics.mixing.average(o), o, step, gamma)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who listens to whom: communication weights of the players, checked, and the averages they take."""
+"""Communication weights of the players: checks, and weighted averages of broadcasts."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -13,13 +13,14 @@ from ..utils._public_module import public_module
 
 FloatArray = NDArray[np.float64]
 
+# Deviation of a sum of weights from 1, or of a weight from its transpose, that counts as rounding.
 _TOLERANCE = 1e-9
-# Beyond it a table of all pairs does not fit the purpose.
+# A dense matrix of so many players takes 800 MB.
 _LARGEST_DENSE = 10_000
 
 
 class Mixing(ABC):
-    """The average that every player takes over what it hears."""
+    """Weighted averages of broadcasts, one for every player."""
 
     @abstractmethod
     def average(self, broadcasts: FloatArray) -> FloatArray:
@@ -28,7 +29,7 @@ class Mixing(ABC):
 
 @public_module("skprivate.games")
 class CompleteMixing(Mixing):
-    """Everybody hears everybody, with weight 1 / N."""
+    """The complete graph: weight 1 / N for every pair of players."""
 
     def average(self, broadcasts: FloatArray) -> FloatArray:
         return broadcasts.mean(axis=0, keepdims=True)

@@ -3,8 +3,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 def fill_broadcast(
-    own: NDArray[np.float64],
-    given: NDArray[np.float64],
+    private_part: NDArray[np.float64],
+    public_part: NDArray[np.float64],
     steps: float,
     limit: float,
     noise: NDArray[np.int64],

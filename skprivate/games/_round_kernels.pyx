@@ -4,46 +4,55 @@
 from libc.math cimport INFINITY, fabs, trunc
 from libc.stdint cimport int64_t
 
+# Private parts are cut to so many steps: with noise below 2^62 and the public part below 2^59, sums fit 64 bits.
 cdef double MAX_STEPS = 2.0 ** 60
 
 
+cdef inline double saturated(double steps) noexcept nogil:
+    """The end of the range on the side of a number beyond it; 0 for NaN."""
+    return MAX_STEPS if steps > 0 else (-MAX_STEPS if steps < 0 else 0.0)
+
+
 def fill_broadcast(
-    const double[:, ::1] own,
-    const double[:, :] given,
+    const double[:, ::1] private_part,
+    const double[:, :] public_part,
     double steps,
     double limit,
     const int64_t[::1] noise,
     double[:, ::1] out,
 ):
-    """Fill ``out`` with ``(trunc(own * steps) + trunc(given * steps) + noise) / steps``.
+    """Fill ``out`` with ``(trunc(private_part * steps) + trunc(public_part * steps) + noise) / steps``.
 
     Returns whether what is sent is in range. `steps` is a power of two, so that both scalings are exact.
-    `given` is a function of broadcasts and has one row or as many as `own`; what it is rounded to is the same
-    whatever is private. Own parts beyond 2^60 steps are sent as if they were there, which moves no two of
-    them apart, and what is no number as 0. What is SENT and `given` must be within `limit` steps, at most
-    2^59: everybody sees that, while a test of the own parts would tell of them. Noise is below 2^62, so that
-    sums fit 64 bits.
+    `public_part` is a function of the broadcasts and has one row or as many as `private_part`; its rounding
+    is the same whatever is private. Private parts beyond 2^60 steps are sent as 2^60 steps, which moves no two
+    of them apart, and NaN as 0. What is SENT and `public_part` must be within `limit` steps, at most 2^59:
+    everybody sees whether they are, while a test of the private parts would be a leak. Noise is below 2^62,
+    so that sums fit 64 bits.
     """
-    cdef Py_ssize_t i, j, row, n = own.shape[1]
-    cdef Py_ssize_t stride = 0 if given.shape[0] == 1 else 1
-    cdef double mine, theirs
-    cdef int64_t sent, far = <int64_t> limit
+    cdef Py_ssize_t i, j, row
+    cdef Py_ssize_t n_players = private_part.shape[0], n_dims = private_part.shape[1]
+    cdef Py_ssize_t stride = 0 if public_part.shape[0] == 1 else 1
+    cdef double private_steps, public_steps
+    cdef int64_t sent, largest = <int64_t> limit
     cdef bint in_range = True
-    if not (noise.shape[0] == own.shape[0] * n and out.shape[0] == own.shape[0] and out.shape[1] == n):
-        raise ValueError("own, noise and out must have the same size")
-    if given.shape[1] != n or (stride and given.shape[0] != own.shape[0]) or not 0 < limit <= MAX_STEPS / 2:
-        raise ValueError("given must have one row or as many as own, and limit be at most 2^59")
+    if not (noise.shape[0] == n_players * n_dims and out.shape[0] == n_players and out.shape[1] == n_dims):
+        raise ValueError("private_part, noise and out must have the same size")
+    if public_part.shape[1] != n_dims or (stride and public_part.shape[0] != n_players):
+        raise ValueError("public_part must have one row or as many as private_part")
+    if not 0 < limit <= MAX_STEPS / 2:
+        raise ValueError("limit must be above 0 and at most 2^59")
     with nogil:
-        for i in range(own.shape[0]):
+        for i in range(n_players):
             row = stride * i
-            for j in range(n):
-                mine, theirs = own[i, j] * steps, given[row, j] * steps
-                if not fabs(mine) <= MAX_STEPS:
-                    mine = MAX_STEPS if mine > 0 else (-MAX_STEPS if mine < 0 else 0.0)
-                if not fabs(theirs) <= limit:
-                    in_range, theirs = False, 0.0
-                sent = <int64_t> trunc(mine) + <int64_t> trunc(theirs) + noise[i * n + j]
-                if sent > far or sent < -far:
+            for j in range(n_dims):
+                private_steps, public_steps = private_part[i, j] * steps, public_part[row, j] * steps
+                if not fabs(private_steps) <= MAX_STEPS:
+                    private_steps = saturated(private_steps)
+                if not fabs(public_steps) <= limit:
+                    in_range, public_steps = False, 0.0
+                sent = <int64_t> trunc(private_steps) + <int64_t> trunc(public_steps) + noise[i * n_dims + j]
+                if sent > largest or sent < -largest:
                     in_range = False
                 out[i, j] = <double> sent / steps
     return in_range

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Schedules over rounds: a constant, three numbers of a formula, a value per round, or a function."""
+"""Schedules of noise scales and step sizes over the rounds: their forms, and their checks."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +12,49 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 
-def growing(numbers: tuple[float, float, float], rounds: NDArray[np.int64]) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class Schedules:
+    """One value per round of everything that changes over the rounds, each of shape (n_rounds,).
+
+    Attributes
+    ----------
+    noise_scales : ndarray
+        Scales of the Laplace noise, as they were asked for.
+    steps : ndarray
+        Step sizes of the strategies.
+    consensus_steps : ndarray
+        Step sizes of the estimates.
+    """
+
+    noise_scales: FloatArray
+    steps: FloatArray
+    consensus_steps: FloatArray
+
+    @classmethod
+    def checked(cls, noise_scale: Any, step_size: Any, consensus_step: Any, n_rounds: int) -> Self:
+        """Return the schedules that the parameters of a solver stand for."""
+        return cls(
+            check_schedule(noise_scale, "noise_scale", n_rounds, power_schedule, positive=False),
+            check_schedule(step_size, "step_size", n_rounds, hyperbolic_schedule, positive=True),
+            check_schedule(consensus_step, "consensus_step", n_rounds, hyperbolic_schedule, positive=True),
+        )
+
+    def first_rounds(self, n_rounds: int) -> "Schedules":
+        """Return the schedules of the first rounds alone."""
+        return Schedules(self.noise_scales[:n_rounds], self.steps[:n_rounds], self.consensus_steps[:n_rounds])
+
+
+def power_schedule(numbers: tuple[float, float, float], rounds: NDArray[np.int64]) -> FloatArray:
     """Return ``p1 + p2 k**p3``."""
     first, slope, power = numbers
     return np.asarray(first + slope * rounds.astype(np.float64) ** power)
 
 
-def falling(numbers: tuple[float, float, float], rounds: NDArray[np.int64]) -> FloatArray:
+def hyperbolic_schedule(numbers: tuple[float, float, float], rounds: NDArray[np.int64]) -> FloatArray:
     """Return ``q1 / (q2 + q3 k)``."""
-    top, first, slope = numbers
+    numerator, first, slope = numbers
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(top / (first + slope * rounds))
+        return np.asarray(numerator / (first + slope * rounds))
 
 
 def check_schedule(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nash equilibrium seeking by players who broadcast noisy estimates of the aggregate and nothing else."""
+"""The solver: private Nash equilibrium seeking with noisy broadcasts of the players' estimates."""
 
 from dataclasses import replace
 from numbers import Integral, Real
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacyGuarantee, PrivacySpent
 from ..accounting._statements.guarantee import Criterion
-from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, claim_of, private_fit
+from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, private_fit
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
@@ -24,14 +24,14 @@ from ..utils._progress import progress
 from ..utils._public_module import public_module
 from ..utils._user_frame import warn_user
 from ._broadcast_grid import make_grid
-from ._broadcast_model import BroadcastModel, continued
+from ._broadcast_mechanism import BroadcastMechanism, extend_rounds
 from ._broadcast_round import Dynamics
 from ._communication_weights import check_weights
 from ._games.game import AggregativeGame
 from ._leakage.guarantees import View, privacy_guarantee
-from ._public_description import describe_run, price, public_parts, public_reach
-from ._run import Run
-from ._schedules import check_schedule, falling, growing
+from ._privacy_statement import largest_public_magnitude, make_mechanism, make_statement, player_epsilon
+from ._schedules import Schedules
+from ._solver_state import SolverState
 
 FloatArray = NDArray[np.float64]
 
@@ -54,9 +54,9 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         The update. "ye" adds the mean of each round's noise to the mean estimate for good: with noise that
         grows it diverges, and warns. "wang_nedic" keeps the mean estimate equal to the mean strategy.
     weights : None, array-like or sparse matrix of shape (n_players, n_players), or graph, default=None
-        L, public: doubly stochastic and connected, with "wang_nedic" symmetric. None: everybody hears
-        everybody, with weight 1 / N. A graph as of networkx gets Metropolis weights, its i-th node being
-        player i.
+        L, public: doubly stochastic and connected, with "wang_nedic" symmetric. None: the complete
+        graph, with weight 1 / N for every pair. A graph as of networkx gets Metropolis weights, its i-th node
+        being player i.
     max_iter : int, default=1000
         Rounds of one call of `fit` or `partial_fit`. There is no stopping rule that looks at private data.
     noise_scale : float, tuple, array-like or callable, default=1.0
@@ -100,7 +100,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         The public starting point.
     mixing_ : object
         The checked weights.
-    model_ : BroadcastModel
+    mechanism_ : BroadcastMechanism
         All that is public about the broadcasts.
     privacy_spent_ : PrivacySpent
         What one player's data spent by all its broadcasts.
@@ -122,8 +122,8 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     of double arithmetic (`PrivacyGuarantee.allowance`). A pseudo-gradient of which nothing is public may
     be computed as it likes; a projection that a user wrote must be exact to the rounding of its steps.
 
-    Whether the game is monotone is told by a warning. Where P, Q or B is private, or the game is a user's
-    own, that is one bit about what is private, for whoever runs `fit` and not for the broadcasts.
+    A warning says that a game is not monotone. Where P, Q or B is private, or the game is a user's own, that
+    is one bit about the private part, for whoever runs `fit` and not in the broadcasts.
 
     This class runs all players in one place: a simulation, in which whoever calls `fit` holds all costs.
     ``strategies_``, ``estimates_``, ``aggregate_``, ``residual_`` and ``history_`` are exact functions of the
@@ -161,7 +161,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     # A game and its starting point are no metadata of rows, which scikit-learn would route.
     __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
     __metadata_request__partial_fit = {"game": UNUSED}
-    model_: BroadcastModel
+    mechanism_: BroadcastMechanism
     noise_scales_: FloatArray
     consensus_steps_: FloatArray
     leak_remedy = (
@@ -236,14 +236,14 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         OverflowError
             The run diverges: a broadcast, noise included, or what an estimate takes from broadcasts leaves
             4,096 times the range of the noise and of what is public of the strategies. (With noise, a
-            pseudo-gradient that is no finite number counts as 0: it must not tell by ending the run.)
+            pseudo-gradient that is no finite number counts as 0: an end of the run would be a leak.)
         PrivacyUnboundedError
             In strict mode, or with a ledger: nothing bounds what the broadcasts leak.
         """
         _check_game(game)
         start = self._check_start(game, x0)
         mixing = check_weights(self.weights, game.n_players, symmetric=self.algorithm == "wang_nedic")
-        return self._run(game, Run.begin(start, mixing, self.store))
+        return self._run(game, SolverState.initial(start, mixing, self.store))
 
     @private_fit
     def partial_fit(self, game: AggregativeGame) -> Self:
@@ -265,7 +265,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         if not hasattr(self, "strategies_"):
             return self.fit(game)
         _check_game(game)
-        return self._run(game, Run.resume(self))
+        return self._run(game, SolverState.of_solver(self))
 
     def privacy_guarantee(
         self, prior: Any = None, view: View = "entire", criterion: Criterion = "pml"
@@ -302,41 +302,48 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         parameters.
         """
         check_is_fitted(self)
-        return privacy_guarantee(self.model_, prior, view=view, criterion=criterion)
+        return privacy_guarantee(self.mechanism_, prior, view=view, criterion=criterion)
 
-    def _run(self, game: AggregativeGame, run: Run) -> Self:
-        entropy = _entropy(self.random_state, run.n_done)
-        total = run.n_done + check_int(self.max_iter, "max_iter", least=1)
-        noise_scales = check_schedule(self.noise_scale, "noise_scale", total, growing, positive=False)
-        steps = check_schedule(self.step_size, "step_size", total, falling, positive=True)
-        consensus = check_schedule(self.consensus_step, "consensus_step", total, falling, positive=True)
-        grid = make_grid(noise_scales, public_reach(game, run.start))
-        scales = noise_scales if grid is None else grid.noise_scales
-        model = describe_run(self, game, scales, steps, grid)
-        if run.n_done:
-            for name, schedule, before in (
-                ("noise_scale", noise_scales, self.noise_scales_),
-                ("consensus_step", consensus, self.consensus_steps_),
-            ):
-                if not np.array_equal(schedule[: run.n_done], before):
-                    raise ValueError(f"{name} differs from that of the rounds that were run.")
-            model = continued(self.model_, model)
-        self._warn_about_use(game, noise_scales)
+    def _run(self, game: AggregativeGame, state: SolverState) -> Self:
+        """Run `max_iter` rounds from a state, and set the fitted attributes."""
+        entropy = _entropy(self.random_state, state.n_done)
+        n_rounds = state.n_done + check_int(self.max_iter, "max_iter", least=1)
+        schedules = Schedules.checked(self.noise_scale, self.step_size, self.consensus_step, n_rounds)
+        grid = make_grid(schedules.noise_scales, largest_public_magnitude(game, state.start))
+        mechanism = make_mechanism(self, game, schedules, grid)
+        if state.n_done:
+            self._check_unchanged(schedules, state.n_done)
+            mechanism = extend_rounds(self.mechanism_, mechanism)
+        self._warn_about_use(game, schedules.noise_scales)
         self.announce_leaks([])
-        spent = self._spend(model, entropy, game)
+        spent = self._spend(mechanism, entropy)
         # With noise a gradient that is no finite number must not end the run: it is no move.
         clip = np.inf if self.clip_norm is None and grid is not None else self.clip_norm
-        dynamics = Dynamics(game, run.mixing, model.algorithm, clip)
-        with progress(self, "rounds", total - run.n_done) as tick:
-            done = run.play(dynamics, grid, steps, consensus, entropy, tick)
-        self.model_, self.privacy_spent_, self._charged_ledger = model.until(done), spent, self.ledger
-        self.noise_scales_, self.steps_, self.consensus_steps_ = (
-            schedule[:done] for schedule in (noise_scales, steps, consensus)
-        )
-        run.store_in(self)
-        self.n_iter_, self.aggregate_ = done, self.strategies_.mean(axis=0)
-        self.residual_ = game.residual(self.strategies_)
+        dynamics = Dynamics(game, state.mixing, mechanism.algorithm, clip)
+        with progress(self, "rounds", n_rounds - state.n_done) as on_progress:
+            n_done = state.run_rounds(dynamics, grid, schedules, entropy, on_progress)
+        self.privacy_spent_, self._charged_ledger = spent, self.ledger
+        self._set_results(game, state, mechanism.first_rounds(n_done), schedules.first_rounds(n_done))
         return self
+
+    def _check_unchanged(self, schedules: Schedules, n_done: int) -> None:
+        """Refuse schedules that differ from those of the rounds that were run."""
+        for name, schedule, before in (
+            ("noise_scale", schedules.noise_scales, self.noise_scales_),
+            ("consensus_step", schedules.consensus_steps, self.consensus_steps_),
+        ):
+            if not np.array_equal(schedule[:n_done], before):
+                raise ValueError(f"{name} differs from that of the rounds that were run.")
+
+    def _set_results(
+        self, game: AggregativeGame, state: SolverState, mechanism: BroadcastMechanism, schedules: Schedules
+    ) -> None:
+        self.mechanism_ = mechanism
+        self.noise_scales_, self.steps_ = schedules.noise_scales, schedules.steps
+        self.consensus_steps_ = schedules.consensus_steps
+        state.store_in(self)
+        self.n_iter_, self.aggregate_ = state.n_done, self.strategies_.mean(axis=0)
+        self.residual_ = game.residual(self.strategies_)
 
     def _check_start(self, game: AggregativeGame, x0: Any) -> FloatArray:
         shape = (game.n_players, game.n_dims)
@@ -367,28 +374,13 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
                 UtilityWarning,
             )
 
-    def _spend(self, model: BroadcastModel, entropy: Entropy, game: AggregativeGame) -> PrivacySpent:
+    def _spend(self, mechanism: BroadcastMechanism, entropy: Entropy) -> PrivacySpent:
         """Say what all rounds cost one player, and charge what is not paid yet."""
-        before = getattr(self, "privacy_spent_", None) if model.n_rounds > int(self.max_iter) else None
-        epsilon, leaks = price(model)
-        self._announce(leaks)
-        source = "seeded" if before is not None and before.noise_source == "seeded" else entropy.source
-        spent = PrivacySpent(
-            mechanism=f"discrete Laplace noise on every broadcast ({self.algorithm})",
-            epsilon=epsilon,
-            relation="local",
-            unit="player",
-            noise_scale=None,
-            noise_source=source,  # type: ignore[arg-type]
-            deployment="simulated",
-            public_inputs=("weights", "schedules", "starting point", "constraint set", *public_parts(game)),
-            unprotected={
-                "players": game.n_players,
-                "rounds": model.n_rounds,
-                "not broadcast, not covered": "strategies_, estimates_, aggregate_, residual_, history_",
-            },
-            **claim_of(leaks, source),
-        )
+        before = getattr(self, "privacy_spent_", None) if mechanism.n_rounds > int(self.max_iter) else None
+        epsilon, leaks = player_epsilon(mechanism)
+        self._announce_unbounded(leaks)
+        seeded = before is not None and before.noise_source == "seeded"
+        spent = make_statement(mechanism, epsilon, leaks, "seeded" if seeded else entropy.source)
         self._charge_new(spent, before)
         return spent
 
@@ -401,7 +393,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         if due > 0:
             self.charge(replace(spent, epsilon=due))
 
-    def _announce(self, leaks: list[str]) -> None:
+    def _announce_unbounded(self, leaks: list[str]) -> None:
         if not leaks:
             return
         message = f"{type(self).__name__} is not private: {'; '.join(leaks)}. {self.leak_remedy}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of fitted estimators; they need matplotlib, which is imported when something is drawn."""
+"""Displays of estimators and ledgers; they need matplotlib, which is imported when something is drawn."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Picture of a ledger: what was spent over time, by label or estimator, against the ceiling."""
+"""Display of a ledger: cumulative epsilon or delta by label or estimator, against the ceiling."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

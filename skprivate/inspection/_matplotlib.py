@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one place where the pictures ask for matplotlib."""
+"""Checks that matplotlib is installed, and of the axes to draw on."""
 
 from typing import Any
 

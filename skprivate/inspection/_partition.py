@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Picture of a fitted tree: its cells in two features, coloured with what they predict."""
+"""Display of a fitted tree: its cells in two features, coloured by the prediction."""
 
 from collections.abc import Sequence
 from numbers import Integral

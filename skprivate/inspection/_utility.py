@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Picture of what privacy costs: the test score against epsilon."""
+"""Display of the test score against epsilon, over repeated splits."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ ALMOST_NO_NOISE = 1e6
 _WARNING = "For planning, on public or simulated data: this picture itself is NOT private"
 
 
-class _Task(NamedTuple):
+class _Fit(NamedTuple):
     """One fit: row of the scores (-1: the line without privacy), repeat, what is fitted, keywords of fit."""
 
     row: int
@@ -193,19 +193,14 @@ class PrivacyUtilityDisplay:
         """
         check_matplotlib(cls.__name__)
         check_axes(ax)
-        if not isinstance(n_repeats, Integral) or n_repeats < 1:
-            raise ValueError("n_repeats must be an int, at least 1.")
-        if not 0 < test_size < 1:
-            raise ValueError("test_size must be a share of the rows, in (0, 1).")
-        if not hasattr(estimator, "fit"):
-            raise TypeError(f"estimator must be an estimator, not {type(estimator).__name__}.")
+        _check_options(estimator, n_repeats, test_size)
         grid = _check_epsilons(epsilons)
         X, y = indexable(X, y)
         params = {} if fit_params is None else dict(fit_params)
         splits = _split(estimator, X, y, params, n_repeats=n_repeats, test_size=test_size, seed=random_state)
-        reference, name = _reference(estimator, non_private, param_name)
+        reference, name = _non_private_reference(estimator, non_private, param_name)
         private = [clone(estimator).set_params(**{param_name: epsilon}) for epsilon in grid]
-        tasks = _tasks(private, reference, params, len(splits))
+        tasks = _list_fits(private, reference, params, len(splits))
         scorer = check_scoring(estimator, scoring)
         outcomes = Parallel(n_jobs=n_jobs)(
             delayed(_score)(task.estimator, X, y, task.params, splits[task.repeat], scorer) for task in tasks
@@ -263,6 +258,15 @@ class PrivacyUtilityDisplay:
         return f"{_WARNING}\n{len(self.failures)} of {fits} fits failed"
 
 
+def _check_options(estimator: Any, n_repeats: Any, test_size: float) -> None:
+    if not isinstance(n_repeats, Integral) or n_repeats < 1:
+        raise ValueError("n_repeats must be an int, at least 1.")
+    if not 0 < test_size < 1:
+        raise ValueError("test_size must be a share of the rows, in (0, 1).")
+    if not hasattr(estimator, "fit"):
+        raise TypeError(f"estimator must be an estimator, not {type(estimator).__name__}.")
+
+
 def _check_epsilons(epsilons: Any) -> list[float | Fraction]:
     if isinstance(epsilons, str) or not np.iterable(epsilons):
         raise TypeError(f"epsilons must be a sequence of numbers, got {type(epsilons).__name__}.")
@@ -284,8 +288,8 @@ def _split(
     return list(splitter.split(X, y, groups))
 
 
-def _reference(estimator: Any, non_private: Any, param_name: str) -> tuple[Any, str]:
-    """Return what stands for no privacy, and its name."""
+def _non_private_reference(estimator: Any, non_private: Any, param_name: str) -> tuple[Any, str]:
+    """Return the estimator of the line without privacy, None for no line, and its name."""
     if non_private is None:
         return None, ""
     if not isinstance(non_private, str):
@@ -298,13 +302,15 @@ def _reference(estimator: Any, non_private: Any, param_name: str) -> tuple[Any, 
     return clone(estimator).set_params(**{param_name: ALMOST_NO_NOISE}), f"epsilon = {ALMOST_NO_NOISE:.0e}"
 
 
-def _tasks(private: Sequence[Any], reference: Any, params: Mapping[str, Any], n_repeats: int) -> list[_Task]:
+def _list_fits(
+    private: Sequence[Any], reference: Any, params: Mapping[str, Any], n_repeats: int
+) -> list[_Fit]:
     """Return the fits, repeat by repeat: a budget that runs out leaves whole repeats, not whole epsilons."""
     fits = [(row, one, params) for row, one in enumerate(private)]
     if reference is not None:
         known = {name: value for name, value in params.items() if has_fit_parameter(reference, name)}
         fits.append((-1, reference, known))
-    return [_Task(row, repeat, one, own) for repeat in range(n_repeats) for row, one, own in fits]
+    return [_Fit(row, repeat, one, own) for repeat in range(n_repeats) for row, one, own in fits]
 
 
 def _score(
@@ -327,9 +333,9 @@ def _score(
 
 
 def _collect(
-    tasks: Sequence[_Task], outcomes: Sequence[float | Exception], n_epsilons: int, n_repeats: int
+    tasks: Sequence[_Fit], outcomes: Sequence[float | Exception], n_epsilons: int, n_repeats: int
 ) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the table of scores, the line without privacy last, and what went wrong."""
+    """Return the table of scores, the line without privacy last, and the messages of the fits that failed."""
     table = np.full((n_epsilons + 1, n_repeats), math.nan)
     errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     for task, outcome in zip(tasks, outcomes, strict=True):
@@ -337,11 +343,13 @@ def _collect(
             table[task.row, task.repeat] = outcome
     if errors and np.isnan(table[:-1]).all():
         raise errors[0]
-    told = tuple(f"{type(error).__name__}: {error}" for error in errors)
-    if told:
-        message = f"{len(told)} of {len(tasks)} fits failed; the others are kept. The first one: {told[0]}"
+    messages = tuple(f"{type(error).__name__}: {error}" for error in errors)
+    if messages:
+        message = (
+            f"{len(messages)} of {len(tasks)} fits failed; the others are kept. The first one: {messages[0]}"
+        )
         warn_user(message, FitFailedWarning)
-    return table, told
+    return table, messages
 
 
 def _quartiles(scores: FloatArray) -> Iterator[FloatArray]:

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Private log-location-scale (accelerated failure time) regression."""
 
-from ._accumulator import MomentAccumulator
-
 # Not for users: pickles of fitted estimators name them here, so that files can be moved.
-from ._accumulator_plan import AccumulatorPlan as AccumulatorPlan
+from ._accumulation.plan import AccumulatorPlan as AccumulatorPlan
+from ._accumulator import MomentAccumulator
 from ._censored.curvature import CurvatureEstimate as CurvatureEstimate
 from ._censored.curvature import StepRule as StepRule
-from ._censored.gradient_round import Round as Round
+from ._censored.gradient_round import GradientRound as GradientRound
 from ._censored.histogram import HistogramRelease as HistogramRelease
 from ._censored.release import CensoredRelease as CensoredRelease
 from ._distributions import Logistic as Logistic

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Moments that are gathered batch by batch, wherever the rows are, and released once."""
+"""Accumulator of the exact moments of batches, which are released once."""
 
 import os
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ from ..utils._atomic_state import assign
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
 from ..utils._replacements import numbers_of
-from ._accumulated_fit import fit_accumulated
-from ._accumulator_bytes import SavedMoments, check_names
-from ._accumulator_plan import AccumulatorPlan, refuse_censored
-from ._batches import iter_batches
+from ._accumulation.batches import iter_batches
+from ._accumulation.fit import fit_accumulated
+from ._accumulation.plan import AccumulatorPlan, refuse_censored
+from ._accumulation.saved_moments import SavedMoments, check_names
 from ._moments.gram import exact_gram
 
 
 @public_module("skprivate.linear_model")
 class MomentAccumulator:
-    """Gathers the exact moments of a private log-location-scale regression, batch by batch.
+    """Accumulates the exact moments of a private log-location-scale regression, batch by batch.
 
     Rows may come from files larger than memory, or from many workers: each fills an accumulator of the same
     parameters, they are merged, and `release` makes the one private fit. The result does not depend on the
@@ -51,8 +51,8 @@ class MomentAccumulator:
         Public bound on a row's weight, from 2^-20 to 2^20; the noise is in proportion to it. None: rows have
         no weights.
     max_rows_per_group : int, default=None
-        The caller's word that no person has more rows than this in all batches together; the unit of privacy
-        is then the person, and the noise grows in proportion. None: the unit is the row.
+        The caller guarantees that no person has more rows than this in all batches together; the unit of
+        privacy is then the person, and the noise grows in proportion. None: the unit is the row.
     feature_names : sequence of str, default=None
         Columns to take from data frames and Arrow data, in their order. None: the names in `bounds_X`, where
         it is a dict of names, else those of the first batch that has names, which all others must have too.
@@ -70,7 +70,7 @@ class MomentAccumulator:
     plan : AccumulatorPlan
         Everything public: the bounds, the grid, the largest number of rows, the cap on weights.
     released : bool
-        Whether the moments are gone.
+        Whether the moments were released, and wiped.
     released_model : estimator or None
         What `release` returned, None before.
 
@@ -145,7 +145,7 @@ class MomentAccumulator:
         self._start(plan, names, target)
 
     def _start(self, plan: AccumulatorPlan, names: tuple[str, ...] | None, target: str | None) -> None:
-        # With one pair of bounds for all columns, that of one column, until the first batch is in.
+        # One pair of bounds for all columns: the plan is that of one column until the first batch is in.
         self.plan = plan
         self.feature_names = names
         self.target = target
@@ -162,12 +162,12 @@ class MomentAccumulator:
 
     @property
     def released(self) -> bool:
-        """Whether the moments are gone."""
+        """Whether the moments were released, and wiped."""
         return self._gram is None
 
     @property
     def released_model(self) -> Any:
-        """What `release` returned, None before: an interrupt just before it returns loses nothing."""
+        """The model that `release` made, None before; an interrupt just before it returns loses nothing."""
         return self._released_model
 
     @redact_errors
@@ -202,7 +202,7 @@ class MomentAccumulator:
             mode no value of a row is an error: infinities and times not above 0 go to the bounds, what is
             missing to their middle, and a missing weight is 0.
         """
-        self._open()
+        self._require_unreleased()
         batch = self._check_id(batch_id)
         if sample_weight is not None and self.plan.weights is None:
             raise ValueError("sample_weight needs a public cap, max_sample_weight.")
@@ -230,7 +230,7 @@ class MomentAccumulator:
     def _sum(
         self, pieces: Any, sample_weight: NDArray[Any] | None, plan: AccumulatorPlan
     ) -> tuple[AccumulatorPlan, NDArray[np.int64] | int, int]:
-        """Return the plan, now that columns are known, the moments of a batch, and the rows with it."""
+        """Return the plan for the columns, the moments of a batch, and the number of rows with them."""
         added: NDArray[np.int64] | int = 0
         n_rows = self._n_rows
         for piece, target in pieces:
@@ -247,7 +247,7 @@ class MomentAccumulator:
 
     def _sums_for(self, plan: AccumulatorPlan) -> NDArray[np.int64]:
         """Return the sums so far; before the number of columns was known there were none."""
-        gram = self._open()
+        gram = self._require_unreleased()
         if self.plan.columns_known:
             return gram
         return np.zeros((plan.grid.size, plan.grid.size), dtype=np.int64)
@@ -274,8 +274,8 @@ class MomentAccumulator:
         """
         if not isinstance(other, MomentAccumulator):
             raise TypeError(f"other must be a MomentAccumulator, not {type(other).__name__}.")
-        self._open()
-        other._open()
+        self._require_unreleased()
+        other._require_unreleased()
         plan, its_plan = self._common_plans(other)
         if plan.to_dict() != its_plan.to_dict():
             raise ValueError("the accumulators have different parameters: their moments do not add up.")
@@ -298,7 +298,7 @@ class MomentAccumulator:
         return self
 
     def _common_plans(self, other: "MomentAccumulator") -> tuple[AccumulatorPlan, AccumulatorPlan]:
-        """Both plans, for the number of columns that one of them knows."""
+        """Return both plans for the number of columns, where one of the two knows it."""
         mine, theirs = self.plan, other.plan
         if theirs.columns_known:
             mine = mine.for_columns(theirs.grid.n_features)
@@ -329,7 +329,7 @@ class MomentAccumulator:
         TypeError, ValueError
             The estimator does not fit the accumulator; the moments are still there.
         """
-        self._open()
+        self._require_unreleased()
         fitted = fit_accumulated(clone(estimator), self)
         self._wipe(fitted)
         return fitted
@@ -337,7 +337,12 @@ class MomentAccumulator:
     def to_bytes(self) -> bytes:
         """Return the accumulator as JSON. It holds exact sums over private rows: never publish it."""
         saved = SavedMoments(
-            self.plan, self.feature_names, self.target, self._n_rows, self._open(), self.batch_ids
+            self.plan,
+            self.feature_names,
+            self.target,
+            self._n_rows,
+            self._require_unreleased(),
+            self.batch_ids,
         )
         return saved.to_bytes()
 
@@ -366,17 +371,17 @@ class MomentAccumulator:
         accumulator._batches = frozenset(saved.batches)
         return accumulator
 
-    def _exact(self) -> NDArray[np.int64]:
+    def _exact_moments(self) -> NDArray[np.int64]:
         """Return a copy of the exact moments, for a release that is paid for."""
-        return self._open().copy()
+        return self._require_unreleased().copy()
 
     def _wipe(self, fitted: Any) -> None:
-        """Forget the moments, for the model that was made of them."""
-        gram = self._open()
+        """Wipe the moments, and keep the model that was fitted to them."""
+        gram = self._require_unreleased()
         assign(self, _gram=None, _n_rows=0, _released_model=fitted)
         gram[...] = 0
 
-    def _open(self) -> NDArray[np.int64]:
+    def _require_unreleased(self) -> NDArray[np.int64]:
         if self._gram is None:
             raise RuntimeError("the moments were released, which can be done once, and wiped.")
         return self._gram

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every private log-location-scale regressor shares: public bounds, one budget, free post-processing."""
+"""Base class of the private log-location-scale regressors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
@@ -29,18 +28,19 @@ from ..utils._user_frame import warn_after_release
 from ._censored.fit import fit_censored
 from ._censored.histogram import kaplan_meier
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
-from ._distributions import Family, family_of
+from ._distributions import error_distribution_of, models_log_target
+from ._fit_task import FitTask, SurvivalRows, check_scale_bounds
 from ._moments.bootstrap import bootstrap_moments, pivotal
 from ._moments.gram import exact_gram
-from ._moments.grid import MANY_ROWS, MomentGrid
-from ._moments.noise_scale import Budget, root_above
+from ._moments.grid import MomentGrid
+from ._moments.noise_scale import FitBudget, root_above
 from ._moments.release import MomentRelease, Neighbours, make_grid, plan_moments
-from ._moments.solve import REGULARIZATIONS, SOLVERS, ScaledFit, unscale
-from ._moments.utility import constant_wins
+from ._moments.solve import METHODS, REGULARIZATIONS, ScaledFit, solve_moments, unscale
+from ._moments.utility import moments_warning
 from ._moments.weights import moment_weights, order_of_norm
 from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
-from ._predictions import LogLocationScalePredictions
-from ._targets import check_target_bounds, on_model_scale, read_target, refuse_other_forms, replace_target
+from ._predictions.mixin import LogLocationScalePredictions
+from ._targets import check_target_bounds, read_target, refuse_other_forms, replace_target
 
 FloatArray = NDArray[np.float64]
 
@@ -51,65 +51,17 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "bounds_X": ["array-like", Mapping, None],
     "bounds_y": ["array-like", None],
     "x_norm": [Interval(Real, 0, None, closed="neither"), None],
-    "method": [StrOptions(set(SOLVERS))],
+    "method": [StrOptions(set(METHODS))],
     "regularization": [StrOptions(set(REGULARIZATIONS))],
     "scale_bounds": ["array-like", None],
     "relation": [StrOptions({"replace-one", "add-remove"})],
     "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
     "hazard_clip": [StrOptions({"auto"}), Interval(Real, 0.1, 100.0, closed="both")],
 }
-# Of the half-width of the target: where nothing is declared, scale_ ends between these. No law whose scale is
-# beyond 2 keeps to the bounds; a scale of 1e-3 is 500 times finer than a histogram of them shows.
-_SCALE_RANGE = (1e-3, 2.0)
-_LEVEL = 0.9
-# What a fit of censored targets sets besides; that of a previous fit must not outlive it.
+# Of coef_interval_ and scale_interval_; `predict_quantile` has the same default.
+_CONFIDENCE = 0.9
+# Attributes that only a fit to censored targets sets: the next fit deletes them.
 _ONLY_CENSORED = ("survival_curve_", "event_share_", "n_newton_")
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The private rows, on the scale of the model, and whose they are."""
-
-    X: FloatArray
-    y: FloatArray
-    event: NDArray[np.bool_] | None
-    groups: NDArray[np.intp] | None
-
-    def take(self, rows: NDArray[np.intp]) -> "Rows":
-        """Keep some rows."""
-        return Rows(self.X[rows], self.y[rows], None if self.event is None else self.event[rows], None)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Task:
-    """Everything public about one fit."""
-
-    family: Family
-    log_target: bool
-    bounds: tuple[FloatArray, FloatArray]
-    bounds_y: tuple[float, float]  # in the units passed to fit
-    neighbours: Neighbours
-    budget: Budget
-    n_units: int | None  # None: protected
-    scale_bounds: tuple[float, float] | None  # on the scale of the model
-    leaks: Mapping[str, str] = field(default_factory=dict)  # parameter -> what was read in its place
-
-    @property
-    def target(self) -> tuple[float, float]:
-        """Bounds of the target on the scale of the model."""
-        return on_model_scale(self.bounds_y, self.log_target)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that the grid must bear."""
-        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
-
-    def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
-        """Bounds of the scale in scaled units."""
-        if self.scale_bounds is None:
-            return _SCALE_RANGE
-        low, high = self.scale_bounds
-        return low / grid.y_half, high / grid.y_half
 
 
 class BaseLogLocationScale(
@@ -117,36 +69,59 @@ class BaseLogLocationScale(
 ):
     """Base of the private log-location-scale regressors.
 
-    The life of a fit: rows are read, everything public is settled (`_settle`), exact integers are made, the
-    cost is charged, the noise is drawn, and the rest is post-processing (`_adopt`).
+    A fit validates the rows, resolves everything public (`_resolve_task`), computes exact integers, charges
+    the cost, draws the noise, and post-processes what was released (`_adopt`).
     """
 
     distribution: str
-    epsilon: Any
-    delta: Any
-    mechanism: str
-    bounds_X: Any
-    bounds_y: Any
-    x_norm: Any
-    method: str
-    regularization: str
-    scale_bounds: Any
-    relation: str
-    max_iter: Any
-    hazard_clip: Any
-    max_rows_per_group: int
-    random_state: Any
 
     leak_remedy = (
         "Declare them from public knowledge (bounds_X=..., bounds_y=...), or pay for them: estimate_bounds."
     )
 
-    # Asked for by default: the groups are what the guarantee is about.
+    _parameter_constraints: dict[str, list[Any]] = LLS_CONSTRAINTS
+
+    # Requested by default: the guarantee is about the groups.
     __metadata_request__fit = {"groups": True}
+
+    def __init__(
+        self,
+        epsilon: Any = 1.0,
+        *,
+        delta: Any = 0.0,
+        mechanism: str = "laplace",
+        bounds_X: Any = None,
+        bounds_y: Any = None,
+        x_norm: Any = None,
+        method: str = "moments",
+        regularization: str = "floor",
+        scale_bounds: Any = None,
+        relation: str = "replace-one",
+        max_iter: Any = "auto",
+        hazard_clip: Any = "auto",
+        max_rows_per_group: int = 1,
+        random_state: Any = None,
+        ledger: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mechanism = mechanism
+        self.bounds_X = bounds_X
+        self.bounds_y = bounds_y
+        self.x_norm = x_norm
+        self.method = method
+        self.regularization = regularization
+        self.scale_bounds = scale_bounds
+        self.relation = relation
+        self.max_iter = max_iter
+        self.hazard_clip = hazard_clip
+        self.max_rows_per_group = max_rows_per_group
+        self.random_state = random_state
+        self.ledger = ledger
 
     @private_fit
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Release noisy moments of the rows once, and read the model off them.
+        """Release noisy moments of the rows once, and compute the model from them.
 
         Parameters
         ----------
@@ -159,7 +134,7 @@ class BaseLogLocationScale(
         groups : array-like of shape (n_samples,), default=None
             Person (or machine) of every row; of each ``max_rows_per_group`` rows count, drawn at random.
             None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
-            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` tells.
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` says which unit was used.
 
         Returns
         -------
@@ -180,18 +155,18 @@ class BaseLogLocationScale(
         PrivacyLeakWarning
             Bounds were read from private rows.
         UtilityWarning
-            By the released values, the noise hides what the features tell.
+            By the released values, the noise hides the effect of the features.
         """
-        budget = Budget.of(self.epsilon, self.delta, self.mechanism)
+        budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         leaks = self._find_leaks()
         if self.is_strict():
-            # An error, before a row is looked at; from here on all bounds are declared.
+            # Raises before any row is read; afterwards all bounds are known to be declared.
             self.announce_leaks(list(leaks.values()))
         rows, log_target = self._read(X, y, groups)
         self.announce_leaks(list(leaks.values()))
         with public_errors():
             self.check_public(self._shape_of(rows.X, rows.groups, rows.event is not None))
-        task = self._settle(rows, log_target, budget, leaks)
+        task = self._resolve_task(rows, log_target, budget, leaks)
         entropy = check_entropy(self.random_state)
         if rows.groups is not None:
             rows = rows.take(select_rows(rows.groups, self.max_rows_per_group, entropy.random_bytes))
@@ -201,7 +176,7 @@ class BaseLogLocationScale(
         return self
 
     def _find_leaks(self) -> dict[str, str]:
-        """What would have to be read from private rows; found before any of them is looked at."""
+        """Return what would have to be read from private rows, by parameter; no row is needed for it."""
         missing = {
             "bounds_X": self.bounds_X is None and self.x_norm is None,
             "bounds_y": self.bounds_y is None,
@@ -209,13 +184,14 @@ class BaseLogLocationScale(
         text = "the bounds of {} were read from private rows"
         return {name: text.format(name[-1]) for name, read in missing.items() if read}
 
-    def _read(self, X: Any, y: Any, groups: Any) -> tuple[Rows, bool]:
-        """Validate the rows; the target goes to the scale of the model."""
+    def _read(self, X: Any, y: Any, groups: Any) -> tuple[SurvivalRows, bool]:
+        """Validate the rows, and put the target on the scale of the model; also whether that is log time."""
         structured = is_structured(y)
-        log_target = structured or family_of(self.distribution)[1]
+        log_target = structured or models_log_target(self.distribution)
         if self.is_strict():
             return self._read_strictly(X, y, groups, log_target), log_target
-        # The kernel finds what is not finite while it reads; here, where not every row reaches it.
+        # The kernel checks that values are finite while it reads them. They are checked here where not every
+        # row reaches the kernel.
         finite = structured or groups is not None or (self.bounds_X is None and self.x_norm is None)
         if structured:
             X = validate_data(self, X, dtype=np.float64, order="C", ensure_all_finite=finite)
@@ -227,10 +203,10 @@ class BaseLogLocationScale(
             )
         target = read_target(y, log_target)
         codes = number_groups(groups, np.ones(len(X), dtype=bool))
-        return Rows(X, target.time_on_model_scale, target.event, codes), log_target
+        return SurvivalRows(X, target.time_on_model_scale, target.event, codes), log_target
 
-    def _read_strictly(self, X: Any, y: Any, groups: Any, log_target: bool) -> Rows:
-        """Validate the rows in strict mode: what cannot be used goes within the declared bounds."""
+    def _read_strictly(self, X: Any, y: Any, groups: Any, log_target: bool) -> SurvivalRows:
+        """Validate the rows in strict mode: unusable values are replaced by values within the bounds."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
         X = self.read_numbers(X)
@@ -238,17 +214,19 @@ class BaseLogLocationScale(
         target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target)
         check_consistent_length(X, target.time_on_model_scale)
         codes = number_groups(groups, np.ones(len(X), dtype=bool), strict=True)
-        return Rows(X, target.time_on_model_scale, target.event, codes)
+        return SurvivalRows(X, target.time_on_model_scale, target.event, codes)
 
-    def _settle(self, rows: Rows, log_target: bool, budget: Budget, leaks: dict[str, str]) -> Task:
-        """Resolve everything public."""
+    def _resolve_task(
+        self, rows: SurvivalRows, log_target: bool, budget: FitBudget, leaks: dict[str, str]
+    ) -> FitTask:
+        """Return everything public about the fit."""
         grouped = rows.groups is not None
         neighbours = self._neighbours(rows.X.shape[1], grouped)
         n_units = None
         if self.relation == "replace-one":
             n_units = int(rows.groups.max()) + 1 if rows.groups is not None else len(rows.X)
-        return Task(
-            family=family_of(self.distribution)[0],
+        return FitTask(
+            distribution=error_distribution_of(self.distribution),
             log_target=log_target,
             bounds=self._bounds_of_X(rows.X),
             bounds_y=self._bounds_of_y(rows.y, log_target),
@@ -284,9 +262,9 @@ class BaseLogLocationScale(
         return (float(np.exp(low)), float(np.exp(high))) if log_target else (low, high)
 
     def _bounds_of_scale(self) -> tuple[float, float] | None:
-        return None if self.scale_bounds is None else _check_scale_bounds(self.scale_bounds)
+        return None if self.scale_bounds is None else check_scale_bounds(self.scale_bounds)
 
-    def _release_moments(self, rows: Rows, task: Task, entropy: Any) -> None:
+    def _release_moments(self, rows: SurvivalRows, task: FitTask, entropy: Any) -> None:
         """Release the moments of fully observed targets."""
         grid = self._grid(task)
         plan = plan_moments(grid, task.neighbours, task.budget)
@@ -297,8 +275,8 @@ class BaseLogLocationScale(
             release = plan.release(gram, entropy)
         self._adopt(release, grid, task, spent)
 
-    def _release_rounds(self, rows: Rows, task: Task, entropy: Any) -> None:
-        """Release a histogram and the rounds around it, for targets that may be censored."""
+    def _release_rounds(self, rows: SurvivalRows, task: FitTask, entropy: Any) -> None:
+        """Release a histogram and Newton rounds, for targets that may be censored."""
         event = np.ones(len(rows.y), dtype=bool) if rows.event is None else rows.event
         grid = self._grid(task)
         limits = task.scale_limits(grid)
@@ -307,15 +285,15 @@ class BaseLogLocationScale(
         spent = self._describe_spending(task, entropy.source, what, None, None)
         self.charge(spent)
         n_parts = None if plan.max_iter is None else 1 + plan.max_iter
-        with progress(self, "release", n_parts) as done:
-            release = fit_censored(plan, rows.X, rows.y, event, entropy, done)
+        with progress(self, "release", n_parts) as on_progress:
+            release = fit_censored(plan, rows.X, rows.y, event, entropy, on_progress)
         self._adopt(release, grid, task, spent)
         times, survival = kaplan_meier(release.histogram)
         self.survival_curve_ = (np.exp(times), survival)
         self.event_share_ = release.event_share
         self.n_newton_ = len(release.rounds)
 
-    def _grid(self, task: Task) -> MomentGrid:
+    def _grid(self, task: FitTask) -> MomentGrid:
         lower, upper = task.bounds
         return make_grid(
             lower,
@@ -328,21 +306,22 @@ class BaseLogLocationScale(
         )
 
     def _adopt(
-        self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: Task, spent: PrivacySpent
+        self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: FitTask, spent: PrivacySpent
     ) -> None:
-        """Take over a release and post-process it."""
-        self.family_, self.log_target_ = task.family, task.log_target
+        """Store a release with its public inputs, and compute the model from it."""
+        self.error_distribution_, self.log_target_ = task.distribution, task.log_target
         self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
         self.release_, self.grid_ = release, grid
         self.privacy_spent_ = spent
         for name in _ONLY_CENSORED:
             self.__dict__.pop(name, None)
-        # Intervals are made when asked for, by the rule of this fit whatever set_params says by then.
+        # Intervals are computed when they are first read, with the parameters of this fit: set_params may
+        # have changed the others by then.
         self._method, self._regularization = self.method, self.regularization
         self._scale_limits = task.scale_limits(grid)
-        self._read_off(release)
+        self._solve_release(release)
 
-    def _read_off(self, release: MomentRelease | CensoredRelease) -> None:
+    def _solve_release(self, release: MomentRelease | CensoredRelease) -> None:
         self._replicates: FloatArray | None = None
         self._scaled_fit = self._solve(release)
         self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, self.grid_)
@@ -350,19 +329,20 @@ class BaseLogLocationScale(
     def _solve(self, release: MomentRelease | CensoredRelease) -> ScaledFit:
         if isinstance(release, CensoredRelease):
             return release.fit
-        solve = SOLVERS[self._method]
-        return solve(release, self.family_, self._regularization, self._scale_limits)
+        return solve_moments(
+            release, self.error_distribution_, self._regularization, self._scale_limits, self._method
+        )
 
     def _warn_if_useless(self) -> None:
         if isinstance(self.release_, CensoredRelease):
-            reason = censored_warning(self.release_, self.family_)
+            reason = censored_warning(self.release_, self.error_distribution_)
         else:
-            reason = constant_wins(self.release_, self._scaled_fit)
+            reason = moments_warning(self.release_, self._scaled_fit)
         if reason:
             warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning)
 
-    def _describe_moments(self, task: Task, unit: Fraction, source: Any) -> PrivacySpent:
-        """Return the statement on a release of moments; sensitivity and noise are those of weight 1."""
+    def _describe_moments(self, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
+        """Return what a release of moments spent and claims; sensitivity and noise are those of weight 1."""
         if task.budget.mechanism == "laplace":
             sensitivity: Any = task.neighbours.l1 * unit
             scale: Any = sensitivity / task.budget.amount
@@ -372,16 +352,16 @@ class BaseLogLocationScale(
         return self._describe_spending(task, source, "moments", sensitivity, scale)
 
     def _describe_spending(
-        self, task: Task, source: Any, released: str, sensitivity: Any, scale: Any
+        self, task: FitTask, source: Any, released: str, sensitivity: Any, scale: Any
     ) -> PrivacySpent:
-        """Return the statement on one fit that released something with noise."""
+        """Return what one fit spent and claims."""
         grouped = task.neighbours.grouped
         return PrivacySpent(
             mechanism=f"discrete {task.budget.mechanism.capitalize()} noise on {released}",
             epsilon=task.budget.epsilon,
             delta=task.budget.delta,
             rho=task.budget.rho,
-            relation=self.relation,  # type: ignore[arg-type]
+            relation=self.relation,
             unit="group" if grouped else "row",
             max_rows_per_unit=task.neighbours.rows_per_unit,
             sensitivity=sensitivity,
@@ -393,7 +373,7 @@ class BaseLogLocationScale(
             **claim_of(task.leaks.values(), source, self, PUBLIC_INPUTS),
         )
 
-    def _unprotected(self, task: Task) -> dict[str, Any]:
+    def _unprotected(self, task: FitTask) -> dict[str, Any]:
         facts: dict[str, Any] = {}
         if task.n_units is not None:
             facts["groups" if task.neighbours.grouped else "rows"] = task.n_units
@@ -404,13 +384,13 @@ class BaseLogLocationScale(
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # At the default epsilon, scikit-learn's 200 rows with 10 features are not enough.
+        # At the default epsilon the score check fails: it has 200 rows with 10 features.
         tags.regressor_tags.poor_score = True
         return tags
 
     @property
     def replicates_(self) -> FloatArray:  # type: ignore[override]
-        """Parametric bootstrap of the release, made when first needed."""
+        """Parametric bootstrap of the release, computed when it is first read."""
         check_is_fitted(self)
         if self._replicates is None:
             coef, intercept, scale = unscale(self._bootstrap(), self.grid_)
@@ -421,26 +401,22 @@ class BaseLogLocationScale(
         if isinstance(self.release_, CensoredRelease):
             return bootstrap_censored(self.release_)
         return bootstrap_moments(
-            self.release_, self.family_, self._regularization, self._scale_limits, method=self._method
+            self.release_,
+            self.error_distribution_,
+            self._regularization,
+            self._scale_limits,
+            method=self._method,
         )
 
     @property
     def coef_interval_(self) -> FloatArray:
         """Confidence interval of every slope, of shape (n_features, 2)."""
-        return pivotal(self.coef_, self.replicates_[:, 2:].T, _LEVEL)
+        return pivotal(self.coef_, self.replicates_[:, 2:].T, _CONFIDENCE)
 
     @property
     def scale_interval_(self) -> FloatArray:
         """Confidence interval of the scale, of shape (2,)."""
-        # The noise is added to squares: their errors are even where those of the scale are not.
-        squares = pivotal(self.scale_**2, self.replicates_[:, 1] ** 2, _LEVEL)
+        # The noise is added to squares: their errors are symmetric where those of the scale are not.
+        squares = pivotal(self.scale_**2, self.replicates_[:, 1] ** 2, _CONFIDENCE)
         low, high = (bound * self.grid_.y_half for bound in self._scale_limits)
         return np.sqrt(np.clip(squares, low**2, high**2))
-
-
-def _check_scale_bounds(bounds: Any) -> tuple[float, float]:
-    """Return declared bounds of the scale as two floats above 0."""
-    lower, upper = check_bounds(bounds, 1, name="scale_bounds")
-    if lower[0] <= 0:
-        raise ValueError("scale_bounds must be above 0.")
-    return float(lower[0]), float(upper[0])

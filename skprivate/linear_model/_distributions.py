@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The laws of the error: smallest extreme value, logistic and normal, in location-scale form."""
+"""Distributions of the standardised error: smallest extreme value, logistic and normal."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -15,19 +15,17 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Family(ABC):
-    """A standard law Z: the model is y = mu(x) + scale * Z, with mu the location, not the mean.
+class ErrorDistribution(ABC):
+    """Distribution of the standardised error Z: y = mu(x) + scale * Z, with mu the location, not the mean.
 
-    Methods take arrays of any shape; -inf and inf are allowed where the law has a limit there.
+    Methods take arrays of any shape; -inf and inf are allowed where the distribution has a limit there.
 
     Attributes
     ----------
     name : str
-        Of the law on the scale of the model.
+        Name of the distribution on the scale of the model.
     mean, variance : float
         Of Z.
-    curvature : float
-        Minus the second derivative of the log density at 0, the mode of all three laws.
     skewness, kurtosis : float
         Third and fourth moment of Z about its mean, in standard deviations.
     """
@@ -35,7 +33,6 @@ class Family(ABC):
     name: str
     mean: float = field(repr=False)
     variance: float = field(repr=False)
-    curvature: float = field(repr=False)
     skewness: float = field(repr=False)
     kurtosis: float = field(repr=False)
 
@@ -61,8 +58,8 @@ class Family(ABC):
 
 
 @public_module("skprivate.linear_model")
-class SmallestExtremeValue(Family):
-    """Law of the smallest of many values (Gumbel minimum): the logarithm of a Weibull time."""
+class SmallestExtremeValue(ErrorDistribution):
+    """Smallest extreme value distribution (Gumbel, for minima): the logarithm of a Weibull time."""
 
     @np.errstate(divide="ignore")
     def quantile(self, p: ArrayLike) -> FloatArray:
@@ -84,8 +81,8 @@ class SmallestExtremeValue(Family):
 
 
 @public_module("skprivate.linear_model")
-class Logistic(Family):
-    """Logistic law: the logarithm of a log-logistic time."""
+class Logistic(ErrorDistribution):
+    """Logistic distribution: the logarithm of a log-logistic time."""
 
     def quantile(self, p: ArrayLike) -> FloatArray:
         return special.logit(_floats(p))
@@ -111,8 +108,8 @@ class Logistic(Family):
 
 
 @public_module("skprivate.linear_model")
-class Normal(Family):
-    """Normal law: the logarithm of a log-normal time."""
+class Normal(ErrorDistribution):
+    """Normal distribution: the logarithm of a log-normal time."""
 
     def quantile(self, p: ArrayLike) -> FloatArray:
         return special.ndtri(_floats(p))
@@ -136,21 +133,20 @@ def _floats(values: ArrayLike) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-SEV: Family = SmallestExtremeValue(
+SEV: ErrorDistribution = SmallestExtremeValue(
     "sev",
     mean=-float(np.euler_gamma),
     variance=np.pi**2 / 6,
-    curvature=1.0,
     skewness=float(-12.0 * np.sqrt(6.0) * special.zeta(3.0) / np.pi**3),
     kurtosis=5.4,
 )
-LOGISTIC: Family = Logistic(
-    "logistic", mean=0.0, variance=np.pi**2 / 3, curvature=0.5, skewness=0.0, kurtosis=4.2
+LOGISTIC: ErrorDistribution = Logistic(
+    "logistic", mean=0.0, variance=np.pi**2 / 3, skewness=0.0, kurtosis=4.2
 )
-NORMAL: Family = Normal("normal", mean=0.0, variance=1.0, curvature=1.0, skewness=0.0, kurtosis=3.0)
+NORMAL: ErrorDistribution = Normal("normal", mean=0.0, variance=1.0, skewness=0.0, kurtosis=3.0)
 
-# Distribution of the target -> law of the error, and whether the model is about log time.
-_FAMILIES = {
+# Distribution of the target -> that of the error, and whether the model is about log time.
+_BY_TARGET = {
     "weibull": (SEV, True),
     "loglogistic": (LOGISTIC, True),
     "lognormal": (NORMAL, True),
@@ -159,22 +155,17 @@ _FAMILIES = {
     "normal": (NORMAL, False),
 }
 
-#: Names that `family_of` knows.
-DISTRIBUTIONS = tuple(_FAMILIES)
+#: Distributions of the target, by the names that the regressors take.
+DISTRIBUTIONS = tuple(_BY_TARGET)
 
 
-def family_of(distribution: Any) -> tuple[Family, bool]:
-    """Find the law of the error and the scale of the model.
+def error_distribution_of(name: Any) -> ErrorDistribution:
+    """Return the distribution of the error for a distribution of the target.
 
     Parameters
     ----------
-    distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}
-
-    Returns
-    -------
-    family : Family
-    log_target : bool
-        Whether the model is about the logarithm of the target.
+    name : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}
+        Distribution of the target.
 
     Raises
     ------
@@ -183,13 +174,31 @@ def family_of(distribution: Any) -> tuple[Family, bool]:
 
     Examples
     --------
-    >>> from skprivate.linear_model._distributions import family_of
-    >>> family, log_target = family_of("weibull")
-    >>> family.name, log_target
-    ('sev', True)
-    >>> bool(abs(family.survival(family.quantile(0.1)) - 0.9) < 1e-12)
+    >>> from skprivate.linear_model._distributions import error_distribution_of
+    >>> distribution = error_distribution_of("weibull")
+    >>> distribution.name
+    'sev'
+    >>> bool(abs(distribution.survival(distribution.quantile(0.1)) - 0.9) < 1e-12)
     True
     """
-    if distribution not in DISTRIBUTIONS:
-        raise ValueError(f"distribution must be one of {', '.join(DISTRIBUTIONS)}, not {distribution!r}.")
-    return _FAMILIES[distribution]
+    return _look_up(name)[0]
+
+
+def models_log_target(name: Any) -> bool:
+    """Return whether the model of a distribution of the target is about the target's logarithm.
+
+    Parameters and errors are those of `error_distribution_of`.
+
+    Examples
+    --------
+    >>> from skprivate.linear_model._distributions import models_log_target
+    >>> models_log_target("weibull"), models_log_target("sev")
+    (True, False)
+    """
+    return _look_up(name)[1]
+
+
+def _look_up(name: Any) -> tuple[ErrorDistribution, bool]:
+    if name not in DISTRIBUTIONS:
+        raise ValueError(f"distribution must be one of {', '.join(DISTRIBUTIONS)}, not {name!r}.")
+    return _BY_TARGET[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fit will cost, and what its parameters do: what a private search must know in advance."""
+"""The cost of a fit and the roles of its parameters, which a private search must know in advance."""
 
 import copy
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ import numpy as np
 
 from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
 from ._censored.fit import CensoredPlan, plan_censored
-from ._distributions import family_of
+from ._distributions import error_distribution_of, models_log_target
 from ._moments.grid import MANY_ROWS, MomentGrid
-from ._moments.noise_scale import Budget
+from ._moments.noise_scale import FitBudget
 from ._moments.release import Neighbours, make_grid, plan_moments
 from ._targets import check_form, check_target_bounds, is_structured
 
@@ -23,12 +23,12 @@ LLS_ROLES = assign_roles(
 )
 
 
-# Parameters that say what is known of the rows.
+# Parameters that hold public knowledge about the rows.
 PUBLIC_INPUTS = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
 
 
 class PlannedMoments(PrivateEstimatorMixin):
-    """A private estimator whose model is read off noisy moments."""
+    """A private estimator whose model is computed from noisy moments."""
 
     epsilon: Any
     delta: Any
@@ -51,28 +51,28 @@ class PlannedMoments(PrivateEstimatorMixin):
     _regularization: str
 
     def _find_leaks(self) -> dict[str, str]:
-        """What would have to be read from private rows, by parameter."""
+        """Return what would have to be read from private rows, by parameter."""
         raise NotImplementedError
 
     def _neighbours(self, n_features: int, grouped: bool) -> Neighbours:
-        """Return which tables are neighbours."""
+        """Return the neighbouring relation of tables, and its sensitivity."""
         raise NotImplementedError
 
     def _bounds_of_scale(self) -> tuple[float, float] | None:
         """Return the declared bounds of the scale."""
         raise NotImplementedError
 
-    def _read_off(self, release: Any) -> None:
-        """Read the model off a release."""
+    def _solve_release(self, release: Any) -> None:
+        """Compute the model from a release."""
         raise NotImplementedError
 
     def roles_for(self, y: Any = None) -> Mapping[str, str]:
-        # The rounds of a fit to censored targets go on from what was made of the last one.
+        # Where targets are censored, a round depends on the estimate of the round before.
         again = ("method", "regularization") if y is not None and is_structured(y) else ()
         return {**self.declared_roles, **dict.fromkeys(again, "release")}
 
     def planned_cost(self, any_public: bool) -> PlannedCost:
-        budget = Budget.of(self.epsilon, self.delta, self.mechanism)
+        budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         return PlannedCost(
             epsilon=budget.epsilon,
             delta=budget.delta,
@@ -92,10 +92,10 @@ class PlannedMoments(PrivateEstimatorMixin):
         )
 
     def check_public(self, shape: PublicShape) -> None:
-        budget = Budget.of(self.epsilon, self.delta, self.mechanism)
+        budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         if shape.structured and self.method == "taylor":
             raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
-        log_target = shape.structured or family_of(self.distribution)[1]
+        log_target = shape.structured or models_log_target(self.distribution)
         if self.bounds_y is not None:
             check_target_bounds(self.bounds_y, log_target)
         if shape.no_targets is not None:
@@ -106,7 +106,7 @@ class PlannedMoments(PrivateEstimatorMixin):
             return
         neighbours = self._neighbours(shape.n_features, shape.grouped)
         n_rows = shape.n_rows if neighbours.n_is_public else MANY_ROWS
-        # Which bounds they are does not matter for whether a grid, and noise on it, can be planned.
+        # Any bounds will do: whether a grid and its noise can be planned does not depend on them.
         sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
         grid = make_grid(*sides, target, self.x_norm, n_rows=n_rows, neighbours=neighbours, budget=budget)
         if shape.structured:
@@ -117,7 +117,7 @@ class PlannedMoments(PrivateEstimatorMixin):
     def _plan_rounds(
         self,
         grid: MomentGrid,
-        budget: Budget,
+        budget: FitBudget,
         neighbours: Neighbours,
         limits: tuple[float, float],
         n_rows: int,
@@ -125,7 +125,7 @@ class PlannedMoments(PrivateEstimatorMixin):
         """Plan the rounds of a fit to censored targets; `limits` are those of the scale, in scaled units."""
         return plan_censored(
             grid,
-            family_of(self.distribution)[0],
+            error_distribution_of(self.distribution),
             budget,
             neighbours,
             max_iter=self.max_iter,
@@ -140,5 +140,5 @@ class PlannedMoments(PrivateEstimatorMixin):
         changed.set_params(**parameters)  # type: ignore[attr-defined]
         changed._validate_params()  # type: ignore[attr-defined]
         changed._method, changed._regularization = changed.method, changed.regularization
-        changed._read_off(changed.release_)  # type: ignore[attr-defined]
+        changed._solve_release(changed.release_)  # type: ignore[attr-defined]
         return changed

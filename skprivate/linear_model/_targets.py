@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Targets: numbers, or times of which some are censored, on the scale of the model."""
+"""Reading and checking of targets: numbers, or times of which some are censored."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ _MAKE = "np.array(list(zip(event, time)), dtype=[('event', bool), ('time', float
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What `read_target` found.
+    """A target on the scale of the model.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Target:
 
     @property
     def structured(self) -> bool:
-        """Whether the target told events from censored times."""
+        """Whether the target distinguishes events from censored times."""
         return self.event is not None
 
 
@@ -126,7 +126,7 @@ def replace_target(y: Any, bounds: tuple[float, float], log_target: bool) -> Tar
     target : Target
         Infinities, and times that are not above 0, are at the bounds. What is missing or no number is in the
         middle of the bounds, on the scale of the model; a time of a structured target is then censored at the
-        lower bound, which tells nothing of it, and so is an event that is neither True nor False.
+        lower bound, which carries no information, and so is an event that is neither True nor False.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measures of disclosure: how often a protection left an attacker right."""
+"""Disclosure metrics: the share of values or responses that an attacker links in spite of a perturbation."""
 
 from typing import TYPE_CHECKING
 

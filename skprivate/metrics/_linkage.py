@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often a perturbed response still points at the party that gave it."""
+"""Record linkage score: the share of perturbed responses that distance links to their party."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,7 +9,7 @@ from ..utils._table_validation import check_array
 
 FloatArray = NDArray[np.float64]
 
-#: Values to sort at once: some tens of megabytes.
+#: Values that are sorted at once, with their indices and distances: some tens of megabytes.
 CHUNK = 1 << 19
 
 
@@ -87,14 +87,14 @@ def _second_nearest(true: FloatArray, sent: FloatArray) -> FloatArray:
     # Rounding keeps the order of distances, so that the two nearest are among two neighbours on each side.
     ends = np.full((len(true), 2), np.inf)
     padded = np.concatenate([-ends, np.sort(true, axis=1), ends], axis=1)
-    places = _places(true, sent)
+    places = _insertion_points(true, sent)
     distances = np.stack(
         [np.abs(np.take_along_axis(padded, places + shift, axis=1) - sent) for shift in range(4)]
     )
     return np.partition(distances, 1, axis=0)[1]
 
 
-def _places(true: FloatArray, sent: FloatArray) -> NDArray[np.intp]:
+def _insertion_points(true: FloatArray, sent: FloatArray) -> NDArray[np.intp]:
     """How many of its row's sorted true values stand before every sent value; among equal ones any number."""
     m = true.shape[1]
     order = np.argsort(np.concatenate([true, sent], axis=1), axis=1)

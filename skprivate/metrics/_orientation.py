@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often an attacker who knows a value nearly still finds it in a perturbed column."""
+"""Correct orientation score: the share of values that a perturbation moved by little, per column."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks of what callers ask for."""
+"""Checks of the integers to be released and of the scale of their noise."""
 
 from fractions import Fraction
 from numbers import Integral

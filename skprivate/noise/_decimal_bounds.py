@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real numbers behind the mechanisms, computed in decimals so that the error is known."""
+"""Epsilon of a zCDP mechanism, and bits of geometric numbers, in decimals with a proven error."""
 
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from ..utils import check_positive
 
+# For the error that `zcdp_to_epsilon` proves, and for more than `PROBABILITY_BITS` binary digits.
 DECIMALS = Context(prec=120, Emin=-(10**9), Emax=10**9)
 PROBABILITY_BITS = 256
-NEGLIGIBLE = Fraction(1, 2**204)
+NEGLIGIBLE = Fraction(1, 2**204)  # share of the 2^-201 that `laplace_sum` states
 STEP = 2**64  # an epsilon is rounded up to a multiple of 1 / STEP
-GOLDEN = 0.6180339887498949
+GOLDEN = 0.6180339887498949  # (sqrt(5) - 1) / 2, the ratio of a golden section
 
 
 def zcdp_to_epsilon(rho: float | Fraction, delta: float | Fraction) -> Fraction:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where random bytes come from: the operating system, or a seeded generator for simulations."""
+"""Sources of random bytes: the operating system, or a seeded generator for simulations."""
 
 import os
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class Entropy:
     random_bytes : callable
         ``random_bytes(n)`` returns `n` fresh bytes. The caller owns the only reference and may overwrite it.
     private : bool
-        True for "os-entropy". Noise from a seeded generator hides nothing from who knows the seed.
+        True for "os-entropy". Noise from a seeded generator hides nothing from those who know the seed.
     """
 
     source: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Private release of integers: discrete Laplace and discrete Gaussian noise, and sums of Laplace noise."""
+"""Mechanisms that release integers with discrete Laplace or Gaussian noise, and sums of Laplace noise."""
 
 import functools
 from abc import ABC, abstractmethod
@@ -23,7 +23,7 @@ MAX_TERMS = 2**40  # below it the stated distance of `laplace_sum` holds
 
 
 class _IntegerMechanism(ABC):
-    """What the mechanisms share: integers in, the same integers plus one noise vector out."""
+    """Base of the mechanisms: adds one noise vector to integers."""
 
     def randomize(self, values: ArrayLike, random_state: Any = None) -> NDArray[np.int64]:
         """Add noise to integers.
@@ -366,11 +366,11 @@ def laplace_sum(
     p_i = 1 / (1 + exp(2^i / scale)), so a sum of n geometrics is the sum of 2^i Binomial(n, p_i).
 
     The p_i are rounded to 256 binary digits, and digits with n p_i < 2^-204 are left out: since each digit of
-    each term errs by at most 2^-255, and there are at most 62 of them, the law of a sum is within
+    each term errs by at most 2^-255, and there are at most 62 of them, the distribution of a sum is within
     2 (2^40 * 62 * 2^-255 + 2 * 2^-204) < 2^-201 of the exact one in total variation.
 
     **Privacy**: n clients who each add their own noise trust nobody; whoever draws the sum sees the rows.
-    The result has the law of the clients' total, so it simulates local privacy and does not provide it.
+    The result is distributed as the clients' total, so it simulates local privacy and does not provide it.
     Not constant time.
 
     Examples

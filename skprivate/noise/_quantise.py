@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fixed point: floats to integers on a grid 2^-k, and sums that cannot wrap."""
+"""Fixed-point numbers: floats rounded to integers on a grid 2^-k, and sums that cannot overflow."""
 
 from fractions import Fraction
 from math import ceil

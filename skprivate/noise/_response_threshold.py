@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Certified integer thresholds for randomised response."""
+"""Integer thresholds of randomised response, certified to cost at most epsilon."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction

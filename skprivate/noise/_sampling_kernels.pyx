@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact samplers over random words: no floating point, no approximation but the one stated."""
+"""Exact samplers from random words: integers only, and no approximation but the one stated."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 

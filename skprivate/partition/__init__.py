@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Partitions of a public box into cells, grown on public rows."""
 
-from ._partition import CRITERIA, RULES, Partition, build_partition
+from ._grow import CRITERIA, RULES, build_partition
+from ._leaf_kernels import count_leaves
+from ._partition import Partition
 
-__all__ = ["CRITERIA", "RULES", "Partition", "build_partition"]
+__all__ = ["CRITERIA", "RULES", "Partition", "build_partition", "count_leaves"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Growth of a partition as CART does, level by level: the purest of a bounded number of cuts."""
+"""Rule "cart": growth of a partition level by level, at the purest of a bounded number of cuts of a cell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._cart_kernels import bin_rows, choose_cuts, part_rows
-from ._max_edge import x_log_x
 
 FloatArray = NDArray[np.float64]
 
@@ -17,22 +16,26 @@ FloatArray = NDArray[np.float64]
 MOST_CUTS = 255
 
 
-def grow_by_impurity(
+def grow_by_cuts(
     X: FloatArray,
     labels: NDArray[np.int32],
     lower: FloatArray,
     upper: FloatArray,
-    criterion: str,
+    entropy_terms: FloatArray | None,
     max_depth: int,
     n_labels: int,
     min_samples_leaf: int,
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """Return the features of all nodes, -1 at leaves, and the inner nodes' thresholds, level by level."""
+    """Return the features of all nodes, -1 at leaves, and the inner nodes' thresholds, level by level.
+
+    `entropy_terms` are k log k for k from 0 to n, or None for the Gini impurity.
+    """
     cuts = candidate_cuts(X, lower, upper)
     bins = np.empty(X.shape[::-1], dtype=np.uint8)
     bin_rows(X, cuts, bins)
-    level = Level(bins, labels, np.array([0, len(X)], dtype=np.int64))
-    table = x_log_x(len(X)) if criterion == "entropy" else np.empty(0)
+    level = CellRows(bins, labels, np.array([0, len(X)], dtype=np.int64))
+    # The kernel takes an empty table for the Gini impurity.
+    table = np.empty(0) if entropy_terms is None else entropy_terms
     features, thresholds = [], [np.empty(0)]
     for _ in range(max_depth):
         feature, cut, rows_left = level.choose(table, max(1, min_samples_leaf), n_labels)
@@ -44,8 +47,17 @@ def grow_by_impurity(
 
 
 @dataclass(frozen=True)
-class Level:
-    """Rows of one level, cell by cell: bins (n_features, n), labels (n,), first row of every cell and n."""
+class CellRows:
+    """Public rows of one level, cell by cell.
+
+    Attributes
+    ----------
+    bins : ndarray of uint8 of shape (n_features, n)
+        Number of the candidate cuts at or below a value.
+    labels : ndarray of int32 of shape (n,)
+    start : ndarray of int64 of shape (n_cells + 1,)
+        First row of every cell, and n.
+    """
 
     bins: NDArray[np.uint8]
     labels: NDArray[np.int32]
@@ -70,7 +82,7 @@ class Level:
 
     def split(
         self, feature: NDArray[np.int32], cut: NDArray[np.int32], rows_left: NDArray[np.int64]
-    ) -> Level:
+    ) -> CellRows:
         """Return the next level; rows of leaves stay behind."""
         inner = feature >= 0
         rows = np.diff(self.start)
@@ -79,7 +91,7 @@ class Level:
         bins = np.empty((len(self.bins), start[-1]), dtype=np.uint8)
         labels, place = np.empty(start[-1], dtype=np.int32), np.empty(len(self.labels), dtype=np.int64)
         part_rows(self.bins, self.labels, self.start, feature, cut, rows_left, place, bins, labels)
-        return Level(bins, labels, start)
+        return CellRows(bins, labels, start)
 
 
 def candidate_cuts(X: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Level-by-level pieces of the CART partition: bins of the rows, choice of a cut per cell, routing."""
+"""One level of a CART partition: bins of the rows, choice of a cut per cell, routing of the rows."""
 
 import numpy as np
 from numpy.typing import NDArray

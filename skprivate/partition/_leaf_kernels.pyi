@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows to leaves, and leaves to counts."""
+"""Assignment of rows to leaves, and counts of rows by leaf and label."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows to leaves, and leaves to counts."""
+"""Assignment of rows to leaves, and counts of rows by leaf and label."""
 
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Level-by-level pieces of the max-edge partition: sides of the rows, counts, choice of a split, routing."""
+"""One level of a partition by halving: sides of the rows, counts, choice of an edge, routing of the rows."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Partition of a public box into cells, grown on public rows by the rules of the LPCT paper."""
+"""Partition of a public box into the cells of a binary tree: splits, truncation, assignment of rows, JSON."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..utils._public_module import public_module
-from ._cart import grow_by_impurity
 from ._leaf_kernels import apply_rows
-from ._max_edge import Rows, chooser, grow
 
 # A complete tree of this depth still numbers its nodes in int32, and every midpoint fraction is exact.
 DEPTH_LIMIT = 30
+# Of the dictionary that `to_dict` writes.
 FORMAT_VERSION = 1
-RULES = ("max-edge", "cart", "random")
-CRITERIA = ("gini", "entropy")
 
 
 @public_module("skprivate.partition")
@@ -98,7 +95,7 @@ class Partition:
         ValueError
             If the splits do not form such a tree, or it is deeper than 30.
         """
-        low, high = _check_box(lower, upper)
+        low, high = check_box(lower, upper)
         split, cut = np.asarray(feature), np.asarray(threshold, dtype=np.float64)
         inner = np.flatnonzero(split >= 0)
         _check_splits(split, cut, inner, low, high)
@@ -222,91 +219,6 @@ class Partition:
         return np.where(self.leaf_index < 0, self.feature, np.int32(-1))
 
 
-def build_partition(
-    X: ArrayLike,
-    labels: ArrayLike,
-    *,
-    lower: ArrayLike,
-    upper: ArrayLike,
-    max_depth: int,
-    n_labels: int = 2,
-    rule: str = "max-edge",
-    criterion: str = "gini",
-    min_samples_leaf: int = 0,
-    seed: int = 0,
-) -> Partition:
-    """Grow a partition of the box [lower, upper] on public rows, by halving longest edges or as CART does.
-
-    Halving: a cell splits if it holds a public row, is shallower than `max_depth`, and one of its longest
-    edges (halved the fewest times; edges of length 0 do not count) leaves `min_samples_leaf` public rows on
-    both sides. The split is at the edge's midpoint. Without public rows the rule is "random" and every cell
-    splits: the tree is complete.
-
-    CART: a cell splits if it holds public rows of two labels, is shallower than `max_depth`, and a cut leaves
-    `min_samples_leaf` public rows, and at least one, on both sides; it need not lower the impurity. The cuts
-    of a feature are the midpoints of adjacent distinct public values in the box; where there are more than
-    255, those at the 256-quantiles of the public rows.
-
-    Parameters
-    ----------
-    X : array-like of float, shape (n, n_features)
-        Public rows; 0 rows are allowed. Rows outside the box count where their clipped values lie.
-    labels : array-like of int, shape (n,)
-        Public labels, 0 to `n_labels - 1`.
-    lower, upper : array-like of float, shape (n_features,)
-        The public box; finite, lower <= upper.
-    max_depth : int
-        Largest depth of a leaf, 0 to 30.
-    n_labels : int, default=2
-        Number of labels.
-    rule : {"max-edge", "cart", "random"}, default="max-edge"
-        Which split to take. "max-edge", "cart": the longest edge, or the cut, with the least weighted
-        impurity of the two sides; the lowest feature, then the lowest cut, among ties. "random": a longest
-        edge drawn at random.
-    criterion : {"gini", "entropy"}, default="gini"
-        Impurity for "max-edge" and "cart". Gini scores are compared exactly; entropies that differ by
-        rounding alone are ties.
-    min_samples_leaf : int, default=0
-        Least number of public rows in a child; 0 allows empty cells, but not to "cart". Of no effect without
-        public rows.
-    seed : int, default=0
-        Public seed of "random", 0 or more. One word is drawn per node, level by level, so the partition of a
-        smaller depth is a truncation.
-
-    Returns
-    -------
-    Partition
-        The partition; building at a smaller `max_depth` gives its truncation.
-
-    References
-    ----------
-    Ma, Y. and Yang, H. "Optimal Locally Private Nonparametric Classification with Public Data", section 3.
-
-    Breiman, L., Friedman, J., Olshen, R. and Stone, C. "Classification and Regression Trees", 1984.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.1, 0.2], [0.7, 0.3], [0.8, 0.9]])
-    >>> partition = build_partition(X, [0, 1, 1], lower=[0, 0], upper=[1, 1], max_depth=2)
-    >>> partition
-    Partition(n_leaves=4, max_depth=2, n_features=2)
-    >>> partition.apply(X)
-    array([0, 2, 3], dtype=int32)
-    """
-    low, high = _check_box(lower, upper)
-    _check_options(max_depth, n_labels, rule, criterion, min_samples_leaf)
-    rows = Rows.start(X, labels, n_labels, len(low))
-    if rule == "cart" and len(rows.X):
-        cut = grow_by_impurity(
-            rows.X, rows.labels, low, high, criterion, max_depth, n_labels, min_samples_leaf
-        )
-        return Partition.from_splits(*cut, low, high)
-    choose = chooser(rule, criterion, seed, len(rows.X))
-    cut = grow(rows, low, high, choose, max_depth, n_labels, min_samples_leaf)
-    return Partition.from_splits(*cut, low, high)
-
-
 def _depths(inner: NDArray[np.intp], n_nodes: int) -> NDArray[np.int8]:
     """Depth of every node; nodes are numbered level by level."""
     depth = np.empty(n_nodes, dtype=np.int8)
@@ -319,7 +231,8 @@ def _depths(inner: NDArray[np.intp], n_nodes: int) -> NDArray[np.int8]:
     raise ValueError(f"a partition has a depth of at most {DEPTH_LIMIT}")
 
 
-def _check_box(lower: ArrayLike, upper: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def check_box(lower: ArrayLike, upper: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the corners of a box as arrays, or refuse them."""
     low, high = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
     if low.ndim != 1 or low.shape != high.shape or low.size == 0:
         raise ValueError(f"lower and upper must be two lists of one length, got {low.shape} and {high.shape}")
@@ -345,15 +258,6 @@ def _check_splits(
         raise ValueError("a node comes before its parent")
     if not ((low[split[inner]] < cut) & (cut <= high[split[inner]])).all():
         raise ValueError("a threshold lies outside the box")
-
-
-def _check_options(max_depth: int, n_labels: int, rule: str, criterion: str, min_samples_leaf: int) -> None:
-    if not 0 <= max_depth <= DEPTH_LIMIT:
-        raise ValueError(f"max_depth must lie between 0 and {DEPTH_LIMIT}, got {max_depth}")
-    if n_labels < 2 or min_samples_leaf < 0:
-        raise ValueError("n_labels must be at least 2 and min_samples_leaf at least 0")
-    if rule not in RULES or criterion not in CRITERIA:
-        raise ValueError(f"rule must be one of {RULES} and criterion one of {CRITERIA}")
 
 
 def _check_list(name: str, value: Any, kinds: tuple[type, ...], largest: float) -> list[Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one interface of local randomizers."""
+"""Interface of local randomizers: reports, their sums, unbiased estimates, variances and leakage."""
 
 import hashlib
 import json
@@ -15,16 +15,14 @@ from ..accounting import Blanket, PrivacyGuarantee
 from ..accounting._leakage.channels import check_prior, describe_prior
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
-from ..noise._response_threshold import response_odds, response_threshold
 from ..utils import check_epsilon, check_int
 from ..utils._public_module import public_module
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-# What `simulate` holds of the reports at a time.
+# Bytes of the reports that `simulate` holds at a time.
 _BYTES_AT_ONCE = 2**26
-_LEAST_EPSILON = Fraction(1, 2**64)
 
 
 @public_module("skprivate.randomizers")
@@ -245,7 +243,7 @@ class LocalRandomizer(ABC):
         Returns
         -------
         cell_counts : ndarray of shape (n_cells,) or None
-            None where the reports do not tell.
+            None where the reports do not depend on it.
 
         Raises
         ------
@@ -405,34 +403,3 @@ class LocalRandomizer(ABC):
         if not self._possible(checked, n):
             raise ValueError("these counts cannot come from n reports: n, or a merge, is wrong.")
         return checked, n
-
-
-def response(epsilon: Fraction, n_others: int | Fraction) -> tuple[int, Fraction]:
-    """Return the certified threshold of randomised response and its odds, which exceed 1.
-
-    Raises
-    ------
-    ValueError
-        Epsilon is so small that the odds would not tell the true answer from another.
-    """
-    # Far below the resolution of the words, certifying would take ever more digits.
-    if epsilon >= _LEAST_EPSILON:
-        threshold = response_threshold(epsilon, n_others)
-        odds = response_odds(threshold, n_others)
-        if odds > 1:
-            return threshold, odds
-    raise ValueError("epsilon is too small: a 64-bit threshold cannot tell it from 0.")
-
-
-def rough_excess(epsilon: Fraction) -> float:
-    """exp(epsilon) - 1 in floats, within the range where a choice of a parameter depends on it."""
-    return math.expm1(float(min(max(epsilon, _LEAST_EPSILON), Fraction(40))))
-
-
-def response_leakage(odds: Fraction, mass: float) -> float:
-    """Return log(odds / (1 + mass (odds - 1))): what is leaked by an answer that is `odds` times as probable
-    under categories of this prior mass, above 0, as under the others.
-    """
-    rest = max(0.0, 1 - mass)
-    # log(1 + ...) of the odds less 1 keeps the digits of a tiny epsilon.
-    return math.log1p(rest * float(odds - 1) / (1 + mass * float(odds - 1)))

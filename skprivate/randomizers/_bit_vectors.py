@@ -16,12 +16,13 @@ from ..noise._sampling_kernels import fill_binomial
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
 from ..utils._public_module import public_module
-from ._base import FloatArray, IntArray, response, response_leakage, rough_excess
+from ._base import FloatArray, IntArray
 from ._bit_kernels import count_bits, randomize_subset, randomize_unary
-from ._support_counts import CountedRandomizer
+from ._response import approximate_excess, certified_response, response_leakage
+from ._support_counts import SupportCountRandomizer
 
 
-class _BitRandomizer(CountedRandomizer):
+class _BitRandomizer(SupportCountRandomizer):
     """A report is a set of categories: bit k % 8 of byte k // 8 is 1 if it holds category k."""
 
     # What every report has, where the number is fixed.
@@ -142,7 +143,7 @@ class SubsetRandomizer(_BitRandomizer):
         super().__init__(epsilon, n_cells, n_labels)
         self.subset_size = self._best_size() if subset_size is None else self._check_size(subset_size)
         others = Fraction(self.n_categories - self.subset_size, self.subset_size)
-        self.threshold, self.odds = response(self.epsilon, others)
+        self.threshold, self.odds = certified_response(self.epsilon, others)
 
     @property
     def _n_ones(self) -> int:  # type: ignore[override]
@@ -155,7 +156,7 @@ class SubsetRandomizer(_BitRandomizer):
         return subset_size
 
     def _best_size(self) -> int:
-        excess = rough_excess(self.epsilon)
+        excess = approximate_excess(self.epsilon)
         # Without the rounding to whole numbers, K / (e + 1) is the best.
         middle = int(self.n_categories / (excess + 2))
         largest = self.n_categories // 2
@@ -244,18 +245,18 @@ class UnaryRandomizer(_BitRandomizer):
 
     See Also
     --------
-    SubsetRandomizer : Never more variance, and forged reports can be told by their number of ones.
+    SubsetRandomizer : Never more variance, and forged reports are recognised by their number of ones.
 
     Notes
     -----
     A report is K bits, packed eight a byte, the lowest first.
 
-    **Privacy.** Relation: local. Two categories differ in the law of two bits only. Both are fair coins under
-    their own category, so the coins cancel from the ratio of two probabilities of a report, and what remains
-    is that of two other bits: 1 where they are equal, else ``odds`` or its inverse. ``odds`` is certified in
-    integers to be at most exp(epsilon). Only integers are compared: there is no floating point to attack. The
-    number of random words used does not depend on the data, but the time of other operations is not
-    guaranteed to be constant.
+    **Privacy.** Relation: local. Two categories differ in the distribution of two bits only. Both are fair
+    coins under their own category, so the coins cancel from the ratio of two probabilities of a report, and
+    what remains is that of two other bits: 1 where they are equal, else ``odds`` or its inverse. ``odds`` is
+    certified in integers to be at most exp(epsilon). Only integers are compared: there is no floating point
+    to attack. The number of random words used does not depend on the data, but the time of other operations
+    is not guaranteed to be constant.
 
     References
     ----------
@@ -277,7 +278,7 @@ class UnaryRandomizer(_BitRandomizer):
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2) -> None:
         super().__init__(epsilon, n_cells, n_labels)
-        self.threshold, self.odds = response(self.epsilon, 1)
+        self.threshold, self.odds = certified_response(self.epsilon, 1)
 
     def describe(self) -> str:
         """Return the mechanism and its resolved parameters in a few words.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Block-Hadamard reports: two bytes a client, and near the least variance a signed report can have."""
+"""Block-Hadamard response: reports of two bytes, with near the least variance of signed reports."""
 
 from fractions import Fraction
 from typing import Any
@@ -12,8 +12,9 @@ from ..noise._entropy import Entropy
 from ..noise._stream_kernels import WordStream
 from ..utils import check_int
 from ..utils._public_module import public_module
-from ._base import FloatArray, IntArray, LocalRandomizer, response, response_leakage, rough_excess
+from ._base import FloatArray, IntArray, LocalRandomizer
 from ._report_kernels import count_signs, randomize_hadamard
+from ._response import approximate_excess, certified_response, response_leakage
 
 # A report holds its (block, row) index and one sign bit.
 _LARGEST_CODES = 2**31
@@ -50,7 +51,7 @@ class HadamardRandomizer(LocalRandomizer):
     n_blocks : int
         B.
     threshold : int
-        The truth is told when a uniform 64-bit word falls below it.
+        The true answer is sent when a uniform 64-bit word falls below it.
     odds : Fraction
         The exact ratio of the probabilities of the true answer and of another one, at most exp(epsilon).
 
@@ -110,7 +111,7 @@ class HadamardRandomizer(LocalRandomizer):
         self.report_dtype = np.dtype(np.uint16 if 2 * self.n_padded <= 2**16 else np.uint32)
         self.counts_shape = (self.n_padded,)
         self.n_blocks = self._best_blocks() if n_blocks is None else self._check_blocks(n_blocks)
-        self.threshold, self.odds = response(self.epsilon, 2 * self.n_blocks - 1)
+        self.threshold, self.odds = certified_response(self.epsilon, 2 * self.n_blocks - 1)
 
     def _check_blocks(self, n_blocks: Any) -> int:
         n_blocks = check_int(n_blocks, "n_blocks", least=1)
@@ -120,7 +121,7 @@ class HadamardRandomizer(LocalRandomizer):
 
     def _best_blocks(self) -> int:
         candidates = [1 << k for k in range(self.n_padded.bit_length())]
-        excess = rough_excess(self.epsilon)
+        excess = approximate_excess(self.epsilon)
         return min(candidates, key=lambda blocks: _uniform_variance(excess, blocks) + 1 / blocks)
 
     def describe(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Randomised response over all categories: the truth, or any other category."""
+"""k-ary randomised response: a report is the true category, or any other one."""
 
 from fractions import Fraction
 from typing import Any
@@ -12,18 +12,19 @@ from ..noise._entropy import Entropy
 from ..noise._response_threshold import WORD
 from ..noise._stream_kernels import WordStream
 from ..utils._public_module import public_module
-from ._base import FloatArray, IntArray, response, response_leakage
+from ._base import FloatArray, IntArray
 from ._report_kernels import count_answers, randomize_response
-from ._support_counts import CountedRandomizer
+from ._response import certified_response, response_leakage
+from ._support_counts import SupportCountRandomizer
 
 
-class ResponseRandomizer(CountedRandomizer):
+class ResponseRandomizer(SupportCountRandomizer):
     """A category is sent as it is, or as another one of its block of ``n_answers``."""
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2) -> None:
         super().__init__(epsilon, n_cells, n_labels)
         self.report_dtype = np.dtype(np.uint16 if self.n_categories <= 2**16 else np.uint32)
-        self.threshold, self.odds = response(self.epsilon, self.n_answers - 1)
+        self.threshold, self.odds = certified_response(self.epsilon, self.n_answers - 1)
 
     @property
     def n_answers(self) -> int:
@@ -81,7 +82,7 @@ class KRRRandomizer(ResponseRandomizer):
     epsilon : Fraction
         What a report costs: the request.
     threshold : int
-        The truth is told when a uniform 64-bit word falls below it.
+        The true category is sent when a uniform 64-bit word falls below it.
     odds : Fraction
         The exact ratio of the probabilities of the true category and of another one, at most exp(epsilon).
 

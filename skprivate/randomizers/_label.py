@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Randomised response on the label alone, for cells that are no secret."""
+"""Randomised response on the label alone, for cells that are public."""
 
 import math
 from fractions import Fraction
@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from ..utils._public_module import public_module
-from ._base import FloatArray, IntArray, response_leakage
+from ._base import FloatArray, IntArray
 from ._krr import ResponseRandomizer
+from ._response import response_leakage
 
 
 @public_module("skprivate.randomizers")
@@ -33,7 +34,7 @@ class LabelRandomizer(ResponseRandomizer):
     epsilon : Fraction
         What a report costs: the request.
     threshold : int
-        The true label is told when a uniform 64-bit word falls below it.
+        The true label is sent when a uniform 64-bit word falls below it.
     odds : Fraction
         The exact ratio of the probabilities of the true label and of another one, at most exp(epsilon).
 
@@ -99,8 +100,8 @@ class LabelRandomizer(ResponseRandomizer):
         cells = by_cell.sum(axis=1)
         rarest = np.where(by_cell > 0, by_cell, np.inf).min(axis=1)
         worst = np.argmin(cells + float(self.odds - 1) * rarest)
-        told = response_leakage(self.odds, float(rarest[worst] / cells[worst]))
-        return max(0.0, told - math.log(cells[worst]))
+        of_label = response_leakage(self.odds, float(rarest[worst] / cells[worst]))
+        return max(0.0, of_label - math.log(cells[worst]))
 
     def _clients(self, counts: IntArray, n: int) -> FloatArray:
         return self._estimate_cells(counts, n)[:, None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Noisy one-hot vectors of the cell: the two of the paper, and one signed."""
+"""One-hot vectors of the cell with Laplace noise: the two vectors of the paper, and one signed vector."""
 
 import math
 from abc import abstractmethod
@@ -267,7 +267,8 @@ class SignedLaplaceRandomizer(_NoisyVectorRandomizer):
 
     Notes
     -----
-    A report has shape (n_cells,), in units of 2^-exponent. It does not tell how full a cell is.
+    A report has shape (n_cells,), in units of 2^-exponent. Its expectation says nothing about the number of
+    clients in a cell.
 
     **Privacy.** Relation: local. Two categories of one cell differ by 2 in its entry, two of different cells
     by 1 in each of two entries: by 2 in L1 always. The noise is exact discrete Laplace noise on the integers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Randomizers whose reports support categories: counted, they estimate how many clients each one has."""
+"""Base of the randomizers that estimate a category from the number of reports that support it."""
 
 from abc import abstractmethod
 from fractions import Fraction
@@ -8,11 +8,11 @@ import numpy as np
 
 from ._base import FloatArray, IntArray, LocalRandomizer
 
-# A report of 32 bits holds one.
+# A category is sent in 32 bits at most.
 _LARGEST_CATEGORIES = 2**32
 
 
-class CountedRandomizer(LocalRandomizer):
+class SupportCountRandomizer(LocalRandomizer):
     """A report supports each category with probability p if it is the client's own, and else with q.
 
     The number N of reports that support a category then estimates its number of clients by
@@ -20,7 +20,7 @@ class CountedRandomizer(LocalRandomizer):
     the difference of two categories if it is in one of them, and another if it is not.
     """
 
-    # Odds between the two categories that a report tells best apart.
+    # Largest ratio of the probabilities of a report under two categories.
     odds: Fraction
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2) -> None:
@@ -50,7 +50,7 @@ class CountedRandomizer(LocalRandomizer):
         return (by_label - self._clients(counts, n) * float(other)) / float(own - other)
 
     def _clients(self, counts: IntArray, n: int) -> float | FloatArray:
-        """Number of clients who choose among a category's answers."""
+        """Number of clients whose report may support a category."""
         return float(n)
 
     def _estimate_cells(self, counts: IntArray, n: int) -> FloatArray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Private classification trees: public data shape the tree, private rows vote in its leaves."""
+"""Private classification trees: partitions of public data, with leaves estimated from private rows."""
 
 from typing import TYPE_CHECKING
 

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every private tree shares: a public design, one private release, free post-processing."""
+"""Base class of the private trees: public design, charge, one private release, post-processing."""
 
-import copy
 from abc import abstractmethod
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from ..accounting import PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
@@ -24,11 +22,9 @@ from ..base import (
     assign_roles,
     claim_of,
     private_fit,
-    redact_errors,
 )
 from ..noise import check_entropy
-from ..partition._leaf_kernels import count_leaves
-from ..partition._partition import CRITERIA, RULES, Partition, build_partition
+from ..partition import CRITERIA, RULES, Partition, build_partition, count_leaves
 from ..utils import (
     as_labels,
     check_epsilon,
@@ -36,22 +32,23 @@ from ..utils import (
     number_groups,
     select_rows,
 )
-from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+from ..utils._compat import Interval, StrOptions
 from ..utils._private_fit import public_errors
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
-from ._estimation.decision import check_pruning, decide, variance_per_row
-from ._estimation.depth import DEEPEST, choose_depth
-from ._estimation.pruning import paper_depth
-from ._public_design import Design, ReleaseMechanism, dimensions
-from ._tree_rows import Rows, classes_of, declared_classes, number_labels, warn_of_unknown_labels
+from ._estimation.depth import DEEPEST, DepthInputs
+from ._estimation.leaf_counts import variance_per_row
+from ._estimation.leaf_estimates import pruning_method
+from ._predictions import TreePredictionsMixin
+from ._tree_design import ReleaseMechanism, TreeDesign
+from ._tree_rows import TreeRows, declared_classes, find_classes, number_labels, warn_of_unknown_labels
 
 FloatArray = NDArray[np.float64]
 
-# Without public rows no cell stops early.
+# Without public rows no cell stops early: 2^16 leaves.
 _DEEPEST_COMPLETE = 16
 
-# Parameters that say what is known of the rows.
+# Parameters that are public knowledge about the rows.
 _PUBLIC_INPUTS = ("bounds", "classes")
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
@@ -76,11 +73,11 @@ TREE_ROLES = assign_roles(
 )
 
 
-class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Base of the private trees; a subclass says who randomises, and on what terms.
+class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Base of the private trees; a subclass provides the release mechanism.
 
-    The life of a fit: rows are validated and parted (`_part_rows`), everything public is settled (`_design`),
-    the cost is charged, the release is drawn, and the rest is post-processing (`_adopt`).
+    A fit validates the rows and separates public from private ones (`_part_rows`), makes everything that is
+    public (`_design`), charges the cost, draws the release, and post-processes it (`_adopt`).
     """
 
     epsilon: Any
@@ -101,35 +98,17 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     #: Where the noise is added, as in `PrivacySpent`.
     _deployment: str
+    #: The name of private rows in a statement.
+    _rows_are_called = "private rows"
 
     declared_roles = TREE_ROLES
 
-    def roles_for(self, y: Any = None) -> Mapping[str, str]:
-        # The paper's pruning comes with the paper's depth: that is another tree.
-        own_depth = self.prune == "paper" and self.max_depth == "auto"
-        return {**self.declared_roles, "prune": "release"} if own_depth else self.declared_roles
-
-    def _planned_relation(self) -> Relation:
-        return "replace-one"
-
-    def planned_cost(self, any_public: bool) -> PlannedCost:
-        self._check_parameters()
-        return PlannedCost(
-            epsilon=check_epsilon(self.epsilon),
-            relation=self._planned_relation(),
-            leaks=tuple(self._find_leaks(any_public)),
-            seeded=self.random_state is not None,
-        )
-
-    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
-        return self.repruned(**parameters)
-
     @abstractmethod
     def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> ReleaseMechanism:
-        """Return what releases the categories of n_cells leaves, hiding so many rows at once."""
+        """Return the mechanism for n_cells leaves, under which so many rows of one unit are protected."""
 
     def _inputs_to_declare(self) -> tuple[str, ...]:
-        """Parameters that protected values would have to fill if nobody declared them."""
+        """Parameters that would be read from protected values if they were not declared."""
         return ("bounds", "classes")
 
     @private_fit
@@ -148,7 +127,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         groups : array-like of shape (n_samples,), default=None
             Person of every row; of a person's private rows ``max_rows_per_group`` count, drawn at random.
             None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
-            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` tells.
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` is the unit that was used.
 
         Returns
         -------
@@ -217,8 +196,8 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         if self.classes is not None:
             n_labels = len(declared_classes(self.classes))
         elif shape.public_labels is not None:
-            n_labels = len(classes_of(shape.public_labels))
-        check_pruning(self.prune, n_labels)
+            n_labels = len(find_classes(shape.public_labels))
+        pruning_method(self.prune).check_classes(n_labels)
         depth = self._check_depth(shape.n_public)
         # Without public rows a tree of a given depth is complete, and otherwise of any number of cells.
         complete = not shape.n_public and self.max_depth != "auto"
@@ -227,7 +206,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _find_leaks(self, any_public: bool) -> list[str]:
-        """What would have to be read from private rows; found before any of them is looked at."""
+        """What would have to be read from private rows; found before any of them is read."""
         if any_public:
             return []
         texts = {
@@ -236,25 +215,25 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         }
         return [texts[name] for name in self._inputs_to_declare() if getattr(self, name) is None]
 
-    def _part_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> Rows:
-        """Resolve bounds and classes, and part the rows by owner."""
+    def _part_rows(self, X: FloatArray, y: NDArray[Any], public: NDArray[np.bool_], groups: Any) -> TreeRows:
+        """Resolve bounds and classes, and separate public from private rows."""
         codes = number_groups(groups, ~public, strict=self.is_strict())
         bounds = self.resolve_bounds(self.bounds, X, X[public])
         # Only strict mode lets what is not finite come so far.
         X = within_bounds(X, *bounds) if self.is_strict() else X
         if self.classes is None:
-            classes = classes_of(y[public] if public.any() else y)
+            classes = find_classes(y[public] if public.any() else y)
         else:
             classes = declared_classes(self.classes)
             warn_of_unknown_labels(y[public], classes)
         rows_per_unit = 1 if codes is None else self.max_rows_per_group
-        return Rows(X, number_labels(y, classes), public, codes, classes, bounds, rows_per_unit)
+        return TreeRows(X, number_labels(y, classes), public, codes, classes, bounds, rows_per_unit)
 
-    def _design(self, rows: Rows, n_used: int) -> Design:
-        """Settle everything public: the partition at its final depth, and what is run on the categories."""
+    def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
+        """Make everything public: the partition at its final depth, and the release mechanism."""
         lower, upper = rows.bounds
         n_labels = len(rows.classes)
-        check_pruning(self.prune, n_labels)
+        pruning_method(self.prune).check_classes(n_labels)
         public_X, public_labels = rows.X[rows.public], rows.labels[rows.public]
         rule = self.rule if len(public_X) else "random"
         partition = build_partition(
@@ -274,7 +253,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
         public_counts = np.zeros((partition.n_leaves, n_labels), dtype=np.int64)
         count_leaves(partition.apply(public_X), public_labels, public_counts)
         names = getattr(self, "feature_names_in_", None)
-        return Design(
+        return TreeDesign(
             partition=partition,
             randomizer=self._make_randomizer(partition.n_leaves, n_labels, rows.rows_per_unit),
             classes=rows.classes,
@@ -294,20 +273,24 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
         return int(self.max_depth)
 
-    def _automatic_depth(self, partition: Partition, rule: str, rows: Rows, n_used: int) -> int:
-        if self.prune == "paper":
-            n_public, n_features = rows.n_public, partition.n_features
-            return min(paper_depth(n_used, n_public, n_features, float(self.epsilon)), DEEPEST)
-
+    def _automatic_depth(self, partition: Partition, rule: str, rows: TreeRows, n_used: int) -> int:
         def variance(n_leaves: int) -> float:
             randomizer = self._make_randomizer(n_leaves, len(rows.classes), rows.rows_per_unit)
             return variance_per_row(randomizer, n_used)
 
-        leaf_counts = partition.leaf_counts_by_depth()
-        return choose_depth(n_used, leaf_counts, variance, dimensions(partition, rule))
+        epsilon = check_epsilon(self.epsilon)
+        inputs = DepthInputs(partition, rule, n_used, rows.n_public, epsilon, variance)
+        return pruning_method(self.prune).choose_depth(inputs)
 
     def _describe_spending(
-        self, design: Design, n_used: int, grouped: bool, leaks: list[str], *, source: Any, deployment: Any
+        self,
+        design: TreeDesign,
+        n_used: int,
+        grouped: bool,
+        leaks: list[str],
+        *,
+        source: Any,
+        deployment: Any,
     ) -> PrivacySpent:
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
@@ -327,7 +310,7 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             **claim_of(leaks, source, self, _PUBLIC_INPUTS),
         )
 
-    def _unprotected(self, design: Design, n_used: int, grouped: bool) -> dict[str, Any]:
+    def _unprotected(self, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
         protected = self._inputs_to_declare()
         sources = {}
         for name in _PUBLIC_INPUTS:
@@ -350,111 +333,27 @@ class BasePrivateTree(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
             facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
         return facts
 
-    #: What private rows are in a statement.
-    _rows_are_called = "private rows"
+    def roles_for(self, y: Any = None) -> Mapping[str, str]:
+        # A pruning method with a depth of its own makes another tree.
+        own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
+        return {**self.declared_roles, "prune": "release"} if own_depth else self.declared_roles
 
-    def _adopt(self, design: Design, counts: NDArray[np.int64], n_used: int, spent: PrivacySpent) -> None:
-        """Take over a release, whoever collected it, and post-process it."""
-        self.n_features_in_ = design.partition.n_features
-        if design.feature_names is not None:
-            self.feature_names_in_ = np.array(design.feature_names, dtype=object)
-        self.classes_, self.bounds_ = design.classes, design.bounds
-        self.rule_, self.mechanism_ = design.rule, design.randomizer.name
-        self.partition_, self.randomizer_ = design.partition, design.randomizer
-        self.public_counts_ = design.public_counts
-        self.max_depth_ = design.partition.max_depth
-        self.n_leaves_ = design.partition.n_leaves
-        self.report_counts_, self.n_reports_ = counts, n_used
-        self.privacy_spent_ = spent
-        self._post_process()
+    def _planned_relation(self) -> Relation:
+        return "replace-one"
 
-    def _post_process(self) -> None:
-        design = Design(
-            self.partition_, self.randomizer_, self.classes_, self.bounds_, self.rule_, self.public_counts_
+    def planned_cost(self, any_public: bool) -> PlannedCost:
+        self._check_parameters()
+        return PlannedCost(
+            epsilon=check_epsilon(self.epsilon),
+            relation=self._planned_relation(),
+            leaks=tuple(self._find_leaks(any_public)),
+            seeded=self.random_state is not None,
         )
-        decision = decide(design, self.report_counts_, self.n_reports_, self.public_weight, self.prune)
-        self.public_weight_ = decision.weight
-        self.leaf_proba_, self.leaf_depth_ = decision.probabilities, decision.depth
+
+    def post_processed(self, parameters: Mapping[str, Any]) -> Self:
+        return self.repruned(**parameters)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.prune != "paper"
+        tags.classifier_tags.multi_class = pruning_method(self.prune).several_classes
         return tags
-
-    def repruned(self, *, prune: Any = None, public_weight: Any = None) -> Self:
-        """Return a copy with other post-processing of the same release: no data are needed, nothing is spent.
-
-        Parameters
-        ----------
-        prune : bool or "paper", default=None
-            As in the class. None: as before.
-        public_weight : float or "auto", default=None
-            As in the class. None: as before.
-
-        Returns
-        -------
-        tree : estimator
-            Fitted, with the same ``privacy_spent_`` and ``report_counts_``. The partition stays as it is:
-            pruning judges its leaves by their ancestors.
-
-        Raises
-        ------
-        ValueError
-            A parameter is out of range.
-        """
-        check_is_fitted(self)
-        changed = copy.copy(self)
-        given = {"prune": prune, "public_weight": public_weight}
-        changed.set_params(**{name: value for name, value in given.items() if value is not None})
-        validate_parameter_constraints(
-            TREE_CONSTRAINTS, {name: getattr(changed, name) for name in given}, type(self).__name__
-        )
-        check_pruning(changed.prune, len(changed.classes_))
-        changed._post_process()
-        return changed
-
-    @redact_errors
-    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
-        """Return the leaf of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        leaves : ndarray of int32 of shape (n_samples,)
-            Between 0 and ``n_leaves_ - 1``.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return self.partition_.apply(X)
-
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the class probabilities of every row's leaf.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        leaves = self.apply(X)
-        return self.leaf_proba_[leaves]
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class of every row's leaf; of equally probable classes the first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        leaves = self.apply(X)
-        return self.classes_[np.argmax(self.leaf_proba_, axis=1)][leaves]

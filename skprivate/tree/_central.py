@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The central preset: a trusted curator counts the private rows by leaf and label, and adds noise once."""
+"""Classification tree of a trusted curator: noisy counts of the private rows by leaf and label."""
 
 from typing import Any
 

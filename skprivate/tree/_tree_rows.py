@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows by who owns them, and the classes that their labels stand for."""
+"""Validated private and public rows of a tree, and the classes of their labels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..partition._partition import Partition
+from ..partition import Partition
 from ..utils import as_labels, common_type
 from ..utils._user_frame import warn_user
 
@@ -17,8 +17,8 @@ LabelArray = NDArray[np.int32]
 
 
 @dataclass
-class Rows:
-    """Validated rows and who owns them; lives during one fit.
+class TreeRows:
+    """Validated rows, which are public, and whose they are; kept during one fit only.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ def declared_classes(classes: Any) -> NDArray[Any]:
     return np.unique(labels)
 
 
-def classes_of(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the classes that stand in labels, sorted."""
+def find_classes(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the different labels, sorted."""
     labels = common_type(labels)
     check_classification_targets(labels)
     classes = np.unique(labels)

@@ -12,14 +12,20 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._parameter_checks import check_characters
 
+
+class _HasBytes(Protocol):
+    def to_bytes(self) -> bytes: ...
+
+
 Value = TypeVar("Value")
+Sealed = TypeVar("Sealed", bound=_HasBytes)
 
 #: What a reader's parts may raise, and the reader reports as content that cannot be used.
 UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
@@ -211,6 +217,24 @@ def read_sealed(data: Any, format_name: str, version: int, fields: Sequence[str]
     if checksum != digest(content):
         raise ValueError("its content does not fit its checksum: it was changed or damaged")
     return dict(content)
+
+
+def restore_sealed(
+    data: Any,
+    format_name: str,
+    version: int,
+    fields: Sequence[str],
+    build: Callable[[dict[str, Any]], Sealed],
+) -> Sealed:
+    """Return the object that `build` makes of what `seal_document` wrote.
+
+    One of `UNREADABLE` is raised for anything else, and for content that the object's ``to_bytes`` would not
+    write.
+    """
+    content = read_sealed(data, format_name, version, fields)
+    restored = build(content)
+    check_rewritten(content, restored.to_bytes())
+    return restored
 
 
 def check_rewritten(content: dict[str, Any], again: bytes) -> None:

@@ -58,7 +58,7 @@ class TestBound:
     def test_the_stated_numbers_of_trials(self, factor, trials):
         """Power 95 % at 99.9 %, for noise that is too small by this factor: an event of probability 1/2."""
         p, q = 0.5, 0.5 * math.exp(-1.5 / factor)
-        # Over the binomial laws of both counts, to four standard errors.
+        # Over the binomial distributions of both counts, to four standard errors.
         share = 0.0
         for hits in range(trials + 1):
             weight = stats.binom.pmf(hits, trials, p)

@@ -18,7 +18,7 @@ from skprivate import (
 )
 from skprivate.audit import AuditCase, record_releases, sensitivity_fuzz
 from skprivate.audit._observation.line_trace import first_difference, trace_lines
-from skprivate.audit._search.privacy_loss import one_number
+from skprivate.audit._search.privacy_loss import as_epsilon_or_rho
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers import KRRRandomizer, LaplaceRandomizer
 
@@ -49,7 +49,7 @@ class TestRecorder:
             recorded = mechanism.randomize([1, 2, 3], 0)
         assert np.array_equal(recorded, mechanism.randomize([1, 2, 3], 0))
 
-    def test_hands_out_a_script_and_says_when_it_ends(self):
+    def test_hands_out_outputs_and_says_when_it_ends(self):
         mechanism = DiscreteLaplaceMechanism(0.5)
         with record_releases([np.array([7])]) as recording:
             assert mechanism.randomize([1]).tolist() == [7]
@@ -74,7 +74,7 @@ class TestRecorder:
             thread.start()
             thread.join()
         assert not recording.releases
-        assert recording.missed
+        assert recording.drawn_in_other_threads
 
     def test_third_parties_are_recorded_too(self):
         class Own(DiscreteLaplaceMechanism):
@@ -225,9 +225,9 @@ class TestTrace:
 
 def test_pure_losses_count_as_half_their_square_where_rho_is_claimed():
     loss = Fraction(2), Fraction(1, 3)
-    assert one_number(loss, True) == Fraction(7, 3)
-    assert one_number(loss, False) == float("inf")
-    assert one_number((Fraction(2), Fraction(0)), False) == 2
+    assert as_epsilon_or_rho(loss, True) == Fraction(7, 3)
+    assert as_epsilon_or_rho(loss, False) == float("inf")
+    assert as_epsilon_or_rho((Fraction(2), Fraction(0)), False) == 2
 
 
 def test_the_domain_of_a_pipeline_is_that_of_what_predicts():

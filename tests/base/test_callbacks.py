@@ -27,7 +27,7 @@ from skprivate import (
     PrivateRandomizedSearch,
     QuadraticAggregativeGame,
 )
-from skprivate.audit._observation.object_walk import leaves
+from skprivate.audit._observation.flat_objects import flatten_object
 from skprivate.exceptions import BudgetExceededError
 
 RNG = np.random.default_rng(0)
@@ -82,7 +82,7 @@ class Recorder:
     def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None):
         self.begun.append((context.estimator_name, context.task_name))
         self.seen += [X, y, metadata, fitted_estimator]
-        self.seen.append(leaves(dict(vars(estimator), _skl_callbacks=None, _callback_fit_ctx=None)))
+        self.seen.append(flatten_object(dict(vars(estimator), _skl_callbacks=None, _callback_fit_ctx=None)))
 
     def on_fit_task_end(self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None):
         self.ended.append((context.estimator_name, context.task_name))
@@ -238,7 +238,7 @@ class TestPrivateSearches:
             grid = {"dpnormalllsregressor": [model, plain]}
         search = PrivateGridSearch(estimator, grid, n_jobs=n_jobs, random_state=0).fit(X, TARGET)
         assert (recorder.begun, recorder.ended, recorder.open) == ([], [], 0)
-        assert not any("_skl_callbacks" in path for path in leaves(search.best_estimator_))
+        assert not any("_skl_callbacks" in path for path in flatten_object(search.best_estimator_))
 
     def test_a_search_around_a_private_search_passes_none_on(self):
         recorder = Recorder()

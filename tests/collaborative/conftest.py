@@ -27,7 +27,7 @@ def fixed_keys() -> Callable[..., dict]:
         rng = np.random.default_rng(seed)
         keys = {name: SiteKey.from_bytes(rng.bytes(32)) for name in names}
         for key in keys.values():
-            key._memory.done.clear()
+            key._memory.remembered.clear()
         return keys
 
     return make

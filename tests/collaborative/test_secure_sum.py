@@ -101,7 +101,7 @@ def test_batch_and_rows_agree_bit_for_bit():
     aggregator = SecureSumAggregator(party_sizes=range(1, 8)).fit(X)
     rows = np.concatenate([aggregator.predict(row[np.newaxis]) for row in X])
     np.testing.assert_array_equal(aggregator.predict(X), rows)
-    np.testing.assert_array_equal(aggregator._combine(X, None), rows)
+    np.testing.assert_array_equal(aggregator._combine(X, warn=False), rows)
     np.testing.assert_array_equal(aggregator.predict(X[:, ::-1][:, ::-1]), rows)
 
 
@@ -156,7 +156,7 @@ def test_keys_are_made_anew_before_their_memory_grows(monkeypatch):
     for _ in range(7):
         aggregator.predict(X)
         sessions.append(aggregator._session)
-        assert all(len(key._memory.done) <= 6 for key in aggregator._session._keys.values())
+        assert all(len(key._memory.remembered) <= 6 for key in aggregator._session._keys.values())
     assert [sessions.index(session) for session in sessions] == [0, 0, 0, 3, 3, 3, 6]
 
 

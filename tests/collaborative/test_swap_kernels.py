@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bounded swaps against a plain reference, their invariants and their exact law; exactly rounded sums."""
+"""Bounded swaps: a plain reference, invariants and the exact distribution; exactly rounded sums."""
 
 import functools
 import itertools
@@ -257,11 +257,11 @@ def test_one_of_an_odd_number_always_keeps_its_value(order):
     assert ((swap(values, 1, 6, order) == values).sum(axis=1) == 1).all()
 
 
-def exact_law(m, lower, upper, order):
+def exact_distribution(m, lower, upper, order):
     """Probability of every set of pairs, as Fractions."""
 
     @functools.cache
-    def law(free):
+    def distribution(free):
         able = candidates(free, lower, upper, order)
         if not able:
             return {frozenset(): Fraction(1)}
@@ -270,11 +270,11 @@ def exact_law(m, lower, upper, order):
             partners = neighbours(free, rank, lower, upper)
             for other in partners:
                 chance = Fraction(1, len(able) * len(partners))
-                for pairs, p in law(free - {rank, other}).items():
+                for pairs, p in distribution(free - {rank, other}).items():
                     total[pairs | {(min(rank, other), max(rank, other))}] += chance * p
         return total
 
-    return law(frozenset(range(m)))
+    return distribution(frozenset(range(m)))
 
 
 def keep_probabilities(m, lower, upper, order):
@@ -312,16 +312,18 @@ def test_every_pairing_has_its_probability(m, lower, upper, order, seed):
     swapped = swap(values, lower, upper, order, seed)
     partner = pairings(values % 64, swapped % 64)
     counts = Counter(map(bytes, partner.astype(np.uint8)))
-    law = {}
-    for pairs, p in exact_law(m, lower, upper, order).items():
+    distribution = {}
+    for pairs, p in exact_distribution(m, lower, upper, order).items():
         to = list(range(m))
         for a, b in pairs:
             to[a], to[b] = b, a
-        law[bytes(to)] = float(p)
-    assert set(counts) <= set(law)
-    common = [key for key, p in law.items() if n * p >= 20]
+        distribution[bytes(to)] = float(p)
+    assert set(counts) <= set(distribution)
+    common = [key for key, p in distribution.items() if n * p >= 20]
     seen = np.array([*(counts[key] for key in common), n - sum(counts[key] for key in common)])
-    expected = n * np.array([*(law[key] for key in common), 1 - sum(law[key] for key in common)])
+    expected = n * np.array(
+        [*(distribution[key] for key in common), 1 - sum(distribution[key] for key in common)]
+    )
     statistic = ((seen - expected)[expected > 1e-6] ** 2 / np.maximum(expected, 5)[expected > 1e-6]).sum()
     assert stats.chi2.sf(statistic, len(common)) > 1e-13
 
@@ -355,8 +357,10 @@ def test_exact_shares():
         if order == "top":
             keep = 100 * keep_probabilities(20, lower, upper, order)
             assert (keep.mean(), keep.max()) == pytest.approx((share, worst), abs=1e-5)
-    law = exact_law(8, 2, 4, "fewest")
-    alone = [sum(p for pairs, p in law.items() if all(r not in pair for pair in pairs)) for r in range(8)]
+    distribution = exact_distribution(8, 2, 4, "fewest")
+    alone = [
+        sum(p for pairs, p in distribution.items() if all(r not in pair for pair in pairs)) for r in range(8)
+    ]
     np.testing.assert_allclose(keep_probabilities(8, 2, 4, "fewest"), np.array(alone, dtype=float))
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from skprivate.collection import TreeSpecification
-from skprivate.partition._partition import build_partition
+from skprivate.partition import build_partition
 from skprivate.randomizers import make_randomizer
 
 

@@ -243,8 +243,8 @@ def test_labels_of_public_tables(cells, labels):
 def test_labels_of_private_tables(tmp_path, classes, cells, positions):
     (tmp_path / "rows.csv").write_text("\n".join(["y,a", *(f"{cell},1" for cell in cells)]))
     with CsvTable(tmp_path / "rows.csv") as table:
-        (piece,) = table.pieces()
-        np.testing.assert_array_equal(table.labels(piece, "y", classes), positions)
+        (chunk,) = table.chunks()
+        np.testing.assert_array_equal(table.labels(chunk, "y", classes), positions)
 
 
 @pytest.mark.parametrize("cell", ["Yes", "1", "", "nan"])
@@ -252,9 +252,9 @@ def test_labels_that_are_no_class(tmp_path, cell):
     (tmp_path / "rows.csv").write_text(f"y,a\nno,1\n{cell},1\n")
     for classes in (["no", "yes"], [0, 2]):
         with CsvTable(tmp_path / "rows.csv") as table:
-            (piece,) = table.pieces()
+            (chunk,) = table.chunks()
             with pytest.raises(ValueError, match="must hold one of the classes"):
-                table.labels(piece, "y", classes)
+                table.labels(chunk, "y", classes)
 
 
 def test_the_curator_is_strict(folder, capsys):

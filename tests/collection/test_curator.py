@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger
 from skprivate.collection import ReportWriter, TreeCurator, _curator, _report_files
-from skprivate.collection._external_counts import DeclaredNoise
+from skprivate.collection._external_counts import ExternalNoise
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.noise import DiscreteLaplaceMechanism, zcdp_to_epsilon
 from skprivate.preprocessing import estimate_bounds
@@ -707,14 +707,14 @@ def test_counts_of_a_service(rows, n_labels, kind):
     )
     np.testing.assert_array_equal(tree.randomizer_.variance(5), 4.0)
     np.testing.assert_array_equal(tree.randomizer_.estimate_cells(table, 1), table.sum(axis=1))
-    assert tree.mechanism_ == "declared"
+    assert tree.mechanism_ == "external"
     assert curator.n_reports == 0
     assert tree.repruned(public_weight=1.0).predict([[0.5, 0.5]]).shape == (1,)
 
 
 @pytest.mark.parametrize("variance", [0.01, 1e9, 1e15, 4e15, 1e20, 1e299])
 def test_epsilon_of_a_service_with_large_noise_is_not_rounded_down(variance):
-    noise = DeclaredNoise.of("discrete-laplace", None, variance)
+    noise = ExternalNoise.of("discrete-laplace", None, variance)
     # The variance is 1 / (2 sinh(r / 2)^2) where epsilon is 2 r; the series is exact in fractions.
     half = noise.epsilon / 4
     sinh = sum(half ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(20))
@@ -727,7 +727,7 @@ def test_epsilon_of_a_service_with_large_noise_is_not_rounded_down(variance):
 @pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace"])
 def test_noise_of_a_service_that_doubles_cannot_hold(mechanism, known):
     with pytest.raises(ValueError, match="in doubles"):
-        DeclaredNoise.of(mechanism, **known)
+        ExternalNoise.of(mechanism, **known)
 
 
 def test_counts_of_a_service_may_be_fractions(rows):

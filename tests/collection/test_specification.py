@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skprivate.collection import TreeSpecification
-from skprivate.partition._partition import Partition
+from skprivate.partition import Partition
 from skprivate.randomizers import HadamardRandomizer, KRRRandomizer
 
 MECHANISMS = ["hadamard", "krr", "subset", "unary", "signed-laplace", "laplace"]

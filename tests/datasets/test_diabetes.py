@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skprivate.datasets import fetch_diabetes_outcome
-from skprivate.datasets._files import locate
+from skprivate.datasets._files import find_data_file
 
 DATA = os.environ.get("SKPRIVATE_DATA")
 needs_data = pytest.mark.skipif(
@@ -35,7 +35,10 @@ def test_the_folder_comes_from_the_argument_else_the_environment(tmp_path, monke
         (tmp_path / home / "x").mkdir(parents=True)
         (tmp_path / home / "x" / "empty").touch()
     monkeypatch.setenv("SKPRIVATE_DATA", str(tmp_path / "environment"))
-    found = [locate("x", "empty", EMPTY, data_home=home, source="") for home in (None, tmp_path / "argument")]
+    found = [
+        find_data_file("x", "empty", EMPTY, data_home=home, source="")
+        for home in (None, tmp_path / "argument")
+    ]
     assert [path.parent.parent.name for path in found] == ["environment", "argument"]
 
 

@@ -7,11 +7,11 @@ from scipy import stats
 
 from skprivate.datasets import make_location_scale
 
-LAWS = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}
+DISTRIBUTIONS = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}
 
 
 @pytest.mark.parametrize(
-    ("distribution", "law", "is_time"),
+    ("distribution", "error_distribution", "is_time"),
     [
         ("weibull", "sev", True),
         ("loglogistic", "logistic", True),
@@ -21,15 +21,19 @@ LAWS = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}
         ("normal", "normal", False),
     ],
 )
-def test_errors_follow_the_law(distribution, law, is_time):
+def test_errors_follow_the_distribution(distribution, error_distribution, is_time):
     X, y, coef = make_location_scale(
         50_000, 3, distribution=distribution, scale=0.25, intercept=2.0, return_coef=True, random_state=0
     )
     model = np.log(y) if is_time else y
     errors = (model - 2.0 - X @ coef) / 0.25
-    # The right law fails with probability 1e-7 over the choice of the seed, the next one by far.
-    assert stats.kstest(errors, LAWS[law].cdf).pvalue > 1e-7
-    assert all(stats.kstest(errors, LAWS[other].cdf).pvalue < 1e-9 for other in LAWS if other != law)
+    # The right distribution fails with probability 1e-7 over the choice of the seed, the next one by far.
+    assert stats.kstest(errors, DISTRIBUTIONS[error_distribution].cdf).pvalue > 1e-7
+    assert all(
+        stats.kstest(errors, DISTRIBUTIONS[other].cdf).pvalue < 1e-9
+        for other in DISTRIBUTIONS
+        if other != error_distribution
+    )
     assert np.linalg.norm(coef) == pytest.approx(1.0)
     assert -1 <= X.min() < -0.99 < 0.99 < X.max() <= 1
     assert np.abs(X.mean(axis=0)).max() < 6 / np.sqrt(3 * 50_000)

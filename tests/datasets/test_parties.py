@@ -29,7 +29,7 @@ def test_without_noise_y_is_the_rule():
 def test_noise_is_a_standard_deviation():
     X, y, _ = make_parties(50_000, 4, n_features=3, noise=0.1, random_state=1)
     errors = (y - [rule(x) for x in X]) / 0.1
-    # The right law fails with probability 1e-7 over the choice of the seed; a variance of .1 by far.
+    # The right distribution fails with probability 1e-7 over the choice of the seed; a variance of .1 by far.
     assert stats.kstest(errors, "norm").pvalue > 1e-7
     assert stats.kstest(errors * 0.1 / np.sqrt(0.1), "norm").pvalue < 1e-12
 

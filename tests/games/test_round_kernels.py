@@ -14,11 +14,11 @@ STEPS = 2.0**40
 LIMIT = 2.0**18
 
 
-def sent(own, noise, given=0.0):
-    own = np.array(own, dtype=float)[:, None]
-    out = np.empty(own.shape)
+def sent(private, noise, public=0.0):
+    private = np.array(private, dtype=float)[:, None]
+    out = np.empty(private.shape)
     in_range = fill_broadcast(
-        own, np.full((1, 1), given), STEPS, LIMIT * STEPS, np.array(noise, dtype=np.int64), out
+        private, np.full((1, 1), public), STEPS, LIMIT * STEPS, np.array(noise, dtype=np.int64), out
     )
     return out[:, 0] * STEPS, in_range
 
@@ -29,18 +29,18 @@ def test_values_are_rounded_toward_zero_and_noise_is_added():
     assert in_range
 
 
-def test_what_broadcasts_gave_is_rounded_for_itself():
-    # A sum rounded as one would part two runs by its own rounding.
-    values, _ = sent([1.5 / STEPS], [0], given=1.5 / STEPS)
+def test_public_parts_are_rounded_for_themselves():
+    # A sum rounded as one would part two runs by its private rounding.
+    values, _ = sent([1.5 / STEPS], [0], public=1.5 / STEPS)
     assert values.tolist() == [2.0]
-    own, given, out = np.zeros((3, 2)), np.arange(6.0).reshape(3, 2), np.empty((3, 2))
-    assert fill_broadcast(own, given, 1.0, 2.0**20, np.zeros(6, dtype=np.int64), out)
-    assert np.array_equal(out, given)
-    assert fill_broadcast(own, given[1:2], 1.0, 2.0**20, np.arange(6), out)
-    assert np.array_equal(out, given[1] + np.arange(6).reshape(3, 2))
+    private, public, out = np.zeros((3, 2)), np.arange(6.0).reshape(3, 2), np.empty((3, 2))
+    assert fill_broadcast(private, public, 1.0, 2.0**20, np.zeros(6, dtype=np.int64), out)
+    assert np.array_equal(out, public)
+    assert fill_broadcast(private, public[1:2], 1.0, 2.0**20, np.arange(6), out)
+    assert np.array_equal(out, public[1] + np.arange(6).reshape(3, 2))
 
 
-def test_own_values_beyond_the_range_are_sent_from_its_end():
+def test_private_values_beyond_the_range_are_sent_from_its_end():
     # A test of the values would end a run or not by what is private.
     values, in_range = sent([2.0**30, -np.inf, np.nan], [0, 0, 0])
     assert values.tolist() == [2.0**60, -(2.0**60), 0.0]
@@ -56,20 +56,20 @@ def test_whether_a_run_goes_on_depends_on_what_is_sent_alone(value):
     assert not sent([0.0], [-(2**61)])[1]
 
 
-@pytest.mark.parametrize("given", [1.01 * LIMIT, -np.inf, np.nan])
-def test_what_broadcasts_gave_is_public_and_may_end_a_run(given):
-    assert sent([0.0], [0], given=-LIMIT)[1]
-    assert not sent([0.0], [0], given=given)[1]
+@pytest.mark.parametrize("public", [1.01 * LIMIT, -np.inf, np.nan])
+def test_public_parts_out_of_range_end_a_run(public):
+    assert sent([0.0], [0], public=-LIMIT)[1]
+    assert not sent([0.0], [0], public=public)[1]
 
 
 def test_sizes_must_fit():
-    own, noise = np.zeros((3, 2)), np.zeros(6, dtype=np.int64)
+    private, noise = np.zeros((3, 2)), np.zeros(6, dtype=np.int64)
     for wrong in (
-        (own, np.zeros((2, 2)), 1.0, 1.0, noise, own.copy()),
-        (own, np.zeros((1, 3)), 1.0, 1.0, noise, own.copy()),
-        (own, own, 1.0, 1.0, noise[1:], own.copy()),
-        (own, own, 1.0, 1.0, noise, own[1:].copy()),
-        (own, own, 1.0, 2.0**60, noise, own.copy()),
+        (private, np.zeros((2, 2)), 1.0, 1.0, noise, private.copy()),
+        (private, np.zeros((1, 3)), 1.0, 1.0, noise, private.copy()),
+        (private, private, 1.0, 1.0, noise[1:], private.copy()),
+        (private, private, 1.0, 1.0, noise, private[1:].copy()),
+        (private, private, 1.0, 2.0**60, noise, private.copy()),
     ):
         with pytest.raises(ValueError, match="must"):
             fill_broadcast(*wrong)

@@ -28,8 +28,8 @@ from skprivate.games import (
     TypePrior,
     VaccinationGame,
 )
-from skprivate.games._broadcast_round import State
-from skprivate.games._run import Run
+from skprivate.games._broadcast_round import PlayerStates
+from skprivate.games._solver_state import SolverState
 
 RING = (np.eye(5) + np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0)) / 3
 R = np.array([[-0.6, 0.3], [0.1, 0.0], [0.4, -0.2], [0.9, 0.5], [-0.1, -0.9]])
@@ -108,7 +108,7 @@ def test_the_noise_has_the_scale_of_its_round(bounds):
 
 def test_broadcasts_lie_on_the_grid(game):
     fitted = solver(store="observations").fit(game)
-    step = fitted.model_.allowance / 16
+    step = fitted.mechanism_.allowance / 16
     assert step <= 2.0**-39
     assert np.array_equal(np.trunc(fitted.observations_ / step), fitted.observations_ / step)
 
@@ -199,8 +199,8 @@ def test_partial_fit_refuses_a_game_with_other_bounds(game, bounds, reach):
 
 def test_a_resumed_run_allows_for_the_coarsest_of_its_grids(game):
     fitted = PrivateNashSolver(max_iter=10, noise_scale=lambda k: 1.0 if k < 10 else 2.0**-10)
-    before = fitted.fit(game).model_.allowance
-    assert fitted.partial_fit(game).model_.allowance == before
+    before = fitted.fit(game).mechanism_.allowance
+    assert fitted.partial_fit(game).mechanism_.allowance == before
 
 
 def test_a_resumed_run_does_not_repeat_the_noise_of_its_seed(game):
@@ -236,7 +236,7 @@ def test_an_interrupt_keeps_the_rounds_done(game):
     with pytest.warns(ConvergenceWarning, match="after 29 of 50"):
         fitted.fit(game)
     assert fitted.n_iter_ == len(fitted.observations_) == 29
-    assert fitted.model_.n_rounds == 29
+    assert fitted.mechanism_.n_rounds == 29
     assert fitted.set_callbacks().partial_fit(game).n_iter_ == 79
 
 
@@ -295,8 +295,8 @@ def test_public_bounds_of_the_rounds_before_cannot_be_made_narrower():
 
 def test_rounds_on_a_coarser_grid_keep_their_allowance(game):
     fitted = solver(max_iter=2, noise_scale=lambda k: 1.0 if k < 2 else 2.0**-10).fit(game)
-    before = fitted.model_.allowance
-    assert fitted.partial_fit(game).model_.allowance == before
+    before = fitted.mechanism_.allowance
+    assert fitted.partial_fit(game).mechanism_.allowance == before
 
 
 def test_an_exhausted_ledger_leaves_the_rounds_before(game, tmp_path):
@@ -477,10 +477,10 @@ def test_callbacks_hear_of_at_most_a_hundred_parts(game, rounds, parts):
 
 
 def test_a_round_that_was_cut_short_is_kept_once():
-    run = Run.begin(np.zeros((2, 1)), None, "all")
+    run = SolverState.initial(np.zeros((2, 1)), None, "all")
     for value in (1.0, 2.0):
-        run._keep(0, np.full((2, 1), value), State.at(np.full((2, 1), value)))
-    assert {name: [float(step[0, 0]) for step in path] for name, path in run.kept.items()} == {
+        run._record(0, np.full((2, 1), value), PlayerStates.initial(np.full((2, 1), value)))
+    assert {name: [float(step[0, 0]) for step in path] for name, path in run.history.items()} == {
         "observations": [2.0],
         "strategies": [0.0, 2.0],
         "estimates": [0.0, 2.0],

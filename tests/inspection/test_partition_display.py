@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.inspection import PartitionDisplay
-from skprivate.partition._partition import build_partition
+from skprivate.partition import build_partition
 
 mpl.use("Agg")
 LOWER, UPPER = np.array([0.0, -2.0, 10.0]), np.array([1.0, 2.0, 30.0])

@@ -18,7 +18,7 @@ from skprivate.collection import (
     _report_files,
 )
 from skprivate.linear_model import MomentAccumulator
-from skprivate.partition._partition import build_partition
+from skprivate.partition import build_partition
 from skprivate.randomizers import make_randomizer
 from skprivate.utils._files import locked
 

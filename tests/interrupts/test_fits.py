@@ -168,7 +168,7 @@ def test_rounds_of_a_game(interrupted, operation, quiet, method):
     def check(objects):
         one = objects.estimator
         assert one.n_iter_ in range(1, 7 if method == "partial_fit" else 4)
-        assert len(one.observations_) == one.n_iter_ == one.model_.n_rounds == len(one.noise_scales_)
+        assert len(one.observations_) == one.n_iter_ == one.mechanism_.n_rounds == len(one.noise_scales_)
         assert len(one.history_["strategies"]) == one.n_iter_ + 1
         assert np.array_equal(one.history_["strategies"][-1], one.strategies_)
         assert np.array_equal(one.aggregate_, one.strategies_.mean(axis=0))

@@ -8,27 +8,23 @@ from types import SimpleNamespace
 
 import pytest
 
-from skprivate.accounting import PrivacyLedger, PrivacySpent
+from skprivate.accounting import PrivacyLedger
 from skprivate.utils._files import locked
 
-SPENT = PrivacySpent(
-    mechanism="discrete Laplace",
-    epsilon=Fraction(1, 10),
-    relation="replace-one",
-    noise_scale=4,
-    noise_source="os-entropy",
-    deployment="curator",
-    claim="dp",
-)
-ABOUT = ("accounting/_sqlite_store.py",)
+ABOUT = ("accounting/_ledger/sqlite_store.py",)
 FILES = {"study.ledger", "study.ledger.lock", "study.ledger.mark"}
 
 
-def start(folder, n_charges=1):
-    ledger = PrivacyLedger(folder / "study.ledger", epsilon=2)
-    for _ in range(n_charges):
-        ledger.charge(SPENT, "Tree")
-    return SimpleNamespace(ledger=ledger, folder=folder, acknowledged=n_charges)
+@pytest.fixture
+def start(tenth, charge):
+
+    def act(folder, n_charges=1):
+        ledger = PrivacyLedger(folder / "study.ledger", epsilon=2)
+        for _ in range(n_charges):
+            ledger.charge(tenth, "Tree")
+        return SimpleNamespace(ledger=ledger, folder=folder, acknowledged=n_charges)
+
+    return act
 
 
 def check(objects, most=1):
@@ -46,25 +42,35 @@ def check(objects, most=1):
     assert (ledger._label, ledger._data) == (None, None)
 
 
-def charge(objects):
-    objects.ledger.charge(SPENT, "Tree")
+@pytest.fixture
+def charge(tenth):
+
+    def act(objects):
+        objects.ledger.charge(tenth, "Tree")
+
+    return act
 
 
-def charge_again(objects):
+@pytest.fixture
+def charge_again(charge):
     """The charge without a release is lost; the next one is acknowledged, and belongs to no block."""
-    before = len(objects.ledger.entries())
-    charge(objects)
-    entries = objects.ledger.entries()
-    objects.acknowledged = len(entries)
-    assert objects.acknowledged == before + 1
-    assert (entries[-1].label, entries[-1].data) == (None, None)
+
+    def act(objects):
+        before = len(objects.ledger.entries())
+        charge(objects)
+        entries = objects.ledger.entries()
+        objects.acknowledged = len(entries)
+        assert objects.acknowledged == before + 1
+        assert (entries[-1].label, entries[-1].data) == (None, None)
+
+    return act
 
 
-def test_a_charge(interrupted, operation):
+def test_a_charge(interrupted, operation, start, charge, charge_again):
     interrupted(operation("ledger.charge", start, charge, check, charge_again, about=ABOUT))
 
 
-def test_a_charge_in_a_block(interrupted, operation):
+def test_a_charge_in_a_block(interrupted, operation, start, charge, charge_again):
     def act(objects):
         with objects.ledger.label("nightly"), objects.ledger.data("hospital A"):
             charge(objects)
@@ -76,19 +82,19 @@ def test_a_charge_in_a_block(interrupted, operation):
             act,
             check,
             charge_again,
-            about=("accounting/_ledger.py",),
+            about=("accounting/_ledger/ledger.py",),
         )
     )
 
 
-def test_a_refused_charge(interrupted, operation):
+def test_a_refused_charge(interrupted, operation, start, charge, tenth):
     def act(objects):
         with pytest.raises(Exception, match="ceiling"):
-            objects.ledger.charge(SPENT, "Tree")
+            objects.ledger.charge(tenth, "Tree")
 
     def full(folder):
         objects = start(folder, 0)
-        objects.ledger.charge(replace(SPENT, epsilon=Fraction(2)), "Tree")
+        objects.ledger.charge(replace(tenth, epsilon=Fraction(2)), "Tree")
         return objects
 
     def check_full(objects):
@@ -97,7 +103,7 @@ def test_a_refused_charge(interrupted, operation):
     interrupted(operation("ledger.charge, refused", full, act, check_full, act, about=()))
 
 
-def test_a_counted_failure(interrupted, operation):
+def test_a_counted_failure(interrupted, operation, start, charge_again):
     interrupted(
         operation(
             "ledger.count_failure",
@@ -109,7 +115,7 @@ def test_a_counted_failure(interrupted, operation):
     )
 
 
-def test_a_new_ledger(interrupted, operation):
+def test_a_new_ledger(interrupted, operation, charge_again):
     def open_ledger(objects):
         objects.ledger = PrivacyLedger(objects.folder / "study.ledger", epsilon=2)
 
@@ -129,7 +135,7 @@ def test_a_new_ledger(interrupted, operation):
     )
 
 
-def test_a_backup(interrupted, operation):
+def test_a_backup(interrupted, operation, start):
     def back_up(objects):
         objects.ledger.backup(objects.folder / "copy")
 
@@ -150,7 +156,7 @@ def test_a_backup(interrupted, operation):
     )
 
 
-def test_a_restore(interrupted, operation):
+def test_a_restore(interrupted, operation, start):
     def damaged(folder):
         objects = start(folder)
         objects.ledger.backup(folder / "copy")

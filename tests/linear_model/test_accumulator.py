@@ -20,8 +20,8 @@ from sklearn.linear_model import LinearRegression
 from skprivate import DPLogLocationScaleRegressor, PrivacyLedger
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
 from skprivate.linear_model import DPSEVRegressor
+from skprivate.linear_model._accumulation.plan import RowWeights
 from skprivate.linear_model._accumulator import MomentAccumulator
-from skprivate.linear_model._accumulator_plan import RowWeights
 from skprivate.linear_model._moments.gram import check_room, exact_gram
 from skprivate.utils._json_documents import digest, pack_integers, unpack_integers
 
@@ -40,7 +40,7 @@ def make(max_rows=1000, **kwargs):
 
 
 def gram(accumulator):
-    return accumulator._exact()
+    return accumulator._exact_moments()
 
 
 def fill(template, X, y, batch_id=None):
@@ -481,7 +481,7 @@ def test_moments_are_released_once(rows):
         lambda: accumulator.merge(make()),
         lambda: make().merge(accumulator),
         accumulator.to_bytes,
-        accumulator._exact,
+        accumulator._exact_moments,
         lambda: pickle.loads(pickle.dumps(accumulator)).update(X, y),
     ):
         with pytest.raises(RuntimeError, match="released"):

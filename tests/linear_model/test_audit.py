@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whole fits on neighbours: the exact loss, replayed outputs, black-box audits, and planted bugs.
 
-Everything that a fit releases passes through `NoisePlan.randomize`. A `Recording` there keeps the exact
+Everything that a fit releases passes through `NoiseScales.randomize`. A `Recording` there keeps the exact
 integers, and can hand out recorded outputs instead of drawing: then a fit on a neighbour must end in the same
 object.
 """
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWar
 
 
 class Recording:
-    """Stands for `NoisePlan.randomize` during a fit; with a script, hands out its outputs."""
+    """Stands for `NoiseScales.randomize` during a fit; with a script, hands out its outputs."""
 
     def __init__(self, draw, script=None):
         self.draw, self.script = draw, script
@@ -59,10 +59,10 @@ def record(model, rows, script=None):
 
 
 def recording_of(fit, script=None):
-    recording = Recording(noise_scale.NoisePlan.randomize, script)
+    recording = Recording(noise_scale.NoiseScales.randomize, script)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        patch.setattr(noise_scale.NoisePlan, "randomize", lambda *args: recording(*args))
+        patch.setattr(noise_scale.NoiseScales, "randomize", lambda *args: recording(*args))
         model = fit()
     return recording, model, [str(warning.message) for warning in caught]
 
@@ -153,10 +153,12 @@ class TestReplay:
             return exact_loss(recording, other), mine == pickle.dumps(model)
 
         assert loss()[1]
-        plan_laplace = noise_scale.plan_laplace
+        laplace_scales = noise_scale.laplace_scales
         for module in (moment_release, gradient_round, censored):
             monkeypatch.setattr(
-                module, "plan_laplace", lambda weights, codes, s, e: plan_laplace(weights, codes, s / 2, e)
+                module,
+                "laplace_scales",
+                lambda weights, codes, s, e: laplace_scales(weights, codes, s / 2, e),
             )
         assert loss()[0] > EPSILON
         monkeypatch.setattr(type(model), "_warn_if_useless", lambda self: setattr(self, "n_", self.exact_))
@@ -256,21 +258,21 @@ class TestNotFinite:
 
 
 def half_the_noise(monkeypatch):
-    draw = noise_scale.NoisePlan.randomize
+    draw = noise_scale.NoiseScales.randomize
 
     def randomize(plan, values, entropy):
-        return draw(noise_scale.NoisePlan(plan.mechanism, plan.scales // 2), values, entropy)
+        return draw(noise_scale.NoiseScales(plan.mechanism, plan.scales // 2), values, entropy)
 
-    monkeypatch.setattr(noise_scale.NoisePlan, "randomize", randomize)
+    monkeypatch.setattr(noise_scale.NoiseScales, "randomize", randomize)
 
 
 def half_the_sensitivity(monkeypatch):
     for module in (moment_release, gradient_round, censored):
-        of_units = module.of_units
+        sensitivity_of_unit = module.sensitivity_of_unit
         monkeypatch.setattr(
             module,
-            "of_units",
-            lambda one, rows, *, squared=False, full=of_units: (
+            "sensitivity_of_unit",
+            lambda one, rows, *, squared=False, full=sensitivity_of_unit: (
                 full(one, rows, squared=squared) / (4 if squared else 2)
             ),
         )
@@ -310,7 +312,9 @@ def draw_ratios(recording, other, trials, generator):
     differ = recording.values != other.values
     mine, theirs = (t.values[differ] for t in (recording, other))
     # Of the scales that the fit had; what is drawn may have others.
-    plan = noise_scale.NoisePlan(recording.plans[0].mechanism, np.tile(recording.scales[differ], (trials, 1)))
+    plan = noise_scale.NoiseScales(
+        recording.plans[0].mechanism, np.tile(recording.scales[differ], (trials, 1))
+    )
     drawn = plan.randomize(np.tile(mine, (trials, 1)), generator)
     if plan.mechanism == "laplace":
         return ((np.abs(drawn - theirs) - np.abs(drawn - mine)) / plan.scales).sum(axis=1)

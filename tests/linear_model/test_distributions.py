@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The laws against SciPy, far into the tails, and the means of times, with those that do not exist."""
+"""The distributions of the error against SciPy, far into the tails; means of times that do not exist."""
 
 import copy
 import pickle
@@ -8,62 +8,76 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, family_of
+from skprivate.linear_model._distributions import (
+    LOGISTIC,
+    NORMAL,
+    SEV,
+    error_distribution_of,
+    models_log_target,
+)
 
-LAWS = [(SEV, stats.gumbel_l), (LOGISTIC, stats.logistic), (NORMAL, stats.norm)]
-EVERY_LAW = pytest.mark.parametrize(("family", "law"), LAWS, ids=["sev", "logistic", "normal"])
+IN_SCIPY = [(SEV, stats.gumbel_l), (LOGISTIC, stats.logistic), (NORMAL, stats.norm)]
+EVERY_DISTRIBUTION = pytest.mark.parametrize(
+    ("distribution", "reference"), IN_SCIPY, ids=["sev", "logistic", "normal"]
+)
 POINTS = np.concatenate([np.linspace(-700, 700, 141), np.linspace(-6, 6, 121)])
 
 
-@EVERY_LAW
+@EVERY_DISTRIBUTION
 class TestAgainstSciPy:
-    def test_moments(self, family, law):
-        mean, variance, skewness, excess = law.stats(moments="mvsk")
-        assert family.mean == pytest.approx(float(mean), abs=1e-15)
-        assert family.variance == pytest.approx(float(variance), rel=1e-15)
-        assert family.skewness == pytest.approx(float(skewness), rel=1e-12)
-        assert family.kurtosis == pytest.approx(3 + float(excess), rel=1e-12)
+    def test_moments(self, distribution, reference):
+        mean, variance, skewness, excess = reference.stats(moments="mvsk")
+        assert distribution.mean == pytest.approx(float(mean), abs=1e-15)
+        assert distribution.variance == pytest.approx(float(variance), rel=1e-15)
+        assert distribution.skewness == pytest.approx(float(skewness), rel=1e-12)
+        assert distribution.kurtosis == pytest.approx(3 + float(excess), rel=1e-12)
 
-    def test_log_density_and_log_survival(self, family, law):
-        # SciPy's own logsf of the logistic and Gumbel laws is exact there too.
-        np.testing.assert_allclose(family.log_density(POINTS), law.logpdf(POINTS), rtol=1e-12, atol=1e-300)
-        np.testing.assert_allclose(family.log_survival(POINTS), law.logsf(POINTS), rtol=1e-12, atol=1e-300)
+    def test_log_density_and_log_survival(self, distribution, reference):
+        # SciPy's own logsf of the logistic and Gumbel distributions is exact there too.
+        np.testing.assert_allclose(
+            distribution.log_density(POINTS), reference.logpdf(POINTS), rtol=1e-12, atol=1e-300
+        )
+        np.testing.assert_allclose(
+            distribution.log_survival(POINTS), reference.logsf(POINTS), rtol=1e-12, atol=1e-300
+        )
 
-    def test_survival(self, family, law):
-        np.testing.assert_allclose(family.survival(POINTS), law.sf(POINTS), rtol=1e-12, atol=1e-300)
+    def test_survival(self, distribution, reference):
+        np.testing.assert_allclose(
+            distribution.survival(POINTS), reference.sf(POINTS), rtol=1e-12, atol=1e-300
+        )
 
-    def test_quantile_and_its_tails(self, family, law):
+    def test_quantile_and_its_tails(self, distribution, reference):
         p = np.concatenate([[1e-300, 1e-12], np.linspace(0.01, 0.99, 99), [1 - 1e-12]])
-        np.testing.assert_allclose(family.quantile(p), law.ppf(p), rtol=1e-10, atol=1e-14)
-        np.testing.assert_array_equal(family.quantile([0.0, 1.0]), [-np.inf, np.inf])
+        np.testing.assert_allclose(distribution.quantile(p), reference.ppf(p), rtol=1e-10, atol=1e-14)
+        np.testing.assert_array_equal(distribution.quantile([0.0, 1.0]), [-np.inf, np.inf])
 
-    def test_survival_undoes_quantile(self, family, law):
+    def test_survival_undoes_quantile(self, distribution, reference):
         p = np.linspace(0.001, 0.999, 500)
-        np.testing.assert_allclose(1 - family.survival(family.quantile(p)), p, rtol=1e-11)
+        np.testing.assert_allclose(1 - distribution.survival(distribution.quantile(p)), p, rtol=1e-11)
 
-    def test_far_tails_are_limits_without_a_warning(self, family, law):
+    def test_far_tails_are_limits_without_a_warning(self, distribution, reference):
         far = np.array([-np.inf, -1e308, 1e308, np.inf])
-        np.testing.assert_array_equal(family.survival(far), [1, 1, 0, 0])
-        logarithms = family.log_survival(far)
+        np.testing.assert_array_equal(distribution.survival(far), [1, 1, 0, 0])
+        logarithms = distribution.log_survival(far)
         assert (logarithms[1:] <= logarithms[:-1]).all()
-        assert not np.isnan(family.log_density(far[1:3])).any()
+        assert not np.isnan(distribution.log_density(far[1:3])).any()
 
     @pytest.mark.parametrize("sigma", [0.05, 0.4, 0.8])
-    def test_mean_of_exp_is_the_integral(self, family, law, sigma):
+    def test_mean_of_exp_is_the_integral(self, distribution, reference, sigma):
         def integrand(z):
-            return np.exp(sigma * z + law.logpdf(z))
+            return np.exp(sigma * z + reference.logpdf(z))
 
         exact, _ = integrate.quad(integrand, -200, 250, points=[-5, 0, 5], limit=500)
-        assert family.mean_of_exp(1.5, sigma) == pytest.approx(np.exp(1.5) * exact, rel=1e-8)
+        assert distribution.mean_of_exp(1.5, sigma) == pytest.approx(np.exp(1.5) * exact, rel=1e-8)
 
-    def test_mean_of_exp_takes_every_size(self, family, law):
-        values = family.mean_of_exp(np.array([[-1e5], [0.0], [1e5]]), np.array([1e-12, 0.5]))
+    def test_mean_of_exp_takes_every_size(self, distribution, reference):
+        values = distribution.mean_of_exp(np.array([[-1e5], [0.0], [1e5]]), np.array([1e-12, 0.5]))
         assert values.shape == (3, 2)
         np.testing.assert_allclose(values[1, 0], 1.0, rtol=1e-11)
         np.testing.assert_array_equal(values[[0, 2]], [[0, 0], [np.inf, np.inf]])
 
-    def test_copies_are_equal(self, family, law):
-        assert pickle.loads(pickle.dumps(family)) == family == copy.deepcopy(family)
+    def test_copies_are_equal(self, distribution, reference):
+        assert pickle.loads(pickle.dumps(distribution)) == distribution == copy.deepcopy(distribution)
 
 
 def test_log_logistic_mean_ends_at_one():
@@ -77,10 +91,12 @@ def test_log_logistic_mean_ends_at_one():
 
 
 def test_names():
-    found = {
-        name: family_of(name) for name in ("weibull", "loglogistic", "lognormal", "sev", "logistic", "normal")
-    }
-    assert [family for family, _ in found.values()] == [SEV, LOGISTIC, NORMAL] * 2
-    assert [log for _, log in found.values()] == [True] * 3 + [False] * 3
+    names = ("weibull", "loglogistic", "lognormal", "sev", "logistic", "normal")
+    assert [error_distribution_of(name) for name in names] == [SEV, LOGISTIC, NORMAL] * 2
+    assert [models_log_target(name) for name in names] == [True] * 3 + [False] * 3
+
+
+@pytest.mark.parametrize("look_up", [error_distribution_of, models_log_target])
+def test_an_unknown_name_is_refused(look_up):
     with pytest.raises(ValueError, match="distribution must be one of weibull"):
-        family_of("gumbel")
+        look_up("gumbel")

@@ -30,7 +30,7 @@ from skprivate.exceptions import (
     UtilityWarning,
 )
 from skprivate.linear_model._moments.bootstrap import bootstrap_moments
-from skprivate.linear_model._moments.noise_scale import Budget
+from skprivate.linear_model._moments.noise_scale import FitBudget
 from skprivate.linear_model._moments.release import MomentPlan
 from skprivate.linear_model._moments.solve import unscale
 
@@ -39,26 +39,26 @@ GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 SLOPES = np.array([0.8, -0.5])
 
 
-def errors(family, n, rng):
-    if family == "sev":
+def errors(distribution, n, rng):
+    if distribution == "sev":
         return np.log(rng.exponential(size=n))
-    return rng.logistic(size=n) if family == "logistic" else rng.normal(size=n)
+    return rng.logistic(size=n) if distribution == "logistic" else rng.normal(size=n)
 
 
-def make(n=20_000, family="sev", seed=0):
+def make(n=20_000, distribution="sev", seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(n, 2))
-    return X, 0.3 + X @ SLOPES + 0.25 * errors(family, n, rng)
+    return X, 0.3 + X @ SLOPES + 0.25 * errors(distribution, n, rng)
 
 
 class TestEstimates:
     @pytest.mark.parametrize("options", [{}, GAUSSIAN, {"relation": "add-remove"}])
     @pytest.mark.parametrize(
-        ("kind", "family"),
+        ("kind", "distribution"),
         [(DPSEVRegressor, "sev"), (DPLogisticLLSRegressor, "logistic"), (DPNormalLLSRegressor, "normal")],
     )
-    def test_finds_the_model(self, kind, family, options):
-        X, y = make(50_000, family)
+    def test_finds_the_model(self, kind, distribution, options):
+        X, y = make(50_000, distribution)
         with config_context(strict=True):
             fit = kind(epsilon=4.0, **BOX, **options).fit(X, y)
         # The noise of a slope is about .01 at most here: 12 standard deviations.
@@ -77,7 +77,7 @@ class TestEstimates:
         np.testing.assert_allclose(fit.coef_, plain.coef_, atol=3e-4)
         assert abs(fit.intercept_ - plain.intercept_) < 3e-4
 
-    def test_one_seed_gives_every_family_the_same_slopes(self):
+    def test_one_seed_gives_every_distribution_the_same_slopes(self):
         X, y = make()
         first = DPSEVRegressor(random_state=5, **BOX).fit(X, y)
         second = DPLogisticLLSRegressor(random_state=5, **BOX).fit(X, y)
@@ -174,7 +174,7 @@ class TestEstimates:
     @pytest.mark.parametrize(("method", "rule"), [("moments", "trim"), ("taylor", "none")])
     def test_replicates_are_fitted_as_the_release_was(self, method, rule):
         fit = DPSEVRegressor(epsilon=0.2, method=method, regularization=rule, **BOX).fit(*make(500))
-        stack = bootstrap_moments(fit.release_, fit.family_, rule, (1e-3, 2.0), method=method)
+        stack = bootstrap_moments(fit.release_, fit.error_distribution_, rule, (1e-3, 2.0), method=method)
         coef, intercept, scale = unscale(stack, fit.grid_)
         np.testing.assert_array_equal(fit.replicates_, np.column_stack([intercept, scale, coef]))
 
@@ -332,7 +332,7 @@ class TestClaims:
             moved = np.abs(gram - other)[plan.rows, plan.columns] / plan.noise.scales
             loss = float(moved.sum() if not options else (moved**2).sum() / 2)
             mechanism = options.get("mechanism", "laplace")
-            budget = float(Budget.of(0.7, options.get("delta", 0), mechanism).amount)
+            budget = float(FitBudget.of(0.7, options.get("delta", 0), mechanism).amount)
             assert loss <= budget
             reached = max(reached, loss / budget)
         assert reached > 0.6

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from skprivate.partition._leaf_kernels import count_leaves
+from skprivate.partition import count_leaves
 
 
 @pytest.mark.parametrize("n", [0, 1, 1000])

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from skprivate.partition._partition import Partition, build_partition
+from skprivate.partition import Partition, build_partition
 
 LARGEST = float(np.finfo(np.float64).max)
 

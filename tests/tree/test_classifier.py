@@ -24,7 +24,7 @@ from skprivate import (
 )
 from skprivate.datasets import make_posterior_drift
 from skprivate.exceptions import BudgetExceededError, LedgerError, PrivacyLeakError
-from skprivate.partition._partition import build_partition
+from skprivate.partition import build_partition
 from skprivate.randomizers import HadamardRandomizer
 from skprivate.tree._estimation.depth import choose_depth
 

@@ -30,7 +30,7 @@ from skprivate import (
 )
 from skprivate.collection import TreeClient, TreeCurator, TreeSpecification
 from skprivate.metrics import record_linkage_score
-from skprivate.partition._partition import Partition
+from skprivate.partition import Partition
 from skprivate.preprocessing import estimate_bounds
 from skprivate.randomizers import HadamardRandomizer
 from skprivate.utils._refused_values import refuse_cells, refuse_kinds, refuse_missing

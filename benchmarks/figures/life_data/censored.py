@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from skprivate.linear_model._censored.fit import fit_censored, plan_censored
 from skprivate.linear_model._censored.release import CensoredRelease, bootstrap_censored, censored_warning
-from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, Family
+from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, ErrorDistribution
 from skprivate.linear_model._moments.grid import MomentGrid
-from skprivate.linear_model._moments.noise_scale import Budget
+from skprivate.linear_model._moments.noise_scale import FitBudget
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.solve import unscale
 from skprivate.linear_model._moments.weights import moment_weights
@@ -53,7 +53,7 @@ def _print_coverage() -> None:
         table.row(name, *part)
 
 
-def _fleet(family: Family, n: int, censored: float, seed: int) -> Fleet:
+def _fleet(family: ErrorDistribution, n: int, censored: float, seed: int) -> Fleet:
     """Features, log times, events, slopes of norm 1; one end of all times, random ones for odd seeds."""
     rng = np.random.default_rng(seed)
     X = np.clip(rng.standard_normal((n, D)), -4, 4)
@@ -65,14 +65,16 @@ def _fleet(family: Family, n: int, censored: float, seed: int) -> Fleet:
     return X, np.minimum(y, end), y <= end, coef
 
 
-def _fit(family: Family, n: int, censored: float, seed: int) -> tuple[CensoredRelease, NDArray[np.float64]]:
+def _fit(
+    family: ErrorDistribution, n: int, censored: float, seed: int
+) -> tuple[CensoredRelease, NDArray[np.float64]]:
     X, time, event, coef = _fleet(family, n, censored, seed)
     neighbours = Neighbours(weights=moment_weights(D, "laplace", None))
-    plan = plan_censored(GRID, family, Budget.of(1, 0, "laplace"), neighbours, n_rows=n)
+    plan = plan_censored(GRID, family, FitBudget.of(1, 0, "laplace"), neighbours, n_rows=n)
     return fit_censored(plan, X, time, event, 1000 + seed), coef
 
 
-def _errors(family: Family, n: int, censored: float, seed: int) -> tuple[float, float, bool, int]:
+def _errors(family: ErrorDistribution, n: int, censored: float, seed: int) -> tuple[float, float, bool, int]:
     release, coef = _fit(family, n, censored, seed)
     slopes, intercept, scale = unscale(release.fit, GRID)
     q = float(family.quantile(0.1))

@@ -110,7 +110,7 @@ def _table(law: str, kind: str, share: float, wide: bool, seed: int) -> list[flo
     )
     warned = fit_warns(fit, columns.X, y)
     center = columns.X.mean(axis=0, keepdims=True)
-    truth = 1.0 + float(center[0] @ columns.coef) + SIGMA * float(fit.family_.quantile(0.1))
+    truth = 1.0 + float(center[0] @ columns.coef) + SIGMA * float(fit.error_distribution_.quantile(0.1))
     b10, ends = fit.predict_quantile(center, 0.1, return_interval=True)
     low, high = fit.coef_interval_.T
     held = holds(ends[0], np.exp(truth)), holds(fit.scale_interval_, SIGMA)

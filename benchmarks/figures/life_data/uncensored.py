@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from skprivate import DPLogisticLLSRegressor, DPNormalLLSRegressor, DPSEVRegressor
 from skprivate.exceptions import UtilityWarning
-from skprivate.linear_model._distributions import SEV, family_of
+from skprivate.linear_model._distributions import SEV, error_distribution_of
 from skprivate.linear_model._moments.release import MomentRelease
 from skprivate.linear_model._moments.solve import solve_moments
 
@@ -60,7 +60,7 @@ def draw(
     X = rng.normal(size=(n, len(coef)))
     for j in range(1, len(coef) if correlation else 0):
         X[:, j] = correlation * X[:, j - 1] + np.sqrt(1 - correlation**2) * X[:, j]
-    errors = family_of(name)[0].quantile(rng.uniform(np.finfo(float).tiny, 1, size=n))
+    errors = error_distribution_of(name).quantile(rng.uniform(np.finfo(float).tiny, 1, size=n))
     return Sample(X, intercept + X @ coef + errors, coef, intercept)
 
 
@@ -152,7 +152,7 @@ def problems() -> Iterator[tuple[Sample, Sample, float, Any]]:
         n = int(10 ** rng.uniform(3, 6 if seed % 10 == 0 else 5))
         name, width = str(rng.choice(list(ESTIMATORS))), float(rng.choice([1, 1, 3]))
         correlation = float(rng.choice([0, 0, 0.8]))
-        variance = family_of(name)[0].variance
+        variance = error_distribution_of(name).variance
         direction = draw(4000, rng.normal(size=d), 0.0, name, rng, correlation)
         size = np.sqrt(share / (1 - share) * variance) / np.std(direction.X @ direction.coef)
         sample = draw(n, size * direction.coef, rng.normal(), name, rng, correlation)
@@ -192,7 +192,7 @@ def print_warnings() -> None:
 
 def half_explained(n: int, d: int, name: str, rng: np.random.Generator) -> tuple[Sample, float]:
     """Draw rows whose features explain half of the variance, and bounds of y at four standard deviations."""
-    variance = family_of(name)[0].variance
+    variance = error_distribution_of(name).variance
     coef = rng.normal(size=d)
     coef *= np.sqrt(variance) / np.linalg.norm(coef)
     return draw(n, coef, rng.normal(), name, rng), 4 * float(np.sqrt(2 * variance)) + 1
@@ -234,7 +234,7 @@ def covered(name: str, d: int, seed: int, options: dict[str, Any]) -> tuple[floa
     model.fit(sample.X, sample.y)
     low, high = model.coef_interval_.T
     x = rng.normal(size=(1, d))
-    b10 = sample.intercept + float(x[0] @ sample.coef) + float(family_of(name)[0].quantile(0.1))
+    b10 = sample.intercept + float(x[0] @ sample.coef) + float(error_distribution_of(name).quantile(0.1))
     _, interval = model.predict_quantile(x, 0.1, return_interval=True)
     slopes = float(np.mean((low <= sample.coef) & (sample.coef <= high)))
     return slopes, holds(model.scale_interval_, 1.0), holds(interval[0], b10)

@@ -28,7 +28,7 @@ from skprivate.collection import ReportWriter, TreeClient, TreeCurator, TreeSpec
 from skprivate.collection._client import _Memory
 from skprivate.collection._report_files import ReportReader
 from skprivate.exceptions import ConsentError, LedgerError
-from skprivate.partition._partition import Partition
+from skprivate.partition import Partition
 from skprivate.preprocessing import estimate_bounds
 from skprivate.randomizers import HadamardRandomizer
 from skprivate.utils._json_documents import canonical, digest

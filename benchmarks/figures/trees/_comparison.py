@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 
-from skprivate.partition._partition import build_partition
+from skprivate.partition import build_partition
 
 FloatArray = NDArray[np.float64]
 

@@ -10,11 +10,12 @@ import math
 
 import numpy as np
 
-from skprivate.partition._partition import build_partition
+from skprivate.partition import build_partition
 from skprivate.randomizers import HadamardRandomizer
-from skprivate.tree._estimation.depth import choose_depth, choose_weight, leaf_shares
+from skprivate.tree._estimation.depth import choose_depth, count_split_features
+from skprivate.tree._estimation.leaf_counts import LeafCounts
 from skprivate.tree._estimation.pruning import leaf_ancestors, prune_leaves
-from skprivate.tree._public_design import dimensions
+from skprivate.tree._estimation.weight import choose_weight
 
 from ..._tables import Table, across
 
@@ -84,7 +85,7 @@ class Scene:
             public, y, lower=np.zeros(d), upper=np.ones(d), max_depth=DEEPEST, rule=rule
         )
         self.ancestors = leaf_ancestors(self.partition)
-        self.dimensions = dimensions(self.partition, rule)
+        self.n_features = count_split_features(self.partition, rule)
         self.private = self._count(X, rng.random(n) < eta(X))
         self.public = self._count(public, y)
         leaves = self.partition.n_leaves
@@ -116,11 +117,11 @@ def accuracies(scene, n, epsilon, central):
         ancestors, private, public, value = scene.at(depth)
         v = report_variance(epsilon, len(private), n, central)
         signed = private[:, 1] - private[:, 0] + scene.rng.normal(0, math.sqrt(n * v), size=len(private))
-        votes, wanted = np.column_stack([-signed / 2, signed / 2]), public[:, 1] - public[:, 0]
-        cells = n * leaf_shares(public)
-        split = scene.dimensions if np.ndim(scene.dimensions) == 0 else scene.dimensions[: depth + 1]
-        pruned, _ = prune_leaves(ancestors, votes, n, public, v, cells, n_features=split)
-        margins = [signed, wanted, signed + choose_weight(votes, n, public, v) * wanted]
+        wanted = public[:, 1] - public[:, 0]
+        leaves = LeafCounts.of(np.column_stack([-signed / 2, signed / 2]), n, public, v)
+        split = scene.n_features if np.ndim(scene.n_features) == 0 else scene.n_features[: depth + 1]
+        pruned, _ = prune_leaves(ancestors, leaves, n_features=split)
+        margins = [signed, wanted, signed + choose_weight(leaves) * wanted]
         margins += [pruned[:, 1] - pruned[:, 0]]
         margins += [signed + weight * wanted for weight in CONSTANT_WEIGHTS]
         table[depth] = [0.5 + 0.5 * np.sum(np.where(margin > 0, value, -value)) for margin in margins]
@@ -147,7 +148,7 @@ def regrets(setting, number, epsilon, central):
         def variance(leaves):
             return report_variance(epsilon, leaves, n, central)
 
-        old, new = earlier_depth(n, counts, variance), choose_depth(n, counts, variance, scene.dimensions)
+        old, new = earlier_depth(n, counts, variance), choose_depth(n, counts, variance, scene.n_features)
         deep = min(new + 3, len(counts) - 1)
         columns = [(old, 2), (new, 2), (new, 3), (deep, 2), (deep, 3), (new, 0), (new, 1)]
         picked.append([table[depth, column] for depth, column in columns])

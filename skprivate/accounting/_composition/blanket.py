@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the reports of all clients have in common, and the privacy that it gives each once shuffled."""
+"""Privacy blanket of a local randomizer, and the (epsilon, delta) of shuffled reports that it gives."""
 
 import math
 from collections.abc import Callable
@@ -8,31 +8,28 @@ from fractions import Fraction
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray, IntArray
 from ...utils import check_positive, check_probability
 from ...utils._public_module import public_module
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Lattice steps per standard deviation of one report's part: the lattice adds at most 1/4 of its inverse
 # square to the variance, so this costs a thousandth of epsilon.
 _STEPS = 16
-_LARGEST_LATTICE = 2**20
+_LARGEST_LATTICE = 2**20  # points: a Fourier transform of 16 MB
 # In units of 1 / theta and of standard deviations. Beyond the upper end, less than 1e-9 of the whole is added
 # as a bound; what wraps around from below the lower end can only add.
 _UP, _DOWN = 25.0, 6.0
 _ROUNDING = 2.0**-48  # many times the relative error of the few float operations behind each number
-_LARGEST_TILT = 200.0
+_LARGEST_TILT = 200.0  # of theta times the largest value: its exponential is far below overflow
 _TOLERANCE = 1e-4  # of epsilon
-_LEAST = 1e-9
+_LEAST = 1e-9  # smallest epsilon that is searched for
 
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True)
 class Blanket:
-    """A law that is part of every client's report, seen from two values that are to be told apart.
+    """A distribution that is part of every client's report, with its ratios to the reports of two values.
 
     The two values' reports have densities a and b, and every other client's report a density of at least q,
     whatever that client holds: the blanket. Its mass is split by the ratios (a / q, b / q), which are
@@ -217,12 +214,12 @@ class Blanket:
 
 
 def log_delta(values: FloatArray, masses: FloatArray, n: int) -> float:
-    """Upper bound on the log of E[max(0, Z_1 + ... + Z_n)] / n for independent Z with this law, else 0.
+    """Upper bound on the log of E[max(0, Z_1 + ... + Z_n)] / n for independent Z of these values and masses.
 
     Each value is split between two points of a lattice so that its mean stays, which increases the mean of
-    every convex function. The law is tilted by e^(theta z), which makes the sum's mean near 0 whatever the
-    size of delta, and its n-th power comes from a Fourier transform. All float errors are paid for by terms
-    added: to the log of the tilt's normaliser, and to the probability of every point.
+    every convex function. The distribution is tilted by e^(theta z), which makes the sum's mean near 0
+    whatever the size of delta, and its n-th power comes from a Fourier transform. All float errors are paid
+    for by terms added: to the log of the tilt's normaliser, and to the probability of every point.
     """
     if values.max() <= 0:
         return -math.inf

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What several runs cost together, with the units they protect and the data they touched kept apart."""
+"""Composition of several runs, apart for each relation, unit of privacy and group of disjoint data."""
 
 import math
 from collections import Counter
@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
 
+from ..._typing import Relation, Unit
 from ...utils import check_probability
 from ...utils._public_module import public_module
 from .._amounts import show_pair
 from .._checks import check_choice
 from .._running_sum import upper_sum
 from .._statements.ledger_entry import LedgerEntry
-from .._statements.spent import PrivacySpent, Relation, Unit
+from .._statements.spent import PrivacySpent
 from .rdp_pld import SEVERAL_SCALES, Amount, pld_epsilon, rdp_epsilon, round_up
 
 Method = Literal["basic", "rdp", "pld"]
@@ -224,8 +225,9 @@ def compose(
     so.
 
     *Disjoint data.* A unit is in one group of data only, so that for its neighbours the releases from the
-    other groups have the same law: a bound is the largest, over the groups, of what touches that group. That
-    they are disjoint is what the user declares. Who is in which must not depend on private values.
+    other groups have the same distribution: a bound is the largest, over the groups, of what touches that
+    group. That they are disjoint is what the user declares. Who is in which must not depend on private
+    values.
 
     *"pld".* Every (epsilon, delta) run is dominated by the pair with masses delta, (1 - delta) times
     e^epsilon / (1 + e^epsilon) and 1 / (1 + e^epsilon), and 0, against the reverse [1]; the composition of

@@ -7,20 +7,21 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from ..._typing import FloatArray
 
+# Dense near 1, for tiny epsilons, and beyond 2; the best order of them is taken.
 _ORDERS = np.concatenate([1 + np.geomspace(1e-4, 1, 400), np.geomspace(2.01, 1e6, 2000)])
 _ROUNDING = 1e-9  # added to results in floats, many times their error
 _LOG_ERROR = 1e-13  # relative to 1 + the logarithm, where it cancels
 # Of delta, which the Fourier transforms of dp-accounting may err by: against exact sums, 1e-15 and less.
 _TRANSFORMS, _TRANSFORMS_PER_RUN = 1e-13, 1e-16
-_STEP = 1e-4
+_STEP = 1e-4  # of the grid of losses, to which each run's are rounded up
+# Beyond it noise on one real number stands for the discrete noise, at 2 / shift more (`Amount.laplace`).
 _LARGEST_SHIFT = 1000
 # From this shift on there is room for integers of several scales.
 SEVERAL_SCALES = 2**30
-_LARGEST_SUPPORT = 2**22
+_LARGEST_SUPPORT = 2**22  # points of one loss distribution: 32 MB
 
 
 class Amount(NamedTuple):

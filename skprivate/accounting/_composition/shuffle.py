@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Privacy of local reports that are shuffled before anyone sees them."""
+"""Privacy amplification by shuffling: the (epsilon, delta) of local reports that are shuffled."""
 
 import math
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ CONDITION = "if shuffled by a party that does not collude"
 _LARGEST_N = 10**9
 # No number of reports that fits into _LARGEST_N amplifies it.
 _LARGEST_EPSILON = 60
-_ROUNDING = Fraction(1, 2**40)
+_ROUNDING = Fraction(1, 2**40)  # many times the relative error of an exponential in floats
 _UNSHUFFLED = "none: the report's own epsilon"
 
 
@@ -139,18 +139,19 @@ def shuffle_amplification(
     directly has no such claim: there, ``epsilon0`` counts.
 
     *Bounds.* "closed form" is Theorem 3.1 of [1]. "clones" and the blankets are computed from one lemma [2]
-    with three choices of q. Let a and b be the laws of the attacked client's report under two values, and
-    q <= R(x) for every x, with mass m. So another client's report is a draw from q / m with probability m, or
-    from a rest that depends on its data. Give the adversary the rests: without them it knows less. Left are
-    M shuffled reports, one from a (or b) and M - 1 from q / m, M - 1 binomial(n - 1, m). Against M draws of
-    q / m their density is m times the mean of a(Y_i) / q(Y_i), so that for given M the hockey-stick
-    divergence is m / M times the expected positive part of the sum of Z_i = (a - e^epsilon b)(Y_i) / q(Y_i).
+    with three choices of q. Let a and b be the distributions of the attacked client's report under two
+    values, and q <= R(x) for every x, with mass m. So another client's report is a draw from q / m with
+    probability m, or from a rest that depends on its data. Give the adversary the rests: without them it
+    knows less. Left are M shuffled reports, one from a (or b) and M - 1 from q / m, M - 1 binomial(n - 1, m).
+    Against M draws of q / m their density is m times the mean of a(Y_i) / q(Y_i), so that for given M the
+    hockey-stick divergence is m / M times the expected positive part of the sum of
+    Z_i = (a - e^epsilon b)(Y_i) / q(Y_i).
     As P(M) / M is P(binomial(n, m) = M) / (n m),
 
         delta(epsilon) <= E[max(0, Z_1 + ... + Z_n)] / n,
 
-    with independent Z_i that are 0 with probability 1 - m. It grows when the law of Z is replaced by one
-    under which every convex function has a larger mean.
+    with independent Z_i that are 0 with probability 1 - m. It grows when the distribution of Z is replaced by
+    one under which every convex function has a larger mean.
 
     *Every randomizer*, p = e^epsilon0: q = max(a, b) / p. Z lies between 1 - p e^epsilon and p - e^epsilon,
     and so does the 0 of those without a blanket. Writing (a, b) as u (p, 1) + v (1, p), u + v = (a + b) /

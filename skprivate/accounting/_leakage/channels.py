@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finite channels and priors: checks, words for people, and the joint channel of several releases."""
+"""Finite channels and priors: checks, descriptions, and the joint channel of several releases."""
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from ..._typing import FloatArray
 
 # What rows and priors may be off a sum of 1.
 _TOLERANCE = 1e-9
-_MOST_OUTPUTS = 10**7
+_MOST_OUTPUTS = 10**7  # entries of a joint channel: 80 MB
 # Priors of more values are described by their range.
 _MOST_LISTED = 4
 

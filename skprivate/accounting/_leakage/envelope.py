@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tail of pointwise maximal leakage that holds after any post-processing: its envelope."""
+"""Envelope of pointwise maximal leakage: the quantile that holds after any post-processing."""
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from ..._typing import FloatArray
 
 # Of sums, relative to what is summed.
 _ROUNDING = 1e-15
-_PRECISION = 1e-11
-_MOST_STEPS = 100
+_PRECISION = 1e-11  # of e^eps, relative
+_MOST_STEPS = 100  # of bisection; about 40 reach the precision
 
 
 def envelope(ratios: FloatArray, masses: FloatArray, delta: float) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one number with Laplace noise leaks: the largest -log E exp(-rate |X - a|) over a, with its error."""
+"""Leakage of one number with Laplace noise: the largest -log E exp(-rate |X - a|) over a, rounded up."""
 
 import functools
 import math
@@ -7,11 +7,9 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import BoolArray, FloatArray
 from .channels import minus_log
-
-FloatArray = NDArray[np.float64]
 
 # Of the value, absolute below 1; with the error of the integrals it stays below 1e-9.
 _TOLERANCE = 5e-10
@@ -22,7 +20,7 @@ _SLACK = 1e-11
 _FIRST_PANELS = 16
 # Beyond these the bound is returned as it stands: still a bound, with a wider gap.
 _MOST_PANELS = 2**15
-_ORDER = 16
+_ORDER = 16  # of Gauss' rule
 # A kink in a panel moves two rules of one order alike, and another order otherwise.
 _OTHER_ORDER = 11
 
@@ -40,7 +38,7 @@ class _Panels(NamedTuple):
     end: FloatArray
     first: FloatArray
     last: FloatArray
-    upper: NDArray[np.bool_]
+    upper: BoolArray
     left: FloatArray
     right: FloatArray
     error: FloatArray
@@ -209,7 +207,7 @@ def _halve(distribution: Any, rate: float, panels: _Panels) -> tuple[_Panels, _P
 
 
 def _integrate(
-    distribution: Any, rate: float, start: FloatArray, end: FloatArray, upper: NDArray[np.bool_]
+    distribution: Any, rate: float, start: FloatArray, end: FloatArray, upper: BoolArray
 ) -> _Panels:
     """Integrate over panels in three ways; `upper` says to which half each of them belongs."""
     first, last = _tail(distribution, start, upper), _tail(distribution, end, upper)
@@ -227,7 +225,7 @@ def _integrate(
     return panels._replace(left=left, right=right, error=error)
 
 
-def _tail(distribution: Any, x: FloatArray, upper: NDArray[np.bool_]) -> FloatArray:
+def _tail(distribution: Any, x: FloatArray, upper: BoolArray) -> FloatArray:
     return np.where(upper, distribution.sf(x), distribution.cdf(x))
 
 

@@ -6,21 +6,21 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..._typing import FloatArray
 from ...utils import check_epsilon, check_positive, check_probability
 from .channels import check_channel, check_prior, minus_log, on_support
 from .envelope import envelope
 from .laplace import uniform_log_mean, worst_log_mean, worst_log_mean_of
 
-FloatArray = NDArray[np.float64]
 Kind = Literal["almost_sure", "envelope", "average"]
 
 _NO_TAIL = (
     "kind 'tail', the smallest eps with P(leakage > eps) <= delta, is not closed under post-processing: "
     "merging outputs can raise that probability. Use kind='envelope', which holds after any post-processing."
 )
-_MOST_VALUES = 10**6
+_MOST_VALUES = 10**6  # of a discrete prior: a table of 8 MB
 
 
 def pointwise_maximal_leakage(channel: ArrayLike, prior: ArrayLike) -> FloatArray:

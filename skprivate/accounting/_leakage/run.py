@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run of some epsilon leaks about one unit to an adversary with a given prior."""
+"""Bound on what a run of some epsilon leaks about one unit to an adversary with a given prior."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from .._statements.guarantee import PrivacyGuarantee
-from .channels import FloatArray, check_prior, describe_prior
+from ..._typing import FloatArray, Relation, Unit
+from .channels import check_prior, describe_prior
 from .pml import max_information, pml_from_ldp
-
-if TYPE_CHECKING:
-    from .._statements.spent import PrivacySpent
 
 _ASSUMED = {
     "local": "",
@@ -22,50 +19,67 @@ _ASSUMED = {
 }
 # What the replacement of one unit's value costs, in epsilons.
 _STEPS = {"local": 1, "replace-one": 1, "add-remove": 2, "label": 1}
-
-
-# A player's broadcasts answer those of others.
+# A player's broadcasts depend on those of others.
 _PLAYERS = " (and for whom the players are independent)"
 
 
-def leakage_of_run(spent: PrivacySpent, prior: ArrayLike | PrivacyGuarantee) -> PrivacyGuarantee:
-    """Return the guarantee of `PrivacySpent.given_prior`."""
-    if isinstance(prior, PrivacyGuarantee):
-        return _taken(spent, prior)
+class Run(Protocol):
+    """What bounds the leakage of a run, as `PrivacySpent` states it."""
+
+    @property
+    def private(self) -> bool:
+        """Whether the claim is differential privacy."""
+
+    @property
+    def epsilon(self) -> Fraction | float:
+        """Bound on the privacy loss."""
+
+    @property
+    def delta(self) -> Fraction:
+        """Probability with which that bound may fail."""
+
+    @property
+    def relation(self) -> Relation:
+        """Which data sets count as neighbours."""
+
+    @property
+    def unit(self) -> Unit:
+        """What neighbours differ in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeakageBound:
+    """An upper bound on pointwise maximal leakage in nats, what leaks, under which prior, and the method."""
+
+    epsilon: float
+    subject: str
+    prior: str
+    method: str
+
+
+def leakage_of_run(run: Run, prior: ArrayLike) -> LeakageBound:
+    """Return the bound that holds for every mechanism of this epsilon and the probabilities of a prior."""
     probabilities = check_prior(prior)
-    bound, method = _bound(spent, probabilities)
-    return PrivacyGuarantee(
-        epsilon=bound,
-        status="upper_bound",
-        criterion="pml",
-        subject=_subject(spent),
-        prior=describe_prior(probabilities)
-        + (_PLAYERS if spent.unit == "player" else _ASSUMED[spent.relation]),
-        method=method,
+    bound, method = _bound(run, probabilities)
+    assumed = _PLAYERS if run.unit == "player" else _ASSUMED[run.relation]
+    return LeakageBound(
+        epsilon=bound, subject=_subject(run), prior=describe_prior(probabilities) + assumed, method=method
     )
 
 
-def _subject(spent: PrivacySpent) -> str:
-    if spent.unit == "player":
+def _subject(run: Run) -> str:
+    if run.unit == "player":
         return "this run"
-    return "your report" if spent.relation == "local" else "this release"
+    return "your report" if run.relation == "local" else "this release"
 
 
-def _taken(spent: PrivacySpent, guarantee: PrivacyGuarantee) -> PrivacyGuarantee:
-    if guarantee.criterion == "dp":
-        raise ValueError("prior: a guarantee of differential privacy says nothing about this prior.")
-    if not spent.private:
-        raise ValueError("this run is not private: what its mechanism leaks does not hold for it.")
-    return guarantee
-
-
-def _bound(spent: PrivacySpent, probabilities: FloatArray) -> tuple[float, str]:
+def _bound(run: Run, probabilities: FloatArray) -> tuple[float, str]:
     largest = max_information(probabilities)
-    if not spent.private:
+    if not run.private:
         return largest, "log 1 / p_min, all that the prior leaves to tell: the run is not private"
-    if spent.delta:
+    if run.delta:
         return largest, "log 1 / p_min, all that the prior leaves to tell: delta is above 0"
-    steps = _STEPS[spent.relation]
+    steps = _STEPS[run.relation]
     epsilon = "epsilon" if steps == 1 else f"{steps} epsilon"
-    bound = pml_from_ldp(steps * spent.epsilon, probabilities[probabilities > 0].min())
+    bound = pml_from_ldp(steps * run.epsilon, probabilities[probabilities > 0].min())
     return min(bound, largest), f"every mechanism of this epsilon: c({epsilon}, p_min)"

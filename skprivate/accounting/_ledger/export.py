@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ledger as JSON for other programs."""
+"""Export of a ledger as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
@@ -36,7 +34,7 @@ def write_export(
         "ceiling": ceiling,
         "spent": _pair(state.epsilon.upper, state.delta.upper, _to_hexadecimal),
         "failures": {"total": state.failures, "limit": identity.max_failures, "estimators": dict(failures)},
-        "entries": [_entry(entry) for entry in entries],
+        "entries": [entry.to_dict() for entry in entries],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
@@ -48,13 +46,3 @@ def _to_hexadecimal(amount: Fraction) -> str:
 
 def _pair(epsilon: Fraction, delta: Fraction, write: Any) -> dict[str, str]:
     return {"epsilon": write(epsilon), "delta": write(delta)}
-
-
-def _entry(entry: LedgerEntry) -> dict[str, Any]:
-    return {field.name: _value(getattr(entry, field.name)) for field in fields(entry)}
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return to_text(value)
-    return value.isoformat() if isinstance(value, datetime) else value

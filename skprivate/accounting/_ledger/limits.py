@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The limits of a ledger, fixed at its creation: a ceiling on what is spent, and on the number of failed
-fits."""
+"""Limits of a ledger, fixed at its creation: ceilings on epsilon, delta and the number of failed fits."""
 
 from fractions import Fraction
 from pathlib import Path

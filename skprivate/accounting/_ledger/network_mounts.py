@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find out whether a path is on a network file system, whose locks SQLite cannot rely on."""
+"""Detection of network file systems, whose locks SQLite cannot rely on."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a ledger is, who it is, and what was verified of it: copies and pickles are the same ledger."""
+"""Reference to a ledger: path, identity and last verified state; copies and pickles are the same ledger."""
 
 import contextlib
 import os

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The printed report of a ledger."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from .._amounts import show, show_pair
 from .._running_sum import upper_sum
-
-if TYPE_CHECKING:
-    from .._statements.ledger_entry import LedgerEntry
+from .._statements.ledger_entry import LedgerEntry
 
 _HEADER = ("label", "estimator", "fits", "epsilon", "delta", "not private")
 _NOTES = (

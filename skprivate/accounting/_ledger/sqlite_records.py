@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of a ledger's SQLite file: what is written, what is read, and what an older version wrote."""
+"""Tables of a ledger's SQLite file: reading, writing, and the upgrade of files of older versions."""
 
 import contextlib
 import sqlite3

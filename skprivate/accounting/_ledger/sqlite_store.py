@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ledger in a SQLite file: its lock, its transactions, and what became of one whose commit failed.
+"""A ledger in a SQLite file: its lock, its transactions, and the outcome of a commit that failed.
 
 **Exclusion.** SQLite locks by POSIX record locks, which a process loses when it closes any descriptor of the
 file: one ``open(path).read()``, or a copy in another thread, is enough. So every transaction, of readers too,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a ledger asks of the place where it is kept, and how it checks what it finds there.
+"""Interface of a ledger's storage, the state of a ledger, and the check of its entries.
 
-`PrivacyLedger` talks to a `LedgerStore`, which runs transactions on `LedgerRecords`. A file is one such place
-(`_sqlite_store`); a database server would be another.
+`PrivacyLedger` calls a `LedgerStore`, which runs transactions on `LedgerRecords`. A file is one such place
+(`sqlite_store`); a database server would be another.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from .._amounts import from_text
 from .._running_sum import RunningSum
 
 Row = tuple[Any, ...]
-_EPSILON, _DELTA = 3, 4  # columns of a row, see _ledger_entry.to_row
+_EPSILON, _DELTA = 3, 4  # columns of a row, see ledger_entry.to_row
 _REMEDY = "Restore the latest backup with PrivacyLedger.restore"
 
 

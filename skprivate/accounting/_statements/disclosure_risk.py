@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a protection that is not differential privacy does: one attack, one measure, one bound."""
+"""Disclosure risk of a protection without differential privacy: one attack, one metric, one bound."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from ...utils._public_module import public_module
+from .frozen_mapping import FrozenMapping
 from .html import label_of_risk, label_page
+from .provenance import PackageRecord
 from .registry import RegistryEntry, registry_entry_of_risk
-from .spent import FrozenMapping
+from .schema import check_unchanged, readable
+from .text import describe_risk
+
+_TEXTS = ("protection", "attack", "metric", "assumption")
+_LISTS = ("unprotected", "leaks")
 
 
 @public_module("skprivate.accounting")
@@ -66,6 +72,42 @@ class DisclosureRisk:
             raise ValueError("a bound is a percentage, in [0, 100].")
         object.__setattr__(self, "bound", FrozenMapping(self.bound))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values that `json` writes; it is no statement of `statement_schema`.
+
+        Returns
+        -------
+        risk : dict
+        """
+        return {
+            **{name: getattr(self, name) for name in _TEXTS},
+            "bound": {name: float(value) for name, value in self.bound.items()},
+            **{name: list(getattr(self, name)) for name in _LISTS},
+        }
+
+    @classmethod
+    def from_dict(cls, risk: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back.
+
+        Parameters
+        ----------
+        risk : mapping
+            What `to_dict` returned, possibly through JSON.
+
+        Returns
+        -------
+        risk : DisclosureRisk
+
+        Raises
+        ------
+        ValueError
+            If something is missing, left over or out of its range.
+        """
+        with readable():
+            found = cls(**{**risk, **{name: tuple(risk[name]) for name in _LISTS}})
+            check_unchanged(found.to_dict(), risk)
+        return found
+
     def to_html(self) -> str:
         """Return a label of one page: a whole HTML document without scripts and without anything to load.
 
@@ -74,7 +116,7 @@ class DisclosureRisk:
         page : str
             All texts are escaped. It says that this is not differential privacy.
         """
-        return label_page([label_of_risk(self)])
+        return label_page([label_of_risk(self.to_dict())])
 
     def to_registry(self, **who_and_why: Any) -> RegistryEntry:
         """Return an entry of the registry of differential privacy deployments that says that it is none.
@@ -96,16 +138,7 @@ class DisclosureRisk:
         ValueError
             A text is empty.
         """
-        return registry_entry_of_risk(self, who_and_why)
+        return registry_entry_of_risk(self.to_dict(), PackageRecord.current().to_dict(), who_and_why)
 
     def __str__(self) -> str:
-        bounds = ", ".join(f"{name} {value:.3g} %" for name, value in self.bound.items())
-        lines = [
-            f"{self.protection} (not differential privacy)",
-            f"- attack: {self.attack}",
-            f"- {self.metric} at most: {bounds}" if bounds else f"- {self.metric}: no bound is known",
-            f"- assumed: {self.assumption}",
-            *(f"- not protected: {item}" for item in self.unprotected),
-            *(f"- LEAK: {item}" for item in self.leaks),
-        ]
-        return "\n".join(lines)
+        return describe_risk(self.to_dict())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bounds that were paid for, and what an estimator that takes them has to state."""
+"""Privately estimated bounds with their cost, and how an estimator states that it uses them."""
 
 from __future__ import annotations
 

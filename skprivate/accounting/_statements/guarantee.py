@@ -2,43 +2,26 @@
 """A privacy guarantee with its status: proven exact, a proven bound, or an estimate with its confidence."""
 
 import math
-from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Context
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Literal, NoReturn, Self, get_args
+from typing import Any, NoReturn, Self, get_args
 
+from ..._typing import Criterion, Status
 from ...utils import check_positive, check_probability
 from ...utils._public_module import public_module
 from .._checks import check_choice, check_text
-from .statement import GuaranteeStatements
+from .html import label_of_guarantee, label_page
+from .plain_values import decode_amount, encode_amount
+from .provenance import PackageRecord
+from .registry import RegistryEntry, registry_entry_of_guarantee
+from .schema import VERSION, check_kind, check_unchanged, readable
+from .text import ROUNDING, describe_guarantee, round_up, sentence_of_guarantee
 
-# Relative error of what is called exact, and what a certified lower bound may be off.
-_ROUNDING = 1e-9
-# Beyond it a factor is printed as a power of e; beyond the other one, as one of ten.
-_LARGEST_EXPONENT = 700
-_LARGEST_PLAIN = 10**6
-
-Status = Literal["exact", "upper_bound", "estimate"]
-Criterion = Literal["pml", "corollary1", "dp"]
-
-_STATUS = {
-    "exact": "exact: no bound below it holds",
-    "upper_bound": "upper bound: proven, the true leakage may be less",
-    "estimate": "estimate: right with confidence {}",
-}
-_CRITERIA = {
-    "pml": "pointwise maximal leakage",
-    "corollary1": "pointwise maximal leakage by the mean of the worst sensitivity",
-    "dp": "differential privacy",
-}
-_STATEMENTS = {
-    "pml": "For an adversary whose prior is {prior}, {subject} raises the best success probability of any "
-    "guess about your value by at most the factor {factor}",
-    "dp": "Whatever an adversary knows beforehand, your data change the probability of any outcome of "
-    "{subject} by at most the factor {factor}",
-}
-_STATEMENTS["corollary1"] = _STATEMENTS["pml"]
+_KIND = "skprivate.privacy_guarantee"
+# Floats that a statement holds as amounts.
+_AMOUNTS = ("epsilon", "confidence", "lower", "allowance")
 _NO_SUM = (
     "leakages about one secret do not add up under a fixed prior: compute the leakage of the joint channel "
     "(joint_channel), or pml_from_ldp of the sum of the releases' local epsilons."
@@ -47,7 +30,7 @@ _NO_SUM = (
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
-class PrivacyGuarantee(GuaranteeStatements):
+class PrivacyGuarantee:
     """A bound on what is released, and how far it is proven.
 
     Parameters
@@ -127,7 +110,7 @@ class PrivacyGuarantee(GuaranteeStatements):
     def _check_ranges(self) -> None:
         if not self.epsilon >= 0 or not 0 <= self.allowance <= self.epsilon:
             raise ValueError("epsilon must be at least 0, and allowance between 0 and epsilon.")
-        if self.lower is not None and not 0 <= self.lower <= self.epsilon + _ROUNDING * max(1, self.epsilon):
+        if self.lower is not None and not 0 <= self.lower <= self.epsilon + ROUNDING * max(1, self.epsilon):
             raise ValueError("lower must be between 0 and epsilon.")
         if (self.status == "estimate") != (self.confidence is not None):
             raise ValueError("confidence belongs to an estimate, and every estimate has one.")
@@ -145,20 +128,7 @@ class PrivacyGuarantee(GuaranteeStatements):
     __radd__ = __add__
 
     def __str__(self) -> str:
-        allowance = f" (of it {self.allowance:.2g} for the grid and for rounding)" if self.allowance else ""
-        lines = [
-            f"Guarantee: {_CRITERIA[self.criterion]} of {self.subject}",
-            f"epsilon: {self.epsilon:.6g} nats{allowance}",
-            f"status: {self._status()}",
-        ]
-        optional = {"prior": self.prior, "method": self.method}
-        lines += [f"{name}: {text}" for name, text in optional.items() if text]
-        return "\n  ".join(" ".join(line.split()) for line in lines)
-
-    def _status(self) -> str:
-        if self.status == "exact" and self.allowance:
-            return "exact but for that: without a grid no bound below the rest holds"
-        return _STATUS[self.status].format(_shown(self.confidence))
+        return describe_guarantee(self.to_dict())
 
     def statement(self) -> str:
         """Return the sentence for the holder of the secret.
@@ -169,14 +139,7 @@ class PrivacyGuarantee(GuaranteeStatements):
             The factor is rounded up to three digits. Of an estimate it names the confidence; without a finite
             guarantee it says so.
         """
-        if math.isinf(self.epsilon):
-            return f"No bound holds for what {self.subject} tells about your value."
-        sentence = _STATEMENTS[self.criterion].format(
-            prior=self.prior, subject=self.subject, factor=_factor(self.epsilon)
-        )
-        if self.confidence is not None:
-            sentence += f"; this is an estimate, right with confidence {_shown(self.confidence)}"
-        return f"{sentence}."
+        return sentence_of_guarantee(self._encoded())
 
     def under_prior(self, rho: float | Fraction, *, confidence: float | Fraction | None = None) -> Self:
         """Return what holds under another prior P' with dP'/dP >= rho whose support is within that of P.
@@ -219,7 +182,7 @@ class PrivacyGuarantee(GuaranteeStatements):
             status="upper_bound" if level is None else "estimate",
             confidence=level,
             lower=None,
-            prior=f"at least {_up(float(ratio))} times this one, within its support: {self.prior}",
+            prior=f"at least {round_up(float(ratio))} times this one, within its support: {self.prior}",
         )
 
     def _joint_confidence(self, confidence: float | Fraction | None) -> float | None:
@@ -228,31 +191,89 @@ class PrivacyGuarantee(GuaranteeStatements):
         given = float(check_probability(confidence, "confidence"))
         return given if self.confidence is None else given + self.confidence - 1
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement that machines read, of plain values that `json` writes.
+
+        Returns
+        -------
+        statement : dict
+            As `statement_schema` describes it.
+        """
+        return {**self._encoded(), "statement": self.statement()}
+
+    def _encoded(self) -> dict[str, Any]:
+        texts = ("status", "criterion", "subject", "prior", "method")
+        return {
+            "schema": _KIND,
+            "version": VERSION,
+            **{name: encode_amount(getattr(self, name)) for name in _AMOUNTS},
+            **{name: getattr(self, name) for name in texts},
+            "movable": self.movable,
+        }
+
+    @classmethod
+    def from_dict(cls, statement: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back.
+
+        Parameters
+        ----------
+        statement : mapping
+            What `to_dict` returned, possibly through JSON.
+
+        Returns
+        -------
+        guarantee : PrivacyGuarantee
+
+        Raises
+        ------
+        ValueError
+            If it is no such statement, is of another version, has too much or too little, or contradicts
+            itself.
+        """
+        check_kind(statement, _KIND)
+        with readable():
+            known = {item.name: statement[item.name] for item in fields(cls)}
+            for name in _AMOUNTS:
+                amount = decode_amount(known[name])
+                known[name] = None if amount is None else float(amount)
+            guarantee = cls(**known)
+            check_unchanged(guarantee.to_dict(), statement)
+        return guarantee
+
+    def to_registry(self, **who_and_why: Any) -> RegistryEntry:
+        """Return the guarantee as an entry of the public registry of differential privacy deployments.
+
+        Parameters
+        ----------
+        **who_and_why : str
+            What the software cannot know; see `RegistryEntry`. What is not given is printed as TODO.
+
+        Returns
+        -------
+        entry : RegistryEntry
+            Pointwise maximal leakage is "Custom"; an estimate, or no bound, is "Not differentially private".
+
+        Raises
+        ------
+        TypeError
+            A keyword is not a field of the registry, or is one that the guarantee itself states.
+        ValueError
+            A text is empty.
+        """
+        return registry_entry_of_guarantee(self.to_dict(), PackageRecord.current().to_dict(), who_and_why)
+
+    def to_html(self) -> str:
+        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped.
+        """
+        return label_page([label_of_guarantee(self.to_dict())])
+
 
 def _number(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {type(value).__name__}.")
     return float(value)
-
-
-def _factor(epsilon: float) -> str:
-    """e^epsilon to three digits, rounded up (but for the last bits, so that e^log(2) is 2.00)."""
-    if epsilon > _LARGEST_EXPONENT:
-        return f"e^{math.ceil(epsilon)}"
-    factor = max(1.0, math.exp(epsilon) * (1 - _ROUNDING))
-    rounded = Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(factor)
-    return f"{rounded:f}" if rounded < _LARGEST_PLAIN else f"{rounded:.2e}"
-
-
-def _up(share: float) -> str:
-    """A share to three digits, rounded up: fewer priors are above it."""
-    rounded = Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(share * (1 - _ROUNDING))
-    return f"{float(rounded):g}"
-
-
-def _shown(confidence: float | None) -> str:
-    """A confidence to six digits, or all of them where six say more."""
-    if confidence is None:
-        return ""
-    text = f"{confidence:.6g}"
-    return text if float(text) <= confidence * (1 + 1e-12) else repr(confidence)

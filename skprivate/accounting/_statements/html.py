@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Privacy labels in HTML: no scripts, nothing to load, every text escaped."""
-
-from __future__ import annotations
+"""Privacy labels of statements in HTML: no scripts, nothing to load, every text escaped."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING
 
 from .._amounts import show
-from .provenance import PackageRecord
-from .text import describe
-
-if TYPE_CHECKING:
-    from .disclosure_risk import DisclosureRisk
-    from .guarantee import PrivacyGuarantee
-    from .spent import PrivacySpent
+from .plain_values import decode_number, decode_required
+from .text import (
+    Statement,
+    describe_guarantee,
+    describe_package,
+    name_of_step,
+    rows_of_spent,
+)
 
 # Contrast of every pair of colours is at least 4.5 : 1, in light and in dark (WCAG 2.2, AA).
 _STYLE = """
@@ -51,7 +48,7 @@ body{margin:1em auto;max-width:44rem;padding:0 1em;background:#fff}
 _OF_THIS_STEP = (
     "Of this step alone, given its input. What holds for a pipeline, skprivate.privacy_report(pipeline) says."
 )
-NO_EPSILON = "no \N{GREEK SMALL LETTER EPSILON} holds"
+_NO_EPSILON = "no \N{GREEK SMALL LETTER EPSILON} holds"
 _NEVER_PUBLISH = "This object holds rows or secrets of those who made it. Its values are not shown here."
 
 
@@ -68,56 +65,89 @@ class Label:
     scope: str = ""
 
 
-def figure_of(epsilon: Fraction | float, delta: Fraction) -> str:
-    """Return the one figure of a private release."""
-    figure = f"\N{GREEK SMALL LETTER EPSILON} = {show(epsilon)}"
-    return figure + (f", \N{GREEK SMALL LETTER DELTA} = {show(delta)}" if delta else "")
-
-
-def label_of_spent(spent: PrivacySpent) -> Label:
+def label_of_spent(statement: Statement) -> Label:
     """Return the label of one release."""
-    (_, verdict), *rows = describe(spent)
+    (_, verdict), *rows = rows_of_spent(statement)
+    private = statement["private"]
     return Label(
-        subject=spent.mechanism,
-        private=spent.private,
+        subject=statement["mechanism"],
+        private=private,
         verdict=verdict[0].upper() + verdict[1:],
-        figure=figure_of(spent.epsilon, spent.delta) if spent.private else NO_EPSILON,
+        figure=_figure(statement["charged"]) if private else _NO_EPSILON,
         # Reasons first: they are what a reader of such a label needs.
         rows=sorted(rows, key=lambda row: row[0] != "not private because"),
         scope=_OF_THIS_STEP,
-        note=f"Stated by {spent.package or PackageRecord.current()}.",
+        note=f"Stated by {describe_package(statement['package'])}.",
     )
 
 
-def label_of_guarantee(guarantee: PrivacyGuarantee) -> Label:
+def label_of_guarantee(statement: Statement) -> Label:
     """Return the label of one guarantee."""
-    head, *lines = str(guarantee).splitlines()
+    head, *lines = describe_guarantee(statement).splitlines()
     rows = [(name, text) for name, _, text in (line.strip().partition(": ") for line in lines)]
+    epsilon = decode_number(statement["epsilon"])
     return Label(
-        subject=guarantee.subject,
-        private=guarantee.status != "estimate" and guarantee.epsilon != float("inf"),
+        subject=statement["subject"],
+        private=statement["status"] != "estimate" and epsilon != float("inf"),
         verdict=f"{head.removeprefix('Guarantee: ').capitalize()} (claimed by the software, not certified)",
-        figure=f"{show(guarantee.epsilon)} nats",
-        rows=[*rows, ("in words", guarantee.statement())],
+        figure=f"{show(epsilon)} nats",
+        rows=[*rows, ("in words", statement["statement"])],
     )
 
 
-def label_of_risk(risk: DisclosureRisk) -> Label:
+def label_of_risk(statement: Statement) -> Label:
     """Return the label of a protection that is not differential privacy."""
-    bounds = [(f"{risk.metric}, {name}", f"at most {value:.3g} %") for name, value in risk.bound.items()]
+    metric = statement["metric"]
+    bounds = [(f"{metric}, {name}", f"at most {value:.3g} %") for name, value in statement["bound"].items()]
     return Label(
-        subject=risk.protection,
+        subject=statement["protection"],
         private=False,
         verdict="Not differential privacy",
-        figure=NO_EPSILON,
+        figure=_NO_EPSILON,
         rows=[
-            ("attack", risk.attack),
-            *(bounds or [(risk.metric, "no bound is known")]),
-            ("assumed", risk.assumption),
-            *(("not protected", item) for item in risk.unprotected),
-            *(("LEAK", item) for item in risk.leaks),
+            ("attack", statement["attack"]),
+            *(bounds or [(metric, "no bound is known")]),
+            ("assumed", statement["assumption"]),
+            *(("not protected", item) for item in statement["unprotected"]),
+            *(("LEAK", item) for item in statement["leaks"]),
         ],
     )
+
+
+def labels_of_report(statement: Statement) -> list[Label]:
+    """Return the labels of a whole fitted object and of every step that drew noise."""
+    private, steps = statement["private"], statement["steps"]
+    none = "see each step" if private else _NO_EPSILON
+    claim = "Differential privacy (claimed by the software, not certified)"
+    whole = Label(
+        subject="All steps together",
+        private=private,
+        verdict=claim if private else "NOT PRIVATE",
+        figure=_figure(statement["charged"]) if statement["guarantee"] else none,
+        rows=[(name_of_step(step), f"{step['status']}: {step['reason']}") for step in steps],
+        scope="Of the whole fitted object. How each step counts is in the details.",
+    )
+    return [whole, *(_step_label(step, private) for step in steps if step["spent"] is not None)]
+
+
+def _step_label(step: Statement, whole_private: bool) -> Label:
+    alone = label_of_spent(step["spent"])
+    label = replace(alone, subject=f"{name_of_step(step)}: {alone.subject}")
+    if whole_private or not label.private:
+        return label
+    # Noise on what an unpaid step made of the rows protects nobody.
+    return replace(
+        label,
+        private=False,
+        figure=f"{_NO_EPSILON} for the whole",
+        verdict=f"NOT PRIVATE with the other steps; of this step alone, given its input: {label.verdict}",
+    )
+
+
+def _figure(charged: Statement) -> str:
+    epsilon, delta = (decode_required(charged[name]) for name in ("epsilon", "delta"))
+    figure = f"\N{GREEK SMALL LETTER EPSILON} = {show(epsilon)}"
+    return figure + (f", \N{GREEK SMALL LETTER DELTA} = {show(delta)}" if delta else "")
 
 
 def label_page(labels: Sequence[Label], title: str = "Privacy facts") -> str:

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One charge of a ledger, and the row of text that it is stored as."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
+from ..._typing import Relation, Unit
 from ...utils._public_module import public_module
 from .._amounts import from_text, to_text
-from .spent import PrivacySpent, Relation, Unit
+from .schema import check_unchanged, readable
+from .spent import PrivacySpent
+
+_AMOUNTS = ("epsilon", "delta")
+_OPTIONAL_AMOUNTS = ("rho", "sensitivity", "noise_scale")
 
 
 @public_module("skprivate.accounting")
@@ -81,6 +87,39 @@ class LedgerEntry:
     sensitivity: int | Fraction | None = None
     noise_scale: int | Fraction | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as `PrivacyLedger.to_json` writes it: plain values, amounts as exact text.
+
+        Returns
+        -------
+        entry : dict
+        """
+        amounts = {name: _optional_text(getattr(self, name)) for name in (*_AMOUNTS, *_OPTIONAL_AMOUNTS)}
+        return {**vars(self), "time": self.time.isoformat(), **amounts}
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back.
+
+        Parameters
+        ----------
+        entry : mapping
+            What `to_dict` returned, possibly through JSON.
+
+        Returns
+        -------
+        entry : LedgerEntry
+
+        Raises
+        ------
+        ValueError
+            If something is missing, left over, or no amount or time.
+        """
+        with readable():
+            found = cls(**_decode_fields(entry))
+            check_unchanged(found.to_dict(), entry)
+        return found
+
 
 def to_row(
     spent: PrivacySpent, epsilon: Fraction, estimator: str, label: str | None, data: str | None
@@ -93,37 +132,17 @@ def to_row(
     return (time, estimator, spent.mechanism, *amounts, *kind, label, data, *details)
 
 
-def from_row(
-    time: str,
-    estimator: str,
-    mechanism: str,
-    epsilon: str,
-    delta: str,
-    relation: Relation,
-    unit: Unit,
-    private: int,
-    label: str | None,
-    data: str | None,
-    rho: str | None,
-    sensitivity: str | None,
-    noise_scale: str | None,
-) -> LedgerEntry:
+def from_row(*row: Any) -> LedgerEntry:
     """Return the entry of a row; TypeError or ValueError if it is none."""
-    return LedgerEntry(
-        time=datetime.fromisoformat(time),
-        estimator=estimator,
-        mechanism=mechanism,
-        epsilon=from_text(epsilon),
-        delta=from_text(delta),
-        relation=relation,
-        unit=unit,
-        private=bool(private),
-        label=label,
-        data=data,
-        rho=_optional_amount(rho),
-        sensitivity=_optional_amount(sensitivity),
-        noise_scale=_optional_amount(noise_scale),
-    )
+    names = (field.name for field in fields(LedgerEntry))
+    return LedgerEntry(**_decode_fields(dict(zip(names, row, strict=True))))
+
+
+def _decode_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
+    amounts: dict[str, Any] = {name: from_text(entry[name]) for name in _AMOUNTS}
+    amounts |= {name: _optional_amount(entry[name]) for name in _OPTIONAL_AMOUNTS}
+    time = datetime.fromisoformat(entry["time"])
+    return {**entry, **amounts, "time": time, "private": bool(entry["private"])}
 
 
 def _optional_text(amount: int | Fraction | None) -> str | None:

@@ -1,146 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The privacy section of a model card."""
-
-from __future__ import annotations
+"""Statements as blocks of a model card's section on privacy, in Markdown; every text is escaped."""
 
 import re
-from typing import Any
 
-from .._privacy_report import PrivacyReport
-from .disclosure_risk import DisclosureRisk
-from .guarantee import PrivacyGuarantee
-from .provenance import PackageRecord
-from .spent import PrivacySpent
-from .text import describe
+from .text import Statement, describe_package, describe_step, rows_of_spent
 
 # What Markdown or HTML would read as markup.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
 
 
-def privacy_section(statement: Any) -> str:
-    """Return the text of a model card's section on privacy, in Markdown.
-
-    Parameters
-    ----------
-    statement : PrivacySpent, PrivacyReport, DisclosureRisk, PrivacyGuarantee, or fitted estimator
-        Of an estimator, its ``privacy_spent_`` or ``disclosure_risk_``. For a pipeline or a search, give
-        ``skprivate.privacy_report(estimator)``: what its other steps read belongs to the claim.
-
-    Returns
-    -------
-    markdown : str
-        Texts are escaped.
-
-    Raises
-    ------
-    TypeError
-        There is no statement in it.
-
-    See Also
-    --------
-    add_privacy_section : Put it into a card of skops.
-
-    Notes
-    -----
-    **Privacy**: it shows what the statement holds and nothing else of the estimator.
-
-    Examples
-    --------
-    >>> from skprivate.accounting import PrivacySpent, privacy_section
-    >>> spent = PrivacySpent(
-    ...     mechanism="discrete Laplace", epsilon=0.5, relation="replace-one", noise_scale=4,
-    ...     noise_source="os-entropy", deployment="curator", claim="dp")
-    >>> print(privacy_section(spent))  # doctest: +ELLIPSIS
-    **differential privacy \\(claimed by the software, not certified\\)**
-    ...
-    | epsilon | 0.5 \\(exactly 1/2\\) |
-    ...
-    """
-    notice = [] if getattr(statement, "releases_state", True) else ["**Never publish the fitted object.**"]
-    blocks = [block for found in _statements(statement) for block in _blocks(found)]
-    return "\n\n".join([*notice, *blocks])
+def blocks_of_spent(statement: Statement) -> list[str]:
+    """Return the blocks of one release: the claim, a table, and the package."""
+    (_, claim), *rows = rows_of_spent(statement)
+    package = describe_package(statement["package"])
+    return [f"**{_escape(claim)}**", _table(rows), f"Stated by {_escape(package)}."]
 
 
-def add_privacy_section(card: Any, statement: Any = None, *, title: str = "Privacy") -> Any:
-    """Add the section to a model card of skops.
-
-    Parameters
-    ----------
-    card : skops.card.Card
-        It is changed.
-    statement : statement or fitted estimator, default=None
-        As `privacy_section` takes it. None: the card's model.
-    title : str, default="Privacy"
-        Title of the section.
-
-    Returns
-    -------
-    card : skops.card.Card
-        The same one.
-
-    Raises
-    ------
-    TypeError
-        That is no card, or there is no statement.
-
-    Examples
-    --------
-    >>> from skprivate.accounting import PrivacySpent, add_privacy_section
-    >>> class Card:  # stands for skops.card.Card
-    ...     def add(self, **sections):
-    ...         print(list(sections))
-    ...         return self
-    >>> spent = PrivacySpent(
-    ...     mechanism="discrete Laplace", epsilon=0.5, relation="replace-one", noise_scale=4,
-    ...     noise_source="os-entropy", deployment="curator", claim="dp")
-    >>> card = add_privacy_section(Card(), spent)
-    ['Privacy']
-    """
-    if not hasattr(card, "add"):
-        raise TypeError(f"card must be a skops.card.Card, not {type(card).__name__}.")
-    return card.add(**{title: privacy_section(card.get_model() if statement is None else statement)})
+def blocks_of_report(statement: Statement, headline: str) -> list[str]:
+    """Return the blocks of a whole fitted object: its headline, its steps, and every release."""
+    steps = [f"- {_escape(describe_step(step))}" for step in statement["steps"]]
+    alone = "" if statement["private"] else " Of this step alone, given its input; the whole is NOT PRIVATE:"
+    blocks = [f"**{_escape(headline)}**", "\n".join(steps)]
+    for step in statement["steps"]:
+        if step["spent"] is not None:
+            title = f"Step {_escape(step['path'])}, {_escape(step['estimator'])}:{alone}"
+            blocks += [title, *blocks_of_spent(step["spent"])]
+    return blocks
 
 
-def _statements(statement: Any) -> tuple[Any, ...]:
-    kinds = (PrivacySpent, PrivacyReport, DisclosureRisk, PrivacyGuarantee)
-    # Its own attributes only: one that a wrapper borrows from its inside would tell of a part.
-    learnt = getattr(statement, "__dict__", {})
-    found = learnt.get("privacy_spent_", learnt.get("disclosure_risk_", statement))
-    found = found if isinstance(found, tuple) else (found,)
-    if not found or not all(isinstance(item, kinds) for item in found):
-        raise TypeError(
-            f"{type(statement).__name__} holds no privacy statement. Fit a private estimator, or pass "
-            "skprivate.privacy_report(estimator) for a pipeline or a search."
-        )
-    return found
-
-
-def _blocks(statement: Any) -> list[str]:
-    if isinstance(statement, PrivacySpent):
-        (_, claim), *rows = describe(statement)
-        package = statement.package or PackageRecord.current()
-        return [f"**{_plain(claim)}**", _table(rows), f"Stated by {_plain(str(package))}."]
-    if isinstance(statement, PrivacyReport):
-        steps = [f"- {_plain(str(step))}" for step in statement.steps]
-        head = f"**{_plain(statement.headline())}**"
-        inner = [block for step in statement.steps if step.spent for block in _step(step, statement)]
-        return [head, "\n".join(steps), *inner]
-    head, *lines = str(statement).splitlines()
-    return [
-        f"**{_plain(head)}**",
-        "\n".join(f"- {_plain(line.strip().removeprefix('- '))}" for line in lines),
-    ]
-
-
-def _step(step: Any, whole: PrivacyReport) -> list[str]:
-    alone = "" if whole.private else " Of this step alone, given its input; the whole is NOT PRIVATE:"
-    return [f"Step {_plain(step.path)}, {_plain(step.estimator)}:{alone}", *_blocks(step.spent)]
+def blocks_of_text(text: str) -> list[str]:
+    """Return the blocks of a statement that is told in lines: the first, and a list of the others."""
+    head, *lines = text.splitlines()
+    items = [f"- {_escape(line.strip().removeprefix('- '))}" for line in lines]
+    return [f"**{_escape(head)}**", "\n".join(items)]
 
 
 def _table(rows: list[tuple[str, str]]) -> str:
-    lines = [f"| {_plain(name)} | {_plain(text)} |" for name, text in rows]
+    lines = [f"| {_escape(name)} | {_escape(text)} |" for name, text in rows]
     return "\n".join(["| stated | value |", "|---|---|", *lines])
 
 
-def _plain(text: str) -> str:
+def _escape(text: str) -> str:
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Amounts and public quantities as plain JSON values, and back."""
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Mapping
@@ -29,9 +27,17 @@ def encode_amount(amount: Fraction | float | None) -> dict[str, Any] | None:
 
 def decode_amount(amount: Any) -> Fraction | float | None:
     """Read the exact part of `encode_amount` back."""
-    if amount is None:
-        return None
+    return None if amount is None else decode_required(amount)
+
+
+def decode_required(amount: Any) -> Fraction | float:
+    """Read the exact part of an amount that is there."""
     return math.inf if amount["exact"] == "infinity" else from_text(amount["exact"])
+
+
+def decode_number(amount: Any) -> float:
+    """Read an amount that was a float."""
+    return float(decode_required(amount))
 
 
 def decode_scale(amount: Any) -> Fraction | float | None:

@@ -3,15 +3,17 @@
 
 import functools
 import hashlib
-import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, Self, cast
 
 from ...utils import check_positive, check_probability
 from ...utils._public_module import public_module
 from .._checks import check_text
+from .plain_values import decode_amount, encode_amount
+from .text import describe_audit, describe_package
 
 _SOURCES = {".py", ".pyx", ".pxd"}
 _KERNELS = {".so", ".pyd"}
@@ -67,11 +69,21 @@ class AuditRecord:
             raise ValueError("confidence must be above 0 and below 1.")
         check_text(self.method, "method")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values that `json` writes."""
+        amounts = {name: encode_amount(getattr(self, name)) for name in ("lower_bound", "confidence")}
+        return {**amounts, "method": self.method}
+
+    @classmethod
+    def from_dict(cls, audit: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back."""
+        bound, confidence = (
+            cast(Fraction, decode_amount(audit[name])) for name in ("lower_bound", "confidence")
+        )
+        return cls(lower_bound=bound, confidence=confidence, method=audit["method"])
+
     def __str__(self) -> str:
-        method = " ".join(self.method.split())
-        # Rounded down, but for the last bits of a float: a lower bound must stay one in print.
-        digits = math.floor(self.lower_bound * 10**4 + Fraction(1, 10**9)) / 10**4
-        return f"audited at >= {digits:.6g} (confidence {float(self.confidence):.6g}; {method})"
+        return describe_audit(self.to_dict())
 
 
 @public_module("skprivate.accounting")
@@ -130,15 +142,25 @@ class PackageRecord:
         """
         return _current()
 
+    def to_dict(self) -> dict[str, str]:
+        """Return the fields as plain values that `json` writes."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, package: Mapping[str, str]) -> Self:
+        """Read `to_dict` back."""
+        return cls(**package)
+
     def __str__(self) -> str:
-        return f"{self.name} {self.version}, sources sha256 {self.sha256_sources}"
+        return describe_package(self.to_dict())
 
 
 @functools.cache
 def _current() -> PackageRecord:
+    from ... import __file__ as found
     from ... import __version__
 
-    top = Path(__file__).parent.parent
+    top = Path(found).parent
     return PackageRecord(
         name=top.name,
         version=__version__,

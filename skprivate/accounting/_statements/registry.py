@@ -1,25 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run as an entry of the public registry of differential privacy deployments."""
-
-from __future__ import annotations
+"""Statements as entries of the public registry of differential privacy deployments."""
 
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...utils._public_module import public_module
 from .._checks import check_text
 from .._running_sum import upper_sum
-from .provenance import PackageRecord
-from .text import DEPLOYMENTS, RELATIONS, SOURCES, one_line, print_amount
-
-if TYPE_CHECKING:
-    from .disclosure_risk import DisclosureRisk
-    from .guarantee import PrivacyGuarantee
-    from .spent import PrivacySpent
+from .plain_values import decode_number, decode_required, decode_scale, decode_value
+from .text import (
+    DEPLOYMENTS,
+    RELATIONS,
+    SOURCES,
+    Statement,
+    describe_amount,
+    describe_audit,
+    describe_package,
+    describe_risk,
+    one_line,
+)
 
 TODO = "TODO"
 
@@ -123,8 +126,51 @@ class RegistryEntry(dict[str, Any]):
         return "\n".join(_yaml(self, 0)) + "\n"
 
 
-def registry_entry(
-    spents: Sequence[PrivacySpent], reasons: Sequence[str], given: Mapping[str, Any]
+def registry_entry_of_spent(statement: Statement, given: Mapping[str, Any]) -> RegistryEntry:
+    """Return the entry of one release."""
+    return _entry_of_releases([statement], statement["reasons"], given)
+
+
+def registry_entry_of_report(statement: Statement, given: Mapping[str, Any]) -> RegistryEntry:
+    """Return the entry of all releases of a fitted object."""
+    spents = [step["spent"] for step in statement["steps"] if step["spent"] is not None]
+    return _entry_of_releases(spents, statement["reasons"], given)
+
+
+def registry_entry_of_guarantee(
+    statement: Statement, package: Statement, given: Mapping[str, Any]
+) -> RegistryEntry:
+    """Return the entry of one guarantee; of what it does not know, nothing is stated."""
+    epsilon = decode_number(statement["epsilon"])
+    proven = statement["status"] != "estimate" and math.isfinite(epsilon)
+    dp = statement["criterion"] == "dp"
+    method = statement["method"] or TODO
+    stated = {
+        "dp_name": "Not differentially private" if not proven else "Pure DP" if dp else "Custom",
+        "output_measure": "max divergence" if dp else "pointwise maximal leakage, almost surely",
+        "bound_on_output_distance": f"{epsilon:.6g} nats" if proven else "none that is proven",
+        "unprotected_quantities": None,
+        "privacy_parameters": {"epsilon": epsilon} if dp and proven else {},
+        "privacy_parameters_description": statement["statement"],
+        "mechanisms": f"{statement['subject']}; computed by: {method}; {describe_package(package)}",
+    }
+    return _assemble(stated, {}, given)
+
+
+def registry_entry_of_risk(
+    statement: Statement, package: Statement, given: Mapping[str, Any]
+) -> RegistryEntry:
+    """Return the entry of a protection that is not differential privacy."""
+    stated = {
+        **_no_loss([one_line(line) for line in describe_risk(statement).splitlines()]),
+        "unprotected_quantities": _join(statement["unprotected"]) or "none stated",
+        "mechanisms": f"{statement['protection']}; {describe_package(package)}",
+    }
+    return _assemble(stated, {}, given)
+
+
+def _entry_of_releases(
+    spents: Sequence[Statement], reasons: Sequence[str], given: Mapping[str, Any]
 ) -> RegistryEntry:
     """Return the entry of releases from the same rows; it is private if there is no reason against it."""
     stated: dict[str, Any] = {
@@ -138,40 +184,11 @@ def registry_entry(
         "the rows are not covered: see the ledger, if one was kept."
     )
     defaults = {
-        "privacy_unit_description": _join(RELATIONS[spent.relation] for spent in spents),
+        "privacy_unit_description": _join(RELATIONS[spent["relation"]] for spent in spents),
         "post_processing": "Everything that is computed from released values alone, predictions included.",
         "composition": composition,
     }
     return _assemble(stated, defaults, given)
-
-
-def registry_entry_of_guarantee(guarantee: PrivacyGuarantee, given: Mapping[str, Any]) -> RegistryEntry:
-    """Return the entry of one guarantee; of what it does not know, nothing is stated."""
-    proven = guarantee.status != "estimate" and math.isfinite(guarantee.epsilon)
-    pure = guarantee.criterion == "dp" and proven
-    measure = "max divergence" if guarantee.criterion == "dp" else "pointwise maximal leakage, almost surely"
-    bound = f"{guarantee.epsilon:.6g} nats" if proven else "none that is proven"
-    package = PackageRecord.current()
-    stated = {
-        "dp_name": "Pure DP" if pure else "Custom" if proven else "Not differentially private",
-        "output_measure": measure,
-        "bound_on_output_distance": bound,
-        "unprotected_quantities": None,
-        "privacy_parameters": {"epsilon": guarantee.epsilon} if pure else {},
-        "privacy_parameters_description": guarantee.statement(),
-        "mechanisms": f"{guarantee.subject}; computed by: {guarantee.method or TODO}; {package}",
-    }
-    return _assemble(stated, {}, given)
-
-
-def registry_entry_of_risk(risk: DisclosureRisk, given: Mapping[str, Any]) -> RegistryEntry:
-    """Return the entry of a protection that is not differential privacy."""
-    stated = {
-        **_no_loss([one_line(line) for line in str(risk).splitlines()]),
-        "unprotected_quantities": _join(risk.unprotected) or "none stated",
-        "mechanisms": f"{risk.protection}; {PackageRecord.current()}",
-    }
-    return _assemble(stated, {}, given)
 
 
 def _assemble(
@@ -213,25 +230,27 @@ def _check_value(name: str, value: Any) -> str | list[str]:
     return [text] if name == "registry_authors" else str(text)
 
 
-def _loss(spents: Sequence[PrivacySpent]) -> dict[str, Any]:
-    """The privacy loss of private releases, added up where they mean the same."""
-    kinds = {(spent.relation, spent.unit) for spent in spents}
+def _loss(spents: Sequence[Statement]) -> dict[str, Any]:
+    """Return the privacy loss of private releases, added up where they mean the same."""
+    kinds = {(spent["relation"], spent["unit"]) for spent in spents}
     if len(kinds) > 1:
         return _mixed_loss(spents)
-    epsilon = upper_sum(Fraction(spent.epsilon) for spent in spents)
-    delta = upper_sum(spent.delta for spent in spents)
-    rhos = [spent.rho for spent in spents if spent.rho is not None]
-    rho = upper_sum(rhos) if len(rhos) == len(spents) else None
+    epsilon, delta = _total(spents, "epsilon"), _total(spents, "delta")
+    rho = _total(spents, "rho") if all(spent["charged"]["rho"] for spent in spents) else None
     parameters = {"epsilon": epsilon} | ({"delta": delta} if delta else {}) | ({"rho": rho} if rho else {})
     name, measure = _flavor(delta, rho)
-    bound = ", ".join(f"{key} = {print_amount(value)}" for key, value in parameters.items())
+    bound = ", ".join(f"{key} = {describe_amount(value)}" for key, value in parameters.items())
     return {
-        "dp_name": "Custom" if spents[0].relation == "label" else name,
+        "dp_name": "Custom" if spents[0]["relation"] == "label" else name,
         "output_measure": measure,
         "bound_on_output_distance": bound,
         "privacy_parameters": {key: float(value) for key, value in parameters.items()},
         "privacy_parameters_description": _join(_claimed(spent) for spent in spents),
     }
+
+
+def _total(spents: Sequence[Statement], name: str) -> Fraction:
+    return upper_sum(Fraction(decode_required(spent["charged"][name])) for spent in spents)
 
 
 def _flavor(delta: Fraction, rho: Fraction | None) -> tuple[str, str]:
@@ -242,8 +261,8 @@ def _flavor(delta: Fraction, rho: Fraction | None) -> tuple[str, str]:
     return "Pure DP", "max divergence (epsilon)"
 
 
-def _mixed_loss(spents: Sequence[PrivacySpent]) -> dict[str, Any]:
-    parts = _join(f"{spent.relation}, {spent.unit}: {_claimed(spent)}" for spent in spents)
+def _mixed_loss(spents: Sequence[Statement]) -> dict[str, Any]:
+    parts = _join(f"{spent['relation']}, {spent['unit']}: {_claimed(spent)}" for spent in spents)
     return {
         "dp_name": "Custom",
         "output_measure": "one for each release, see privacy_parameters_description",
@@ -263,38 +282,43 @@ def _no_loss(reasons: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _parties(spents: Sequence[PrivacySpent]) -> dict[str, Any]:
-    rows = max((spent.max_rows_per_unit for spent in spents), default=1)
+def _parties(spents: Sequence[Statement]) -> dict[str, Any]:
+    rows = max((spent["max_rows_per_unit"] for spent in spents), default=1)
     distance = f"1 unit of at most {rows} rows" if rows > 1 else "1 unit"
-    models = sorted({_MODELS[spent.deployment] for spent in spents}) or [TODO]
+    models = sorted({_MODELS[spent["deployment"]] for spent in spents}) or [TODO]
     return {
-        "input_metric": _join(_INPUT_METRICS[spent.relation] for spent in spents),
+        "input_metric": _join(_INPUT_METRICS[spent["relation"]] for spent in spents),
         "bound_on_input_distance": distance if spents else None,
-        "privacy_unit": _join(_UNITS[spent.unit] for spent in spents),
+        "privacy_unit": _join(_UNITS[spent["unit"]] for spent in spents),
         "model_name": models[0] if len(models) == 1 else "Varies",
-        "model_name_description": _join(DEPLOYMENTS[spent.deployment] for spent in spents),
+        "model_name_description": _join(DEPLOYMENTS[spent["deployment"]] for spent in spents),
     }
 
 
-def _unprotected(spents: Sequence[PrivacySpent]) -> str:
-    pairs = [f"{name}: {one_line(value)}" for spent in spents for name, value in spent.unprotected.items()]
-    pairs += [f"public input: {name}" for spent in spents for name in spent.public_inputs]
+def _unprotected(spents: Sequence[Statement]) -> str:
+    pairs = [
+        f"{name}: {one_line(decode_value(value))}"
+        for spent in spents
+        for name, value in spent["unprotected"].items()
+    ]
+    pairs += [f"public input: {name}" for spent in spents for name in spent["public_inputs"]]
     return _join(pairs) or "none stated"
 
 
-def _mechanisms(spents: Sequence[PrivacySpent]) -> str:
+def _mechanisms(spents: Sequence[Statement]) -> str:
     return _join(
-        f"{spent.mechanism}; sensitivity {one_line(spent.sensitivity)} and noise scale "
-        f"{one_line(spent.noise_scale)} on a grid of integers; noise from {SOURCES[spent.noise_source]}; "
-        f"{spent.package or PackageRecord.current()}"
+        f"{spent['mechanism']}; sensitivity {one_line(decode_scale(spent['sensitivity']))} and noise scale "
+        f"{one_line(decode_scale(spent['noise_scale']))} on a grid of integers; noise from "
+        f"{SOURCES[spent['noise_source']]}; {describe_package(spent['package'])}"
         for spent in spents
     )
 
 
-def _claimed(spent: PrivacySpent) -> str:
-    audit = "not audited" if spent.audit is None else str(spent.audit)
-    delta = f", delta = {print_amount(spent.delta)}" if spent.delta else ""
-    return f"claimed epsilon = {print_amount(spent.epsilon)}{delta}, {audit}, not certified"
+def _claimed(spent: Statement) -> str:
+    audit = "not audited" if spent["audit"] is None else describe_audit(spent["audit"])
+    epsilon, delta = (decode_required(spent["charged"][name]) for name in ("epsilon", "delta"))
+    also = f", delta = {describe_amount(delta)}" if delta else ""
+    return f"claimed epsilon = {describe_amount(epsilon)}{also}, {audit}, not certified"
 
 
 def _join(texts: Any) -> str:

@@ -3,30 +3,29 @@
 
 import math
 import operator
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
-from types import MappingProxyType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self, cast, get_args
 
 from numpy.typing import ArrayLike
 
-from ...utils import check_characters, check_positive, check_probability
+from ..._typing import Claim, Deployment, NoiseSource, Relation, Unit
+from ...utils import check_positive, check_probability
 from ...utils._public_module import public_module
-from .._checks import check_choice, check_text
+from .._amounts import show
+from .._checks import check_choice, check_text, check_texts
 from .._leakage.run import leakage_of_run
+from .frozen_mapping import freeze_mapping
 from .guarantee import PrivacyGuarantee
+from .html import label_fragment, label_of_spent, label_page
+from .plain_values import decode_amount, decode_scale, decode_value, encode_amount, encode_value
 from .provenance import AuditRecord, PackageRecord
-from .statement import SpentStatements
-from .text import describe
+from .registry import RegistryEntry, registry_entry_of_spent
+from .schema import VERSION, check_kind, check_unchanged, readable
+from .text import describe_spent
 
-Relation = Literal["replace-one", "add-remove", "local", "label"]
-Unit = Literal["row", "group", "player"]
-NoiseSource = Literal["os-entropy", "seeded"]
-Deployment = Literal["curator", "simulated", "collected"]
-Claim = Literal["dp", "not-private"]
-
+_KIND = "skprivate.privacy_spent"
 _CHOICES = {
     "relation": get_args(Relation),
     "unit": get_args(Unit),
@@ -34,12 +33,13 @@ _CHOICES = {
     "deployment": get_args(Deployment),
     "claim": get_args(Claim),
 }
-_PLAIN = (str, bytes, int, float, Fraction, date, timedelta, type(None))
+# What a ledger counts.
+_CHARGED = ("epsilon", "delta", "rho")
 
 
 @public_module("skprivate.accounting")
 @dataclass(frozen=True, kw_only=True)
-class PrivacySpent(SpentStatements):
+class PrivacySpent:
     """What one fit of a private estimator spent, and what is claimed for it.
 
     Parameters
@@ -153,9 +153,9 @@ class PrivacySpent(SpentStatements):
             "max_rows_per_unit": _count(self.max_rows_per_unit, "max_rows_per_unit"),
             "sensitivity": _grid_amount(self.sensitivity, "sensitivity"),
             "noise_scale": _grid_amount(self.noise_scale, "noise_scale"),
-            "public_inputs": _texts(self.public_inputs, "public_inputs"),
-            "unprotected": _freeze_mapping(self.unprotected, "unprotected"),
-            "reasons": _texts(self.reasons, "reasons"),
+            "public_inputs": check_texts(self.public_inputs, "public_inputs"),
+            "unprotected": freeze_mapping(self.unprotected, "unprotected"),
+            "reasons": check_texts(self.reasons, "reasons"),
         }
         for name, value in resolved.items():
             object.__setattr__(self, name, value)
@@ -217,7 +217,8 @@ class PrivacySpent(SpentStatements):
         what one broadcasts tells of others, and so, unless players are independent under the prior, of what
         the prior knows together with them. With the other relations it bounds P(y | x, rest)
         for one unit's value x and the rest of the data. If units are independent under the prior, P(y | x) is
-        the mean of that over one law of the rest, the same for every x, so its ratios obey the same bound.
+        the mean of that over the distribution of the rest, the same for every x, so its ratios obey the same
+        bound.
         To replace a value is to remove one and to add another: 2 epsilon for relation "add-remove". Without
         independence nothing of the kind holds: what the release tells about others tells about the unit.
 
@@ -232,46 +233,195 @@ class PrivacySpent(SpentStatements):
         For an adversary whose prior is 2 values with probabilities 0.7 and 0.3, your report raises the best
         success probability of any guess about your value by at most the factor 1.80.
         """
-        return replace(self, leakage=leakage_of_run(self, prior))
+        return replace(self, leakage=self._leakage_given(prior))
+
+    def _leakage_given(self, prior: ArrayLike | PrivacyGuarantee) -> PrivacyGuarantee:
+        if not isinstance(prior, PrivacyGuarantee):
+            bound = leakage_of_run(self, prior)
+            return PrivacyGuarantee(status="upper_bound", criterion="pml", **asdict(bound))
+        if prior.criterion == "dp":
+            raise ValueError("prior: a guarantee of differential privacy says nothing about this prior.")
+        if not self.private:
+            raise ValueError("this run is not private: what its mechanism leaks does not hold for it.")
+        return prior
+
+    def with_audit(self, lower_bound: float | Fraction, confidence: float | Fraction, method: str) -> Self:
+        """Return a copy that also says what an audit found: claimed, audited at >= `lower_bound`.
+
+        Parameters
+        ----------
+        lower_bound : float or Fraction
+            Lower bound on the run's epsilon at its delta, at least 0.
+        confidence : float or Fraction
+            In (0, 1).
+        method : str
+            How it was found.
+
+        Returns
+        -------
+        spent : PrivacySpent
+            If the bound is above epsilon, the claim is contradicted: the copy is "not-private", and the
+            reason says so.
+
+        Examples
+        --------
+        >>> from skprivate.accounting import PrivacySpent
+        >>> spent = PrivacySpent(
+        ...     mechanism="discrete Laplace", epsilon=0.5, relation="replace-one", noise_scale=4,
+        ...     noise_source="os-entropy", deployment="curator", claim="dp")
+        >>> print(spent.with_audit(0.41, 0.999, "fixed event"))  # doctest: +ELLIPSIS
+        Claim: differential privacy (claimed by the software, audited at >= 0.41 (confidence 0.999; ...
+        >>> spent.with_audit(0.8, 0.999, "fixed event").private
+        False
+        """
+        audit = AuditRecord(
+            lower_bound=cast(Fraction, lower_bound), confidence=cast(Fraction, confidence), method=method
+        )
+        if audit.lower_bound <= self.epsilon:
+            return replace(self, audit=audit)
+        reason = f"the claim of epsilon = {show(self.epsilon)} is contradicted: {audit}"
+        return replace(self, audit=audit, claim="not-private", reasons=(*self.reasons, reason))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement that machines read, of plain values that `json` writes.
+
+        Returns
+        -------
+        statement : dict
+            As `statement_schema` describes it. Amounts stand as exact fractions ("exact") and rounded
+            ("value"; None where that is infinite). ``charged`` is what a ledger counts; ``guarantee`` is None
+            if the run is not private. ``package`` has the fingerprints of the package that made the object,
+            see `PackageRecord` for what they are and are not.
+
+        Examples
+        --------
+        >>> import json
+        >>> from skprivate.accounting import PrivacySpent
+        >>> spent = PrivacySpent(
+        ...     mechanism="discrete Laplace", epsilon=0.5, relation="replace-one", noise_scale=4,
+        ...     noise_source="os-entropy", deployment="curator", claim="dp")
+        >>> statement = json.loads(json.dumps(spent.to_dict()))
+        >>> statement["guarantee"]["epsilon"]
+        {'exact': '1/2', 'value': 0.5}
+        >>> PrivacySpent.from_dict(statement) == spent
+        True
+        """
+        plain = ("claim", "relation", "unit", "max_rows_per_unit", "mechanism", "noise_source", "deployment")
+        charged = {name: encode_amount(getattr(self, name)) for name in _CHARGED}
+        return {
+            "schema": _KIND,
+            "version": VERSION,
+            "private": self.private,
+            "guarantee": dict(charged) if self.private else None,
+            "charged": charged,
+            **{name: getattr(self, name) for name in plain},
+            "sensitivity": encode_amount(self.sensitivity),
+            "noise_scale": encode_amount(self.noise_scale),
+            "public_inputs": list(self.public_inputs),
+            "unprotected": {name: encode_value(value) for name, value in self.unprotected.items()},
+            "reasons": list(self.reasons),
+            "leakage": None if self.leakage is None else self.leakage.to_dict(),
+            "audit": None if self.audit is None else self.audit.to_dict(),
+            "package": (self.package or PackageRecord.current()).to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, statement: Mapping[str, Any]) -> Self:
+        """Read `to_dict` back.
+
+        Parameters
+        ----------
+        statement : mapping
+            What `to_dict` returned, possibly through JSON.
+
+        Returns
+        -------
+        spent : PrivacySpent
+
+        Raises
+        ------
+        ValueError
+            If it is no such statement, is of another version, misses or adds something, or contradicts
+            itself: a ``guarantee`` that is not what was charged, say.
+        """
+        check_kind(statement, _KIND)
+        with readable():
+            spent = cls(**_decode_fields(statement))
+            # What was left over shows here, and what contradicts the rest.
+            check_unchanged(spent.to_dict(), statement)
+        return spent
+
+    def to_registry(self, **who_and_why: Any) -> RegistryEntry:
+        """Return the run as an entry of the public registry of differential privacy deployments.
+
+        Parameters
+        ----------
+        **who_and_why : str
+            What the software cannot know: ``name``, ``data_curator``, ``intended_use``, ``data_domain``,
+            ``justification`` and so on; see `RegistryEntry` for all. What is not given is printed as TODO.
+
+        Returns
+        -------
+        entry : RegistryEntry
+            A dict; its ``str()`` is the YAML text to submit.
+
+        Raises
+        ------
+        TypeError
+            A keyword is not a field of the registry, or is one that the run itself states.
+        ValueError
+            A text is empty.
+
+        Examples
+        --------
+        >>> from skprivate.accounting import PrivacySpent
+        >>> spent = PrivacySpent(
+        ...     mechanism="discrete Laplace", epsilon=0.5, relation="replace-one", noise_scale=4,
+        ...     noise_source="os-entropy", deployment="curator", claim="dp")
+        >>> entry = spent.to_registry(name="Length of stay", data_curator="A hospital")
+        >>> deployment = entry["deployment"]
+        >>> deployment["dp_flavor"]["name"], deployment["privacy_loss"]["privacy_parameters"]
+        ('Pure DP', {'epsilon': 0.5})
+        >>> "deployment.implementation.justification" in entry.missing
+        True
+        """
+        return registry_entry_of_spent(self.to_dict(), who_and_why)
+
+    def to_html(self) -> str:
+        """Return a label of one page: a whole HTML document without scripts and without anything to load.
+
+        Returns
+        -------
+        page : str
+            All texts are escaped. Readable in light and dark, on paper, and by screen readers. It speaks of
+            this step alone, and says so: of a pipeline, the label of its `privacy_report` does.
+        """
+        return label_page([label_of_spent(self.to_dict())])
+
+    def _repr_html_(self) -> str:
+        """Return the same label for a notebook."""
+        return label_fragment([label_of_spent(self.to_dict())])
 
     def __str__(self) -> str:
-        lines = [f"{name}: {text}" for name, text in describe(self)]
-        return "\n  ".join([f"Claim{lines[0].removeprefix('claim')}", *lines[1:]])
+        return describe_spent(self.to_dict())
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The process that pickles is the one that ran, unless the object already came from elsewhere.
+        return {**vars(self), "package": self.package or PackageRecord.current()}
 
 
-@public_module("skprivate.accounting")
-class FrozenMapping(Mapping[str, Any]):
-    """A read-only, hashable mapping that stays one through pickle and copy, as MappingProxyType does not."""
-
-    __slots__ = ("_items",)
-    _items: Mapping[str, Any]
-
-    def __init__(self, items: Mapping[str, Any]) -> None:
-        object.__setattr__(self, "_items", MappingProxyType(dict(items)))
-
-    def __getitem__(self, key: str) -> Any:
-        return self._items[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("This mapping is read-only.")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError("This mapping is read-only.")
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._items.items()))
-
-    def __repr__(self) -> str:
-        return repr(dict(self._items))
-
-    def __reduce__(self) -> tuple[type["FrozenMapping"], tuple[dict[str, Any]]]:
-        return FrozenMapping, (dict(self._items),)
+def _decode_fields(statement: Mapping[str, Any]) -> dict[str, Any]:
+    known = {item.name: statement[item.name] for item in fields(PrivacySpent) if item.name not in _CHARGED}
+    known |= {name: decode_amount(statement["charged"][name]) for name in _CHARGED}
+    for name in ("sensitivity", "noise_scale"):
+        known[name] = decode_scale(known[name])
+    known["unprotected"] = {name: decode_value(value) for name, value in known["unprotected"].items()}
+    if known["leakage"] is not None:
+        known["leakage"] = PrivacyGuarantee.from_dict(known["leakage"])
+    if known["audit"] is not None:
+        known["audit"] = AuditRecord.from_dict(known["audit"])
+    known["package"] = PackageRecord.from_dict(known["package"])
+    return known
 
 
 def _epsilon(value: Any, private: bool) -> Fraction | float:
@@ -299,34 +449,3 @@ def _grid_amount(value: Any, name: str) -> int | Fraction | None:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an int, a Fraction or None, got {type(value).__name__}.")
     return int(check_positive(operator.index(value), name))
-
-
-def _texts(values: Any, name: str) -> tuple[str, ...]:
-    # A str is a sequence of str: ("seeded") for ("seeded",) would become six reasons.
-    if not isinstance(values, (tuple, list)):
-        raise TypeError(f"{name} must be a tuple of str, got {type(values).__name__}.")
-    for value in values:
-        check_text(value, f"each of {name}")
-    return tuple(values)
-
-
-def _freeze_mapping(items: Any, name: str) -> FrozenMapping:
-    if not isinstance(items, Mapping):
-        raise TypeError(f"{name} must be a mapping, got {type(items).__name__}.")
-    for key in items:
-        check_text(key, f"each key of {name}")
-    return FrozenMapping({str(key): _freeze(value, name) for key, value in items.items()})
-
-
-def _freeze(value: Any, name: str) -> Any:
-    if hasattr(value, "tolist"):  # NumPy arrays and scalars, pandas columns, without importing either
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return tuple(_freeze(item, name) for item in value)
-    if isinstance(value, Mapping):
-        return _freeze_mapping(value, name)
-    if isinstance(value, str):
-        check_characters(value, f"a text in {name}")
-    if not isinstance(value, _PLAIN):
-        raise TypeError(f"{name} holds a {type(value).__name__}; give text, numbers, sequences or mappings.")
-    return value

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The words in which a run's fields are told: in print, on labels, in model cards."""
-
-from __future__ import annotations
+"""The text of statements, in print, on labels and in model cards; a statement is what ``to_dict`` returns."""
 
 import math
+from collections.abc import Mapping
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Any
 
 from .._amounts import show
+from .plain_values import decode_number, decode_required, decode_scale, decode_value
 
-if TYPE_CHECKING:
-    from .spent import PrivacySpent
+Statement = Mapping[str, Any]
 
 RELATIONS = {
     "replace-one": "replace-one: data sets of the same size that differ in one unit's values",
@@ -32,26 +32,121 @@ SOURCES = {
     "os-entropy": "entropy of the operating system",
     "seeded": "seeded: whoever knows the seed can subtract the noise",
 }
+_STATUS = {
+    "exact": "exact: no bound below it holds",
+    "upper_bound": "upper bound: proven, the true leakage may be less",
+    "estimate": "estimate: right with confidence {}",
+}
+_CRITERIA = {
+    "pml": "pointwise maximal leakage",
+    "corollary1": "pointwise maximal leakage by the mean of the worst sensitivity",
+    "dp": "differential privacy",
+}
+_SENTENCES = {
+    "pml": "For an adversary whose prior is {prior}, {subject} raises the best success probability of any "
+    "guess about your value by at most the factor {factor}",
+    "dp": "Whatever an adversary knows beforehand, your data change the probability of any outcome of "
+    "{subject} by at most the factor {factor}",
+}
+_SENTENCES["corollary1"] = _SENTENCES["pml"]
+
+#: Relative error of what is called exact, many times that of the floats behind it.
+ROUNDING = 1e-9
 _WIDTH = 200  # characters of one printed value: bounds of a thousand features stay one line
+# Beyond it a factor is printed as a power of e; beyond the other one, as one of ten.
+_LARGEST_EXPONENT = 700
+_LARGEST_PLAIN = 10**6
 
 
-def describe(spent: PrivacySpent) -> list[tuple[str, str]]:
+def describe_spent(statement: Statement) -> str:
+    """Return the text of what one run spent, the claim first."""
+    lines = [f"{name}: {text}" for name, text in rows_of_spent(statement)]
+    return "\n  ".join([f"Claim{lines[0].removeprefix('claim')}", *lines[1:]])
+
+
+def rows_of_spent(statement: Statement) -> list[tuple[str, str]]:
     """Return names and texts of everything that is stated about a run, the claim first."""
-    pairs = [*_claim(spent), *_mechanism(spent), *_leakage(spent)]
-    pairs += [(f"unprotected {name}", one_line(value)) for name, value in spent.unprotected.items()]
-    return [*pairs, *(("not private because", " ".join(reason.split())) for reason in spent.reasons)]
+    rows = [*_claim_rows(statement), *_mechanism_rows(statement), *_leakage_rows(statement)]
+    for name, value in statement["unprotected"].items():
+        rows.append((f"unprotected {name}", one_line(decode_value(value))))
+    return [*rows, *(("not private because", " ".join(reason.split())) for reason in statement["reasons"])]
 
 
-def claim_of(spent: PrivacySpent) -> str:
-    """Return the claim with what an audit says about it."""
-    audit = "" if spent.audit is None else f"{spent.audit}, "
-    if spent.private:
-        return f"differential privacy (claimed by the software, {audit}not certified)"
-    return "NOT PRIVATE"
+def describe_guarantee(statement: Statement) -> str:
+    """Return the text of a guarantee."""
+    allowance = decode_number(statement["allowance"])
+    share = f" (of it {allowance:.2g} for the grid and for rounding)" if allowance else ""
+    lines = [
+        f"Guarantee: {_CRITERIA[statement['criterion']]} of {statement['subject']}",
+        f"epsilon: {decode_number(statement['epsilon']):.6g} nats{share}",
+        f"status: {_describe_status(statement)}",
+    ]
+    lines += [f"{name}: {statement[name]}" for name in ("prior", "method") if statement[name]]
+    return "\n  ".join(" ".join(line.split()) for line in lines)
 
 
-def print_amount(amount: Fraction | float) -> str:
-    """Print an amount to six digits, and exactly where that is something else."""
+def sentence_of_guarantee(statement: Statement) -> str:
+    """Return the sentence for the holder of the secret; the factor is rounded up to three digits."""
+    epsilon, subject = decode_number(statement["epsilon"]), statement["subject"]
+    if math.isinf(epsilon):
+        return f"No bound holds for what {subject} tells about your value."
+    sentence = _SENTENCES[statement["criterion"]].format(
+        prior=statement["prior"], subject=subject, factor=_factor(epsilon)
+    )
+    if statement["confidence"] is not None:
+        sentence += f"; this is an estimate, right with confidence {_describe_confidence(statement)}"
+    return f"{sentence}."
+
+
+def describe_risk(statement: Statement) -> str:
+    """Return the text of a protection that is not differential privacy."""
+    metric = statement["metric"]
+    bounds = ", ".join(f"{name} {value:.3g} %" for name, value in statement["bound"].items())
+    lines = [
+        f"{statement['protection']} (not differential privacy)",
+        f"- attack: {statement['attack']}",
+        f"- {metric} at most: {bounds}" if bounds else f"- {metric}: no bound is known",
+        f"- assumed: {statement['assumption']}",
+        *(f"- not protected: {item}" for item in statement["unprotected"]),
+        *(f"- LEAK: {item}" for item in statement["leaks"]),
+    ]
+    return "\n".join(lines)
+
+
+def describe_report(statement: Statement, headline: str) -> str:
+    """Return the text of the report of a whole fitted object under its headline."""
+    lines = [headline, *(f"- {describe_step(step)}" for step in statement["steps"])]
+    for step in statement["steps"]:
+        if step["spent"] is not None:
+            lines += ["", name_of_step(step), describe_spent(step["spent"])]
+    return "\n".join(lines)
+
+
+def describe_step(step: Statement) -> str:
+    """Return what one fitted object did with the private rows, on one line."""
+    return f"{name_of_step(step)}: {step['status']}: {step['reason']}"
+
+
+def name_of_step(step: Statement) -> str:
+    """Return where a fitted object stands, and its class."""
+    return f"{step['path']} ({step['estimator']})"
+
+
+def describe_audit(audit: Statement) -> str:
+    """Return what an audit found; its bound is rounded down, but for the last bits of a float."""
+    method = " ".join(audit["method"].split())
+    bound = decode_required(audit["lower_bound"])
+    digits = math.floor(bound * 10**4 + Fraction(1, 10**9)) / 10**4
+    return f"audited at >= {digits:.6g} (confidence {decode_number(audit['confidence']):.6g}; {method})"
+
+
+def describe_package(package: Statement) -> str:
+    """Return name, version and the fingerprint of the sources of the package that made a statement."""
+    return f"{package['name']} {package['version']}, sources sha256 {package['sha256_sources']}"
+
+
+def describe_amount(amount: Fraction | float) -> str:
+    """Return an amount to six digits, and exactly where that is something else."""
     if amount == math.inf:
         return "infinite"
     rounded = show(amount)
@@ -59,40 +154,82 @@ def print_amount(amount: Fraction | float) -> str:
 
 
 def one_line(value: object) -> str:
-    """Print a value on one line: text with a line break in it could pass for another line of the block."""
+    """Return a value on one line: text with a line break in it could pass for another line of the block."""
     text = "none" if value is None else " ".join(str(value).split())
     return text if len(text) <= _WIDTH else text[:_WIDTH] + " ..."
 
 
-def _claim(spent: PrivacySpent) -> list[tuple[str, str]]:
-    epsilon = print_amount(spent.epsilon)
-    if not spent.private and spent.epsilon != math.inf:
+def round_up(share: float) -> str:
+    """Return a share to three digits, rounded up."""
+    return f"{float(_ceiling(share * (1 - ROUNDING))):g}"
+
+
+def _claim_rows(statement: Statement) -> list[tuple[str, str]]:
+    charged, audit = statement["charged"], statement["audit"]
+    exact = decode_required(charged["epsilon"])
+    epsilon, delta = describe_amount(exact), describe_amount(decode_required(charged["delta"]))
+    if not statement["private"] and exact != math.inf:
         epsilon = f"infinite (nominal amount, as charged: {epsilon})"
-    pairs = [("claim", claim_of(spent)), ("epsilon", epsilon), ("delta", print_amount(spent.delta))]
-    if spent.audit is not None and not spent.private:
-        pairs.insert(1, ("audit", str(spent.audit)))
-    if spent.rho is not None:
-        pairs.append(("rho (zCDP)", print_amount(spent.rho)))
-    pairs += [("relation", RELATIONS[spent.relation]), ("unit", UNITS[spent.unit])]
-    if spent.unit != "player":  # who has no rows
-        pairs.append(("rows per unit", f"at most {spent.max_rows_per_unit}"))
-    return [*pairs, ("deployment", DEPLOYMENTS[spent.deployment])]
+    rows = [("claim", _describe_claim(statement)), ("epsilon", epsilon), ("delta", delta)]
+    if audit is not None and not statement["private"]:
+        rows.insert(1, ("audit", describe_audit(audit)))
+    if charged["rho"] is not None:
+        rows.append(("rho (zCDP)", describe_amount(decode_required(charged["rho"]))))
+    rows += [("relation", RELATIONS[statement["relation"]]), ("unit", UNITS[statement["unit"]])]
+    if statement["unit"] != "player":  # who has no rows
+        rows.append(("rows per unit", f"at most {statement['max_rows_per_unit']}"))
+    return [*rows, ("deployment", DEPLOYMENTS[statement["deployment"]])]
 
 
-def _mechanism(spent: PrivacySpent) -> list[tuple[str, str]]:
+def _describe_claim(statement: Statement) -> str:
+    if not statement["private"]:
+        return "NOT PRIVATE"
+    audit = "" if statement["audit"] is None else f"{describe_audit(statement['audit'])}, "
+    return f"differential privacy (claimed by the software, {audit}not certified)"
+
+
+def _mechanism_rows(statement: Statement) -> list[tuple[str, str]]:
     return [
-        ("mechanism", spent.mechanism),
-        ("sensitivity (integer grid)", one_line(spent.sensitivity)),
-        ("noise scale (integer grid)", one_line(spent.noise_scale)),
-        ("noise source", SOURCES[spent.noise_source]),
-        ("public inputs", ", ".join(spent.public_inputs) or "none"),
+        ("mechanism", statement["mechanism"]),
+        ("sensitivity (integer grid)", one_line(decode_scale(statement["sensitivity"]))),
+        ("noise scale (integer grid)", one_line(decode_scale(statement["noise_scale"]))),
+        ("noise source", SOURCES[statement["noise_source"]]),
+        ("public inputs", ", ".join(statement["public_inputs"]) or "none"),
     ]
 
 
-def _leakage(spent: PrivacySpent) -> list[tuple[str, str]]:
-    if spent.leakage is None:
+def _leakage_rows(statement: Statement) -> list[tuple[str, str]]:
+    leakage = statement["leakage"]
+    if leakage is None:
         return []
-    status = str(spent.leakage.status).replace("_", " ")
-    pairs = [("leakage", f"{spent.leakage.epsilon:.6g} nats of pointwise maximal leakage ({status})")]
-    pairs += [("leakage by", one_line(spent.leakage.method))] if spent.leakage.method else []
-    return [*pairs, ("for the data holder", " ".join(spent.leakage.statement().split()))]
+    status, nats = leakage["status"].replace("_", " "), f"{decode_number(leakage['epsilon']):.6g}"
+    rows = [("leakage", f"{nats} nats of pointwise maximal leakage ({status})")]
+    rows += [("leakage by", one_line(leakage["method"]))] if leakage["method"] else []
+    return [*rows, ("for the data holder", " ".join(leakage["statement"].split()))]
+
+
+def _describe_status(statement: Statement) -> str:
+    if statement["status"] == "exact" and decode_number(statement["allowance"]):
+        return "exact but for that: without a grid no bound below the rest holds"
+    return _STATUS[statement["status"]].format(_describe_confidence(statement))
+
+
+def _describe_confidence(statement: Statement) -> str:
+    """Return a confidence to six digits, or all of them where six say more."""
+    if statement["confidence"] is None:
+        return ""
+    confidence = decode_number(statement["confidence"])
+    text = f"{confidence:.6g}"
+    return text if float(text) <= confidence * (1 + 1e-12) else repr(confidence)
+
+
+def _factor(epsilon: float) -> str:
+    """Return e^epsilon to three digits, rounded up (but for the last bits, so that e^log(2) is 2.00)."""
+    if epsilon > _LARGEST_EXPONENT:
+        return f"e^{math.ceil(epsilon)}"
+    rounded = _ceiling(max(1.0, math.exp(epsilon) * (1 - ROUNDING)))
+    return f"{rounded:f}" if rounded < _LARGEST_PLAIN else f"{rounded:.2e}"
+
+
+def _ceiling(number: float) -> Any:
+    return Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(number)

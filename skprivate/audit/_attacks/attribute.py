@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Attribute attack: link released queries to people whose quasi-identifiers the attacker roughly knows."""
+"""Attribute attack: links released queries to people whose quasi-identifiers are roughly known."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from scipy.spatial import KDTree
 from ...metrics import correct_orientation_score
 from ...utils import check_bounds
 from ...utils._public_module import public_module
-from .generator import check_generator
+from .inputs import check_generator
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

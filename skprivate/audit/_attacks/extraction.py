@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from ...collaborative import LocalAverageRegressor
 from ...metrics import record_linkage_score
 from ...utils import check_bounds, check_int
 from ...utils._public_module import public_module
-from .generator import check_generator
+from .inputs import check_generator
 
 FloatArray = NDArray[np.float64]
 
@@ -261,9 +262,6 @@ class ModelExtractionAttack:
         """Return the surrogate, to be fitted."""
         if self.surrogate is not None:
             return clone(self.surrogate)
-        # At its use: the audits need one estimator of another room on their floor, and only here.
-        from ...collaborative import LocalAverageRegressor
-
         if bounds is None:
             table = np.asarray(queries, dtype=np.float64)
             lower, upper = table.min(axis=0), table.max(axis=0)

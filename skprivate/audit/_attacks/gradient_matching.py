@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gradient matching: learn players' private costs from their broadcasts by predicting each from the last."""
+"""Gradient matching: estimates players' private costs by predicting each broadcast from the last."""
 
 import itertools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -13,11 +12,11 @@ from numpy.typing import NDArray
 
 from ...utils import check_int
 from ...utils._public_module import public_module
-from .generator import check_generator
+from .inputs import check_generator, check_observations
+from .private_costs import PrivateCosts, private_costs_of
 
 FloatArray = NDArray[np.float64]
 Parameters = dict[str, FloatArray]
-
 # A guess beyond has diverged; its squares are still finite.
 _LARGEST = 1e100
 
@@ -171,7 +170,7 @@ class GradientMatchingAdversary:
             raise ValueError("step must be a finite number above 0.")
         n_passes = check_int(self.n_passes, "n_passes", least=1)
         observations = check_observations(game, solver)
-        unknowns = _unknowns(game)
+        unknowns = private_costs_of(game)
         truth = _flat(unknowns.truth(game))
         rng = check_generator(self.random_state)
         guess = {name: rng.normal(size=part.shape) for name, part in unknowns.truth(game).items()}
@@ -188,10 +187,10 @@ class GradientMatchingAdversary:
         )
 
     def _descend(
-        self, guess: Parameters, unknowns: "_Unknowns", game: Any, solver: Any, observations: FloatArray
+        self, guess: Parameters, unknowns: PrivateCosts, game: Any, solver: Any, observations: FloatArray
     ) -> Iterator[Parameters]:
         """Yield the guesses after every prediction of one pass."""
-        projects = solver.model_.algorithm == "wang_nedic"
+        projects = solver.mechanism_.algorithm == "wang_nedic"
         direction = 1.0 if self.sign == "corrected" else -1.0
         x = solver.start_
         for k, (o, following) in enumerate(itertools.pairwise(observations)):
@@ -227,114 +226,10 @@ def blind_gain(games: Iterable[Any]) -> float:
     """
     total, count = np.zeros(1), 0
     for count, game in enumerate(games, start=1):  # noqa: B007
-        total = total + _direction(_flat(_unknowns(game).truth(game)))
+        total = total + _direction(_flat(private_costs_of(game).truth(game)))
     if count == 0:
         raise ValueError("prior_games must hold at least one game.")
     return 1.0 + float(np.linalg.norm(total)) / count
-
-
-def check_observations(game: Any, solver: Any) -> FloatArray:
-    """Return the broadcasts of a fitted solver, of at least two rounds of this game."""
-    if not hasattr(solver, "observations_"):
-        raise ValueError('the solver must be fitted with store="observations" or "all".')
-    observations: FloatArray = solver.observations_
-    if observations.shape[1:] != (game.n_players, game.n_dims):
-        raise ValueError("the game must be the one that the solver was fitted on.")
-    if len(observations) < 2:
-        raise ValueError(
-            "the solver must have run at least two rounds: the first broadcast is of public things."
-        )
-    return observations
-
-
-class _Unknowns(ABC):
-    """Private parameters in which the pseudo-gradient is affine."""
-
-    @abstractmethod
-    def truth(self, game: Any) -> Parameters:
-        """Return the true ones."""
-
-    @abstractmethod
-    def gradient(self, guess: Parameters, x: FloatArray, aggregate: FloatArray) -> FloatArray:
-        """Return the pseudo-gradient with guessed parameters."""
-
-    @abstractmethod
-    def pull(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
-        """Return the derivative of ``sum(weights * gradient)`` by the parameters.
-
-        Each player's is divided by 1 plus the squared length of what its risks are multiplied with.
-        """
-
-
-class _Constants(_Unknowns):
-    """r of a game with public P and Q."""
-
-    def __init__(self, game: Any) -> None:
-        self.P, self.Q = game.P_, game.Q_
-
-    def truth(self, game: Any) -> Parameters:
-        return {"r": game.r_}
-
-    def gradient(self, guess: Parameters, x: FloatArray, aggregate: FloatArray) -> FloatArray:
-        return _apply(self.P, x) + _apply(self.Q, aggregate) + guess["r"]
-
-    def pull(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
-        return {"r": weights}
-
-
-class _Risks(_Unknowns):
-    """A and B of a vaccination game.
-
-    The pseudo-gradient is ``A - s (B' e + w B (1 - x))``: e = 1 - delta and s = 1 for "herd_immunity",
-    e = delta with B' e subtracted and s = -1 in the second term for "as_printed"; w = 1/N with own effect.
-    """
-
-    def __init__(self, game: Any) -> None:
-        self.rises = not game.herd_immunity
-        self.own = 1.0 / game.n_players if game.own_effect else 0.0
-
-    def truth(self, game: Any) -> Parameters:
-        # Q_ is B' or -B', and r_ is A less P_ 1, and less Q_ 1 where the risk falls.
-        one = np.ones((game.n_players, game.n_dims))
-        Q = np.broadcast_to(game.Q_, (game.n_players, game.n_dims, game.n_dims))
-        prices = game.r_ + _apply(game.P_, one)
-        if self.rises:
-            return {"A": prices, "B": -Q.swapaxes(1, 2)}
-        return {"A": prices + _apply(Q, one), "B": Q.swapaxes(1, 2)}
-
-    def _features(self, x: FloatArray, aggregate: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what B' and what B are multiplied with."""
-        own = self.own * (1.0 - x)
-        return (-aggregate, own) if self.rises else (aggregate - 1.0, -own)
-
-    def gradient(self, guess: Parameters, x: FloatArray, aggregate: FloatArray) -> FloatArray:
-        shared, own = self._features(x, aggregate)
-        risks = guess["B"]
-        return guess["A"] + _apply(risks.swapaxes(1, 2), shared) + _apply(risks, own)
-
-    def pull(self, weights: FloatArray, x: FloatArray, aggregate: FloatArray) -> Parameters:
-        shared, own = self._features(x, aggregate)
-        # Broadcasts with large noise would otherwise throw the guess far off, and farther in every round.
-        weights = weights / (1.0 + (shared**2 + own**2).sum(axis=1, keepdims=True))
-        outer = shared[:, :, None] * weights[:, None, :] + weights[:, :, None] * own[:, None, :]
-        return {"A": weights, "B": outer}
-
-
-def _unknowns(game: Any) -> _Unknowns:
-    # At its use: the audits do not need games but for this.
-    from ...games import QuadraticAggregativeGame, VaccinationGame
-
-    if not isinstance(game, QuadraticAggregativeGame | VaccinationGame):
-        raise TypeError("game must be a QuadraticAggregativeGame or a VaccinationGame.")
-    if game.private == {"r"}:
-        return _Constants(game)
-    if isinstance(game, VaccinationGame):
-        return _Risks(game)
-    raise ValueError('of a QuadraticAggregativeGame only r can be learnt: use private="r".')
-
-
-def _apply(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
-    return np.einsum("...jk,...k->...j", matrices, vectors)
 
 
 def _flat(parameters: Parameters) -> FloatArray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The battery: every check on one estimator, and as a parametrisation of pytest."""
+"""Runs every check on one estimator, by itself or as a parametrisation of pytest."""
 
 import dataclasses
 import functools
@@ -8,39 +8,72 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from unittest import SkipTest
 
-from .._neighbours import AuditCase
-from . import conduct_checks as conduct
-from . import fit_checks, object_checks, rare_checks, setting_checks
-from . import message_checks as message
-from . import noise_checks as noise
-from . import release_checks as release
-from .limits import NotApplicable, run_within
+from .._cases.case import AuditCase
+from ._checks import (
+    charges,
+    domain,
+    fits,
+    fresh_noise,
+    low_bits,
+    noise,
+    process,
+    rare_fits,
+    recorded_fits,
+    sentinels,
+    settings,
+    statements,
+    views,
+    whole_fits,
+)
+from .requirements import NotApplicable
+from .time_limits import run_within
 
 Check = Callable[[AuditCase], None]
 
 #: Every check, in the order in which they run: cheap and telling ones first.
 CHECKS: tuple[Check, ...] = (
-    fit_checks.check_fit,
-    release.check_privacy_spent,
-    release.check_sensitivity_fuzz,
-    release.check_replay,
-    release.check_noise_meets_values,
-    release.check_no_redraws,
-    release.check_same_branches,
-    release.check_only_released_values_differ,
-    release.check_released_values_on_grid,
-    release.check_number_of_rows,
+    fits.check_fit,
+    statements.check_privacy_spent,
+    recorded_fits.check_sensitivity_fuzz,
+    recorded_fits.check_replay,
+    recorded_fits.check_noise_meets_values,
+    recorded_fits.check_no_redraws,
+    recorded_fits.check_same_branches,
+    whole_fits.check_only_released_values_differ,
+    low_bits.check_released_values_on_grid,
+    statements.check_number_of_rows,
     noise.check_noise_variance,
     noise.check_epsilon_audit,
     noise.check_audit_catches_half_the_noise,
-    noise.check_epsilon_of_whole_fits,
-    noise.check_low_bits,
-    noise.check_large_epsilon,
-    *conduct.CHECKS,
-    *message.CHECKS,
-    *object_checks.CHECKS,
-    *rare_checks.CHECKS,
-    *setting_checks.CHECKS,
+    whole_fits.check_epsilon_of_whole_fits,
+    low_bits.check_low_bits,
+    settings.check_large_epsilon,
+    fresh_noise.check_noise_is_fresh,
+    fresh_noise.check_copies_repeat_nothing,
+    fresh_noise.check_fork_repeats_nothing,
+    fresh_noise.check_seeded_fit_is_not_private,
+    fits.check_parameters_unchanged,
+    charges.check_refit_spends_again,
+    fresh_noise.check_refits_draw_again,
+    charges.check_partial_fit_spends,
+    charges.check_ledger_total,
+    domain.check_domain_is_declared,
+    domain.check_sample_weight,
+    statements.check_pipeline_steps,
+    domain.check_rows_outside_the_domain,
+    domain.check_labels_outside_the_classes,
+    domain.check_missing_values,
+    sentinels.check_sentinels,
+    views.check_views,
+    process.check_process,
+    process.check_files,
+    process.check_nothing_survives,
+    charges.check_ledger_entries,
+    fits.check_fit_then_use,
+    rare_fits.check_rare_draws,
+    rare_fits.check_many_fits,
+    settings.check_other_epsilons,
+    settings.check_other_tables,
 )
 
 
@@ -68,8 +101,7 @@ def check_private_estimator(
     only : iterable of str, default=None
         Names of the checks to run. None: all.
     thorough : bool, default=False
-        Take up to a minute for an estimator, not ten seconds: more neighbours, more fits, and whole fits are
-        counted even where their noise was recorded.
+        As in `AuditCase`: up to a minute for an estimator, not ten seconds.
     time_limit : float, default=120.0
         Seconds for each check. One that is not done by then fails, and those behind it are not run: a fit
         that hangs is named, too.
@@ -98,14 +130,14 @@ def check_private_estimator(
 
     Notes
     -----
-    Most checks need nothing but ``fit``. Those that record what meets noise need estimators that take it from
-    `skprivate.noise` or `skprivate.randomizers`; others, and private searches, which drop what their losers
-    drew, are judged by what their fits leave behind. A check that does not apply is skipped and says why:
-    read the reasons. At an epsilon of 1.5 or less a right estimator fails one comparison with a probability
-    below 1e-9. (At a large epsilon noise is often 0, and fits are equal by chance.)
+    Most checks need nothing but ``fit``. Those that record the calls of mechanisms need estimators that take
+    their noise from `skprivate.noise` or `skprivate.randomizers`; others, and private searches, which drop
+    what their losers drew, are judged by the state of fitted objects. A check that does not apply is skipped
+    and says why: read the reasons. At an epsilon of 1.5 or less a right estimator fails one comparison with a
+    probability below 1e-9. (At a large epsilon noise is often 0, and fits are equal by chance.)
 
-    **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. It fits
-    thousands of times: never give it private rows.
+    **Privacy**: a passed battery is no proof: it says that these bugs were looked for and not found. Never
+    give it private rows.
 
     Examples
     --------
@@ -116,6 +148,26 @@ def check_private_estimator(
     >>> [(result["check_name"], result["status"]) for result in results]
     [('check_sensitivity_fuzz', 'passed'), ('check_replay', 'passed')]
     """
+    _check_options(expected_failed_checks, only, time_limit, on_fail)
+    case = run_within(time_limit, functools.partial(as_case, estimator, data))
+    if thorough:
+        case = dataclasses.replace(case, thorough=True)
+    results: list[dict[str, Any]] = []
+    reason = ""
+    for check in _chosen(only):
+        results.append(_run(check, case, dict(expected_failed_checks or {}), time_limit, reason))
+        if on_fail == "raise" and results[-1]["status"] == "failed":
+            raise AssertionError(f"{check.__name__}: {results[-1]['reason']}")
+        reason = reason or _reason_to_stop(results[-1])
+    return results
+
+
+def _check_options(
+    expected_failed_checks: Mapping[str, str] | None,
+    only: Iterable[str] | None,
+    time_limit: float,
+    on_fail: str | None,
+) -> None:
     if on_fail not in ("raise", None):
         raise ValueError('on_fail must be "raise" or None.')
     if isinstance(only, str):
@@ -124,40 +176,33 @@ def check_private_estimator(
         raise TypeError("expected_failed_checks must be a mapping of names of checks to reasons.")
     if not time_limit > 0:
         raise ValueError("time_limit must be a positive number of seconds.")
-    case = run_within(time_limit, functools.partial(as_case, estimator, data))
-    if thorough:
-        case = dataclasses.replace(case, thorough=True)
-    wanted = None if only is None else set(only)
-    unknown = (wanted or set()) - {check.__name__ for check in CHECKS}
+
+
+def _chosen(only: Iterable[str] | None) -> list[Check]:
+    """Return the checks to run, in their order."""
+    wanted = {check.__name__ for check in CHECKS} if only is None else set(only)
+    unknown = wanted - {check.__name__ for check in CHECKS}
     if unknown:
         raise ValueError(f"no such check: {', '.join(sorted(unknown))}.")
-    results: list[dict[str, Any]] = []
-    ends: str = ""
-    for check in CHECKS:
-        if wanted is None or check.__name__ in wanted:
-            results.append(_run(check, case, dict(expected_failed_checks or {}), time_limit, ends))
-            if on_fail == "raise" and results[-1]["status"] == "failed":
-                raise AssertionError(f"{check.__name__}: {results[-1]['reason']}")
-            ends = ends or _end_of(results[-1])
-    return results
+    return [check for check in CHECKS if check.__name__ in wanted]
 
 
-def _end_of(result: Mapping[str, Any]) -> str:
+def _reason_to_stop(result: Mapping[str, Any]) -> str:
     """Return why no further check can tell anything, "" as long as they can."""
     if result["status"] != "failed":
         return ""
-    if result["check_name"] == fit_checks.check_fit.__name__:
+    if result["check_name"] == fits.check_fit.__name__:
         return "not run: fit fails, see check_fit"
     return "not run: an earlier check has not ended" if result["reason"].startswith("TimeoutError") else ""
 
 
 def _run(
-    check: Check, case: AuditCase, expected: Mapping[str, str], time_limit: float, ends: str
+    check: Check, case: AuditCase, expected: Mapping[str, str], time_limit: float, stopped: str
 ) -> dict[str, Any]:
     start, reason = time.perf_counter(), ""
     try:
-        if ends:
-            raise NotApplicable(ends)
+        if stopped:
+            raise NotApplicable(stopped)
         run_within(time_limit, functools.partial(apply_check, check, case))
         status = "passed"
     except NotApplicable as skip:

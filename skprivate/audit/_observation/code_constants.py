@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers that an estimator's own code names: where it compares rows with one, a row should hold it."""
+"""Numeric constants in an estimator's own code, which rows of a search should hold."""
 
 import sys
 import types
@@ -8,7 +8,7 @@ from typing import Any
 
 from .defining_modules import FOREIGN, defining_module, function_of
 
-# Named everywhere, and tried by the other designs.
+# Named everywhere, and tried by other chains.
 _COMMON = {0.0, 1.0, -1.0, 2.0, 0.5}
 # Two fits for each, a tenth of a search.
 _MOST = 24

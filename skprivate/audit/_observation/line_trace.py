@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which lines of an estimator's own code a call runs through."""
+"""Traces the lines of an estimator's own code that a call runs through."""
 
 import itertools
 import sys
@@ -12,6 +12,7 @@ from .defining_modules import FOREIGN, defining_module
 
 Line = tuple[str, int]
 
+# The whole of `skprivate.audit`.
 _OWN_FOLDER = Path(__file__).parents[1]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What audits replace in modules and classes while they run, and how it is put back in any case.
+"""Replacements of functions in modules and classes during an audit, which are undone in any case.
 
 One thread at a time replaces anything: what it finds is then the original, and what it puts back is, too. A
-task that was given up may replace nothing any more.
+run that was given up may replace nothing any more.
 """
 
 import contextlib
@@ -13,42 +13,42 @@ from typing import Any
 
 
 class CheckInterrupted(BaseException):
-    """Ends what runs for a task that was given up; no ``except Exception`` may catch it."""
+    """Ends what runs for a check that was given up; no ``except Exception`` may catch it."""
 
 
-class Task:
-    """What runs for one check, with what it has replaced."""
+class CheckRun:
+    """The run of one check, with what it has replaced."""
 
     def __init__(self) -> None:
         self.given_up = False
         self.open: list[contextlib.ExitStack] = []
 
     def give_up(self) -> None:
-        """Put back what the task has replaced, the last first, and let it replace nothing more."""
+        """Put back what the run has replaced, the last first, and let it replace nothing more."""
         self.given_up = True
         while self.open:
             self.open.pop().close()
 
 
-current_task: ContextVar[Task | None] = ContextVar("skprivate_audit_task", default=None)
+current_run: ContextVar[CheckRun | None] = ContextVar("skprivate_audit_run", default=None)
 _lock = threading.RLock()
 
 
 @contextlib.contextmanager
-def replacements() -> Iterator[contextlib.ExitStack]:
-    """Yield a stack of callbacks that put things back: at the end, or when the task is given up."""
-    task = current_task.get() or Task()
+def temporary_patches() -> Iterator[contextlib.ExitStack]:
+    """Yield a stack of callbacks that put things back: at the end, or when the run is given up."""
+    run = current_run.get() or CheckRun()
     stack = _locked()
-    if task.given_up:
+    if run.given_up:
         stack.close()
         raise CheckInterrupted
-    task.open.append(stack)
+    run.open.append(stack)
     try:
         yield stack
     finally:
         # Whoever was too slow finds that everything has been put back.
-        if stack in task.open:
-            task.open.remove(stack)
+        if stack in run.open:
+            run.open.remove(stack)
             stack.close()
 
 

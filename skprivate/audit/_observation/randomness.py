@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a fit repeatable, whatever its randomness comes from, and makes rare draws happen at once."""
+"""Seeds every source of randomness of the process for a fit, and makes its draws extreme."""
 
 import contextlib
 import functools
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.random import bit_generator
 
-from .patches import replacements
+from .patches import temporary_patches
 
 # Words of the Mersenne Twister's state, and how many of them are made extreme; as many bytes of the system.
 _STATE_WORDS = 624
@@ -23,7 +23,7 @@ _SEEDS = 2**14
 _EARLY_DRAWS = 4
 
 #: Ways in which `frozen_randomness` makes draws extreme: all of them, or one of a new NumPy generator.
-EXTREMES: tuple[str, ...] = tuple(
+EXTREME_DRAWS: tuple[str, ...] = tuple(
     f"{end} {which}" for which in range(_EARLY_DRAWS) for end in ("lowest", "highest")
 )
 
@@ -40,7 +40,7 @@ def frozen_randomness(seed: int = 0, extreme: str | None = None) -> Iterator[Non
     ----------
     seed : int, default=0
     extreme : str, default=None
-        One of `EXTREMES`: the first draws are the lowest or the highest possible ones, of a new NumPy
+        One of `EXTREME_DRAWS`: the first draws are the lowest or the highest possible ones, of a new NumPy
         generator the first, second, third or fourth. So what happens with a small probability happens.
 
     Examples
@@ -58,7 +58,7 @@ def frozen_randomness(seed: int = 0, extreme: str | None = None) -> Iterator[Non
     """
     read = _system_bytes(seed, extreme)
     state = _twister_state(seed, extreme)
-    with replacements() as undo:
+    with temporary_patches() as undo:
         undo.callback(random.setstate, random.getstate())
         undo.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
         random.setstate((3, (*state, 0), None))

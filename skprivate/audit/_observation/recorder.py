@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records what meets noise during a fit, and can hand out recorded outputs in place of new ones."""
+"""Records the calls of mechanisms during a fit, and hands out given outputs in place of new ones."""
 
 import contextlib
 import io
@@ -17,7 +17,7 @@ from ...noise import DiscreteLaplaceMechanism, check_entropy
 from ...noise._mechanisms import _IntegerMechanism
 from ...randomizers._base import LocalRandomizer
 from ...randomizers._laplace import _NoisyVectorRandomizer
-from .patches import replacements
+from .patches import temporary_patches
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,27 +93,27 @@ class Recording:
     Attributes
     ----------
     releases : list of Release
-    script : sequence of ndarray or None
+    given_outputs : sequence of ndarray or None
         Outputs that are handed out instead of new ones.
     diverged : bool
-        A script ran out, or does not fit.
-    said : list of str
+        The given outputs ran out, or do not fit.
+    messages : list of str
         What the fit warned of, logged and printed.
-    missed : bool
+    drawn_in_other_threads : bool
         Noise was drawn in another thread meanwhile, which is not recorded.
     seeded : bool
         Noise came from something else than the operating system.
-    generators : int
+    generator_digest : int
         Digest of where the shared generators of Python and NumPy stood at the end.
     """
 
     releases: list[Release] = field(default_factory=list)
-    script: Sequence[NDArray[Any]] | None = None
+    given_outputs: Sequence[NDArray[Any]] | None = None
     diverged: bool = False
-    said: list[str] = field(default_factory=list)
-    missed: bool = False
+    messages: list[str] = field(default_factory=list)
+    drawn_in_other_threads: bool = False
     seeded: bool = False
-    generators: int = 0
+    generator_digest: int = 0
 
     @property
     def outputs(self) -> list[NDArray[Any]]:
@@ -133,10 +133,10 @@ class Recording:
         losses = [a.loss(b) for a, b in zip(self.releases, other.releases, strict=True)]
         return sum((e for e, _ in losses), Fraction(0)), sum((r for _, r in losses), Fraction(0))
 
-    def take(self, mechanism: Any, exact: Any, draw: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+    def record_call(self, mechanism: Any, exact: Any, draw: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """Note one call and return its output."""
         integers = np.array(exact, dtype=np.int64)
-        output = self._scripted() if self.script is not None else None
+        output = self._next_given_output() if self.given_outputs is not None else None
         if output is not None and isinstance(mechanism, _IntegerMechanism) and output.shape != integers.shape:
             # A fit that releases other things: its own noise must go on, not what belongs elsewhere.
             output, self.diverged = None, True
@@ -145,16 +145,16 @@ class Recording:
         self.releases.append(Release(mechanism, integers, np.array(output)))
         return np.array(output)
 
-    def _scripted(self) -> NDArray[Any] | None:
+    def _next_given_output(self) -> NDArray[Any] | None:
         position = len(self.releases)
-        if self.script is not None and position < len(self.script):
-            return self.script[position]
+        if self.given_outputs is not None and position < len(self.given_outputs):
+            return self.given_outputs[position]
         self.diverged = True
         return None
 
 
 @contextlib.contextmanager
-def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Recording]:
+def record_releases(given_outputs: Sequence[NDArray[Any]] | None = None) -> Iterator[Recording]:
     """Record every call of skprivate's mechanisms and local randomizers made by this thread.
 
     Inside the ``with`` block the methods that add noise are replaced by ones that note what they are given.
@@ -162,7 +162,7 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Re
 
     Parameters
     ----------
-    script : sequence of ndarray or None, default=None
+    given_outputs : sequence of ndarray or None, default=None
         Outputs to hand out, call by call, instead of drawing new ones.
 
     Yields
@@ -182,7 +182,7 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Re
     >>> recording.releases[0].exact, recording.releases[0].scale
     (array([10, 20]), Fraction(4, 1))
     """
-    recording = Recording(script=script)
+    recording = Recording(given_outputs=given_outputs)
     owner = threading.get_ident()
     inside = [False]
 
@@ -190,21 +190,21 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Re
         def recorded(self: Any, values: Any, random_state: Any = None) -> Any:
             # A local randomizer may add its noise with a mechanism: that is one call.
             if threading.get_ident() != owner:
-                recording.missed = True
+                recording.drawn_in_other_threads = True
                 return method(self, values, random_state)
             if inside[0]:
                 return method(self, values, random_state)
             inside[0] = True
             recording.seeded |= not check_entropy(random_state).private
             try:
-                return recording.take(self, values, lambda: method(self, values, random_state))
+                return recording.record_call(self, values, lambda: method(self, values, random_state))
             finally:
                 inside[0] = False
 
         return recorded
 
-    with replacements() as undo:
-        for cls, name in _places():
+    with temporary_patches() as undo:
+        for cls, name in _methods_that_add_noise():
             method = vars(cls)[name]
             undo.callback(setattr, cls, name, method)
             setattr(cls, name, wrap(method))
@@ -212,7 +212,7 @@ def record_releases(script: Sequence[NDArray[Any]] | None = None) -> Iterator[Re
 
 
 @contextlib.contextmanager
-def listening() -> Iterator[Callable[[], str]]:
+def captured_output() -> Iterator[Callable[[], str]]:
     """Collect what is printed and logged, by any logger; yields a function that returns it."""
     out = io.StringIO()
     root, handle = logging.getLogger(), logging.Logger.handle
@@ -221,7 +221,7 @@ def listening() -> Iterator[Callable[[], str]]:
         out.write(f"{record.name}: {record.getMessage()}\n")
         handle(self, record)
 
-    with replacements() as undo:
+    with temporary_patches() as undo:
         undo.callback(root.setLevel, root.level)
         root.setLevel(logging.DEBUG)
         undo.callback(setattr, logging.Logger, "handle", handle)
@@ -231,17 +231,17 @@ def listening() -> Iterator[Callable[[], str]]:
         yield out.getvalue
 
 
-def _places() -> Iterator[tuple[type, str]]:
+def _methods_that_add_noise() -> Iterator[tuple[type, str]]:
     """Classes and methods that add noise, those of third parties too."""
-    for cls in (_IntegerMechanism, *_descendants(_IntegerMechanism)):
+    for cls in (_IntegerMechanism, *_subclasses(_IntegerMechanism)):
         if "randomize" in vars(cls):
             yield cls, "randomize"
-    for cls in (LocalRandomizer, *_descendants(LocalRandomizer)):
+    for cls in (LocalRandomizer, *_subclasses(LocalRandomizer)):
         for name in ("randomize", "simulate"):
             if name in vars(cls):
                 yield cls, name
 
 
-def _descendants(cls: type) -> set[type]:
+def _subclasses(cls: type) -> set[type]:
     children: set[type] = set(cls.__subclasses__())
-    return children.union(*(_descendants(child) for child in children))
+    return children.union(*(_subclasses(child) for child in children))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which neighbours lie furthest apart, where the noise cannot be recorded: the same noise, other rows."""
+"""The neighbours whose releases lie furthest apart, of estimators whose noise cannot be recorded."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._neighbours import AuditCase
+from .._cases.case import AuditCase
 from .._observation.randomness import frozen_randomness
-from .data_set_walks import walks
-from .deadline import Budget
+from .deadline import Deadline
+from .neighbour_chains import neighbour_chains
 
 Read = Callable[[Any], NDArray[np.float64]]
 Vector = NDArray[np.float64]
@@ -42,22 +42,22 @@ def furthest_pair(case: AuditCase, read: Read) -> tuple[Any, Any]:
 
 def _pairs(case: AuditCase, read: Read) -> Iterator[tuple[tuple[Any, Vector], tuple[Any, Vector]]]:
     """Yield neighbours, and what fits on them released with the same noise."""
-    budget = Budget(_SECONDS[case.thorough])
+    deadline = Deadline(_SECONDS[case.thorough])
     given = [(data, _tried(case, read, data)) for data in case.data_sets]
     for i, j in case.neighbours:
         if given[i][1] is not None and given[j][1] is not None:
             yield given[i], given[j]  # type: ignore[misc]
     if not (isinstance(case.data_sets[0], dict) and "X" in case.data_sets[0]):
         return
-    for _, walk in walks(case.estimator, case.data_sets[0], case.relation):
+    for chain in neighbour_chains(case.estimator, case.data_sets[0], case.relation):
         before: tuple[Any, Vector] | None = None
-        for data in walk:
+        for data in chain.data_sets:
             vector = _tried(case, read, data)
             now = None if vector is None else (data, vector)
             if before is not None and now is not None:
                 yield before, now
             before = now
-            if budget.is_spent:
+            if deadline.has_passed:
                 return
 
 

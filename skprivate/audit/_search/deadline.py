@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long a part of an audit may go on."""
+"""Deadlines of a search, in processor time and on the clock."""
 
 import time
 
 # On a busy machine a second of the processor takes longer; a fit that sleeps takes none.
-_CLOCK = 6.0
+_CLOCK_PER_PROCESSOR = 6.0
 
 
-class Budget:
+class Deadline:
     """A number of seconds of the processor for this thread; of the clock, six times as many.
 
     Parameters
@@ -16,15 +16,15 @@ class Budget:
 
     Examples
     --------
-    >>> from skprivate.audit._search.deadline import Budget
-    >>> Budget(60).is_spent, Budget(-1).is_spent
+    >>> from skprivate.audit._search.deadline import Deadline
+    >>> Deadline(60).has_passed, Deadline(-1).has_passed
     (False, True)
     """
 
     def __init__(self, seconds: float) -> None:
-        self._ends = time.thread_time() + seconds, time.perf_counter() + _CLOCK * seconds
+        self._ends = time.thread_time() + seconds, time.perf_counter() + _CLOCK_PER_PROCESSOR * seconds
 
     @property
-    def is_spent(self) -> bool:
+    def has_passed(self) -> bool:
         """Whether the time is over."""
         return time.thread_time() > self._ends[0] or time.perf_counter() > self._ends[1]

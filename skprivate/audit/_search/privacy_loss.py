@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The exact privacy loss of two neighbours, in the terms in which it is claimed."""
+"""The exact privacy loss of two neighbours, as epsilon or as rho, whichever is claimed."""
 
 import math
 from fractions import Fraction
@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 # Of the discrete Gaussian's epsilon from that of the continuous one, which is compared.
-_DISCRETE = 1e-6
+_DISCRETE_GAUSSIAN_ERROR = 1e-6
 
 
 def claims_rho(spent: Any) -> bool:
@@ -17,21 +17,21 @@ def claims_rho(spent: Any) -> bool:
     return getattr(spent, "rho", None) is not None
 
 
-def claimed_of(spent: Any) -> Any:
+def claimed_loss(spent: Any) -> Any:
     """Return what is claimed: rho, or epsilon."""
     return Fraction(spent.rho if claims_rho(spent) else spent.epsilon)
 
 
-def loss_under(loss: tuple[Fraction, Fraction], claim: Any) -> Any:
+def loss_as_claimed(loss: tuple[Fraction, Fraction], claim: Any) -> Any:
     """Return the loss of a pair in the terms of a claim: epsilon, rho, or epsilon at its delta."""
     delta = float(getattr(claim, "delta", 0.0) or 0.0)
     if claims_rho(claim) or not delta:
-        return one_number(loss, claims_rho(claim))
+        return as_epsilon_or_rho(loss, claims_rho(claim))
     epsilon, rho = loss
     return epsilon + Fraction(epsilon_of_gaussians(math.sqrt(2 * float(rho)), delta)) if rho else epsilon
 
 
-def one_number(loss: tuple[Fraction, Fraction], by_rho: bool) -> Fraction | Any:
+def as_epsilon_or_rho(loss: tuple[Fraction, Fraction], by_rho: bool) -> Fraction | Any:
     """Return epsilon, or rho, of a pair; epsilon-DP is epsilon^2 / 2-zCDP, and rho has no epsilon."""
     epsilon, rho = loss
     if by_rho:
@@ -50,4 +50,4 @@ def epsilon_of_gaussians(mu: float, delta: float) -> float:
         return 0.0
     # At this epsilon the first term alone is below delta.
     most = mu**2 / 2 + mu * math.sqrt(2 * math.log(1 / delta))
-    return float(brentq(excess, 0.0, most)) * (1 - _DISCRETE)
+    return float(brentq(excess, 0.0, most)) * (1 - _DISCRETE_GAUSSIAN_ERROR)

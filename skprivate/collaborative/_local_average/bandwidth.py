@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The size of a kernel: cross-validation on a site's own rows, then the refinement to all sites' rows."""
+"""Bandwidths and numbers of neighbours: cross-validation at one site, and refinement to all sites' rows."""
 
 import math
 import sys
@@ -74,7 +74,7 @@ def cross_validate(
     fold_of = np.arange(len(X)) % folds
     residuals = []
     for fold in range(folds):
-        left_out = _evenly(np.flatnonzero(fold_of == fold), VALIDATION_ROWS // folds)
+        left_out = _evenly_spaced(np.flatnonzero(fold_of == fold), VALIDATION_ROWS // folds)
         kept = fold_of != fold
         values, _ = model(X[kept], y[kept], ascending).averages(X[left_out], ranges)
         residuals.append(values - y[left_out, None])
@@ -82,7 +82,7 @@ def cross_validate(
     return sizes[int(np.argmin(errors))], errors
 
 
-def _evenly(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+def _evenly_spaced(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
     if len(rows) <= most:
         return rows
     return rows[np.arange(most) * len(rows) // most]

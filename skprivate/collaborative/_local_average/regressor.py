@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Local average regression: the estimate that every site of a collaboration keeps to itself."""
+"""Local average regression: weighted means of a site's targets around a query."""
 
 from collections.abc import Mapping
 from numbers import Integral, Real

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows laid out for a kernel; each layout averages y around queries, for several sizes of the kernel at once.
+"""Layouts of a site's rows, one per kernel; each averages y around queries for several sizes at once.
 
 A size is a bandwidth, or a number of neighbours. Rows are scaled to [0, 1]; queries are scaled on the way by
 ``ranges``, an array of four lines: lower, upper, a unit, the width in units. `averages` returns values and
@@ -33,7 +33,7 @@ UNIT_RANGE = np.array([[0.0], [1.0], [1.0], [1.0]])
 
 
 class LocalModel(Protocol):
-    """What every layout offers."""
+    """The interface of a layout: rows for one kernel, averaged for several sizes."""
 
     def __init__(self, X: FloatArray, y: FloatArray, sizes: Sequence[float]) -> None: ...
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Answers that open only when every party has consented to this very query."""
+"""The consent gate: sealed answers that open only with the consents of all parties to one query."""
 
 import hashlib
 import os
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...exceptions import ConsentError
 from ...utils._public_module import public_module
 from .keys import SiteKey
-from .messages import Query, refuse_masked
+from .messages import Query, as_doubles
 from .primitives import KEY_BYTES, REFUSED, SEAL_BYTES, expand, framed, seal, unseal
 from .roster import Roster
 
@@ -280,10 +280,7 @@ class ConsentBox(Roster):
 
 
 def _as_column(values: ArrayLike) -> NDArray[np.float64]:
-    refuse_masked(values, "values")
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > _VALUE_BYTES:
-        raise TypeError("values must be real numbers of at most 64 bits.")
+    array = as_doubles(values, "values")
     if array.ndim != 1:
         raise ValueError("values must be one-dimensional: one answer per query.")
-    return array.astype(np.float64, copy=False)
+    return array

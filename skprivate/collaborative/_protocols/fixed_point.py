@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Floats as whole numbers modulo 2^256 in units of 2^-128: sums of them are exact, and can be masked."""
+"""Fixed-point numbers modulo 2^256 in units of 2^-128, whose sums are exact and can be masked."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A site's key pair, and what the site remembers that it has done with it."""
+"""The key pair of a site, and the memory of the queries that it was used for."""
 
 import os
 import threading
@@ -14,10 +14,10 @@ from .primitives import KEY_BYTES, extract, framed, library
 class _Memory:
     """What was done with one key pair in this process, by whichever object holds it."""
 
-    __slots__ = ("__weakref__", "done", "process")
+    __slots__ = ("__weakref__", "process", "remembered")
 
     def __init__(self) -> None:
-        self.done: dict[bytes, bytes] = {}
+        self.remembered: dict[bytes, bytes] = {}
         self.process = os.getpid()
 
 
@@ -190,7 +190,7 @@ class SiteKey:
         if self._memory.process != os.getpid():
             raise ConsentError("this process is a fork of the one that made the key, and needs its own.")
         # setdefault is atomic: of two threads one comes first.
-        return self._memory.done.setdefault(label, content) == content
+        return self._memory.remembered.setdefault(label, content) == content
 
     def __repr__(self) -> str:
         return f"SiteKey(public={self.public.hex()[:8]}...)"

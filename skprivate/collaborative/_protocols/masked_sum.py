@@ -13,7 +13,7 @@ from ...utils._public_module import public_module
 from ...utils._user_frame import warn_user
 from .fixed_point import LIMIT, WORDS, settle, to_floats, to_words
 from .keys import SiteKey
-from .messages import Query, refuse_masked
+from .messages import Query, as_doubles
 from .primitives import framed, key_stream, seal, unseal
 from .roster import Roster
 
@@ -83,9 +83,9 @@ class MaskedSum(Roster):
     than the rest under one id gets messages whose masks do not cancel, a sum that is noise; and `open`
     compares a tag of the digest in every message, and refuses. *Proof.* A mask of two sites is the stream of
     a key that HKDF derives from their secret and the digest, which is injective but for collisions of
-    SHA-256 (``_query_digest``). A site that was asked something else uses keys that no other honest site uses
-    in any message; as long as one other honest site is left, its message is masked by at least one stream
-    that appears nowhere else, and is uniform.
+    SHA-256 (``_protocols/query_digest.py``). A site that was asked something else uses keys that no other
+    honest site uses in any message; as long as one other honest site is left, its message is masked by at
+    least one stream that appears nowhere else, and is uniform.
 
     Binding does not stop differencing: every opened sum tells about rows near the query. Let a query be
     opened once, limit the number of queries, and add noise to sums that many may see.
@@ -253,11 +253,7 @@ def _as_words(values: ArrayLike, sizes: ArrayLike) -> NDArray[np.int64]:
 
 
 def _as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    refuse_masked(values, name)
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise TypeError(f"{name} must be real numbers of at most 64 bits.")
-    array = array.astype(np.float64, copy=False)
+    array = as_doubles(values, name)
     # Written so that NaN fails too.
     if not (np.abs(array) < LIMIT).all():
         raise ValueError(f"{name} must be finite and below 2^100 in magnitude; choose a larger unit of y.")

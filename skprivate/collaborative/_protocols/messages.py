@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Queries, answers and announcements as bytes that any transport can carry; checked when they come back."""
+"""Queries, answers and announcements of sites as messages in bytes: writing, reading, and checks."""
 
 import hashlib
 import math
@@ -24,17 +24,18 @@ FloatArray = NDArray[np.float64]
 
 _VERSION = 2
 _LENGTH_BYTES = 4
+_DOUBLE_BYTES = 8
 QUERY_ID_BYTES = 16
 DIGEST_BYTES = 32
 _QUERY, _ANSWER, _CARD = "skprivate-query", "skprivate-answer", "skprivate-site"
 #: Cells of a table that is not numeric; anything else has no form in JSON.
 _CELLS = (str, bool, int, float, type(None))
-#: No site has as many rows: up to here a double counts without rounding.
-_MOST_ROWS = 2**53
-#: A platform makes room for a row before it has seen one: 8 MiB for as many features.
-_MOST_FEATURES = 2**20
 #: Up to here a double tells every whole number from the next.
 _EXACT = 2**53
+#: No site has as many rows.
+_MOST_ROWS = _EXACT
+#: A platform makes room for a row before it has seen one: 8 MiB for as many features.
+_MOST_FEATURES = 2**20
 #: JSON has no NaN, and None is another missing value.
 _NAN = ["nan"]
 
@@ -71,13 +72,13 @@ class Query:
         head["roster"] = self.roster.hex()
         if numeric:
             return _pack(_QUERY, head, self.X)
-        return _pack(_QUERY, head | {"table": [_sent(row) for row in _cells(self.X)]}, np.empty(0))
+        return _pack(_QUERY, head | {"table": [_json_row(row) for row in _cells(self.X)]}, np.empty(0))
 
     @classmethod
     def from_bytes(cls, message: bytes) -> "Query":
         """Read a message; ConsentError if it is not exactly a query."""
         head, payload = _unpack(message, _QUERY, ("id", "shape", "names", "table", "roster"))
-        with _damaged():
+        with _as_consent_error():
             shape = _shape(head["shape"])
             X = _table(head["table"], shape, payload)
             names = None if head["names"] is None else tuple(_list(head["names"], str))
@@ -118,10 +119,19 @@ def _column_names(rows: Any) -> Any:
     return arrow if isinstance(arrow, list) else getattr(rows, "columns", None)
 
 
-def refuse_masked(values: Any, what: str) -> None:
-    """Raise ValueError for a masked array: what lies under its mask would be sent."""
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise ValueError for a masked array: the values under its mask would be sent."""
     if isinstance(values, np.ma.MaskedArray):
-        raise ValueError(f"{what} must not be a masked array: fill it, or pass None or NaN.")
+        raise ValueError(f"{name} must not be a masked array: fill it, or pass None or NaN.")
+
+
+def as_doubles(values: Any, name: str) -> FloatArray:
+    """Return real numbers as doubles; TypeError for other types, and for types that a double would round."""
+    refuse_masked(values, name)
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > _DOUBLE_BYTES:
+        raise TypeError(f"{name} must be real numbers of at most 64 bits.")
+    return array.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +156,8 @@ class Answer:
     def from_bytes(cls, message: bytes) -> "Answer":
         """Read a message; ConsentError if it is not exactly an answer."""
         head, payload = _unpack(message, _ANSWER, ("id", "site", "n_samples", "asked", "shape"))
-        with _damaged():
-            values = _filled(payload, _shape(head["shape"]))
+        with _as_consent_error():
+            values = _reshaped(payload, _shape(head["shape"]))
             if np.isinf(values).any():
                 raise ValueError("an answer is infinite")
             return cls(
@@ -179,7 +189,7 @@ class SiteCard:
         """Read a message; ConsentError if it is not exactly a card."""
         fields = ("site", "n_samples", "n_features", "classes", "refined_to")
         head, payload = _unpack(message, _CARD, fields)
-        with _damaged():
+        with _as_consent_error():
             if payload.size:
                 raise ValueError("a card has no values")
             refined_to = head["refined_to"]
@@ -216,7 +226,7 @@ def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[st
         body = content[start:]
         if hashlib.sha256(body).hexdigest() != head["sha256"]:
             raise ValueError("its content is not the one that was sent")
-        if len(body) % 8:
+        if len(body) % _DOUBLE_BYTES:
             raise ValueError("its content is no sequence of numbers")
         return head, np.frombuffer(body, dtype="<f8").astype(np.float64)
     except (TypeError, ValueError, RecursionError) as error:
@@ -226,8 +236,8 @@ def _unpack(message: bytes, kind: str, fields: tuple[str, ...]) -> tuple[dict[st
 
 
 @contextmanager
-def _damaged() -> Iterator[None]:
-    """Turn what is wrong with a field into a ConsentError that names it."""
+def _as_consent_error() -> Iterator[None]:
+    """Raise a ConsentError that names the field for a ValueError about one."""
     try:
         yield
     except ValueError as error:
@@ -244,7 +254,7 @@ def _shape(found: Any) -> tuple[int, int]:
     return shape[0], shape[1]
 
 
-def _filled(payload: FloatArray, shape: tuple[int, int]) -> FloatArray:
+def _reshaped(payload: FloatArray, shape: tuple[int, int]) -> FloatArray:
     if payload.size != shape[0] * shape[1]:
         raise ValueError("its values do not fill its shape")
     return payload.reshape(shape)
@@ -252,7 +262,7 @@ def _filled(payload: FloatArray, shape: tuple[int, int]) -> FloatArray:
 
 def _table(table: Any, shape: tuple[int, int], payload: FloatArray) -> NDArray[Any]:
     if table is None:
-        return _filled(payload, shape)
+        return _reshaped(payload, shape)
     if payload.size:
         raise ValueError("a table of cells is followed by numbers")
     rows = [[math.nan if cell == _NAN else cell for cell in _list(row)] for row in _list(table, list)]
@@ -351,5 +361,5 @@ def _cells(X: NDArray[Any]) -> list[list[Any]]:
     return rows
 
 
-def _sent(row: list[Any]) -> list[Any]:
+def _json_row(row: list[Any]) -> list[Any]:
     return [_NAN if isinstance(value, float) and math.isnan(value) else value for value in row]

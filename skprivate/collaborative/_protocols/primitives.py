@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The few cryptographic steps that the protocols are made of; the one file that needs ``cryptography``."""
+"""Cryptographic primitives of the protocols: key derivation, authenticated encryption, a key stream."""
 
 import functools
 import os

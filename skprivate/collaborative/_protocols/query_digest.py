@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The digest of a query: what every mask, seal, tag and answer is bound to.
+"""The digest of a query, which every mask, seal, tag and answer is bound to.
 
 The encoding that is hashed is a sequence of byte strings, each behind its length in 8 bytes (big-endian):
 

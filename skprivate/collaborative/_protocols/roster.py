@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who takes part in a protocol: the names and public keys that every message is bound to."""
+"""The roster of a protocol: names and public keys of the parties, and the binding of messages to them."""
 
 import hashlib
 from collections.abc import Iterable, Mapping

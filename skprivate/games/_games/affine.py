@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .best_response import QuadraticCosts, quadratic_gains
-from .equilibrium import Problem, extragradient, newton
+from .equilibrium import VariationalInequality, extragradient, newton
 from .game import AggregativeGame
 from .linear_map import LinearMap
-from .monotone import is_positive, trace_weights
+from .monotone import is_nonnegative_form, trace_weights
 from .sets import Box, Simplex, Unconstrained
 
 FloatArray = NDArray[np.float64]
@@ -76,21 +76,21 @@ class AffineGame(AggregativeGame):
         of the quadratic form is block-diagonal plus one of rank 2 n, and its negative eigenvalues are counted
         from matrices of size 2 n (Haynsworth's inertia formula), in time N n^3.
         """
-        return self._judge()[0]
+        return self._monotone_weights()[0]
 
-    def _judge(self) -> tuple[bool, FloatArray | None]:
-        """Return whether the game is monotone, and in which players' weights; None is one each."""
+    def _monotone_weights(self) -> tuple[bool, FloatArray | None]:
+        """Return whether the game is monotone, and the players' weights for which it is; None is 1 each."""
         P, Q = self._tangent(self.P_), self._tangent(self.Q_)
-        if is_positive(P, Q, self.n_players):
+        if is_nonnegative_form(P, Q, self.n_players):
             return True, None
         weights = trace_weights(Q)
         if weights is None:
             return False, None
         each = weights[:, None, None]
-        return is_positive(each * P, each * Q, self.n_players), weights
+        return is_nonnegative_form(each * P, each * Q, self.n_players), weights
 
-    def _find(self, start: FloatArray, tol: float, max_iter: int) -> tuple[FloatArray, bool]:
-        problem = Problem(self._field, self.constraint, tol, self._judge()[1])
+    def _solve_from(self, start: FloatArray, tol: float, max_iter: int) -> tuple[FloatArray, bool]:
+        problem = VariationalInequality(self._operator, self.constraint, tol, self._monotone_weights()[1])
         sides = self._sides()
         # Short runs first: from closer, Newton's guess of the sides in use is more often right.
         for n_steps in _RUNS:
@@ -119,9 +119,7 @@ class AffineGame(AggregativeGame):
 
 def check_vectors(values: ArrayLike, name: str) -> FloatArray:
     """Return finite numbers of shape (n_players, n_dims), or (n_players,) for one dimension, as rows."""
-    rows = np.asarray(values)
-    if rows.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold numbers.")
+    rows = _numbers(values, name)
     if rows.ndim == 1:
         rows = rows[:, None]
     if rows.ndim != 2 or 0 in rows.shape:
@@ -136,9 +134,7 @@ def check_vectors(values: ArrayLike, name: str) -> FloatArray:
 
 def check_matrices(values: ArrayLike, n_players: int, n_dims: int, name: str) -> FloatArray:
     """Return finite matrices of shape (n_dims, n_dims), or (n_players, n_dims, n_dims) for one each."""
-    matrices = np.asarray(values)
-    if matrices.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold numbers.")
+    matrices = _numbers(values, name)
     if matrices.shape in ((), (n_players,)):
         matrices = matrices[..., None, None] * np.eye(n_dims)
     if matrices.shape not in ((n_dims, n_dims), (n_players, n_dims, n_dims)):
@@ -157,16 +153,14 @@ def check_private_bounds(bounds: Any, n_players: int, n_dims: int, name: str) ->
         return None
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise TypeError(f"{name} must be a pair (lower, upper).")
-    lower, upper = (_full(side, n_players, n_dims, name) for side in bounds)
+    lower, upper = (_full_side(side, n_players, n_dims, name) for side in bounds)
     if (lower > upper).any():
         raise ValueError(f"{name}: lower must not be above upper.")
     return lower, upper
 
 
-def _full(side: Any, n_players: int, n_dims: int, name: str) -> FloatArray:
-    values = np.asarray(side)
-    if values.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold numbers.")
+def _full_side(side: Any, n_players: int, n_dims: int, name: str) -> FloatArray:
+    values = _numbers(side, name)
     if n_dims == 1 and values.shape == (n_players,):
         values = values[:, None]
     if values.shape not in ((), (n_dims,), (n_players, n_dims)):
@@ -177,6 +171,13 @@ def _full(side: Any, n_players: int, n_dims: int, name: str) -> FloatArray:
     if not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite.")
     return np.array(np.broadcast_to(values, (n_players, n_dims)), dtype=np.float64)
+
+
+def _numbers(values: ArrayLike, name: str) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold numbers.")
+    return array
 
 
 def check_private(private: Any, names: tuple[str, ...]) -> frozenset[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What players could gain by a best response: for quadratic costs mostly exact, for others by search."""
+"""Gains of best responses: from the faces of the players' sets for quadratic costs, else by local search."""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ _ROUNDING = 1e-12
 _MOST_VERTICES = 4096
 _MOST_FACES = 255
 # Iterations of the first-order methods, and the relative step at which they stop.
-_MOST_STEPS = 5000
+_DESCENT_STEPS = 5000
 _SMALL_STEP = 1e-14
 _SEARCH_STEPS = 500
 # Central differences of a cost in double arithmetic, relative to the coordinate.
@@ -74,7 +74,7 @@ def quadratic_gains(costs: QuadraticCosts, x: FloatArray, constraint: Constraint
     if faces is not None:
         least = _least_on_faces(costs, faces, constraint)
     elif costs.convex:
-        least = costs(_minimise(costs, x, constraint))
+        least = costs(_minimise_convex(costs, x, constraint))
     else:
         least = _least_by_descent(costs, x, constraint)
     # The player may as well stay.
@@ -103,14 +103,14 @@ def _least_on_lines(costs: QuadraticCosts, box: Box) -> FloatArray:
     return np.where(down[:, 0], -np.inf, least)
 
 
-def _minimise(costs: QuadraticCosts, x: FloatArray, constraint: ConstraintSet) -> FloatArray:
+def _minimise_convex(costs: QuadraticCosts, x: FloatArray, constraint: ConstraintSet) -> FloatArray:
     """Minimise convex costs by accelerated projected gradient steps, each player with its own restarts."""
     # A player whose cost is all but linear takes long steps, not infinite ones.
     flattest = max(1e-6 * float(costs.largest.max()), _ROUNDING * float(np.abs(costs.c).max()))
     step = 1.0 / np.maximum(costs.largest, max(flattest, np.finfo(float).tiny))[:, None]
     y, ahead, momentum = x, x, np.ones((len(x), 1))
     reach = max(1.0, float(np.abs(step * costs.c).max()))
-    for _ in range(_MOST_STEPS):
+    for _ in range(_DESCENT_STEPS):
         following = constraint.project(ahead - step * costs.gradients(ahead))
         if np.abs(following - ahead).max() <= _SMALL_STEP * max(reach, float(np.abs(ahead).max())):
             return following

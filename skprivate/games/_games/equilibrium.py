@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The reference solver: projected extragradient steps, and Newton steps where the players' sets are boxes."""
+"""Equilibria without privacy: projected extragradient steps, and Newton steps where the sets are boxes."""
 
 from collections.abc import Callable
 
@@ -11,24 +11,38 @@ from .sets import BoolArray, ConstraintSet
 
 FloatArray = NDArray[np.float64]
 # Strategies to the players' pseudo-gradients at them and their mean.
-Field = Callable[[FloatArray], FloatArray]
+Operator = Callable[[FloatArray], FloatArray]
 
-# The step times the slope that was met stays below this, < 1 (Khobotov's condition).
-_SLOPE = 0.9
+# A step times the Lipschitz constant met on it stays below this, < 1 (Khobotov's condition).
+_LIPSCHITZ_FRACTION = 0.9
+# Factors of the step size after a step that was too long, and after one that was not.
 _SHRINK = 0.6
 _GROW = 1.2
+# Shorter steps are taken as they are: near the smallest double nothing is gained by halving.
 _SMALLEST_STEP = 1e-300
 # Newton steps that one attempt may take; a guess of the sides in use settles in a few, or never.
 _NEWTON_STEPS = 30
 
 
-class Problem:
-    """Strategies x with ``x = P[x - F(x)]`` are looked for; weights give the inner product for step sizes."""
+class VariationalInequality:
+    """The variational inequality of a game: strategies x with ``x = P[x - F(x)]``.
+
+    Parameters
+    ----------
+    operator : callable
+        F: from strategies to the players' pseudo-gradients at them and their mean.
+    constraint : ConstraintSet
+        The set that P projects on.
+    tol : float
+        Tolerance of the residual, relative to the largest entry of x and F(x).
+    weights : ndarray of shape (n_players,), default=None
+        Weights of the players in the norm that step sizes are chosen by; None is 1 each.
+    """
 
     def __init__(
-        self, field: Field, constraint: ConstraintSet, tol: float, weights: FloatArray | None = None
+        self, operator: Operator, constraint: ConstraintSet, tol: float, weights: FloatArray | None = None
     ) -> None:
-        self.field, self.constraint, self.tol, self.weights = field, constraint, tol, weights
+        self.operator, self.constraint, self.tol, self.weights = operator, constraint, tol, weights
 
     def solved_by(self, x: FloatArray, gradients: FloatArray) -> bool:
         """Return whether the residual is below the tolerance."""
@@ -45,25 +59,35 @@ class Problem:
         """Take one extragradient step, and return the size to try next."""
         while True:
             ahead = self.constraint.project(x - size * gradients)
-            there = self.field(ahead)
-            if size * self.norm(there - gradients) <= _SLOPE * self.norm(ahead - x) or size < _SMALLEST_STEP:
+            there = self.operator(ahead)
+            if (
+                size * self.norm(there - gradients) <= _LIPSCHITZ_FRACTION * self.norm(ahead - x)
+                or size < _SMALLEST_STEP
+            ):
                 return self.constraint.project(x - size * there), size * _GROW
             size *= _SHRINK
 
 
-def extragradient(problem: Problem, start: FloatArray, max_iter: int) -> tuple[FloatArray, bool]:
-    """Return strategies, and whether they solve the problem."""
+def extragradient(
+    inequality: VariationalInequality, start: FloatArray, max_iter: int
+) -> tuple[FloatArray, bool]:
+    """Return strategies after projected extragradient steps, and whether they solve the inequality."""
     x, size = start, 1.0
     for _ in range(max_iter):
-        gradients = problem.field(x)
-        if problem.solved_by(x, gradients):
+        gradients = inequality.operator(x)
+        if inequality.solved_by(x, gradients):
             return x, True
-        x, size = problem.step(x, gradients, size)
-    return x, problem.solved_by(x, problem.field(x))
+        x, size = inequality.step(x, gradients, size)
+    return x, inequality.solved_by(x, inequality.operator(x))
 
 
 def newton(
-    problem: Problem, start: FloatArray, P: FloatArray, Q: FloatArray, lower: FloatArray, upper: FloatArray
+    inequality: VariationalInequality,
+    start: FloatArray,
+    P: FloatArray,
+    Q: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
 ) -> FloatArray | None:
     """Return strategies that solve an affine game on a box, or None if the method does not settle.
 
@@ -71,10 +95,10 @@ def newton(
     others are put where the pseudo-gradient is 0, until nothing changes. Without sides that is one
     linear system.
     """
-    x, constants = start, problem.field(np.zeros_like(start))
+    x, constants = start, inequality.operator(np.zeros_like(start))
     for _ in range(_NEWTON_STEPS):
-        gradients = problem.field(x)
-        if problem.solved_by(x, gradients):
+        gradients = inequality.operator(x)
+        if inequality.solved_by(x, gradients):
             return x
         target = x - gradients
         held = (target <= lower) | (target >= upper)
@@ -104,7 +128,7 @@ def _solve_free(P: FloatArray, Q: FloatArray, right: FloatArray, held: BoolArray
 
 
 def warn_of_no_convergence() -> None:
-    """Say that what is returned is no equilibrium."""
+    """Warn that the strategies that are returned are no equilibrium."""
     from sklearn.exceptions import ConvergenceWarning
 
     warn_user(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A game of many players in which each cares for the own strategy and for the mean of all."""
+"""Aggregative games: costs of the own strategy and of the mean of all players' strategies."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,14 +12,15 @@ from ...utils import check_int, check_positive
 from ...utils._public_module import public_module
 from ...utils._user_frame import warn_user
 from .best_response import searched_gains
-from .equilibrium import Problem, extragradient, warn_of_no_convergence
-from .sets import ConstraintSet, Projection, ProjectionSet, check_constraint
+from .equilibrium import VariationalInequality, extragradient, warn_of_no_convergence
+from .projection_set import make_constraint
+from .sets import ConstraintSet, Projection
 
 FloatArray = NDArray[np.float64]
 Function = Callable[[FloatArray, FloatArray], ArrayLike]
 
 # Scales of the pairs of points at which a user's game is asked whether it is monotone, in diameters or 1.
-_SCALES = (0.1, 1.0, 10.0)
+_PAIR_SCALES = (0.1, 1.0, 10.0)
 _PAIRS_PER_SCALE = 8
 # A pair speaks against monotonicity if it does so by more than rounding could.
 _ROUNDING = 1e-9
@@ -37,8 +38,8 @@ class AggregativeGame:
     ----------
     pseudo_gradient : callable
         ``pseudo_gradient(x, aggregate)`` takes two arrays of shape (n_players, n_dims), row i being player
-        i's strategy and its idea of the aggregate, and returns F of the same shape. Row i of the result may
-        depend on row i of the arguments alone.
+        i's strategy and its estimate of the aggregate, and returns F of the same shape. Row i of the result
+        may depend on row i of the arguments alone.
     n_players : int
         N, at least 1.
     n_dims : int, default=1
@@ -127,20 +128,20 @@ class AggregativeGame:
                 raise TypeError(f"{name} must be callable, not {type(function).__name__}.")
         n_players = check_int(n_players, "n_players", least=1)
         n_dims = check_int(n_dims, "n_dims", least=1)
-        self._declare(n_players, n_dims, _checked_set(bounds, projection, diameter, n_players, n_dims))
+        self._set_shape(n_players, n_dims, make_constraint(bounds, projection, diameter, n_players, n_dims))
         self.private = frozenset({"pseudo_gradient"})
         self._function, self._cost = pseudo_gradient, cost
-        self._try("pseudo_gradient", pseudo_gradient, (n_players, n_dims))
+        self._check_function("pseudo_gradient", pseudo_gradient, (n_players, n_dims))
         if cost is not None:
-            self._try("cost", cost, (n_players,))
+            self._check_function("cost", cost, (n_players,))
 
-    def _declare(self, n_players: int, n_dims: int, constraint: ConstraintSet) -> None:
+    def _set_shape(self, n_players: int, n_dims: int, constraint: ConstraintSet) -> None:
         self.n_players, self.n_dims, self.constraint = n_players, n_dims, constraint
 
-    def _try(self, name: str, function: Any, shape: tuple[int, ...]) -> None:
+    def _check_function(self, name: str, function: Any, shape: tuple[int, ...]) -> None:
         """Refuse a user's function that returns no finite numbers of this shape, or mixes the players."""
         start = self.constraint.start(self.n_players, self.n_dims)
-        values = np.asarray(function(_shown(start), _shown(start)))
+        values = np.asarray(function(_read_only(start), _read_only(start)))
         if values.dtype.kind not in "iuf" or values.shape != shape:
             raise ValueError(
                 f"{name} must return real numbers of shape {shape} for a game of {self.n_players} players "
@@ -153,7 +154,7 @@ class AggregativeGame:
         for kept, changed in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):
             other = start.copy()
             other[changed] = moved[changed]
-            found = np.asarray(function(_shown(other), _shown(other)))
+            found = np.asarray(function(_read_only(other), _read_only(other)))
             if not np.allclose(found[kept], values[kept], rtol=1e-9, atol=1e-12, equal_nan=True):
                 raise ValueError(
                     f"{name}: row i of the result must depend on row i of the arguments alone, and it does "
@@ -168,13 +169,13 @@ class AggregativeGame:
         x : ndarray of shape (n_players, n_dims)
             Strategies. Nothing is checked here: a solver calls this every round.
         aggregate : ndarray of shape (n_players, n_dims) or (n_dims,)
-            The players' ideas of the aggregate, or one for all.
+            The players' estimates of the aggregate, or one for all.
 
         Returns
         -------
         gradients : ndarray of shape (n_players, n_dims)
         """
-        return np.asarray(self._function(_shown(x), self._rows(aggregate)), dtype=np.float64)
+        return np.asarray(self._function(_read_only(x), self._rows(aggregate)), dtype=np.float64)
 
     def cost(self, x: FloatArray, aggregate: FloatArray) -> FloatArray | None:
         """Return the players' costs.
@@ -193,11 +194,11 @@ class AggregativeGame:
         """
         if self._cost is None:
             return None
-        return np.asarray(self._cost(_shown(x), self._rows(aggregate)), dtype=np.float64)
+        return np.asarray(self._cost(_read_only(x), self._rows(aggregate)), dtype=np.float64)
 
     def _rows(self, aggregate: FloatArray) -> FloatArray:
         if aggregate.ndim == 2:
-            return _shown(aggregate)
+            return _read_only(aggregate)
         return np.broadcast_to(aggregate, (self.n_players, self.n_dims))
 
     def residual(self, x: ArrayLike) -> float:
@@ -219,7 +220,7 @@ class AggregativeGame:
             Wrong shape, or not finite.
         """
         strategies = self._check_strategies(x)
-        moved = strategies - self.constraint.project(strategies - self._field(strategies))
+        moved = strategies - self.constraint.project(strategies - self._operator(strategies))
         return float(np.sqrt(np.square(moved).sum(axis=1).max()))
 
     def regret(self, x: ArrayLike) -> float:
@@ -262,7 +263,7 @@ class AggregativeGame:
         others = x.mean(axis=0) - weight * x
 
         def cost(y: FloatArray) -> FloatArray:
-            return np.asarray(self._cost(_shown(y), others + weight * y), dtype=np.float64)
+            return np.asarray(self._cost(_read_only(y), others + weight * y), dtype=np.float64)
 
         if not np.isfinite(cost(x)).all():
             raise ValueError("regret compares costs, and these strategies have some that are not finite.")
@@ -317,20 +318,20 @@ class AggregativeGame:
                 "the game is not monotone: strategies found here may be one equilibrium of several, or none.",
                 UtilityWarning,
             )
-        solution, solved = self._find(strategies, tol, max_iter)
+        solution, solved = self._solve_from(strategies, tol, max_iter)
         if not solved:
             warn_of_no_convergence()
         return solution
 
-    def _find(self, start: FloatArray, tol: float, max_iter: int) -> tuple[FloatArray, bool]:
-        return extragradient(Problem(self._field, self.constraint, tol), start, max_iter)
+    def _solve_from(self, start: FloatArray, tol: float, max_iter: int) -> tuple[FloatArray, bool]:
+        return extragradient(VariationalInequality(self._operator, self.constraint, tol), start, max_iter)
 
-    def _field(self, x: FloatArray) -> FloatArray:
+    def _operator(self, x: FloatArray) -> FloatArray:
         """Return the pseudo-gradients where all players know the mean."""
         return self.pseudo_gradient(x, x.mean(axis=0))
 
     def is_monotone(self) -> bool | None:
-        """Return whether the game is monotone, as far as that can be told.
+        """Return whether the game is monotone, as far as tried pairs of profiles show.
 
         Returns
         -------
@@ -348,7 +349,7 @@ class AggregativeGame:
         start = self.constraint.start(self.n_players, self.n_dims)
         diameter = self.constraint.diameter
         unit = diameter if 0 < diameter < np.inf else 1.0
-        for scale in np.repeat(_SCALES, _PAIRS_PER_SCALE) * unit:
+        for scale in np.repeat(_PAIR_SCALES, _PAIRS_PER_SCALE) * unit:
             first = self.constraint.project(start + scale * generator.standard_normal(start.shape))
             steps = scale * generator.standard_normal(start.shape)
             mean = steps.mean(axis=0)
@@ -358,7 +359,7 @@ class AggregativeGame:
 
     def _violated(self, first: FloatArray, second: FloatArray) -> bool:
         second = self.constraint.project(second)
-        rise, step = self._field(second) - self._field(first), second - first
+        rise, step = self._operator(second) - self._operator(first), second - first
         return float((rise * step).sum()) < -_ROUNDING * float(np.linalg.norm(rise) * np.linalg.norm(step))
 
     def _check_strategies(self, x: ArrayLike) -> FloatArray:
@@ -383,18 +384,8 @@ class AggregativeGame:
         )
 
 
-def _shown(values: FloatArray) -> FloatArray:
+def _read_only(values: FloatArray) -> FloatArray:
     """Return a view that a user's function cannot write to: a step that it takes by itself is not clipped."""
     view = values.view()
     view.flags.writeable = False
     return view
-
-
-def _checked_set(bounds: Any, projection: Any, diameter: Any, n_players: int, n_dims: int) -> ConstraintSet:
-    if projection is None:
-        if diameter is not None:
-            raise ValueError("diameter goes with a projection; a set given as bounds knows its own.")
-        return check_constraint(bounds, n_players, n_dims)
-    if bounds is not None:
-        raise ValueError("give bounds or a projection, not both.")
-    return ProjectionSet.checked(projection, diameter, n_players, n_dims)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A matrix per player, applied to every player's vector at once."""
+"""Products of every player's matrix with its vector, for all players at once."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether an affine game is monotone: the sign of a large quadratic form, from small matrices."""
+"""Monotonicity of affine games: the signs of a large quadratic form's eigenvalues, from small matrices."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ FloatArray = NDArray[np.float64]
 _ROUNDING = 1e-9
 
 
-def is_positive(P: FloatArray, Q: FloatArray, n_players: int) -> bool:
+def is_nonnegative_form(P: FloatArray, Q: FloatArray, n_players: int) -> bool:
     """Return whether ``z -> sum_i z_i' (P_i z_i + Q_i mean z)`` is never negative, up to rounding.
 
     Parameters
@@ -20,7 +20,7 @@ def is_positive(P: FloatArray, Q: FloatArray, n_players: int) -> bool:
     """
     if P.shape[-1] == 0:
         return True
-    shift = _ROUNDING * max(_largest(P), _largest(Q), np.finfo(np.float64).tiny)
+    shift = _ROUNDING * max(_largest_entry(P), _largest_entry(Q), np.finfo(np.float64).tiny)
     if P.ndim == Q.ndim == 2:
         together = _least_eigenvalue(P + Q) >= -shift
         return together and (n_players == 1 or _least_eigenvalue(P) >= -shift)
@@ -53,10 +53,10 @@ def _count_negative(P: FloatArray, Q: FloatArray, n_players: int, shift: float) 
     swap = np.zeros((2 * size, 2 * size))
     swap[:size, size:] = swap[size:, :size] = 2.0 * n_players * np.eye(size)
     schur = -swap - (gram + gram.T) / 2
-    return _negative(blocks) + _negative(schur) - size
+    return _count_negative_eigenvalues(blocks) + _count_negative_eigenvalues(schur) - size
 
 
-def _negative(matrices: FloatArray) -> int:
+def _count_negative_eigenvalues(matrices: FloatArray) -> int:
     return int((np.linalg.eigvalsh(matrices) < 0).sum())
 
 
@@ -64,5 +64,5 @@ def _least_eigenvalue(matrix: FloatArray) -> float:
     return float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0])
 
 
-def _largest(matrices: FloatArray) -> float:
+def _largest_entry(matrices: FloatArray) -> float:
     return float(np.abs(matrices).max())

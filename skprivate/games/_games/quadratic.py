@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Games with quadratic costs: affine pseudo-gradients, for which guarantees are exact."""
+"""Games with quadratic costs, whose pseudo-gradients are affine."""
 
 from collections.abc import Collection
 from typing import Any
@@ -39,7 +39,7 @@ class QuadraticAggregativeGame(AffineGame):
     Q : float, or array-like of shape (n_dims, n_dims), (n_players,) or (n_players, n_dims, n_dims)
         As P, but not necessarily symmetric.
     r : array-like of shape (n_players,) for one dimension, or (n_players, n_dims)
-        The players' own constants; they tell how many players and dimensions there are.
+        The players' own constants; their shape gives the numbers of players and dimensions.
     bounds : None, pair (lower, upper), "simplex" or ConstraintSet, default=None
         Public: where strategies lie, see `Box` and `Simplex`; None is everywhere.
     own_effect : bool, default=True
@@ -49,7 +49,7 @@ class QuadraticAggregativeGame(AffineGame):
         What the players keep to themselves; the rest is public.
     r_bounds : pair (lower, upper), default=None
         Public bounds of r: numbers, or arrays of shape (n_dims,) or (n_players, n_dims). Values of r outside
-        are clipped silently: a message would tell.
+        are clipped silently: a message would be a leak.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class QuadraticAggregativeGame(AffineGame):
     ) -> None:
         constants = check_vectors(r, "r")
         n_players, n_dims = constants.shape
-        self._declare(n_players, n_dims, check_constraint(bounds, n_players, n_dims))
+        self._set_shape(n_players, n_dims, check_constraint(bounds, n_players, n_dims))
         self.private = check_private(private, ("P", "Q", "r"))
         self.private_bounds: Pair | None = check_private_bounds(r_bounds, n_players, n_dims, "r_bounds")
         if self.private_bounds is not None:

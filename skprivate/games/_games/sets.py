@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constraint sets of the players: projections, diameters, and how far a projection can expand."""
+"""Constraint sets of the players: projections, diameters, and Lipschitz constants of the projections."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ Projection = Callable[[FloatArray], FloatArray]
 # What counts as rounding when a point is asked whether it lies in a set.
 _ROUNDING = 1e-9
 # Sides of a box with more entries than this are shown by their shape.
-_SHOWN = 6
+_MOST_LISTED = 6
 
 
 @public_module("skprivate.games")
@@ -35,8 +35,8 @@ class ConstraintSet(ABC):
 
     Notes
     -----
-    A set that does not say how many dimensions it has (``Box(0, 1)``, ``Simplex()``) learns it from the game
-    it is given to: ``game.constraint`` is the set to ask.
+    A set that does not say how many dimensions it has (``Box(0, 1)``, ``Simplex()``) takes it from the game
+    it is given to: ``game.constraint`` is the set with its dimensions.
 
     **Privacy**: a set is public. Guarantees rest on its `diameter` and `expansion`, which nobody checks: one
     that is too small makes them wrong.
@@ -107,7 +107,7 @@ class Unconstrained(ConstraintSet):
 
     def contains(self, points: FloatArray) -> BoolArray:
         """Return which rows are finite."""
-        return _every(np.isfinite(points))
+        return rows_all(np.isfinite(points))
 
     def start(self, n_players: int, n_dims: int) -> FloatArray:
         """Return zeros."""
@@ -191,8 +191,10 @@ class Box(ConstraintSet):
 
     def contains(self, points: FloatArray) -> BoolArray:
         """Return which rows lie in the box, up to rounding."""
-        inside = (points >= self.lower - _slack(self.lower)) & (points <= self.upper + _slack(self.upper))
-        return _every(inside & np.isfinite(points))
+        inside = (points >= self.lower - rounding_slack(self.lower)) & (
+            points <= self.upper + rounding_slack(self.upper)
+        )
+        return rows_all(inside & np.isfinite(points))
 
     def start(self, n_players: int, n_dims: int) -> FloatArray:
         """Return the middle of the box, and the value nearest 0 where a side is infinite."""
@@ -210,7 +212,7 @@ class Box(ConstraintSet):
         )
 
     def __repr__(self) -> str:
-        return f"Box(lower={_shown(self.lower)}, upper={_shown(self.upper)})"
+        return f"Box(lower={_describe_corner(self.lower)}, upper={_describe_corner(self.upper)})"
 
 
 @public_module("skprivate.games")
@@ -227,7 +229,7 @@ class Simplex(ConstraintSet):
     total : float
         The sum.
     n_dims : int or None
-        Number of coordinates, once a game has told it.
+        Number of coordinates; None until the set is given to a game.
     diameter : float
         ``2 * total``; 0 with one coordinate.
     expansion : float
@@ -308,7 +310,7 @@ class Simplex(ConstraintSet):
         slack = _ROUNDING * self.total
         values = np.asarray(points)
         near = np.abs(values.sum(axis=1) - self.total) <= slack
-        return near & _every(values >= -slack)
+        return near & rows_all(values >= -slack)
 
     def start(self, n_players: int, n_dims: int) -> FloatArray:
         """Return equal shares."""
@@ -324,55 +326,6 @@ class Simplex(ConstraintSet):
 
     def __repr__(self) -> str:
         return f"Simplex(total={self.total!r})"
-
-
-class ProjectionSet(ConstraintSet):
-    """The set behind a Euclidean projection that a user wrote.
-
-    ``expansion`` is sqrt(n_dims): a Euclidean projection is nonexpansive in L2, and
-    ``|z|_2 <= |z|_1 <= sqrt(n) |z|_2``.
-    """
-
-    def __init__(self, function: Projection, n_dims: int, diameter: float | None = None) -> None:
-        self.function = function
-        self.diameter = math.inf if diameter is None else float(diameter)
-        self.expansion = math.sqrt(n_dims)
-
-    @classmethod
-    def checked(cls, function: Any, diameter: Any, n_players: int, n_dims: int) -> Self:
-        """Return the set if the function is one, and looks like a projection where it is tried."""
-        if not callable(function):
-            raise TypeError(f"projection must be callable, not {type(function).__name__}.")
-        if diameter is not None and (np.ndim(diameter) != 0 or not diameter >= 0):
-            raise ValueError("diameter must be a number of at least 0 (the L1 diameter of one player's set).")
-        made = cls(function, n_dims, diameter)
-        start = np.asarray(function(np.zeros((n_players, n_dims))))
-        if start.shape != (n_players, n_dims) or start.dtype.kind not in "iuf":
-            raise ValueError(
-                "projection must take and return real arrays of shape (n_players, n_dims) = "
-                f"{(n_players, n_dims)}; it returned {start.dtype} of shape {start.shape}."
-            )
-        if not np.isfinite(start).all():
-            raise ValueError("projection must return finite numbers: it does not at 0.")
-        if not made.contains(start.astype(np.float64)).all():
-            raise ValueError("projection must leave its own results where they are: it moves that of 0.")
-        return made
-
-    def project(self, points: FloatArray) -> FloatArray:
-        """Return what the user's function makes of the rows."""
-        return np.asarray(self.function(points), dtype=np.float64)
-
-    def contains(self, points: FloatArray) -> BoolArray:
-        """Return which rows the projection leaves where they are, up to rounding."""
-        moved = np.abs(self.project(np.array(points, dtype=np.float64)) - points)
-        return _every(moved <= _slack(np.asarray(points)))
-
-    def start(self, n_players: int, n_dims: int) -> FloatArray:
-        """Return the projection of 0."""
-        return np.array(self.project(np.zeros((n_players, n_dims))))
-
-    def __repr__(self) -> str:
-        return f"ProjectionSet({getattr(self.function, '__name__', type(self.function).__name__)})"
 
 
 def check_constraint(bounds: Any, n_players: int, n_dims: int) -> ConstraintSet:
@@ -433,15 +386,15 @@ def _fitted_corner(corner: FloatArray, n_players: int, n_dims: int, name: str) -
     return corner
 
 
-def _every(entries: BoolArray) -> BoolArray:
-    """Return which rows hold True alone."""
+def rows_all(entries: BoolArray) -> BoolArray:
+    """Return which rows are True in every entry."""
     return np.asarray(entries.all(axis=1))
 
 
-def _slack(values: FloatArray) -> FloatArray:
+def rounding_slack(values: FloatArray) -> FloatArray:
     """Return what counts as rounding at these values; 0 at infinite ones."""
     return np.where(np.isfinite(values), _ROUNDING * np.maximum(1.0, np.abs(values)), 0.0)
 
 
-def _shown(corner: FloatArray) -> str:
-    return f"<array of shape {corner.shape}>" if corner.size > _SHOWN else str(corner.tolist())
+def _describe_corner(corner: FloatArray) -> str:
+    return f"<array of shape {corner.shape}>" if corner.size > _MOST_LISTED else str(corner.tolist())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The vaccination game: everyone weighs the cost of a vaccine against a risk that others' choices change."""
+"""The vaccination game: the cost of a vaccine against a risk that depends on the coverage."""
 
 from collections.abc import Collection
 from typing import Any, Literal
@@ -50,7 +50,7 @@ class VaccinationGame(AffineGame):
         has no bound, unless the pseudo-gradient is clipped.
     A_bounds : pair (lower, upper), default=None
         Public bounds of A: numbers, or arrays of shape (n_dims,) or (n_players, n_dims). Values of A outside
-        are clipped silently: a message would tell.
+        are clipped silently: a message would be a leak.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class VaccinationGame(AffineGame):
             raise ValueError('cost must be "herd_immunity" or "as_printed".')
         prices = check_vectors(A, "A")
         n_players, n_dims = prices.shape
-        self._declare(n_players, n_dims, check_constraint(bounds, n_players, n_dims))
+        self._set_shape(n_players, n_dims, check_constraint(bounds, n_players, n_dims))
         risks = check_matrices(B, n_players, n_dims, "B")
         limits = check_private_bounds(A_bounds, n_players, n_dims, "A_bounds")
         if limits is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the broadcasts of a run tell of the players' secrets: exact where it can be, or a proven bound."""
+"""Leakage of the broadcasts about the players' private vectors: exact where possible, else a proven bound."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,32 +11,32 @@ from ...accounting import PrivacyGuarantee
 from ...accounting._checks import check_choice
 from ...accounting._statements.guarantee import Criterion, Status
 from ...exceptions import PrivacyUnboundedError
-from .._broadcast_model import BroadcastModel
-from .independent import BoxPlayer, ContinuousPlayer, FinitePlayer, Leakage, OnePlayer
+from .._broadcast_mechanism import BroadcastMechanism
+from .independent import BoxPlayerPrior, ContinuousPlayerPrior, FinitePlayerPrior, LeakageBound, PlayerPrior
 from .joint import JointChannel
-from .monte_carlo import SampledPlayer
+from .monte_carlo import SampledPlayerPrior
 from .priors import ContinuousPrior, JointPrior, Prior, SampledPrior, TwoTypePrior, TypePrior, as_prior
 from .sensitivity import Distance, player_distances
-from .two_types import FollowedPlayers, as_joint
+from .two_types import TwoTypeChannel, as_joint_prior
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 View = Literal["entire", "individual"]
 
-_WHOSE = {"entire": "the values of all {} players as one", "individual": "any single player's value"}
+_SUBJECTS = {"entire": "the values of all {} players as one", "individual": "any single player's value"}
 # A two-type prior of players with different distances is written out profile by profile up to so many.
-_WRITTEN_OUT = 12
+_MOST_ENUMERATED = 12
 
 
 def privacy_guarantee(
-    model: BroadcastModel, prior: Any = None, view: View = "entire", criterion: Criterion = "pml"
+    mechanism: BroadcastMechanism, prior: Any = None, view: View = "entire", criterion: Criterion = "pml"
 ) -> PrivacyGuarantee:
     """Return what the broadcasts of a run leak at most about the players' private vectors.
 
     Parameters
     ----------
-    model : BroadcastModel
-        The public description of the run.
+    mechanism : BroadcastMechanism
+        The public description of the players.
     prior : TypePrior, ContinuousPrior, JointPrior, TwoTypePrior, SampledPrior, frozen distribution, or None
         What the adversary knows of the private vectors before; a frozen distribution of scipy.stats stands
         for that `ContinuousPrior`. None for ``criterion="dp"`` only: the game's declared bounds then count.
@@ -49,18 +49,18 @@ def privacy_guarantee(
     Returns
     -------
     guarantee : PrivacyGuarantee
-        With status "exact" if the value is attained by Laplace noise of real numbers; `allowance` pays for
-        the grid that noise is really drawn on and for rounding, and `lower` takes it off.
+        With status "exact" if the value is attained by Laplace noise of real numbers. `allowance` is the part
+        of epsilon for the grid of the noise and for rounding; `lower` is without it.
 
     Raises
     ------
     TypeError
         If `prior` is no prior.
     ValueError
-        If `view` or `criterion` is unknown, the prior does not fit the model or leaves the bounds that the
-        game declares, a prior is missing, or there is a round without noise.
+        If `view` or `criterion` is unknown, the prior does not fit the mechanism or leaves the bounds that
+        the game declares, a prior is missing, or there is a round without noise.
     PrivacyUnboundedError
-        If nothing bounds how far a secret moves the broadcasts.
+        If nothing bounds how far a private vector moves the broadcasts.
 
     See Also
     --------
@@ -98,17 +98,17 @@ def privacy_guarantee(
     >>> import numpy as np
     >>> from scipy import stats
     >>> from skprivate.games._leakage.guarantees import privacy_guarantee
-    >>> from skprivate.games._broadcast_model import BroadcastModel
+    >>> from skprivate.games._broadcast_mechanism import BroadcastMechanism
     >>> from skprivate.games._games.sets import Unconstrained
     >>> k = np.arange(200)
-    >>> model = BroadcastModel(
+    >>> mechanism = BroadcastMechanism(
     ...     n_players=10, n_dims=1, algorithm="ye", noise_scales=1 + 0.5 * k, steps=1 / (1 + k),
     ...     constraint=Unconstrained(), clip_norm=None, private=frozenset({"r"}), P=np.eye(1),
     ...     Q=0.5 * np.eye(1), private_bounds=None, allowance=0.0,
     ... )
     >>> prior = stats.uniform(-1, 2)
     >>> for criterion in ("pml", "corollary1", "dp"):
-    ...     print(criterion, f"{float(privacy_guarantee(model, prior, criterion=criterion)):.2f}")
+    ...     print(criterion, f"{float(privacy_guarantee(mechanism, prior, criterion=criterion)):.2f}")
     pml 7.44
     corollary1 12.67
     dp 17.31
@@ -117,220 +117,244 @@ def privacy_guarantee(
     check_choice(criterion, "criterion", get_args(Criterion))
     if prior is not None:
         prior = as_prior(prior)
-        prior.check(model)
+        prior.check(mechanism)
     elif criterion != "dp":
         raise ValueError(f"criterion={criterion!r} needs a prior; without one only 'dp' is defined.")
-    distances, kinds = player_distances(model)
-    run = _Run(model, distances, kinds)
-    players = _players(run, prior)
-    with_grid = _evaluate(run, prior, players, view, criterion)
-    if model.allowance == 0:
-        return _report(run, prior, view, criterion, with_grid, with_grid)
-    bare = _Run(model, [distance.bare() for distance in distances], kinds)
-    return _report(run, prior, view, criterion, with_grid, _evaluate(bare, prior, players, view, criterion))
+    distances, kinds = player_distances(mechanism)
+    players = _PlayerDistances(mechanism, distances, kinds)
+    request = _Request(prior, view, criterion)
+    groups = _independent_groups(players, prior)
+    found = without_allowance = _leakage(players, groups, request)
+    if mechanism.allowance != 0:
+        exact = replace(players, distances=[distance.without_allowance() for distance in distances])
+        without_allowance = _leakage(exact, groups, request)
+    return _guarantee(players, request, found, without_allowance)
 
 
-def worst_player(model: BroadcastModel) -> float:
-    """Return epsilon of differential privacy of one player within its declared bounds, and nothing else."""
-    run = _Run(model, *player_distances(model))
-    return float(_evaluate(run, None, _boxed(run), "individual", "dp").value)
+def largest_player_epsilon(mechanism: BroadcastMechanism) -> float:
+    """Return the largest epsilon of differential privacy of any one player within its declared bounds."""
+    players = _PlayerDistances(mechanism, *player_distances(mechanism))
+    return float(_leakage(players, _groups_of_boxes(players), _Request(None, "individual", "dp")).value)
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
-    model: BroadcastModel
+class _Request:
+    """The guarantee that is asked for: under which prior, about whom, and by which criterion."""
+
+    prior: Prior | None
+    view: View
+    criterion: Criterion
+
+    def describe_subject(self, mechanism: BroadcastMechanism) -> str:
+        subject = _SUBJECTS[self.view].format(mechanism.n_players)
+        if self.criterion != "dp":
+            return subject
+        # Differential privacy holds for any prior, but over the support of this one alone.
+        if self.prior is not None:
+            return f"{subject}, of those that are possible for {self.prior.describe(mechanism.n_players)}"
+        return subject if mechanism.private_bounds is None else f"{subject}, within the declared bounds"
+
+    def describe_prior(self, n_players: int) -> str:
+        return "" if self.prior is None or self.criterion == "dp" else self.prior.describe(n_players)
+
+    def describe_method(self, exact: bool) -> str:
+        rule = {"pml": "Theorem 1", "corollary1": "Corollary 1", "dp": "largest distance"}[self.criterion]
+        source = "sensitivity bounded by clipping, the constraint set or a Lipschitz constant"
+        if exact:
+            source = "sensitivity by the recursion of the linear dynamics"
+        if isinstance(self.prior, JointPrior | TwoTypePrior):
+            return f"{rule} of correlated players; {source}"
+        combined = "summed over" if self.view == "entire" else "largest of the"
+        return f"{rule}, {combined} independent players; {source}"
+
+
+@dataclass(frozen=True, eq=False)
+class _PlayerDistances:
+    """The distance of every player: one per distinct kind of player, and the kind of each."""
+
+    mechanism: BroadcastMechanism
     distances: list[Distance]
     kinds: IntArray
+
+    @property
+    def exact(self) -> bool:
+        return all(distance.exact for distance in self.distances)
 
     def per_player(self) -> list[Distance]:
         return [self.distances[kind] for kind in self.kinds]
 
 
 @dataclass(frozen=True, eq=False)
-class _Group:
+class _PlayerGroup:
     """Independent players with the same prior and the same distance."""
 
-    player: OnePlayer
+    player: PlayerPrior
     kind: int
     count: int
 
 
-def _evaluate(
-    run: _Run, prior: Prior | None, groups: list[_Group], view: View, criterion: Criterion
-) -> Leakage:
+def _leakage(players: _PlayerDistances, groups: list[_PlayerGroup], request: _Request) -> LeakageBound:
+    prior, view, criterion = request.prior, request.view, request.criterion
     if criterion == "dp":
-        return _differential(run, prior, groups, view)
+        return _largest_distance(players, groups, prior, view)
     if isinstance(prior, JointPrior):
-        return _joint(JointChannel(prior, run.per_player()), view, criterion)
+        return _joint_leakage(JointChannel(prior, players.per_player()), view, criterion)
     if isinstance(prior, TwoTypePrior):
-        return _two_types(run, prior, view, criterion)
+        return _two_type_leakage(players, prior, view, criterion)
     found = [
-        group.player.leakage(run.distances[group.kind])
+        group.player.leakage(players.distances[group.kind])
         if criterion == "pml"
-        else group.player.corollary(run.distances[group.kind])
+        else group.player.corollary1(players.distances[group.kind])
         for group in groups
     ]
-    return _combined(found, [group.count for group in groups], view)
+    return _combine_players(found, [group.count for group in groups], view)
 
 
-def _differential(run: _Run, prior: Prior | None, groups: list[_Group], view: View) -> Leakage:
-    """The largest distances of two secrets: over the players' supports, whatever their correlation."""
-    exact, counts = all(distance.exact for distance in run.distances), [1] * run.model.n_players
+def _largest_distance(
+    players: _PlayerDistances, groups: list[_PlayerGroup], prior: Prior | None, view: View
+) -> LeakageBound:
+    """Differential privacy: the largest distance of two private vectors, for any correlation."""
     if isinstance(prior, JointPrior):
-        spreads = JointChannel(prior, run.per_player()).spread()
-        return _combined([Leakage(value, exact) for value in spreads], counts, view)
-    if isinstance(prior, TwoTypePrior):
-        sizes = _sizes(run, prior)
-        return _combined([Leakage(value, exact) for value in sizes.tolist()], counts, view)
-    found = [group.player.spread(run.distances[group.kind]) for group in groups]
-    return _combined(found, [group.count for group in groups], view)
+        values = JointChannel(prior, players.per_player()).largest_distances()
+    elif isinstance(prior, TwoTypePrior):
+        values = _distances_of_types(players, prior).tolist()
+    else:
+        found = [group.player.largest_distance(players.distances[group.kind]) for group in groups]
+        return _combine_players(found, [group.count for group in groups], view)
+    return _combine_players([LeakageBound(value, players.exact) for value in values], [1] * len(values), view)
 
 
-def _combined(found: list[Leakage], counts: list[int], view: View) -> Leakage:
-    """Independent players: the sum of what they leak, or the most that one of them does."""
+def _combine_players(found: list[LeakageBound], counts: list[int], view: View) -> LeakageBound:
+    """Combine independent players: the sum of their leakages (entire view), or the largest one."""
     if view == "entire":
         value = sum(count * item.value for item, count in zip(found, counts, strict=True))
     else:
         value = max(item.value for item in found)
     confidences = [item.confidence for item in found if item.confidence is not None]
-    return Leakage(
+    return LeakageBound(
         value, all(item.exact for item in found), confidence=confidences[0] if confidences else None
     )
 
 
-def _joint(channel: JointChannel, view: View, criterion: Criterion) -> Leakage:
+def _joint_leakage(channel: JointChannel, view: View, criterion: Criterion) -> LeakageBound:
     if criterion == "pml":
         return channel.entire() if view == "entire" else channel.individual()
     # What bounds the leakage about all players bounds that about any of them.
-    value = channel.corollary()
-    return Leakage(value if view == "entire" else min(value, channel.cap()), False)
+    value = channel.corollary1()
+    return LeakageBound(value if view == "entire" else min(value, channel.rarest_type_bound()), False)
 
 
-def _two_types(run: _Run, prior: TwoTypePrior, view: View, criterion: Criterion) -> Leakage:
-    """By numbers of players if all have one distance; else profile by profile, or between the extremes."""
-    sizes, n_players = _sizes(run, prior), run.model.n_players
-    exact = all(distance.exact for distance in run.distances)
+def _two_type_leakage(
+    players: _PlayerDistances, prior: TwoTypePrior, view: View, criterion: Criterion
+) -> LeakageBound:
+    """Enumerate numbers of players if all have one distance; else profiles, or take the largest distance."""
+    sizes, n_players = _distances_of_types(players, prior), players.mechanism.n_players
     if criterion == "corollary1":
-        cap = np.inf if view == "entire" else FollowedPlayers(prior, n_players, 0.0).cap()
-        return Leakage(min(float(sizes.sum()), cap), False)
-    low, high = (_followed(prior, n_players, float(end), view) for end in (sizes.min(), sizes.max()))
+        cap = np.inf if view == "entire" else TwoTypeChannel(prior, n_players, 0.0).rarest_type_bound()
+        return LeakageBound(min(float(sizes.sum()), cap), False)
+    low, high = (
+        _common_distance_leakage(prior, n_players, float(end), view) for end in (sizes.min(), sizes.max())
+    )
     if sizes.min() == sizes.max():
-        return Leakage(high, exact)
-    if n_players <= _WRITTEN_OUT:
-        return _joint(JointChannel(as_joint(prior, n_players), run.per_player()), view, criterion)
+        return LeakageBound(high, players.exact)
+    if n_players <= _MOST_ENUMERATED:
+        return _joint_leakage(
+            JointChannel(as_joint_prior(prior, n_players), players.per_player()), view, criterion
+        )
     # Theorem 1 and the range of likelihood ratios increase with every player's distance.
-    return Leakage(high, False, low if exact else None)
+    return LeakageBound(high, False, low if players.exact else None)
 
 
-def _followed(prior: TwoTypePrior, n_players: int, distance: float, view: View) -> float:
-    players = FollowedPlayers(prior, n_players, distance)
-    return players.entire() if view == "entire" else max(players.first(), players.others())
+def _common_distance_leakage(prior: TwoTypePrior, n_players: int, distance: float, view: View) -> float:
+    """Leakage under a two-type prior of players with one distance between the types."""
+    channel = TwoTypeChannel(prior, n_players, distance)
+    return channel.entire() if view == "entire" else max(channel.first(), channel.others())
 
 
-def _sizes(run: _Run, prior: TwoTypePrior) -> FloatArray:
+def _distances_of_types(players: _PlayerDistances, prior: TwoTypePrior) -> FloatArray:
     """Every player's distance between the two types."""
-    return np.array([distance.between(prior.types)[0, 1] for distance in run.distances])[run.kinds]
+    return np.array([distance.between(prior.types)[0, 1] for distance in players.distances])[players.kinds]
 
 
-def _players(run: _Run, prior: Prior | None) -> list[_Group]:
+def _independent_groups(players: _PlayerDistances, prior: Prior | None) -> list[_PlayerGroup]:
     """Groups of independent players; empty for correlated priors."""
     if prior is None:
-        return _boxed(run)
+        return _groups_of_boxes(players)
     if isinstance(prior, TypePrior):
-        return _typed(run, prior)
-    n, (present, counts) = run.model.n_dims, np.unique(run.kinds, return_counts=True)
-    player: OnePlayer
+        return _groups_of_types(players, prior)
+    n, (present, counts) = players.mechanism.n_dims, np.unique(players.kinds, return_counts=True)
+    player: PlayerPrior
     if isinstance(prior, ContinuousPrior):
-        player = ContinuousPlayer(prior.per_dimension(n))
+        player = ContinuousPlayerPrior(prior.per_dimension(n))
     elif isinstance(prior, SampledPrior):
         box = prior.box(n)
-        player = SampledPlayer(prior.sample(n), *box, prior.log_concave, prior.confidence, len(present))
+        player = SampledPlayerPrior(prior.sample(n), *box, prior.log_concave, prior.confidence, len(present))
     else:
         return []
-    return [_Group(player, *pair) for pair in zip(present.tolist(), counts.tolist(), strict=True)]
+    return [_PlayerGroup(player, *pair) for pair in zip(present.tolist(), counts.tolist(), strict=True)]
 
 
-def _typed(run: _Run, prior: TypePrior) -> list[_Group]:
+def _groups_of_types(players: _PlayerDistances, prior: TypePrior) -> list[_PlayerGroup]:
     m, n = prior.types.shape[-2:]
-    columns = [run.kinds[:, None].astype(np.float64)]
+    columns = [players.kinds[:, None].astype(np.float64)]
     columns += [prior.types.reshape(len(prior.types), -1)] if prior.types.ndim == 3 else []
     columns += [prior.probabilities] if prior.probabilities.ndim == 2 else []
-    all_types = np.broadcast_to(prior.types, (run.model.n_players, m, n))
-    all_weights = np.broadcast_to(prior.probabilities, (run.model.n_players, m))
+    all_types = np.broadcast_to(prior.types, (players.mechanism.n_players, m, n))
+    all_weights = np.broadcast_to(prior.probabilities, (players.mechanism.n_players, m))
     groups = []
-    for index, count in _distinct(columns):
+    for index, count in _distinct_rows(columns):
         types, weights = all_types[index], all_weights[index]
-        player = FinitePlayer(types[weights > 0], weights[weights > 0])
-        groups.append(_Group(player, int(run.kinds[index]), count))
+        player = FinitePlayerPrior(types[weights > 0], weights[weights > 0])
+        groups.append(_PlayerGroup(player, int(players.kinds[index]), count))
     return groups
 
 
-def _boxed(run: _Run) -> list[_Group]:
-    model = run.model
-    if model.private_bounds is None:
-        if max(distance.ceiling for distance in run.distances) == np.inf:
+def _groups_of_boxes(players: _PlayerDistances) -> list[_PlayerGroup]:
+    mechanism = players.mechanism
+    if mechanism.private_bounds is None:
+        if max(distance.ceiling for distance in players.distances) == np.inf:
             raise PrivacyUnboundedError(
                 "without bounds of the private vectors or a prior nothing bounds their differences: declare "
                 "the game's bounds, or set clip_norm."
             )
-        widths = np.full((model.n_players, model.n_dims), np.inf)
+        widths = np.full((mechanism.n_players, mechanism.n_dims), np.inf)
     else:
-        lower, upper = model.private_bounds
-        widths = np.broadcast_to(upper - lower, (model.n_players, model.n_dims))
-    columns = [run.kinds[:, None].astype(np.float64), widths]
+        lower, upper = mechanism.private_bounds
+        widths = np.broadcast_to(upper - lower, (mechanism.n_players, mechanism.n_dims))
+    columns = [players.kinds[:, None].astype(np.float64), widths]
     return [
-        _Group(BoxPlayer(widths[index]), int(run.kinds[index]), count) for index, count in _distinct(columns)
+        _PlayerGroup(BoxPlayerPrior(widths[index]), int(players.kinds[index]), count)
+        for index, count in _distinct_rows(columns)
     ]
 
 
-def _distinct(columns: list[FloatArray]) -> list[tuple[int, int]]:
+def _distinct_rows(columns: list[FloatArray]) -> list[tuple[int, int]]:
     """First index and number of the players with each distinct row."""
     _, first, counts = np.unique(np.hstack(columns), axis=0, return_index=True, return_counts=True)
     return list(zip(first.tolist(), counts.tolist(), strict=True))
 
 
-def _report(
-    run: _Run, prior: Prior | None, view: View, criterion: Criterion, found: Leakage, bare: Leakage
+def _guarantee(
+    players: _PlayerDistances, request: _Request, found: LeakageBound, without_allowance: LeakageBound
 ) -> PrivacyGuarantee:
-    model, value = run.model, float(found.value)
-    paid = sum(distance.allowance for distance in run.per_player())
-    lower = bare.value if bare.exact else bare.lower
+    mechanism, value = players.mechanism, float(found.value)
+    allowances = sum(distance.allowance for distance in players.per_player())
+    lower = without_allowance.value if without_allowance.exact else without_allowance.lower
     return PrivacyGuarantee(
         epsilon=value,
         status=_status(found),
-        criterion=criterion,
-        subject=f"this run ({_whose(run, prior, view, criterion)})",
-        prior="" if prior is None or criterion == "dp" else prior.describe(model.n_players),
+        criterion=request.criterion,
+        subject=f"this run ({request.describe_subject(mechanism)})",
+        prior=request.describe_prior(mechanism.n_players),
         confidence=found.confidence,
-        lower=None if lower is None else max(0.0, float(lower - paid)),
-        allowance=max(0.0, value - float(bare.value)) if np.isfinite(value) else 0.0,
-        method=_method(run, prior, view, criterion),
-        movable=view == "entire",
+        lower=None if lower is None else max(0.0, float(lower - allowances)),
+        allowance=max(0.0, value - float(without_allowance.value)) if np.isfinite(value) else 0.0,
+        method=request.describe_method(players.exact),
+        movable=request.view == "entire",
     )
 
 
-def _whose(run: _Run, prior: Prior | None, view: View, criterion: Criterion) -> str:
-    whose = _WHOSE[view].format(run.model.n_players)
-    if criterion != "dp":
-        return whose
-    # No prior, but not any value either.
-    if prior is not None:
-        return f"{whose}, of those that are possible for {prior.describe(run.model.n_players)}"
-    return f"{whose}, within the declared bounds" if run.model.private_bounds is not None else whose
-
-
-def _status(found: Leakage) -> Status:
+def _status(found: LeakageBound) -> Status:
     if found.confidence is not None:
         return "estimate"
     return "exact" if found.exact else "upper_bound"
-
-
-def _method(run: _Run, prior: Prior | None, view: View, criterion: Criterion) -> str:
-    rule = {"pml": "Theorem 1", "corollary1": "Corollary 1", "dp": "largest distance"}[criterion]
-    if all(distance.exact for distance in run.distances):
-        source = "sensitivity by the recursion of the linear dynamics"
-    else:
-        source = "sensitivity bounded by clipping, the constraint set or a Lipschitz constant"
-    if isinstance(prior, JointPrior | TwoTypePrior):
-        return f"{rule} of correlated players; {source}"
-    return f"{rule}, {'summed over' if view == 'entire' else 'largest of the'} independent players; {source}"

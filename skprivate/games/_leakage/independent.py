@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one player of independent players leaks."""
+"""Leakage of one player among independent players: finite, continuous and unknown priors."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -22,8 +22,20 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Leakage:
-    """A value in nats, whether it is attained, and what else is known of it."""
+class LeakageBound:
+    """A bound on a leakage, in nats.
+
+    Attributes
+    ----------
+    value : float
+        The bound.
+    exact : bool
+        Whether it is attained.
+    lower : float or None
+        A lower bound on the same leakage, where one is known.
+    confidence : float or None
+        Probability with which an estimate is a bound; None for a proven one.
+    """
 
     value: float
     exact: bool
@@ -31,46 +43,46 @@ class Leakage:
     confidence: float | None = None
 
 
-class OnePlayer(ABC):
+class PlayerPrior(ABC):
     """The prior of one player's private vector."""
 
     @abstractmethod
-    def leakage(self, distance: Distance) -> Leakage:
+    def leakage(self, distance: Distance) -> LeakageBound:
         """Return Theorem 1: the largest ``-log E exp(-D(r, r'))`` over r' in the support, or a bound."""
 
     @abstractmethod
-    def corollary(self, distance: Distance) -> Leakage:
+    def corollary1(self, distance: Distance) -> LeakageBound:
         """Return Corollary 1: ``-log E exp(-max D(r, .))``, or a bound on it."""
 
     @abstractmethod
-    def spread(self, distance: Distance) -> Leakage:
+    def largest_distance(self, distance: Distance) -> LeakageBound:
         """Return Corollary 2: the largest D between two points of the support, or a bound on it."""
 
 
 @dataclass(frozen=True, eq=False)
-class FinitePlayer(OnePlayer):
+class FinitePlayerPrior(PlayerPrior):
     """Types of shape (m, n_dims) with probabilities of shape (m,), all positive."""
 
     types: FloatArray
     probabilities: FloatArray
 
-    def leakage(self, distance: Distance) -> Leakage:
+    def leakage(self, distance: Distance) -> LeakageBound:
         """Try every type as r'."""
         table = np.log(self.probabilities)[:, None] - distance.between(self.types)
-        return Leakage(max(0.0, float(-logsumexp(table, axis=0).min())), distance.exact)
+        return LeakageBound(max(0.0, float(-logsumexp(table, axis=0).min())), distance.exact)
 
-    def corollary(self, distance: Distance) -> Leakage:
+    def corollary1(self, distance: Distance) -> LeakageBound:
         """Sum over all types r."""
         worst = distance.between(self.types).max(axis=1)
-        return Leakage(max(0.0, float(-logsumexp(np.log(self.probabilities) - worst))), False)
+        return LeakageBound(max(0.0, float(-logsumexp(np.log(self.probabilities) - worst))), False)
 
-    def spread(self, distance: Distance) -> Leakage:
+    def largest_distance(self, distance: Distance) -> LeakageBound:
         """Try all pairs."""
-        return Leakage(float(distance.between(self.types).max()), distance.exact)
+        return LeakageBound(float(distance.between(self.types).max()), distance.exact)
 
 
 @dataclass(frozen=True, eq=False)
-class ContinuousPlayer(OnePlayer):
+class ContinuousPlayerPrior(PlayerPrior):
     """Independent coordinates, one frozen distribution for each.
 
     Notes
@@ -82,44 +94,48 @@ class ContinuousPlayer(OnePlayer):
 
     distributions: tuple[Any, ...]
 
-    def leakage(self, distance: Distance) -> Leakage:
+    def leakage(self, distance: Distance) -> LeakageBound:
         """Add up the coordinates."""
-        parts = [_worst(*pair) for pair in zip(self.distributions, distance.rates, strict=True)]
+        parts = [_coordinate_leakage(*pair) for pair in zip(self.distributions, distance.rates, strict=True)]
         value = sum(parts) + distance.allowance
         exact = distance.exact and distance.separable and not any(map(_may_have_gaps, self.distributions))
-        return Leakage(value if exact else min(value, self.spread(distance).value), exact)
+        return LeakageBound(value if exact else min(value, self.largest_distance(distance).value), exact)
 
-    def corollary(self, distance: Distance) -> Leakage:
+    def corollary1(self, distance: Distance) -> LeakageBound:
         """Add up the coordinates, or take the largest distance where that is less."""
-        parts = [_centred(*pair) for pair in zip(self.distributions, distance.rates, strict=True)]
-        return Leakage(min(sum(parts) + distance.allowance, self.spread(distance).value), False)
+        parts = [
+            _coordinate_corollary1(*pair) for pair in zip(self.distributions, distance.rates, strict=True)
+        ]
+        return LeakageBound(
+            min(sum(parts) + distance.allowance, self.largest_distance(distance).value), False
+        )
 
-    def spread(self, distance: Distance) -> Leakage:
+    def largest_distance(self, distance: Distance) -> LeakageBound:
         """Take the box of the supports: its corners are limits of points of the support."""
         ends = np.array([item.support() for item in self.distributions], dtype=np.float64)
-        return Leakage(*distance.largest(ends[:, 1] - ends[:, 0]))
+        return LeakageBound(*distance.largest(ends[:, 1] - ends[:, 0]))
 
 
 @dataclass(frozen=True, eq=False)
-class BoxPlayer(OnePlayer):
-    """No prior: anything in a box with sides of these lengths."""
+class BoxPlayerPrior(PlayerPrior):
+    """Any prior on a box with sides of these lengths."""
 
     widths: FloatArray
 
-    def leakage(self, distance: Distance) -> Leakage:
+    def leakage(self, distance: Distance) -> LeakageBound:
         """Return the largest distance: it bounds the leakage under every prior on the box."""
-        return Leakage(distance.largest(self.widths)[0], False)
+        return LeakageBound(distance.largest(self.widths)[0], False)
 
-    def corollary(self, distance: Distance) -> Leakage:
+    def corollary1(self, distance: Distance) -> LeakageBound:
         """Return the largest distance."""
         return self.leakage(distance)
 
-    def spread(self, distance: Distance) -> Leakage:
+    def largest_distance(self, distance: Distance) -> LeakageBound:
         """Return the largest distance."""
-        return Leakage(*distance.largest(self.widths))
+        return LeakageBound(*distance.largest(self.widths))
 
 
-def _worst(distribution: Any, rate: float) -> float:
+def _coordinate_leakage(distribution: Any, rate: float) -> float:
     low, high = distribution.support()
     if rate == 0 or low == high:
         return 0.0
@@ -127,11 +143,11 @@ def _worst(distribution: Any, rate: float) -> float:
         return inf
     if is_uniform(distribution):
         return uniform_log_mean(float(rate * (high - low)))
-    with _quiet():
+    with _ignore_quantile_warnings():
         return worst_log_mean(distribution, float(rate))[0]
 
 
-def _centred(distribution: Any, rate: float) -> float:
+def _coordinate_corollary1(distribution: Any, rate: float) -> float:
     """``-log E exp(-rate max(r - low, high - r))``: half the width, and the distance from the middle."""
     low, high = distribution.support()
     if rate == 0 or low == high:
@@ -147,15 +163,15 @@ def _centred(distribution: Any, rate: float) -> float:
         return float(np.exp(-rate * abs(distribution.ppf(probability) - middle)))
 
     kink, accuracy = float(distribution.cdf(middle)), {"epsabs": 0.0, "epsrel": 1e-10, "limit": 200}
-    with _quiet():
+    with _ignore_quantile_warnings():
         pieces = [integrate.quad(gain, *ends, **accuracy) for ends in ((0.0, kink), (kink, 1.0))]
-    # The estimated errors are paid for.
+    # Less the estimated errors of the integrals.
     mean = sum(value - error for value, error in pieces)
     return half + min(half, -log(mean) if mean > 0 else inf)
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _ignore_quantile_warnings() -> Iterator[None]:
     """SciPy warns where a quantile is below the smallest double, and returns that double."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What correlated players with finitely many joint profiles leak, together and one by one."""
+"""Leakage of all players and of one under a `JointPrior`: correlated players with finitely many profiles."""
 
 from collections.abc import Iterator
 from math import prod
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from .independent import Leakage
+from .independent import LeakageBound
 from .priors import JointPrior
 from .sensitivity import Distance
 
@@ -23,7 +23,7 @@ _FAR = 1e300
 
 
 class JointChannel:
-    """Profiles as indices of types, and the tables of distances between the types of every player.
+    """Broadcasts under a `JointPrior`: profiles as indices of types, and tables of distances.
 
     Notes
     -----
@@ -46,23 +46,23 @@ class JointChannel:
         self.shape = tuple(map(len, self.tables))
         self.gridded = prod(self.shape) <= _MOST_CELLS
 
-    def entire(self) -> Leakage:
+    def entire(self) -> LeakageBound:
         """Return Theorem 1: the largest ``-log E exp(-D(f, f'))`` over the profiles f'."""
         if self.gridded:
             sums = self._contracted()[tuple(self.labels)]
         else:
             sums = np.concatenate([logsumexp(block, axis=0) for block in self._blocks()])
-        return Leakage(max(0.0, float(-sums.min())), self.exact)
+        return LeakageBound(max(0.0, float(-sums.min())), self.exact)
 
-    def corollary(self) -> float:
+    def corollary1(self) -> float:
         """Return Corollary 1 with the worst type of every player for itself, which is at least as much."""
-        return max(0.0, float(-logsumexp(self.log_probabilities - self._worst())))
+        return max(0.0, float(-logsumexp(self.log_probabilities - self._largest_from_profiles())))
 
-    def spread(self) -> list[float]:
+    def largest_distances(self) -> list[float]:
         """Return the largest distance of two types of every player."""
         return [float(table.max()) for table in self.tables]
 
-    def individual(self) -> Leakage:
+    def individual(self) -> LeakageBound:
         """Return the largest leakage about one player's type.
 
         Given the others, a player's likelihoods enter ``P(o | F_i = a) / P(o)`` linear-fractionally. With two
@@ -73,21 +73,21 @@ class JointChannel:
         """
         players = range(len(self.tables))
         if self.gridded and max(self.shape) <= 2:
-            return Leakage(max(self._worst_vertex(player) for player in players), self.exact)
-        upper = min(self.entire().value, max(self._cap(player) for player in players))
+            return LeakageBound(max(self._worst_vertex(player) for player in players), self.exact)
+        upper = min(self.entire().value, max(self._rarest_type_bound(player) for player in players))
         if not self.exact:
-            return Leakage(upper, False)
+            return LeakageBound(upper, False)
         if self.gridded:
             lower = max(self._worst_vertex(player) for player in players)
         else:
             lower = self._worst_profile()
-        return Leakage(upper, False, min(lower, upper))
+        return LeakageBound(upper, False, min(lower, upper))
 
-    def cap(self) -> float:
+    def rarest_type_bound(self) -> float:
         """Return ``log 1 / p`` of the rarest type of any player."""
-        return max(self._cap(player) for player in range(len(self.tables)))
+        return max(self._rarest_type_bound(player) for player in range(len(self.tables)))
 
-    def _cap(self, player: int) -> float:
+    def _rarest_type_bound(self, player: int) -> float:
         return max(0.0, float(-self._marginal(player).min()))
 
     def _marginal(self, player: int) -> FloatArray:
@@ -95,25 +95,25 @@ class JointChannel:
         sums = np.bincount(self.labels[player], np.exp(self.log_probabilities))
         return np.log(sums)
 
-    def _worst(self) -> FloatArray:
+    def _largest_from_profiles(self) -> FloatArray:
         """For every profile, the sum of the players' largest distances from their types."""
         return sum(
             (table.max(axis=1)[labels] for table, labels in zip(self.tables, self.labels, strict=True)),
             start=np.zeros(len(self.log_probabilities)),
         )
 
-    def _contracted(self, but: int | None = None) -> FloatArray:
-        """Logarithms of the sums over f for all combinations f', the types of the player `but` kept apart."""
+    def _contracted(self, kept_apart: int | None = None) -> FloatArray:
+        """Logarithms of the sums over f for all combinations f', but for the player `kept_apart`."""
         grid = np.full(self.shape, -np.inf)
         np.logaddexp.at(grid, tuple(self.labels), self.log_probabilities)
         for axis, table in enumerate(self.tables):
-            if axis != but:
+            if axis != kept_apart:
                 grid = _contract(grid, axis, table)
         return grid
 
     def _worst_vertex(self, player: int) -> float:
         """Largest leakage about a player's type at the noiseless broadcasts of any combination of types."""
-        grid = np.moveaxis(self._contracted(but=player), player, 0).reshape(self.shape[player], -1)
+        grid = np.moveaxis(self._contracted(kept_apart=player), player, 0).reshape(self.shape[player], -1)
         marginal, largest = self._marginal(player)[:, None], 0.0
         for column in self.tables[player].T:
             terms = grid - column[:, None]

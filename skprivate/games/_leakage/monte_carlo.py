@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An estimate of what one player leaks, with its confidence, from samples of its prior."""
+"""Estimated leakage of one player, with a confidence, from samples of its prior."""
 
 from dataclasses import dataclass
 from math import exp, floor, inf, log, sqrt
@@ -7,7 +7,7 @@ from math import exp, floor, inf, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from .independent import Leakage, OnePlayer
+from .independent import LeakageBound, PlayerPrior
 from .sensitivity import Distance, NormDistance
 
 FloatArray = NDArray[np.float64]
@@ -19,7 +19,7 @@ _CORNER_DIMS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class SampledPlayer(OnePlayer):
+class SampledPlayerPrior(PlayerPrior):
     """Samples of shape (n_samples, n_dims) of a distribution on a box.
 
     Notes
@@ -43,31 +43,33 @@ class SampledPlayer(OnePlayer):
     confidence: float
     n_kinds: int
 
-    def leakage(self, distance: Distance) -> Leakage:
+    def leakage(self, distance: Distance) -> LeakageBound:
         """Take the worst point of the net, and pay for its radius."""
         if not np.isfinite(distance.rates).all():
-            return self.spread(distance)
+            return self.largest_distance(distance)
         net, radius = self._net(distance.rates)
         failure = (1 - self.confidence) / (self.n_kinds * len(net))
-        least = min(_least_mean(_faded(distance, self.samples - point), failure) for point in net)
-        return self._unless_certain(_minus_log(least) + radius + distance.allowance, distance)
+        least = min(
+            _least_mean(_exp_minus_distance(distance, self.samples - point), failure) for point in net
+        )
+        return self._at_most_certain(_minus_log(least) + radius + distance.allowance, distance)
 
-    def corollary(self, distance: Distance) -> Leakage:
+    def corollary1(self, distance: Distance) -> LeakageBound:
         """Take the farthest corner of the bounds from every sample."""
         if not np.isfinite(distance.rates).all():
-            return self.spread(distance)
+            return self.largest_distance(distance)
         farthest = np.maximum(self.samples - self.lower, self.upper - self.samples) @ distance.rates
         least = _least_mean(np.exp(-farthest), (1 - self.confidence) / self.n_kinds)
-        return self._unless_certain(_minus_log(least) + distance.allowance, distance)
+        return self._at_most_certain(_minus_log(least) + distance.allowance, distance)
 
-    def spread(self, distance: Distance) -> Leakage:
+    def largest_distance(self, distance: Distance) -> LeakageBound:
         """Take the box; its corners need not be in the support."""
-        return Leakage(distance.largest(self.upper - self.lower)[0], False)
+        return LeakageBound(distance.largest(self.upper - self.lower)[0], False)
 
-    def _unless_certain(self, value: float, distance: Distance) -> Leakage:
-        """An estimate counts where it is below what is certain."""
-        certain = self.spread(distance)
-        return certain if certain.value <= value else Leakage(value, False, confidence=self.confidence)
+    def _at_most_certain(self, value: float, distance: Distance) -> LeakageBound:
+        """Return the estimate, or the proven bound where that is not larger."""
+        certain = self.largest_distance(distance)
+        return certain if certain.value <= value else LeakageBound(value, False, confidence=self.confidence)
 
     def _net(self, rates: FloatArray) -> tuple[FloatArray, float]:
         n, widths = len(self.lower), self.upper - self.lower
@@ -80,7 +82,7 @@ class SampledPlayer(OnePlayer):
         return self.lower + grid * widths, float(rates @ widths) / (2 * per_side)
 
 
-def _faded(distance: Distance, differences: FloatArray) -> FloatArray:
+def _exp_minus_distance(distance: Distance, differences: FloatArray) -> FloatArray:
     if isinstance(distance, NormDistance):
         return np.exp(-distance.of(differences))
     return np.exp(-np.abs(differences) @ distance.rates)

@@ -4,7 +4,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._broadcast_model import BroadcastModel
+from .._broadcast_mechanism import BroadcastMechanism
 
 FloatArray = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ def check_numbers(values: ArrayLike, name: str) -> FloatArray:
     return array
 
 
-def check_odds(values: ArrayLike) -> FloatArray:
+def check_probabilities(values: ArrayLike) -> FloatArray:
     """Return probabilities that sum to 1 along the last axis."""
     array = check_numbers(values, "probabilities")
     if array.ndim > 2 or (array < 0).any() or (np.abs(array.sum(axis=-1) - 1) > _ROUNDING).any():
@@ -31,22 +31,22 @@ def check_odds(values: ArrayLike) -> FloatArray:
     return array
 
 
-def check_size(own: int | None, n_players: int) -> None:
+def check_n_players(own: int | None, n_players: int) -> None:
     """Check the number of players that a prior names."""
     if own is not None and own != n_players:
         raise ValueError(f"the prior is about {own} players, the game has {n_players}.")
 
 
-def check_support(values: FloatArray, model: BroadcastModel) -> None:
+def check_support(values: FloatArray, mechanism: BroadcastMechanism) -> None:
     """Check private vectors of shape (1 or n_players, m, n_dims): their dimensions and the bounds."""
-    if model.private != {"r"}:
+    if mechanism.private != {"r"}:
         return
-    if values.shape[-1] != model.n_dims:
-        raise ValueError(f"the prior has {values.shape[-1]} coordinates, the game {model.n_dims}.")
-    if model.private_bounds is None:
-        _check_limit(values, model)
+    if values.shape[-1] != mechanism.n_dims:
+        raise ValueError(f"the prior has {values.shape[-1]} coordinates, the game {mechanism.n_dims}.")
+    if mechanism.private_bounds is None:
+        _check_limit(values, mechanism)
         return
-    lower, upper = (side[:, None] for side in model.private_bounds)
+    lower, upper = (side[:, None] for side in mechanism.private_bounds)
     slack = _ROUNDING * (1 + np.maximum(np.abs(lower), np.abs(upper)))
     if ((values < lower - slack) | (values > upper + slack)).any():
         raise ValueError(
@@ -56,11 +56,11 @@ def check_support(values: FloatArray, model: BroadcastModel) -> None:
         )
 
 
-def _check_limit(values: FloatArray, model: BroadcastModel) -> None:
+def _check_limit(values: FloatArray, mechanism: BroadcastMechanism) -> None:
     """Check that finite private vectors are in the range for which rounding is bounded."""
     sizes = np.abs(values[np.isfinite(values)])
-    if model.limit and sizes.max(initial=0.0) > model.limit:
+    if mechanism.limit and sizes.max(initial=0.0) > mechanism.limit:
         raise ValueError(
-            f"the prior's support reaches beyond {model.limit:.3g}, for which the run was not made: declare "
-            "the game's bounds of the private vectors (r_bounds), or use other units."
+            f"the prior's support reaches beyond {mechanism.limit:.3g}, for which the run was not made: "
+            "declare the game's bounds of the private vectors (r_bounds), or use other units."
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an adversary knows of the players' private vectors before it listens."""
+"""Priors: distributions of the players' private vectors that an adversary is assumed to know."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -11,11 +11,11 @@ from scipy import stats
 
 from ...utils import check_bounds, check_int
 from ...utils._public_module import public_module
-from .._broadcast_model import BroadcastModel
-from .prior_checks import check_numbers, check_odds, check_size, check_support
+from .._broadcast_mechanism import BroadcastMechanism
+from .prior_checks import check_n_players, check_numbers, check_probabilities, check_support
 
 FloatArray = NDArray[np.float64]
-Draw = Callable[[int, np.random.Generator], ArrayLike]
+Sampler = Callable[[int, np.random.Generator], ArrayLike]
 
 # Longer lists of probabilities are described by their number.
 _SHOWN = 6
@@ -26,7 +26,7 @@ class Prior(ABC):
     """A distribution of the private vectors of all players."""
 
     @abstractmethod
-    def check(self, model: BroadcastModel) -> None:
+    def check(self, mechanism: BroadcastMechanism) -> None:
         """Raise a ValueError if the prior does not fit the players or the declared bounds."""
 
     @abstractmethod
@@ -77,7 +77,7 @@ class TypePrior(Prior):
     def __init__(self, types: ArrayLike, probabilities: ArrayLike) -> None:
         values = check_numbers(types, "types")
         self.types = values[:, None] if values.ndim == 1 else values
-        self.probabilities = check_odds(probabilities)
+        self.probabilities = check_probabilities(probabilities)
         if self.types.ndim not in (2, 3):
             raise ValueError("types must have the shape (m,), (m, n_dims) or (n_players, m, n_dims).")
         sizes = {len(self.types)} if self.types.ndim == 3 else set()
@@ -86,22 +86,22 @@ class TypePrior(Prior):
             raise ValueError("types and probabilities must agree in the number of types and of players.")
         self._n_players = sizes.pop() if sizes else None
 
-    def check(self, model: BroadcastModel) -> None:
-        """Raise a ValueError if the prior does not fit the model."""
-        check_size(self._n_players, model.n_players)
+    def check(self, mechanism: BroadcastMechanism) -> None:
+        """Raise a ValueError if the prior does not fit the mechanism."""
+        check_n_players(self._n_players, mechanism.n_players)
         # A type of probability 0 may lie anywhere: comparisons with nan are false.
         values = np.where((self.probabilities > 0)[..., None], self.types, np.nan)
-        check_support(values if values.ndim == 3 else values[None], model)
+        check_support(values if values.ndim == 3 else values[None], mechanism)
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
         m = self.types.shape[-2]
         if self.probabilities.ndim == 2 or m > _SHOWN:
             positive = self.probabilities[self.probabilities > 0]
-            odds = f"probabilities of at least {positive.min():.6g}"
+            listed = f"probabilities of at least {positive.min():.6g}"
         else:
-            odds = "probabilities " + ", ".join(f"{p:.6g}" for p in self.probabilities)
-        return f"{n_players} independent players, each of one of {m} types with {odds}"
+            listed = "probabilities " + ", ".join(f"{p:.6g}" for p in self.probabilities)
+        return f"{n_players} independent players, each of one of {m} types with {listed}"
 
 
 @public_module("skprivate.games")
@@ -155,15 +155,17 @@ class ContinuousPrior(Prior):
         ends = np.array([item.support() for item in self.per_dimension(n_dims)], dtype=np.float64)
         return ends[:, 0], ends[:, 1]
 
-    def check(self, model: BroadcastModel) -> None:
-        """Raise a ValueError if the prior does not fit the model."""
-        if len(self.distributions) not in (1, model.n_dims):
-            raise ValueError(f"the prior has {len(self.distributions)} coordinates, the game {model.n_dims}.")
-        check_support(np.stack(self.support(model.n_dims))[None], model)
+    def check(self, mechanism: BroadcastMechanism) -> None:
+        """Raise a ValueError if the prior does not fit the mechanism."""
+        if len(self.distributions) not in (1, mechanism.n_dims):
+            raise ValueError(
+                f"the prior has {len(self.distributions)} coordinates, the game {mechanism.n_dims}."
+            )
+        check_support(np.stack(self.support(mechanism.n_dims))[None], mechanism)
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
-        words = " and ".join(dict.fromkeys(map(_named, self.distributions)))
+        words = " and ".join(dict.fromkeys(map(_describe_distribution, self.distributions)))
         return f"{n_players} independent players, each {words}"
 
 
@@ -206,7 +208,7 @@ class JointPrior(Prior):
     """
 
     def __init__(self, profiles: ArrayLike, probabilities: ArrayLike) -> None:
-        values, weights = check_numbers(profiles, "profiles"), check_odds(probabilities)
+        values, weights = check_numbers(profiles, "profiles"), check_probabilities(probabilities)
         values = values[:, :, None] if values.ndim == 2 else values
         if values.ndim != 3 or weights.shape != (len(values),):
             raise ValueError(
@@ -214,18 +216,18 @@ class JointPrior(Prior):
             )
         self.profiles, self.probabilities = values[weights > 0], weights[weights > 0]
 
-    def check(self, model: BroadcastModel) -> None:
-        """Raise a ValueError if the prior does not fit the model."""
-        check_size(self.profiles.shape[1], model.n_players)
-        check_support(self.profiles.swapaxes(0, 1), model)
+    def check(self, mechanism: BroadcastMechanism) -> None:
+        """Raise a ValueError if the prior does not fit the mechanism."""
+        check_n_players(self.profiles.shape[1], mechanism.n_players)
+        check_support(self.profiles.swapaxes(0, 1), mechanism)
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
         m = len(self.probabilities)
-        odds = f"probabilities of at least {self.probabilities.min():.6g}"
+        listed = f"probabilities of at least {self.probabilities.min():.6g}"
         if m <= _SHOWN:
-            odds = "probabilities " + ", ".join(f"{p:.6g}" for p in self.probabilities)
-        return f"one of {m} joint profiles of {n_players} players with {odds}"
+            listed = "probabilities " + ", ".join(f"{p:.6g}" for p in self.probabilities)
+        return f"one of {m} joint profiles of {n_players} players with {listed}"
 
 
 @public_module("skprivate.games")
@@ -260,8 +262,8 @@ class TwoTypePrior(Prior):
 
     Notes
     -----
-    **Privacy**: with many players and a fixed `beta` everyone's broadcasts tell of the first player's type:
-    its leakage tends to ``log(1 / min(alpha, 1 - alpha))`` however little each of them says.
+    **Privacy**: with many players and a fixed `beta` everyone's broadcasts depend on the first player's
+    type: its leakage tends to ``log(1 / min(alpha, 1 - alpha))`` however small that of each broadcast is.
 
     References
     ----------
@@ -284,11 +286,11 @@ class TwoTypePrior(Prior):
             raise ValueError("alpha must be in (0, 1), and beta in [0, 1].")
         self.alpha, self.beta = float(alpha), float(beta)
 
-    def check(self, model: BroadcastModel) -> None:
-        """Raise a ValueError if the prior does not fit the model."""
-        if model.n_players < 2:
+    def check(self, mechanism: BroadcastMechanism) -> None:
+        """Raise a ValueError if the prior does not fit the mechanism."""
+        if mechanism.n_players < 2:
             raise ValueError("a prior of players that follow the first needs at least 2 players.")
-        check_support(self.types[None], model)
+        check_support(self.types[None], mechanism)
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
@@ -343,7 +345,7 @@ class SampledPrior(Prior):
 
     def __init__(
         self,
-        draw: Draw,
+        draw: Sampler,
         bounds: Any,
         *,
         n_samples: int = 20_000,
@@ -375,11 +377,11 @@ class SampledPrior(Prior):
             raise ValueError("draw returned values outside the bounds of the prior.")
         return values
 
-    def check(self, model: BroadcastModel) -> None:
-        """Raise a ValueError if the prior does not fit the model."""
-        if len(self.lower) not in (1, model.n_dims):
-            raise ValueError(f"the prior has {len(self.lower)} coordinates, the game {model.n_dims}.")
-        check_support(np.stack(self.box(model.n_dims))[None], model)
+    def check(self, mechanism: BroadcastMechanism) -> None:
+        """Raise a ValueError if the prior does not fit the mechanism."""
+        if len(self.lower) not in (1, mechanism.n_dims):
+            raise ValueError(f"the prior has {len(self.lower)} coordinates, the game {mechanism.n_dims}.")
+        check_support(np.stack(self.box(mechanism.n_dims))[None], mechanism)
 
     def describe(self, n_players: int) -> str:
         """Return the prior in words."""
@@ -412,7 +414,7 @@ def is_frozen(distribution: Any) -> bool:
     return known and hasattr(distribution, "dist") and not hasattr(distribution.dist, "pmf")
 
 
-def _named(distribution: Any) -> str:
+def _describe_distribution(distribution: Any) -> str:
     low, high = distribution.support()
     ends = f"[{low:.6g}, {high:.6g}]" if np.isfinite([low, high]).all() else "an unbounded set"
     name = getattr(distribution.dist, "name", None) or "distributed"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far two private vectors of a player can move its broadcasts apart, whatever was observed before."""
+"""Sensitivity of a player's broadcasts to its private vector, whatever is observed: three kinds of bounds."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...exceptions import PrivacyUnboundedError
-from .._broadcast_model import Algorithm, BroadcastModel
+from .._broadcast_mechanism import Algorithm, BroadcastMechanism
 from .._games.sets import Unconstrained
-from .rounding import affine_rounding, contractions, flat_rounding, induced_norm
+from .rounding import affine_rounding, constant_rounding, contractions, induced_norm
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -49,7 +49,7 @@ class Distance(ABC):
     allowance: float
 
     @abstractmethod
-    def bare(self) -> "Distance":
+    def without_allowance(self) -> "Distance":
         """Return the same without allowance."""
 
     @abstractmethod
@@ -83,13 +83,13 @@ class NormDistance(Distance):
     rates: FloatArray
     separable: bool
     allowance: float
-    model: BroadcastModel
+    mechanism: BroadcastMechanism
     P: FloatArray
     Q: FloatArray
     exact = True
     ceiling = np.inf
 
-    def bare(self) -> Distance:
+    def without_allowance(self) -> Distance:
         """Return the same without allowance."""
         return replace(self, allowance=0.0)
 
@@ -98,8 +98,8 @@ class NormDistance(Distance):
         """All rows of all Phi_k / M_k: the norm is the L1 norm of their product with r - r'."""
         if self.separable:
             return np.diag(self.rates)
-        matrices = phi_matrices(self.P, self.Q, self.model.steps, self.model.algorithm)
-        rows = [phi / scale for phi, scale in zip(matrices, self.model.noise_scales, strict=True)]
+        matrices = phi_matrices(self.P, self.Q, self.mechanism.steps, self.mechanism.algorithm)
+        rows = [phi / scale for phi, scale in zip(matrices, self.mechanism.noise_scales, strict=True)]
         return np.concatenate(rows)
 
     def of(self, differences: FloatArray) -> FloatArray:
@@ -124,7 +124,7 @@ class NormDistance(Distance):
 
 
 @dataclass(frozen=True, eq=False)
-class LimitedDistance(Distance):
+class L1Distance(Distance):
     """An increasing function of |r - r'|_1 for a private constant part r with projection or clipping.
 
     Notes
@@ -155,67 +155,75 @@ class LimitedDistance(Distance):
     """
 
     allowance: float
-    model: BroadcastModel
+    mechanism: BroadcastMechanism
     P: FloatArray
     Q: FloatArray
     exact = False
     separable = False
 
-    def bare(self) -> Distance:
+    def without_allowance(self) -> Distance:
         """Return the same without allowance."""
         return replace(self, allowance=0.0)
 
     @cached_property
     def rates(self) -> FloatArray:  # type: ignore[override]
-        return np.full(self.model.n_dims, self._sum(np.ones(1), limited=False)[0])
+        return np.full(self.mechanism.n_dims, self._sum(np.ones(1), with_limits=False)[0])
 
     @cached_property
     def ceiling(self) -> float:  # type: ignore[override]
-        return flat_ceiling(self.model)
+        return constant_bound(self.mechanism)
 
     def of(self, differences: FloatArray) -> FloatArray:
         """Return the bounds for the rows."""
         lengths, back = np.unique(np.abs(differences).sum(axis=1), return_inverse=True)
-        return self._sum(lengths, limited=True)[back]
+        return self._sum(lengths, with_limits=True)[back]
 
     def largest(self, widths: FloatArray) -> tuple[float, bool]:
         """Return the bound for the corner of a box."""
         finite = np.isfinite(widths).all()
         return (float(self.of(widths[None])[0]) if finite else self.ceiling) + self.allowance, False
 
-    def _sum(self, lengths: FloatArray, *, limited: bool) -> FloatArray:
-        rounds = self._ye(lengths, limited) if self.model.algorithm == "ye" else self._wang(lengths, limited)
+    def _sum(self, lengths: FloatArray, *, with_limits: bool) -> FloatArray:
+        rounds = (
+            self._ye(lengths, with_limits)
+            if self.mechanism.algorithm == "ye"
+            else self._wang_nedic(lengths, with_limits)
+        )
         with np.errstate(over="ignore"):
-            return np.asarray(sum(map(np.divide, rounds, self.model.noise_scales.tolist())))
+            return np.asarray(sum(map(np.divide, rounds, self.mechanism.noise_scales.tolist())))
 
-    def _wang(self, lengths: FloatArray, limited: bool) -> Iterator[FloatArray]:
-        model, apart = self.model, np.zeros_like(lengths)
-        clip, size, scalar = model.clip_norm, induced_norm(self.P + self.Q), model.n_dims == 1
-        expansion, diameter = model.constraint.expansion, model.constraint.diameter
+    def _wang_nedic(self, lengths: FloatArray, with_limits: bool) -> Iterator[FloatArray]:
+        mechanism, distance = self.mechanism, np.zeros_like(lengths)
+        clip, size, scalar = mechanism.clip_norm, induced_norm(self.P + self.Q), mechanism.n_dims == 1
+        expansion, diameter = mechanism.constraint.expansion, mechanism.constraint.diameter
         for step, contraction in zip(
-            model.steps.tolist(), contractions(self.P + self.Q, model.steps), strict=True
+            mechanism.steps.tolist(), contractions(self.P + self.Q, mechanism.steps), strict=True
         ):
-            yield apart
-            moved = contraction * apart + step * lengths
+            yield distance
+            moved = contraction * distance + step * lengths
             if clip is not None:
-                moved = np.maximum(apart, moved) + (0.0 if scalar else step * (size * apart + lengths))
-                moved = np.minimum(moved, apart + 2 * clip * step) if limited else moved
-            apart = expansion * moved
-            if limited:
-                apart = np.minimum(diameter, apart)
+                moved = np.maximum(distance, moved) + (0.0 if scalar else step * (size * distance + lengths))
+                moved = np.minimum(moved, distance + 2 * clip * step) if with_limits else moved
+            distance = expansion * moved
+            if with_limits:
+                distance = np.minimum(diameter, distance)
 
-    def _ye(self, lengths: FloatArray, limited: bool) -> Iterator[FloatArray]:
-        model, apart, change = self.model, np.zeros_like(lengths), np.zeros_like(lengths)
-        own, shared, factor = induced_norm(self.P), induced_norm(self.Q), 1.0 if model.n_dims == 1 else 2.0
-        most = 2 * model.clip_norm if limited and model.clip_norm is not None else np.inf
-        for step in model.steps:
+    def _ye(self, lengths: FloatArray, with_limits: bool) -> Iterator[FloatArray]:
+        mechanism, distance, change = self.mechanism, np.zeros_like(lengths), np.zeros_like(lengths)
+        own, shared, factor = (
+            induced_norm(self.P),
+            induced_norm(self.Q),
+            1.0 if mechanism.n_dims == 1 else 2.0,
+        )
+        most = 2 * mechanism.clip_norm if with_limits and mechanism.clip_norm is not None else np.inf
+        for step in mechanism.steps:
             yield change
-            change = step * np.minimum(most, factor * (own * apart + shared * change + lengths))
-            apart = apart + change
+            change = step * np.minimum(most, factor * (own * distance + shared * change + lengths))
+            distance = distance + change
 
 
 @dataclass(frozen=True, eq=False)
-class FlatDistance(Distance):
+class ConstantDistance(Distance):
     """One bound for all different secrets: nothing but the clipping norm or the set's diameter is used."""
 
     ceiling: float
@@ -224,7 +232,7 @@ class FlatDistance(Distance):
     exact = False
     separable = False
 
-    def bare(self) -> Distance:
+    def without_allowance(self) -> Distance:
         """Return the same without allowance."""
         return replace(self, allowance=0.0)
 
@@ -255,33 +263,37 @@ def phi_matrices(
             estimates = change if algorithm == "ye" else strategies
 
 
-def flat_ceiling(model: BroadcastModel, *, rounded: bool = False) -> float:
-    """Return the bound of `FlatDistance`: infinite if neither clipping nor a set bounds the broadcasts.
+def constant_bound(mechanism: BroadcastMechanism, *, rounded: bool = False) -> float:
+    """Return the bound of `ConstantDistance`: infinite if neither clipping nor a set bounds the broadcasts.
 
     A clipped "ye" moves an estimate by at most C l from a function of the observations, so that two differ
     by ``2 C l_{k-1}``. In "wang_nedic" they differ as the strategies do: by at most
     ``e_{k+1} <= expansion (e_k + 2 C l_k)`` as every step is at most C l_k long, and by no more than the
     diameter after a projection. `rounded` adds what double arithmetic does.
     """
-    diameter, clip, total, apart = model.constraint.diameter, model.clip_norm, 0.0, 0.0
-    for step, scale, added in zip(model.steps, model.noise_scales, flat_rounding(model), strict=True):
-        total += apart / scale
+    diameter, clip, total, distance = mechanism.constraint.diameter, mechanism.clip_norm, 0.0, 0.0
+    for step, scale, added in zip(
+        mechanism.steps, mechanism.noise_scales, constant_rounding(mechanism), strict=True
+    ):
+        total += distance / scale
         before, after = added if rounded else (0.0, 0.0)
-        if model.algorithm == "ye":
-            apart = np.inf if clip is None else 2 * clip * step
+        if mechanism.algorithm == "ye":
+            distance = np.inf if clip is None else 2 * clip * step
         elif clip is None:
-            apart = diameter + after
+            distance = diameter + after
         else:
-            apart = min(diameter, model.constraint.expansion * (apart + 2 * clip * step + before)) + after
+            distance = (
+                min(diameter, mechanism.constraint.expansion * (distance + 2 * clip * step + before)) + after
+            )
     return float(total)
 
 
-def player_distances(model: BroadcastModel) -> tuple[list[Distance], IntArray]:
+def player_distances(mechanism: BroadcastMechanism) -> tuple[list[Distance], IntArray]:
     """Return the distances of all kinds of players, and the kind of every player.
 
     Parameters
     ----------
-    model : BroadcastModel
+    mechanism : BroadcastMechanism
         Of the run.
 
     Returns
@@ -298,55 +310,61 @@ def player_distances(model: BroadcastModel) -> tuple[list[Distance], IntArray]:
     PrivacyUnboundedError
         If nothing bounds what is broadcast.
     """
-    scales = model.noise_scales
+    scales = mechanism.noise_scales
     if not (np.isfinite(scales).all() and (scales > 0).all()):
         raise ValueError(
             "noise_scale must be positive and finite in every round: without noise there is no guarantee."
         )
-    grid = model.n_dims * float((model.allowance / scales).sum())
-    if model.private != {"r"} or model.P is None or model.Q is None:
-        return [_flat(model, grid)], np.zeros(model.n_players, dtype=np.intp)
-    P, Q, kinds = _kinds(model, model.P, model.Q)
+    grid = mechanism.n_dims * float((mechanism.allowance / scales).sum())
+    if mechanism.private != {"r"} or mechanism.P is None or mechanism.Q is None:
+        return [_constant_distance(mechanism, grid)], np.zeros(mechanism.n_players, dtype=np.intp)
+    P, Q, kinds = _distinct_matrices(mechanism, mechanism.P, mechanism.Q)
     # Once for all kinds: it is small.
-    allowance = grid + (affine_rounding(model, P, Q) if len(P) > 1 else affine_rounding(model, P[0], Q[0]))
-    unprojected = model.algorithm == "ye" or isinstance(model.constraint, Unconstrained)
-    if model.clip_norm is None and unprojected:
-        return _norms(model, P, Q, allowance), kinds
+    allowance = grid + (
+        affine_rounding(mechanism, P, Q) if len(P) > 1 else affine_rounding(mechanism, P[0], Q[0])
+    )
+    unprojected = mechanism.algorithm == "ye" or isinstance(mechanism.constraint, Unconstrained)
+    if mechanism.clip_norm is None and unprojected:
+        return _norm_distances(mechanism, P, Q, allowance), kinds
     if len(P) > _MOST_KINDS:
-        return [LimitedDistance(allowance, model, P, Q)], np.zeros_like(kinds)
-    return [LimitedDistance(allowance, model, *pair) for pair in zip(P, Q, strict=True)], kinds
+        return [L1Distance(allowance, mechanism, P, Q)], np.zeros_like(kinds)
+    return [L1Distance(allowance, mechanism, *pair) for pair in zip(P, Q, strict=True)], kinds
 
 
-def _flat(model: BroadcastModel, grid: float) -> Distance:
-    ceiling = flat_ceiling(model)
+def _constant_distance(mechanism: BroadcastMechanism, grid: float) -> Distance:
+    ceiling = constant_bound(mechanism)
     if np.isinf(ceiling):
         raise PrivacyUnboundedError(
             "nothing bounds how far a player's secret moves its broadcasts: set clip_norm, or use "
             '"wang_nedic" with bounded strategies, or make P and Q public.'
         )
-    allowance = grid + flat_ceiling(model, rounded=True) - ceiling
-    return FlatDistance(ceiling, np.full(model.n_dims, np.inf), allowance)
+    allowance = grid + constant_bound(mechanism, rounded=True) - ceiling
+    return ConstantDistance(ceiling, np.full(mechanism.n_dims, np.inf), allowance)
 
 
-def _norms(model: BroadcastModel, P: FloatArray, Q: FloatArray, allowance: float) -> list[Distance]:
+def _norm_distances(
+    mechanism: BroadcastMechanism, P: FloatArray, Q: FloatArray, allowance: float
+) -> list[Distance]:
     """The distances of all kinds, their rates in one pass and without storing any Phi_k."""
-    n = model.n_dims
+    n = mechanism.n_dims
     rates, mixed = np.zeros((len(P), n)), np.zeros(len(P), dtype=bool)
-    matrices = phi_matrices(P, Q, model.steps, model.algorithm)
+    matrices = phi_matrices(P, Q, mechanism.steps, mechanism.algorithm)
     with np.errstate(over="ignore", invalid="ignore"):
-        for phi, scale in zip(matrices, model.noise_scales, strict=True):
+        for phi, scale in zip(matrices, mechanism.noise_scales, strict=True):
             rates += np.abs(phi).sum(axis=1) / scale
             mixed |= (phi[:, ~np.eye(n, dtype=bool)] != 0).any(axis=1)
     rates = np.nan_to_num(rates, nan=np.inf, posinf=np.inf)
     return [
-        NormDistance(rates[kind], not mixed[kind], allowance, model, P[kind], Q[kind])
+        NormDistance(rates[kind], not mixed[kind], allowance, mechanism, P[kind], Q[kind])
         for kind in range(len(P))
     ]
 
 
-def _kinds(model: BroadcastModel, P: FloatArray, Q: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+def _distinct_matrices(
+    mechanism: BroadcastMechanism, P: FloatArray, Q: FloatArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
     """Distinct pairs (P_i, Q_i), stacked, and the index of every player's pair."""
-    n, n_players = model.n_dims, model.n_players
+    n, n_players = mechanism.n_dims, mechanism.n_players
     if P.ndim == 2 and Q.ndim == 2:
         return P[None], Q[None], np.zeros(n_players, dtype=np.intp)
     stacks = [np.broadcast_to(matrix, (n_players, n, n)).reshape(n_players, -1) for matrix in (P, Q)]

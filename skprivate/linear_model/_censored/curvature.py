@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Between two rounds of a censored fit: what is believed about the rows at risk, and the next step."""
+"""Estimate of the curvature of the log likelihood between two rounds, and the rule of the next step."""
 
 from dataclasses import dataclass, replace
 
@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...utils._public_module import public_module
-from .._distributions import SEV, Family
+from .._distributions import SEV, ErrorDistribution
 from .._moments.solve import ScaledFit
-from .gradient_round import Round
-from .newton_step import Design, secant, steady
+from .gradient_round import GradientRound
+from .newton_step import NewtonModel, regularized_covariance, secant
 from .sensitivity import Residuals
 
 FloatArray = NDArray[np.float64]
@@ -23,9 +23,10 @@ _FACTORS = (3.0, 1.7)
 _LONGEST_STEP = 2.0
 # In half-widths of the target, whose bounds are at 1: a location beyond means that noise has taken over.
 _FARTHEST_LOCATION = 3.0
-# The targets' variance given the features is believed between so many times that of uncensored rows. Of three
-# laws, with and without features that explain four fifths, it is .37 to 1.5 times that up to 50 % censored,
-# and less beyond, where the events' own information about the scale, 1 each, is several times larger.
+# Bounds of the targets' variance given the features, in multiples of that of uncensored rows. For three
+# distributions, with and without features that explain four fifths, it is .37 to 1.5 times that up to 50 %
+# censored, and less beyond, where the events' own information about the scale, 1 each, is several times
+# larger.
 _TIGHT, _LOOSE = 0.3, 2.0
 # The weights' mean moves by so many standard deviations at most: the expansion that predicts it ends there.
 _FARTHEST = 1.0
@@ -37,7 +38,7 @@ _ROUGH = 0.05
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class CurvatureEstimate:
-    """What the rounds up to some round tell about the rows at risk; before it is made steady.
+    """Estimate of the sum of curvatures times z z' from the released rounds, before `regularized_covariance`.
 
     Attributes
     ----------
@@ -52,9 +53,9 @@ class CurvatureEstimate:
     theta : ndarray of shape (D,)
         Where that curvature was released.
     direction : ndarray of shape (D - 2,)
-        Direction of the targets' covariances with features whose law is elliptical.
+        Direction of the targets' covariances with features whose distribution is elliptical.
     with_slopes : bool
-        Whether the weights knew of slopes; without any, they narrow the targets down.
+        Whether the curvature was released at slopes other than 0; at 0 the weights narrow the targets down.
     """
 
     total: float
@@ -75,14 +76,14 @@ class CurvatureEstimate:
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class StepRule:
-    """How released rounds move the parameters: constants of one fit, public or released.
+    """Rule by which released rounds move the parameters; its constants are public or released.
 
     Attributes
     ----------
     tilt : float
-        The curvature of a row grows like exp(tilt u) with its error u; see `Design`.
+        The curvature of a row grows like exp(tilt u) with its error u; see `NewtonModel`.
     steepest : float
-        Root mean square, over rows, of what stands for the tilt in each.
+        Root mean square, over rows, of the tilt of each.
     exact_total : bool
         Whether the curvatures are the events minus the residuals (SEV), whose noise is small.
     spread : float
@@ -109,7 +110,7 @@ class StepRule:
     @classmethod
     def of(
         cls,
-        family: Family,
+        distribution: ErrorDistribution,
         residuals: Residuals,
         tilts: tuple[float, float],
         slope: float,
@@ -117,50 +118,54 @@ class StepRule:
         limits: tuple[float, float],
     ) -> "StepRule":
         """Collect the constants."""
-        spread = residuals.spread(family)
+        spread = residuals.spread(distribution)
         shrink = regularization != "none"
-        return cls(*tilts, family is SEV, spread, family.variance, slope, shrink, limits)
+        return cls(*tilts, distribution is SEV, spread, distribution.variance, slope, shrink, limits)
 
-    def believe(
-        self, belief: CurvatureEstimate | None, previous: Round | None, new: Round
+    def update(
+        self, estimate: CurvatureEstimate | None, previous: GradientRound | None, new: GradientRound
     ) -> CurvatureEstimate:
-        """Update what is believed about the rows at risk by a new round."""
+        """Return the estimate after a new round; `previous` is the round before it."""
         total = max(max(new.events, 1.0) - float(new.gradient[0]), 1.0) if self.exact_total else None
-        if belief is None or previous is None:
-            return _fresh_belief(new, new.gradient[2:], total)
+        if estimate is None or previous is None:
+            return _estimate_from_release(new, new.gradient[2:], total)
         if new.curvature is None:
-            return _next_belief(belief, previous, new, self.tilt, total)
-        fresh = _fresh_belief(new, new.theta[2:], total)
+            return _estimate_from_step(estimate, previous, new, self.tilt, total)
+        fresh = _estimate_from_release(new, new.theta[2:], total)
         return replace(fresh, direction=fresh.covariance[1:, 1:] @ new.theta[2:])
 
-    def design(self, belief: CurvatureEstimate, slope: float, covariance: FloatArray | None = None) -> Design:
-        """Return a usable design where theta_1 is `slope`; `covariance` replaces that of the belief.
+    def newton_model(
+        self, estimate: CurvatureEstimate, slope: float, covariance: FloatArray | None = None
+    ) -> NewtonModel:
+        """Return the model of the next step where theta_1 is `slope`; `covariance` replaces its own.
 
-        Without features the error spreads as the law does; so 1 / theta_1^2 of the first fit bounds the
-        variance of the targets as the law's own spread does, and that of the present fit bounds it given the
-        features.
+        Without features the errors have the variance of their distribution. So 1 / theta_1^2 of the first fit
+        times this variance bounds the variance of the targets, and the same of the present fit bounds it
+        given the features.
         """
-        whole = self.variance if belief.with_slopes else _LOOSE * self.spread
+        whole = self.variance if estimate.with_slopes else _LOOSE * self.spread
         bounds = whole / self.slope**2, self.variances_given(slope)
-        raw = belief.covariance if covariance is None else covariance
-        steadied = steady(raw, belief.noise if self.shrink else 0.0, belief.direction, bounds)
-        return Design(belief.total, belief.mean, steadied, self.tilt)
+        raw = estimate.covariance if covariance is None else covariance
+        regularized = regularized_covariance(
+            raw, estimate.noise if self.shrink else 0.0, estimate.direction, bounds
+        )
+        return NewtonModel(estimate.total, estimate.mean, regularized, self.tilt)
 
     def variances_given(self, slope: float) -> tuple[float, float]:
-        """Bounds of the targets' variance given the features that are believed, where theta_1 is `slope`."""
+        """Return bounds of the targets' variance given the features, where theta_1 is `slope`."""
         return _TIGHT * self.spread / slope**2, _LOOSE * self.spread / slope**2
 
-    def change_since(self, belief: CurvatureEstimate, theta: FloatArray) -> float:
+    def change_since(self, estimate: CurvatureEstimate, theta: FloatArray) -> float:
         """Relative change of the curvature from where it was released to theta, to first order.
 
         The error u of a row has changed by the length of the way, as a standard deviation over the rows at
         risk; the logarithm of its curvature by `steepest` times that, as a root mean square.
         """
-        design = self.design(belief, float(theta[1]))
-        return self.steepest * float(length_of(design, theta - belief.theta))
+        model = self.newton_model(estimate, float(theta[1]))
+        return self.steepest * float(length_of(model, theta - estimate.theta))
 
     def relative_error(
-        self, belief: CurvatureEstimate, theta: FloatArray, step: FloatArray, noise: float
+        self, estimate: CurvatureEstimate, theta: FloatArray, step: FloatArray, noise: float
     ) -> float:
         """Standard error of the curvature along a step that ends in theta, relative to the curvature.
 
@@ -168,11 +173,11 @@ class StepRule:
         variance (2 nu s's)^2; the change since the curvature was released adds to it.
         """
         rest = step[1:]
-        square = max(float(length_of(self.design(belief, float(theta[1])), step)) ** 2, 1e-300)
-        return float(np.hypot(2.0 * noise * float(rest @ rest) / square, self.change_since(belief, theta)))
+        square = max(float(length_of(self.newton_model(estimate, float(theta[1])), step)) ** 2, 1e-300)
+        return float(np.hypot(2.0 * noise * float(rest @ rest) / square, self.change_since(estimate, theta)))
 
     def move(
-        self, design: Design, theta: FloatArray, gradient: FloatArray, events: FloatArray, first: bool
+        self, model: NewtonModel, theta: FloatArray, gradient: FloatArray, events: FloatArray, first: bool
     ) -> FloatArray:
         """Take a step from theta, shortened where it would change the errors too much.
 
@@ -180,16 +185,18 @@ class StepRule:
         """
         factor = _FACTORS[0 if first else 1]
         limits = np.clip([theta[1] / factor, theta[1] * factor], *self.limits)
-        step = design.step(theta, gradient, np.maximum(events, 1.0), limits) - theta
-        shorter = np.minimum(1.0, _LONGEST_STEP / np.maximum(length_of(design, step), 1e-300))
+        step = model.step(theta, gradient, np.maximum(events, 1.0), limits) - theta
+        shorter = np.minimum(1.0, _LONGEST_STEP / np.maximum(length_of(model, step), 1e-300))
         moved = theta + step * shorter[..., None]
         farthest = _FARTHEST_LOCATION * moved[..., 1]
         moved[..., 0] = np.clip(moved[..., 0], -farthest, farthest)
         return moved
 
 
-def _fresh_belief(new: Round, direction: FloatArray, total: float | None) -> CurvatureEstimate:
-    """Read mean and covariance off a released curvature."""
+def _estimate_from_release(
+    new: GradientRound, direction: FloatArray, total: float | None
+) -> CurvatureEstimate:
+    """Compute mean and covariance from a released curvature."""
     curvature, std = new.curvature, new.curvature_std
     if curvature is None or std is None:
         raise ValueError("the first round must release its curvature.")
@@ -201,35 +208,35 @@ def _fresh_belief(new: Round, direction: FloatArray, total: float | None) -> Cur
     )
 
 
-def _next_belief(
-    belief: CurvatureEstimate, previous: Round, new: Round, tilt: float, total: float | None
+def _estimate_from_step(
+    estimate: CurvatureEstimate, previous: GradientRound, new: GradientRound, tilt: float, total: float | None
 ) -> CurvatureEstimate:
-    """Predict the weights by the last step, and correct the covariance by how the gradient has changed."""
+    """Predict the weights after the last step, and correct the covariance by the change of the gradient."""
     step = new.theta - previous.theta
     rest = step[1:]
-    widths = _FARTHEST * np.sqrt(np.maximum(np.diagonal(belief.covariance), 0.0))
-    moved = np.clip(tilt * (belief.covariance @ rest), -widths, widths)
+    widths = _FARTHEST * np.sqrt(np.maximum(np.diagonal(estimate.covariance), 0.0))
+    moved = np.clip(tilt * (estimate.covariance @ rest), -widths, widths)
     if total is None:
-        growth = tilt * (step[0] + (belief.mean + 0.5 * moved) @ rest)
-        total = max(belief.total * float(np.exp(np.clip(growth, -1.0, 1.0))), 1.0)
-    mean = np.clip(belief.mean + moved, -1.0, 1.0)
+        growth = tilt * (step[0] + (estimate.mean + 0.5 * moved) @ rest)
+        total = max(estimate.total * float(np.exp(np.clip(growth, -1.0, 1.0))), 1.0)
+    mean = np.clip(estimate.mean + moved, -1.0, 1.0)
     # The part of the gradient that is no weight goes with the number of events that are left.
     share = max(new.events, 1.0) / max(previous.events, 1.0)
-    events = (tilt * previous.gradient[1:] + belief.total * belief.mean) * share
+    events = (tilt * previous.gradient[1:] + estimate.total * estimate.mean) * share
     seen = np.clip((events - tilt * new.gradient[1:]) / total, -1.0, 1.0)
-    noise = tilt * (new.gradient_std[-1] / total + previous.gradient_std[-1] / belief.total)
+    noise = tilt * (new.gradient_std[-1] / total + previous.gradient_std[-1] / estimate.total)
     noise += _ROUGH * abs(share - 1.0) + 1.0 / np.sqrt(total)
     # Of what the prediction misses, the share that is not noise.
-    mine = (tilt * belief.noise) ** 2 * float(rest @ rest)
+    mine = (tilt * estimate.noise) ** 2 * float(rest @ rest)
     trust = mine / (mine + noise**2 + 1e-300)
-    covariance = secant(belief.covariance, rest, trust * (seen - mean) / tilt)
-    return replace(belief, total=total, mean=mean + trust * (seen - mean), covariance=covariance)
+    covariance = secant(estimate.covariance, rest, trust * (seen - mean) / tilt)
+    return replace(estimate, total=total, mean=mean + trust * (seen - mean), covariance=covariance)
 
 
-def length_of(design: Design, step: FloatArray) -> FloatArray:
+def length_of(model: NewtonModel, step: FloatArray) -> FloatArray:
     """Standard deviation of the change of the error over the rows at risk."""
     rest = step[..., 1:]
-    square = np.einsum("...i,...ij,...j->...", rest, design.covariance, rest)
+    square = np.einsum("...i,...ij,...j->...", rest, model.covariance, rest)
     return np.sqrt(np.maximum(square, 0.0))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Private estimation from censored times: a histogram, then Newton rounds around its fit."""
+"""Private fit to censored times: the plan, the histogram, and Newton rounds that start from its fit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...noise import check_entropy
-from .._distributions import Family
+from .._distributions import ErrorDistribution
 from .._moments.grid import MANY_ROWS, MomentGrid
-from .._moments.noise_scale import Budget, plan_gaussian, plan_laplace
+from .._moments.noise_scale import FitBudget, gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
-from .._moments.sensitivity import of_units
+from .._moments.sensitivity import sensitivity_of_unit
 from .curvature import CurvatureEstimate, StepRule, length_of
-from .gradient_round import Round, RoundPlan, Rows, plan_rounds, release_round
+from .gradient_round import CensoredRows, GradientRound, RoundPlan, plan_rounds, release_round
 from .histogram import HistogramRelease, count_bins, fit_histogram, tilts_of
 from .release import CensoredRelease
 from .sensitivity import histogram_sensitivity, residuals_of
@@ -25,7 +25,7 @@ from .sensitivity import histogram_sensitivity, residuals_of
 FloatArray = NDArray[np.float64]
 
 # Shares of the budget: the histogram, and of what is left, the first round and (of a given number) the last.
-# Chosen by `python -m benchmarks censored`: three laws, normal columns, 30 to 99 % censored.
+# Chosen by `python -m benchmarks censored`: three distributions, normal columns, 30 to 99 % censored.
 HISTOGRAM_SHARE = Fraction(1, 5)
 _FIRST_SHARE = Fraction(3, 8)
 _LAST_SHARE = Fraction(3, 8)
@@ -37,7 +37,7 @@ _MIDDLE_SHARE = Fraction(2, 5)
 # The round after a step so short is the last, in square roots of the step that noise alone will make in it:
 # as steps shrink with their square, the next is about as long as the noise's. Or so many times the noise's
 # step, where that is large. At half and at twice these numbers errors of B10 were 6 and 2 % larger (three
-# laws, five kinds of columns, 30 and 80 % censored); intervals follow from what was released.
+# distributions, five kinds of columns, 30 and 80 % censored); intervals follow from what was released.
 _SHORT_STEP = 1.5
 _NOISY = 4.0
 # A curvature with a greater relative error than this does not halve the way that is left in a step, and is
@@ -53,13 +53,13 @@ _FEW_EVENTS = 0.1
 
 @dataclass(frozen=True, eq=False)
 class CensoredPlan:
-    """Everything public about a censored fit, settled before a row is looked at.
+    """Everything public about a censored fit; it does not depend on the rows.
 
     Attributes
     ----------
     grid : MomentGrid
-    family : Family
-    budget : Budget
+    distribution : ErrorDistribution
+    budget : FitBudget
     neighbours : Neighbours
     rounds : tuple of RoundPlan
         For a noisy share of events below .1, and above.
@@ -72,8 +72,8 @@ class CensoredPlan:
     """
 
     grid: MomentGrid
-    family: Family
-    budget: Budget
+    distribution: ErrorDistribution
+    budget: FitBudget
     neighbours: Neighbours
     rounds: tuple[RoundPlan, RoundPlan]
     max_iter: int | None
@@ -83,8 +83,8 @@ class CensoredPlan:
 
 def plan_censored(
     grid: MomentGrid,
-    family: Family,
-    budget: Budget,
+    distribution: ErrorDistribution,
+    budget: FitBudget,
     neighbours: Neighbours,
     *,
     max_iter: Any = "auto",
@@ -93,14 +93,14 @@ def plan_censored(
     scale_bounds: tuple[float, float] = (1e-3, 10.0),
     n_rows: int = MANY_ROWS,
 ) -> CensoredPlan:
-    """Settle everything public about a censored fit; its whole cost is `budget`.
+    """Return everything public about a censored fit; its whole cost is `budget`.
 
     Parameters
     ----------
     grid : MomentGrid
         Bounds; its exponent is not used.
-    family : Family
-    budget : Budget
+    distribution : ErrorDistribution
+    budget : FitBudget
     neighbours : Neighbours
     max_iter : "auto" or int, default="auto"
         Number of rounds; "auto": by released values.
@@ -128,13 +128,13 @@ def plan_censored(
     shares = _least_shares() if count is None else _shares(int(count))
     least = min(shares) * (1 - HISTOGRAM_SHARE) * budget.amount
     rare, usual = (
-        plan_rounds(neighbours, residuals_of(family, clip), budget.mechanism, n_rows, least)
+        plan_rounds(neighbours, residuals_of(distribution, clip), budget.mechanism, n_rows, least)
         for clip in _clips(hazard_clip)
     )
     low, high = scale_bounds
     limits = (1.0 / high, 1.0 / low)
     count = None if count is None else int(count)
-    return CensoredPlan(grid, family, budget, neighbours, (rare, usual), count, regularization, limits)
+    return CensoredPlan(grid, distribution, budget, neighbours, (rare, usual), count, regularization, limits)
 
 
 def _clips(hazard_clip: Any) -> tuple[float, float]:
@@ -167,7 +167,7 @@ def fit_censored(
     time: ArrayLike,
     event: ArrayLike,
     entropy: Any = None,
-    done: Callable[[], object] = bool,
+    on_progress: Callable[[], object] = bool,
 ) -> CensoredRelease:
     """Release a histogram and the Newton rounds around its fit.
 
@@ -189,8 +189,8 @@ def fit_censored(
         False where the time is censored.
     entropy : None, int, Generator or Entropy, default=None
         See `check_entropy`.
-    done : callable, optional
-        Called after the histogram, and after every round.
+    on_progress : callable, optional
+        Called after the release of the histogram, and after every round.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def fit_censored(
     >>> from skprivate.linear_model._censored.fit import fit_censored, plan_censored
     >>> from skprivate.linear_model._distributions import SEV
     >>> from skprivate.linear_model._moments.grid import MomentGrid
-    >>> from skprivate.linear_model._moments.noise_scale import Budget
+    >>> from skprivate.linear_model._moments.noise_scale import FitBudget
     >>> from skprivate.linear_model._moments.release import Neighbours
     >>> from skprivate.linear_model._moments.weights import moment_weights
     >>> rng = np.random.default_rng(0)
@@ -223,7 +223,7 @@ def fit_censored(
     >>> end = rng.uniform(-0.5, 0.5, len(x))
     >>> grid = MomentGrid(lower=-np.ones(1), upper=np.ones(1), target=(-1.0, 1.0), exponent=20)
     >>> neighbours = Neighbours(weights=moment_weights(1, "laplace", None))
-    >>> plan = plan_censored(grid, SEV, Budget.of(1.0, 0, "laplace"), neighbours, n_rows=len(x))
+    >>> plan = plan_censored(grid, SEV, FitBudget.of(1.0, 0, "laplace"), neighbours, n_rows=len(x))
     >>> release = fit_censored(plan, x, np.minimum(life, end), life <= end, 0)
     >>> release.fit.coef.round(1), round(float(release.fit.scale), 1)
     (array([0.4]), 0.1)
@@ -232,13 +232,13 @@ def fit_censored(
     times = np.ascontiguousarray(time, dtype=np.float64)
     # A row by itself decides: neighbours stay neighbours.
     seen = np.asarray(event, dtype=np.bool_) & (times <= plan.grid.target[1])
-    rows = Rows(plan.grid, np.asarray(X), times, np.ascontiguousarray(seen).view(np.uint8))
+    rows = CensoredRows(plan.grid, np.asarray(X), times, np.ascontiguousarray(seen).view(np.uint8))
     histogram = release_histogram(plan, rows, source)
-    done()
-    return _Fit(plan, rows, histogram).run(source, done)
+    on_progress()
+    return _CensoredFit(plan, rows, histogram).run(source, on_progress)
 
 
-def release_histogram(plan: CensoredPlan, rows: Rows, entropy: Any) -> HistogramRelease:
+def release_histogram(plan: CensoredPlan, rows: CensoredRows, entropy: Any) -> HistogramRelease:
     """Release the counts by time and event for a fifth of the budget.
 
     Notes
@@ -250,88 +250,87 @@ def release_histogram(plan: CensoredPlan, rows: Rows, entropy: Any) -> Histogram
     counts = count_bins(rows.grid, rows.time, rows.event)
     squared = plan.budget.mechanism == "gaussian"
     one = histogram_sensitivity(plan.neighbours.relation)
-    sensitivity = of_units(one, plan.neighbours.rows_per_unit, squared=squared)
-    planner = plan_gaussian if squared else plan_laplace
+    sensitivity = sensitivity_of_unit(one, plan.neighbours.rows_per_unit, squared=squared)
+    planner = gaussian_scales if squared else laplace_scales
     noise = planner([Fraction(1)], np.zeros(counts.shape, dtype=np.intp), sensitivity, amount)
     noisy = noise.randomize(counts, entropy).astype(np.float64)
     return HistogramRelease(noisy, float(noise.std[0, 0]), rows.grid.target)
 
 
-class _Fit:
-    """The state between rounds; everything in it but the rows is released or public."""
+class _CensoredFit:
+    """State between the rounds of a censored fit; everything in it but the rows is released or public."""
 
-    def __init__(self, plan: CensoredPlan, rows: Rows, histogram: HistogramRelease) -> None:
+    def __init__(self, plan: CensoredPlan, rows: CensoredRows, histogram: HistogramRelease) -> None:
         self.plan, self._rows, self._histogram = plan, rows, histogram
         self._plan = plan.rounds[0 if histogram.event_share < _FEW_EVENTS else 1]
-        location, scale = fit_histogram(histogram, plan.family)
+        location, scale = fit_histogram(histogram, plan.distribution)
         slope = float(np.clip(1.0 / scale, *plan.limits))
-        tilts = tilts_of(histogram, plan.family, location, scale)
+        tilts = tilts_of(histogram, plan.distribution, location, scale)
         self.rule = StepRule.of(
-            plan.family, self._plan.residuals, tilts, slope, plan.regularization, plan.limits
+            plan.distribution, self._plan.residuals, tilts, slope, plan.regularization, plan.limits
         )
         self.theta = np.zeros(plan.grid.size)
         self.theta[:2] = -location * slope, slope
-        self.rounds: list[Round] = []
-        self.belief: CurvatureEstimate | None = None
+        self.rounds: list[GradientRound] = []
         self._whole = self._left = (1 - HISTOGRAM_SHARE) * plan.budget.amount
         self._step = np.zeros(plan.grid.size)
 
-    def run(self, entropy: Any, done: Callable[[], object]) -> CensoredRelease:
-        """Release rounds until nothing of the budget is left."""
-        belief = None
-        while belief is None or self._left > 0:
-            amount = self._next_amount(belief)
+    def run(self, entropy: Any, on_progress: Callable[[], object]) -> CensoredRelease:
+        """Release rounds until the budget is spent."""
+        estimate = None
+        while estimate is None or self._left > 0:
+            amount = self._next_amount(estimate)
             self._left -= amount
-            curvature = belief is None or (self._left > 0 and self._curvature_pays(belief, amount))
+            curvature = estimate is None or (self._left > 0 and self._curvature_pays(estimate, amount))
             new = release_round(self._rows, self._plan, self.theta, amount, curvature, entropy)
-            belief = self.rule.believe(belief, self.rounds[-1] if self.rounds else None, new)
-            self._move(belief, new)
-            done()
+            estimate = self.rule.update(estimate, self.rounds[-1] if self.rounds else None, new)
+            self._move(estimate, new)
+            on_progress()
         return CensoredRelease(
-            self._histogram, tuple(self.rounds), belief, self.rule, self.theta, self.plan.budget.mechanism
+            self._histogram, tuple(self.rounds), estimate, self.rule, self.theta, self.plan.budget.mechanism
         )
 
-    def _move(self, belief: CurvatureEstimate, new: Round) -> None:
-        design = self.rule.design(belief, float(new.theta[1]))
-        moved = self.rule.move(design, new.theta, new.gradient, np.array(new.events), not self.rounds)
+    def _move(self, estimate: CurvatureEstimate, new: GradientRound) -> None:
+        model = self.rule.newton_model(estimate, float(new.theta[1]))
+        moved = self.rule.move(model, new.theta, new.gradient, np.array(new.events), not self.rounds)
         self.rounds.append(new)
-        self._length = float(length_of(design, moved - new.theta))
+        self._length = float(length_of(model, moved - new.theta))
         self.theta, self._step = moved, moved - new.theta
 
-    def _next_amount(self, belief: CurvatureEstimate | None) -> Fraction:
-        """Everything that is left once steps have become short; before, a share."""
-        done = len(self.rounds)
+    def _next_amount(self, estimate: CurvatureEstimate | None) -> Fraction:
+        """Return the budget of the next round: a share of the rest, or all of it once steps are short."""
+        n_rounds = len(self.rounds)
         if self.plan.max_iter is not None:
-            return _shares(self.plan.max_iter)[done] * self._whole
-        if belief is None:
+            return _shares(self.plan.max_iter)[n_rounds] * self._whole
+        if estimate is None:
             return _FIRST_SHARE * self._whole
-        if done == _MOST_ROUNDS - 1:
+        if n_rounds == _MOST_ROUNDS - 1:
             return self._left
-        if done >= _FEWEST_ROUNDS - 1 and self._arrived(belief):
+        if n_rounds >= _FEWEST_ROUNDS - 1 and self._arrived(estimate):
             return self._left
         return _MIDDLE_SHARE * self._left
 
-    def _arrived(self, belief: CurvatureEstimate) -> bool:
+    def _arrived(self, estimate: CurvatureEstimate) -> bool:
         """Whether the next step ends within the noise: steps shrink with their square."""
-        noise = self._noise_step(belief)
+        noise = self._noise_step(estimate)
         return self._length < max(_NOISY * noise, _SHORT_STEP * np.sqrt(noise))
 
-    def _noise_step(self, belief: CurvatureEstimate) -> float:
+    def _noise_step(self, estimate: CurvatureEstimate) -> float:
         """Length of the step that noise alone would make in a round with everything that is left."""
         rounds = self._plan
         noise = rounds.noise(len(self.theta), self._left, False).std[2:]
-        noise /= 2.0 ** (rounds.exponent + rounds.residual_bits) * belief.total
-        information = np.array(self.rule.design(belief, float(self.theta[1])).covariance)
+        noise /= 2.0 ** (rounds.exponent + rounds.residual_bits) * estimate.total
+        information = np.array(self.rule.newton_model(estimate, float(self.theta[1])).covariance)
         information[0, 0] += 1.0 / self.theta[1] ** 2
         return float(np.sqrt(np.diagonal(np.linalg.inv(information)) @ noise**2))
 
-    def _curvature_pays(self, belief: CurvatureEstimate, amount: Fraction) -> bool:
-        """Whether a middle round would tell the curvature better than what is believed, as the step goes."""
+    def _curvature_pays(self, estimate: CurvatureEstimate, amount: Fraction) -> bool:
+        """Whether a curvature released now would have a smaller error along the step than the estimate."""
         rounds = self._plan
         # The least noise is that of products of features.
         noise = rounds.noise(len(self.theta), amount, True).std[len(self.theta) + 1 :].min()
-        noise /= 2.0 ** (2 * rounds.coarse + rounds.curvature_bits) * belief.total
-        here = replace(belief, theta=self.theta)
+        noise /= 2.0 ** (2 * rounds.coarse + rounds.curvature_bits) * estimate.total
+        here = replace(estimate, theta=self.theta)
         fresh = self.rule.relative_error(here, self.theta, self._step, noise)
-        believed = self.rule.relative_error(belief, self.theta, self._step, belief.noise)
-        return fresh < min(believed, _USABLE)
+        present = self.rule.relative_error(estimate, self.theta, self._step, estimate.noise)
+        return fresh < min(present, _USABLE)

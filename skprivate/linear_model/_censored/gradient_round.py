@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One round of a censored fit: exact integer sums of residuals and curvatures, and their noisy release."""
+"""Sums of residuals and curvatures in a round of a censored fit: exact integers, and their release."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...utils._public_module import public_module
-from .._moments.gram import EXACT, packer
+from .._moments.gram import EXACT, make_packer
 from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid
-from .._moments.noise_scale import NoisePlan, plan_gaussian, plan_laplace
+from .._moments.noise_scale import NoiseScales, gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
-from .._moments.sensitivity import of_units
+from .._moments.sensitivity import sensitivity_of_unit
 from .._moments.weights import MomentWeights
-from .residual_kernels import fill_round
+from .residual_kernels import fill_residuals
 from .sensitivity import (
     Residuals,
     l1_curvature,
@@ -27,9 +27,11 @@ from .sensitivity import (
 
 FloatArray = NDArray[np.float64]
 
-# Rows that are packed together; sums of so many stay exact in float64.
+# Rows that are packed together: `plan_rounds` chooses grids on which the sums of so many are exact in
+# float64.
 BLOCK_ROWS = 4096
-# A round needs the gradient exactly and the curvature roughly: 2^-14 for the rows in the first.
+# Bits of the grids. The gradient decides where rounds end, and the curvature only how fast: its weights have
+# fewer bits. Fewer than _FEWEST_BITS would round most rows away.
 _EXPONENT = 14
 _RESIDUAL_BITS = 20
 _CURVATURE_BITS = 12
@@ -39,7 +41,7 @@ _GRADIENT_WEIGHT = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class CensoredRows:
     """Validated private rows and the public grid's bounds."""
 
     grid: MomentGrid
@@ -50,7 +52,7 @@ class Rows:
 
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
-class Round:
+class GradientRound:
     """One released round, in scaled units.
 
     Attributes
@@ -126,9 +128,9 @@ class RoundPlan:
             curvature = squared_l2_curvature if squared else l1_curvature
             total *= _GRADIENT_WEIGHT ** (2 if squared else 1)
             total += curvature(self.residuals, self.curvature_weights, relation)
-        return of_units(total, self.neighbours.rows_per_unit, squared=squared)
+        return sensitivity_of_unit(total, self.neighbours.rows_per_unit, squared=squared)
 
-    def noise(self, size: int, amount: Fraction, with_curvature: bool) -> NoisePlan:
+    def noise(self, size: int, amount: Fraction, with_curvature: bool) -> NoiseScales:
         """Plan the noise of one round: the number of events, the gradient, then the curvature's triangle."""
         kinds = np.minimum(np.arange(size), 2)
         weights = [Fraction(1, 2**self.residual_bits), *self._gradient_classes()]
@@ -140,7 +142,7 @@ class RoundPlan:
             classes += self._curvature_classes()
             rows, columns = np.triu_indices(size)
             codes = np.concatenate([codes, 4 + 3 * kinds[rows] + kinds[columns] + 9 * (rows == columns)])
-        plan = plan_gaussian if self.mechanism == "gaussian" else plan_laplace
+        plan = gaussian_scales if self.mechanism == "gaussian" else laplace_scales
         return plan(classes, codes, self.sensitivity(with_curvature), amount)
 
     def _gradient_classes(self) -> list[Fraction]:
@@ -198,7 +200,7 @@ def plan_rounds(
 
 
 def exact_round(
-    rows: Rows, plan: RoundPlan, theta: FloatArray, with_curvature: bool
+    rows: CensoredRows, plan: RoundPlan, theta: FloatArray, with_curvature: bool
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64] | None]:
     """Sum the residuals and curvatures of all rows as integers.
 
@@ -225,7 +227,7 @@ def exact_round(
     grid = replace(rows.grid, exponent=plan.exponent)
     size = grid.size
     order = np.array([*range(2, size), 1, 0])
-    pack, block, residual, curvature = packer(grid), *_buffers(size)
+    pack, block, residual, curvature = make_packer(grid), *_buffers(size)
     units = np.array([2.0**plan.residual_bits, 2.0**plan.curvature_bits])
     limits = plan.residuals.limits(2**plan.residual_bits, 2**plan.curvature_bits)
     cuts, packed = np.array(plan.residuals.cuts), theta[order] / 2.0**plan.exponent
@@ -238,7 +240,7 @@ def exact_round(
         q, r, w = block[:m], residual[:m], curvature[:m]
         if not pack(rows.X[here], rows.time[here], q):
             raise ValueError("X and y must be finite: NaN and inf are refused.")
-        events += fill_round(q, rows.event[here], packed, plan.residuals.code, cuts, units, limits, r, w)
+        events += fill_residuals(q, rows.event[here], packed, plan.residuals.code, cuts, units, limits, r, w)
         gradient += (r @ q).astype(np.int64)
         if with_curvature:
             # Toward zero, so that no norm grows.
@@ -253,8 +255,13 @@ def _buffers(size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def release_round(
-    rows: Rows, plan: RoundPlan, theta: FloatArray, amount: Fraction, with_curvature: bool, entropy: Any
-) -> Round:
+    rows: CensoredRows,
+    plan: RoundPlan,
+    theta: FloatArray,
+    amount: Fraction,
+    with_curvature: bool,
+    entropy: Any,
+) -> GradientRound:
     """Release one round for `amount` of epsilon, or rho.
 
     Notes
@@ -273,7 +280,7 @@ def release_round(
     fine = 2.0**plan.residual_bits
     unit = 2.0**plan.exponent * fine
     vector = slice(1, size + 1)
-    result = Round(theta, noisy[0] / fine, std[0] / fine, noisy[vector] / unit, std[vector] / unit)
+    result = GradientRound(theta, noisy[0] / fine, std[0] / fine, noisy[vector] / unit, std[vector] / unit)
     if matrix is None:
         return result
     unit = 2.0 ** (2 * plan.coarse + plan.curvature_bits)

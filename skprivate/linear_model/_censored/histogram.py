@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The private histogram of censored times: a survival curve, and a first fit without features."""
+"""The private histogram of censored times, its Kaplan-Meier curve, and a first fit without features."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from ...utils._public_module import public_module
-from .._distributions import LOGISTIC, SEV, Family
+from .._distributions import LOGISTIC, SEV, ErrorDistribution
 from .._moments.grid import MomentGrid
 from .residual_kernels import fill_bins
 
@@ -103,13 +103,13 @@ def kaplan_meier(release: HistogramRelease) -> tuple[FloatArray, FloatArray]:
     return times[:n_times], np.cumprod(1.0 - risk)
 
 
-def fit_histogram(release: HistogramRelease, family: Family) -> tuple[float, float]:
+def fit_histogram(release: HistogramRelease, distribution: ErrorDistribution) -> tuple[float, float]:
     """Fit location and scale of the error, without features, to the noisy counts by maximum likelihood.
 
     Parameters
     ----------
     release : HistogramRelease
-    family : Family
+    distribution : ErrorDistribution
 
     Returns
     -------
@@ -126,7 +126,7 @@ def fit_histogram(release: HistogramRelease, family: Family) -> tuple[float, flo
         location = np.clip(parameters[0], *_LOCATION_RANGE)
         scale = np.exp(np.clip(parameters[1], *_LOG_SCALE_RANGE))
         outside = np.abs(parameters - [location, np.log(scale)]).sum()
-        return -_log_likelihood(counts, (edges - location) / scale, family) / total + outside
+        return -_log_likelihood(counts, (edges - location) / scale, distribution) / total + outside
 
     starts = [(location, np.log(scale)) for location in np.linspace(-1.0, 1.0, 5) for scale in _SCALES]
     best = min(starts, key=lambda start: loss(np.array(start)))
@@ -135,29 +135,31 @@ def fit_histogram(release: HistogramRelease, family: Family) -> tuple[float, flo
     return location, float(np.exp(np.clip(found.x[1], *_LOG_SCALE_RANGE)))
 
 
-def tilts_of(release: HistogramRelease, family: Family, location: float, scale: float) -> tuple[float, float]:
+def tilts_of(
+    release: HistogramRelease, distribution: ErrorDistribution, location: float, scale: float
+) -> tuple[float, float]:
     """Return how the curvature of a row's log likelihood grows with its error u.
 
     Returns
     -------
     tilt : float
-        a such that the curvature grows like exp(a u). For the SEV law it is 1. For the others it is the mean
+        a such that the curvature grows like exp(a u). For SEV errors it is 1. For the others it is the mean
         of the curvature's logarithmic derivative over the rows of the histogram, weighted by the curvature;
         within [0.2, 1.5].
     steepest : float
         Root mean square of that derivative, at least a: what a row's curvature may change by.
     """
-    if family is SEV:
+    if distribution is SEV:
         return 1.0, 1.0
     counts = np.where(release.counts > _VISIBLE * release.noise_std, release.counts, 0.0)
     edges = np.linspace(-1.0, 1.0, counts.shape[1] + 1)
     u = np.clip((0.5 * (edges[1:] + edges[:-1]) - location) / scale, -8.0, 8.0)
-    if family is LOGISTIC:
-        p = 1.0 - family.survival(u)
+    if distribution is LOGISTIC:
+        p = 1.0 - distribution.survival(u)
         weights = (1.0 + np.arange(2.0))[:, None] * p * (1.0 - p)
         slopes = np.broadcast_to(1.0 - 2.0 * p, weights.shape)
     else:
-        hazard = np.exp(family.log_density(u) - family.log_survival(u))
+        hazard = np.exp(distribution.log_density(u) - distribution.log_survival(u))
         curved = hazard * (hazard - u)
         # Events have curvature 1 everywhere.
         weights = np.stack([curved, np.ones_like(u)])
@@ -167,11 +169,11 @@ def tilts_of(release: HistogramRelease, family: Family, location: float, scale: 
     return tilt, max(tilt, float(np.sqrt((shares * slopes**2).sum())))
 
 
-def _log_likelihood(counts: FloatArray, errors: FloatArray, family: Family) -> float:
+def _log_likelihood(counts: FloatArray, errors: FloatArray, distribution: ErrorDistribution) -> float:
     """Log likelihood of counts between standardised edges."""
-    survival = family.survival(errors)
+    survival = distribution.survival(errors)
     survival[0], survival[-1] = 1.0, 0.0  # the end bins hold what lies outside
     events = np.log(np.maximum(survival[:-1] - survival[1:], 1e-300))
     # Censored somewhere in a bin: at its middle.
-    censored = np.maximum(family.log_survival(0.5 * (errors[1:] + errors[:-1])), -700.0)
+    censored = np.maximum(distribution.log_survival(0.5 * (errors[1:] + errors[:-1])), -700.0)
     return float(counts[0] @ censored + counts[1] @ events)

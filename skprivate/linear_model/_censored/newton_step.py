@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a released round to the next parameters: post-processing, in stacks for the bootstrap."""
+"""Newton step from a released round to the next parameters; post-processing."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,8 @@ _RIDGE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
-    """What is believed about the rows at risk: mean and covariance of (y', x') under the curvature's weights.
+class NewtonModel:
+    """Model of the log likelihood about a round: mean and covariance of (y', x') weighted by the curvature.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Design:
     mean : ndarray of shape (D - 1,)
     covariance : ndarray of shape (..., D - 1, D - 1)
     tilt : float
-        a > 0: the weights grow as exp(a u). For the SEV law it is 1.
+        a > 0: the weights grow as exp(a u). For SEV errors it is 1.
     """
 
     total: float
@@ -44,9 +44,9 @@ class Design:
         """Maximise the model of the log likelihood around theta; return the new parameters.
 
         The model is ``events log(theta_1) + gradient . s`` minus the convex part without its linear term.
-        Where weights are exp(a u), that part is the sum of exp(a u) / a^2, for which a normal law of the rows
-        at risk gives ``total exp(a m . s + a^2 s' V s / 2) / a^2``: a quadratic, the limit of small a, is too
-        short-sighted for the long steps that lead from a fit without features.
+        Where weights are exp(a u), that part is the sum of exp(a u) / a^2, for which normally distributed
+        rows at risk give ``total exp(a m . s + a^2 s' V s / 2) / a^2``: a quadratic, the limit of small a, is
+        too short-sighted for the long steps that lead from a fit without features.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Design:
         step = np.zeros_like(gradient)
         if fixed is not None:
             step[..., 1] = fixed
-        value, slope, hessian = self._model(step, theta, gradient, events)
+        value, slope, hessian = self._derivatives(step, theta, gradient, events)
         for _ in range(_ITERATIONS):
             if fixed is not None:
                 slope[..., 1] = 0.0
@@ -95,15 +95,15 @@ class Design:
         length = np.ones(gradient.shape[:-1], dtype=np.float64)
         for _ in range(_HALVINGS):
             trial = step + length[..., None] * move
-            found = self._model(trial, theta, gradient, events)
+            found = self._derivatives(trial, theta, gradient, events)
             worse = ~(found[0] >= value - 1e-12 * np.abs(value))
             if not worse.any():
                 break
             length = np.where(worse, 0.5 * length, length)
         step = np.where(worse[..., None], step, trial)
-        return step, self._model(step, theta, gradient, events)
+        return step, self._derivatives(step, theta, gradient, events)
 
-    def _model(
+    def _derivatives(
         self, step: FloatArray, theta: FloatArray, gradient: FloatArray, events: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Value, slope and minus the Hessian of the model; the value is -inf outside of its domain."""
@@ -132,17 +132,17 @@ class Design:
         return np.where(theta[1] + step[..., 1] > 0, value, -np.inf), slope, hessian
 
 
-def steady(
+def regularized_covariance(
     covariance: FloatArray, noise: float, direction: FloatArray, spread: tuple[float, tuple[float, float]]
 ) -> FloatArray:
-    """Make a noisy covariance of (y', x') usable for a step.
+    """Shrink the noise in a covariance of (y', x'), and bound its eigenvalues.
 
     Only a preconditioner is needed: where steps end is set by the gradients. So everything that the noise may
     have made is taken back: products of different features are shrunk toward 0 and squares toward their mean
     by the noise's share in them (James and Stein); products of the target and a feature are shrunk toward
-    their part along `direction`, the direction in which features with an elliptical law move the target;
-    eigenvalues are floored; the target's variance, and that given the features, are kept within what the
-    model allows, the latter shrunk toward the middle.
+    their part along `direction`, the direction in which features with an elliptical distribution move the
+    target; eigenvalues are floored; the target's variance, and that given the features, are kept within what
+    the model allows, the latter shrunk toward the middle.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def steady(
     spread : tuple of a float and a pair of floats
         Upper bound of the target's variance, and both bounds of that given the features.
     """
-    features = _steady_features(covariance[..., 1:, 1:], noise)
+    features = _regularized_features(covariance[..., 1:, 1:], noise)
     raw = covariance[..., 0, 1:]
     cross = _shrink_cross(raw, noise, direction)
     whole, given = spread
@@ -162,7 +162,7 @@ def steady(
     # Without the shrinkage, which would leave too much unexplained; the noise explains its own part.
     own = noise**2 * np.trace(np.linalg.inv(features), axis1=-2, axis2=-1)
     left = covariance[..., 0, 0] - _explained(raw, features) + own
-    left = np.clip(_toward(left, 2.0 * noise, given), *given)
+    left = np.clip(_shrunk_to_middle(left, 2.0 * noise, given), *given)
     result = np.array(covariance)
     result[..., 1:, 1:] = features
     result[..., 0, 1:] = result[..., 1:, 0] = cross * np.sqrt(factor)[..., None]
@@ -170,17 +170,18 @@ def steady(
     return result
 
 
-def _steady_features(covariance: FloatArray, noise: float) -> FloatArray:
+def _regularized_features(covariance: FloatArray, noise: float) -> FloatArray:
     d = covariance.shape[-1]
     squares = np.diagonal(covariance, axis1=-2, axis2=-1)
     mean = squares.mean(axis=-1, keepdims=True)
-    squares = mean + (squares - mean) * _kept(squares - mean, (d - 1) * 4 * noise**2)[..., None]
+    squares = mean + (squares - mean) * _signal_share(squares - mean, (d - 1) * 4 * noise**2)[..., None]
     # Less than the noise's own size (twice the 0.4: squares) would make steps along it as long as noise can.
     squares = np.clip(squares, np.maximum(_LEAST_SHARE * mean, 0.4 * noise), _LARGEST_VARIANCE)
     eye = np.eye(d)
     products = covariance * (1 - eye)
     products = (
-        products * _kept(products.reshape(*products.shape[:-2], -1), d * (d - 1) * noise**2)[..., None, None]
+        products
+        * _signal_share(products.reshape(*products.shape[:-2], -1), d * (d - 1) * noise**2)[..., None, None]
     )
     values, vectors = np.linalg.eigh(products + squares[..., None] * eye)
     # A symmetric matrix of noise has a norm of about 2 sqrt(d) times it; half of that shrinkage took.
@@ -194,7 +195,7 @@ def _explained(cross: FloatArray, features: FloatArray) -> FloatArray:
     return np.einsum("...i,...i->...", cross, np.linalg.solve(features, cross[..., None])[..., 0])
 
 
-def _toward(left: FloatArray, noise: float, given: tuple[float, float]) -> FloatArray:
+def _shrunk_to_middle(left: FloatArray, noise: float, given: tuple[float, float]) -> FloatArray:
     """Shrink the target's variance given the features toward the middle of its bounds, by the noise's share.
 
     As if it were normal about the (geometric) middle, with the bounds two standard deviations apart.
@@ -208,12 +209,12 @@ def _shrink_cross(cross: FloatArray, noise: float, direction: FloatArray) -> Flo
     unit = direction / length
     along = np.einsum("...i,...i->...", cross, unit)[..., None] * unit
     rest = cross - along
-    along = along * _kept(along, noise**2)[..., None]
-    return along + rest * _kept(rest, (cross.shape[-1] - 1) * noise**2)[..., None]
+    along = along * _signal_share(along, noise**2)[..., None]
+    return along + rest * _signal_share(rest, (cross.shape[-1] - 1) * noise**2)[..., None]
 
 
-def _kept(values: FloatArray, noise_square: float) -> FloatArray:
-    """Share of values that is not noise, by the expected square of the noise."""
+def _signal_share(values: FloatArray, noise_square: float) -> FloatArray:
+    """Return the share of values that is not noise, by the expected square of the noise."""
     square = np.einsum("...i,...i->...", values, values)
     return np.maximum(0.0, 1.0 - noise_square / np.maximum(square, 1e-300))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a censored fit released; from it the estimates, their bootstrap, and when they are useless."""
+"""The release of a censored fit, its estimates, their bootstrap, and the warning that they are useless."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from ...utils._public_module import public_module
-from .._distributions import NORMAL, Family
+from .._distributions import NORMAL, ErrorDistribution
 from .._moments.solve import ScaledFit
 from .curvature import CurvatureEstimate, StepRule, length_of, to_fit
-from .gradient_round import Round
+from .gradient_round import GradientRound
 from .histogram import HistogramRelease
 
 FloatArray = NDArray[np.float64]
@@ -25,9 +25,10 @@ _LOOSE_SLOPES = 0.5
 # A fit is of little use if the 90 % interval of its 10 % quantile holds its 20 % quantile as well.
 _NEXT_LEVEL = 0.2
 _HALF_WIDTH = 1.645  # of that interval, in standard deviations
-# Normal errors with a smaller share of events: curvatures of censored rows differ by orders of magnitude; one
-# law of how they grow is too rough. Coverage of 90 % intervals (`python -m benchmarks censored_intervals`,
-# three kinds of columns): .85 to 1 at shares of .7 and 1, .25 to 1 at shares from .2 to .5.
+# Least share of events for normal errors: with fewer, curvatures of censored rows differ by orders of
+# magnitude, and one exponential model of their growth is too rough. Coverage of 90 % intervals (`python -m
+# benchmarks censored_intervals`, three kinds of columns): .85 to 1 at shares of .7 and 1, .25 to 1 at shares
+# from .2 to .5.
 _MOSTLY_EVENTS = 0.6
 # Share of the events, beyond that of the next bin, which the lower bound of the target may have moved into
 # the first: a tenth of those below the 10 % quantile. It must stand out of the noise as well.
@@ -39,15 +40,15 @@ _FEW_EVENTS = 3.0
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class CensoredRelease:
-    """Everything that a censored fit released; noisy.
+    """Everything that a censored fit released, with noise.
 
     Attributes
     ----------
     histogram : HistogramRelease
         Counts by time and event.
-    rounds : tuple of Round
-    belief : CurvatureEstimate
-        Of the last round; made of the others.
+    rounds : tuple of GradientRound
+    curvature_estimate : CurvatureEstimate
+        After the last round; a function of the rounds.
     rule : StepRule
     theta : ndarray of shape (D,)
         The parameters: 1 / scale at index 1, -intercept / scale at 0, -coef / scale behind.
@@ -55,8 +56,8 @@ class CensoredRelease:
     """
 
     histogram: HistogramRelease
-    rounds: tuple[Round, ...]
-    belief: CurvatureEstimate
+    rounds: tuple[GradientRound, ...]
+    curvature_estimate: CurvatureEstimate
     rule: StepRule
     theta: FloatArray
     mechanism: str
@@ -120,7 +121,7 @@ def bootstrap_censored(release: CensoredRelease, n_replicates: int = 400, seed: 
 
 @dataclass(frozen=True, eq=False)
 class StepErrors:
-    """What makes the last step of a censored fit wrong.
+    """Errors of the last step of a censored fit.
 
     Attributes
     ----------
@@ -142,20 +143,20 @@ class StepErrors:
 
 
 def errors_of(release: CensoredRelease) -> StepErrors:
-    """Collect what makes the last step wrong; see `bootstrap_censored`."""
-    rule, belief, last = release.rule, release.belief, release.rounds[-1]
-    design, step = rule.design(belief, float(release.theta[1])), release.theta - last.theta
-    whole = np.concatenate([[1.0], design.mean])
-    centred = design.total * design.covariance
+    """Return the errors of the last step; see `bootstrap_censored`."""
+    rule, estimate, last = release.rule, release.curvature_estimate, release.rounds[-1]
+    model, step = rule.newton_model(estimate, float(release.theta[1])), release.theta - last.theta
+    whole = np.concatenate([[1.0], model.mean])
+    centred = model.total * model.covariance
     centred[0, 0] += max(last.events, 1.0) / release.theta[1] ** 2
-    information = design.total * np.outer(whole, whole)
+    information = model.total * np.outer(whole, whole)
     information[1:, 1:] += centred
-    inverse = _inverse(design.total, design.mean, centred)
-    std = belief.total * belief.std
+    inverse = _inverse(model.total, model.mean, centred)
+    std = estimate.total * estimate.std
     if rule.exact_total:
         std[0, 0] = 0.0
-    left = rule.change_since(belief, release.theta) * float(length_of(design, step))
-    return StepErrors(step, information, inverse, std, left**2 * design.total)
+    left = rule.change_since(estimate, release.theta) * float(length_of(model, step))
+    return StepErrors(step, information, inverse, std, left**2 * model.total)
 
 
 def _inverse(total: float, mean: FloatArray, centred: FloatArray) -> FloatArray:
@@ -176,36 +177,36 @@ def _correlation(covariance: FloatArray) -> FloatArray:
 
 
 def _noise(rng: np.random.Generator, mechanism: str, std: FloatArray, size: int) -> FloatArray:
-    """Continuous noise of the released law."""
+    """Draw continuous noise of the distribution of the release's noise."""
     shape = (size, len(std))
     return (
         rng.laplace(size=shape) * std / np.sqrt(2) if mechanism == "laplace" else rng.normal(size=shape) * std
     )
 
 
-def censored_warning(release: CensoredRelease, family: Family) -> str | None:
+def censored_warning(release: CensoredRelease, distribution: ErrorDistribution) -> str | None:
     """Return why a censored fit is of little use, by released values alone, or None."""
     histogram = release.histogram
     n_cells = histogram.counts.shape[1]
     if histogram.counts[1].sum() < _FEW_EVENTS * histogram.noise_std * np.sqrt(n_cells):
         return "by the released counts there may be no events at all; the estimates mean nothing."
-    if _clipped_early(release):
+    if _events_below_bound(release):
         return (
             "by the released counts, many events lie below the lower bound of y, where they are clipped; the "
-            "estimates and their intervals do not know it. Declare a lower bound below all times."
+            "estimates and their intervals do not account for it. Declare a lower bound below all times."
         )
     replicates = bootstrap_censored(release, _FEW_REPLICATES)
-    if _slopes_drown(release, replicates):
+    if _noise_hides_slopes(release, replicates):
         return (
-            "by the released values, the noise hides what the features tell; use more rows, a larger "
+            "by the released values, the noise hides the effect of the features; use more rows, a larger "
             "epsilon, or fewer features."
         )
-    if _quantile_drowns(release, replicates, family):
+    if _noise_hides_quantile(release, replicates, distribution):
         return (
             "by the released values, the noise hides the lower quantiles; use more rows or a larger epsilon."
         )
-    rare = family is NORMAL and release.event_share < _MOSTLY_EVENTS
-    if rare or _stopped_short(release, family):
+    rare = distribution is NORMAL and release.event_share < _MOSTLY_EVENTS
+    if rare or _unconverged(release, distribution):
         return (
             "by the released values, the rounds ended before the estimates settled: they may be off by more "
             "than their intervals. Use more rows, a larger epsilon, tighter bounds or fewer features."
@@ -219,43 +220,47 @@ def _symmetric(rng: np.random.Generator, std: FloatArray, size: int) -> FloatArr
     return upper + np.swapaxes(np.triu(upper, 1), 1, 2)
 
 
-def _clipped_early(release: CensoredRelease) -> bool:
-    """Whether the first bin holds events of below the bound: in a tail it is about as full as the next."""
+def _events_below_bound(release: CensoredRelease) -> bool:
+    """Whether the first bin holds events from below the bound: else it is about as full as the next."""
     first, second = release.histogram.counts[1, :2]
     noise = _FEW_EVENTS * float(np.sqrt(2.0 * release.histogram.noise_std**2 + max(first + second, 0.0)))
     return bool(first - second > max(noise, _CLIPPED * release.histogram.n_events))
 
 
-def _slopes_drown(release: CensoredRelease, replicates: ScaledFit) -> bool:
+def _noise_hides_slopes(release: CensoredRelease, replicates: ScaledFit) -> bool:
     """Whether the errors of the slopes move predictions nearly as much as the slopes do."""
-    features = release.rule.design(release.belief, float(release.theta[1])).covariance[1:, 1:]
+    features = release.rule.newton_model(release.curvature_estimate, float(release.theta[1])).covariance[
+        1:, 1:
+    ]
     coef = release.fit.coef
     misses = replicates.coef - coef
     error = np.einsum("ri,ij,rj->r", misses, features, misses).mean()
     return bool(error > _LOOSE_SLOPES**2 * (coef @ features @ coef))
 
 
-def _quantile_drowns(release: CensoredRelease, replicates: ScaledFit, family: Family) -> bool:
+def _noise_hides_quantile(
+    release: CensoredRelease, replicates: ScaledFit, distribution: ErrorDistribution
+) -> bool:
     """Whether the interval of the 10 % quantile, where the rows at risk are, holds the 20 % quantile."""
-    low, next_level = (float(family.quantile(level)) for level in (0.1, _NEXT_LEVEL))
-    center = release.belief.mean[1:]
+    low, next_level = (float(distribution.quantile(level)) for level in (0.1, _NEXT_LEVEL))
+    center = release.curvature_estimate.mean[1:]
     quantiles = replicates.intercept + replicates.coef @ center + low * replicates.scale
     return bool(_HALF_WIDTH * np.std(quantiles) > (next_level - low) * release.fit.scale)
 
 
-def _stopped_short(release: CensoredRelease, family: Family) -> bool:
+def _unconverged(release: CensoredRelease, distribution: ErrorDistribution) -> bool:
     """Whether most of the variance of the scale, or of the 10 % quantile, is a guess at what is left to do.
 
-    Noise has a known law; how far the rounds are from their end does not.
+    The distribution of the noise is known; how far the rounds are from convergence is not.
     """
     errors, last, theta = errors_of(release), release.rounds[-1], release.theta
     squares = errors.curvature_std**2
     noise = squares * np.outer(errors.step, errors.step)
     np.fill_diagonal(noise, squares @ errors.step**2 + last.gradient_std**2)
     noise[1, 1] += (last.events_std / theta[1]) ** 2
-    center = release.belief.mean[1:]
-    error = (float(family.quantile(0.1)) - theta[0] - theta[2:] @ center) / theta[1]
+    center = release.curvature_estimate.mean[1:]
+    error = (float(distribution.quantile(0.1)) - theta[0] - theta[2:] @ center) / theta[1]
     moves = np.stack([np.eye(len(theta))[1], np.concatenate([[1.0, error], center])]) @ errors.inverse
-    told = np.einsum("ki,ij,kj->k", moves, errors.information + noise, moves)
+    known = np.einsum("ki,ij,kj->k", moves, errors.information + noise, moves)
     guessed = errors.unfinished * np.einsum("ki,ij,kj->k", moves, errors.information, moves)
-    return bool(np.any(guessed > told))
+    return bool(np.any(guessed > known))

@@ -2,11 +2,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def fill_round(
+def fill_residuals(
     block: NDArray[np.float64],
     event: NDArray[np.uint8],
     theta: NDArray[np.float64],
-    family: int,
+    distribution: int,
     cuts: NDArray[np.float64],
     units: NDArray[np.float64],
     limits: NDArray[np.float64],

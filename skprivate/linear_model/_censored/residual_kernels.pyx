@@ -13,12 +13,12 @@ cdef double NORMAL_DENSITY = 0.3989422804014327  # 1 / sqrt(2 pi)
 
 
 cdef inline double hazard(double u) noexcept nogil:
-    """Hazard of the normal law; u is at most about 30."""
+    """Hazard of the normal distribution; u is at most about 30."""
     return 2.0 * NORMAL_DENSITY * exp(-0.5 * u * u) / erfc(u * M_SQRT1_2)
 
 
 cdef inline double early_hazard(double u) noexcept nogil:
-    """Cumulative hazard of the normal law up to an early u."""
+    """Cumulative hazard of the normal distribution up to an early u."""
     return -log1p(-0.5 * erfc(-u * M_SQRT1_2))
 
 
@@ -45,11 +45,11 @@ cdef inline double expit(double u) noexcept nogil:
     return e / (1.0 + e)
 
 
-def fill_round(
+def fill_residuals(
     double[:, ::1] block,
     const uint8_t[::1] event,
     const double[::1] theta,
-    int family,
+    int distribution,
     const double[::1] cuts,
     const double[::1] units,
     const double[::1] limits,
@@ -60,7 +60,7 @@ def fill_round(
 
     `block` holds packed rows (features, target, constant) as integers, the constant being the number of
     steps in 1; the targets of rows beyond the upper cut are replaced. `theta` is per step, in the same order.
-    `cuts` are the standardised errors below which the normal law's score is flat, and at which rows end.
+    `cuts` are the standardised errors below which the score of normal errors is flat, and at which rows end.
     `units` are the integers per 1 of a residual and of a curvature; the events are in units of a residual.
     `limits` are the greatest integers: of a negative residual's magnitude, of a positive one, of a curvature,
     of what is taken off an event. `residuals_of` has the formulas.
@@ -76,7 +76,7 @@ def fill_round(
         double* q
         bint alive
         int64_t events = 0
-    if family == NORMAL:
+    if distribution == NORMAL:
         slope = hazard(low) - low
         kink = hazard(low) - slope * early_hazard(low)
         excess = early_excess(low, slope)
@@ -96,11 +96,11 @@ def fill_round(
                 alive = False
             d = 1.0 if alive else 0.0
             off = 0.0
-            if family == SEV:
+            if distribution == SEV:
                 w = exp(u)
                 # The residual is the event minus the same integer, so that the pair keeps to the stated set.
                 r = d * unit - bounded(rint(w * unit), 0.0, limits[0])
-            elif family == LOGISTIC:
+            elif distribution == LOGISTIC:
                 p = expit(u)
                 r = d * unit - (1.0 + d) * bounded(rint(p * unit), 0.0, limits[0])
                 w = (1.0 + d) * p * (1.0 - p)

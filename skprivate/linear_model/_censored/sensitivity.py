@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sensitivities of what a censored fit releases: a histogram, and rounds of residuals, with their proofs."""
+"""Sensitivities of the histogram and the rounds of a censored fit, with their proofs."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,24 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .._distributions import LOGISTIC, SEV, Family
+from .._distributions import LOGISTIC, SEV, ErrorDistribution
 from .._moments.sensitivity import l1_moments, squared_l2_moments
 from .._moments.weights import MomentWeights
 
-# Bounds that are not rational are rounded up to a multiple of this.
+# Bounds that are not rational are rounded up to a multiple of 1 / this: 1e-6 of a bound near 1.
 _STEP = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What one row can put into a round, by the family and the clip: public.
+    """What one row can put into a round, by the distribution and the clip: public.
 
     Attributes
     ----------
     code : int
-        Of the family in the kernel.
+        Number of the distribution in the kernel.
     cuts : tuple of two floats
-        Standardised errors: below the first, the normal law's score does not grow; a row that passes the
+        Standardised errors: below the first, the score of normal errors does not grow; a row that passes the
         second counts as censored there.
     corners : tuple of pairs (event, residual)
         Corners of a polygon that holds the pair (what is left of the event, residual) of every row.
@@ -44,14 +44,14 @@ class Residuals:
     curvature: Fraction
     off: Fraction = Fraction(0)
 
-    def spread(self, family: Family) -> float:
+    def spread(self, distribution: ErrorDistribution) -> float:
         """Variance of the error of uncensored rows, up to the cuts and weighted by the curvature."""
-        u = family.quantile((np.arange(4000) + 0.5) / 4000)
+        u = distribution.quantile((np.arange(4000) + 0.5) / 4000)
         inside = (u > self.cuts[0]) & (u < self.cuts[1])
         u = np.clip(u, *self.cuts)
-        if family is SEV:
+        if distribution is SEV:
             weights = np.exp(u)
-        elif family is LOGISTIC:
+        elif distribution is LOGISTIC:
             weights = special.expit(u) * special.expit(-u)
         else:
             hazard = _normal_hazard(np.abs(u))
@@ -73,12 +73,12 @@ class Residuals:
         return np.array([float(value.numerator // value.denominator) for value in greatest])
 
 
-def residuals_of(family: Family, hazard_clip: float) -> Residuals:
+def residuals_of(distribution: ErrorDistribution, hazard_clip: float) -> Residuals:
     """Bound what a row puts into a round.
 
     Parameters
     ----------
-    family : Family
+    distribution : ErrorDistribution
     hazard_clip : float
         C > 0: a row counts as censored where its cumulative hazard reaches C, at survival exp(-C).
 
@@ -104,9 +104,9 @@ def residuals_of(family: Family, hazard_clip: float) -> Residuals:
     for an event and h (h - u), at most 1, otherwise.
     """
     clip = Fraction(hazard_clip)
-    if family is SEV:
+    if distribution is SEV:
         return Residuals(0, (-np.inf, log(hazard_clip)), _corners((-clip, 0), (1 - clip, 1)), clip)
-    if family is LOGISTIC:
+    if distribution is LOGISTIC:
         return Residuals(1, (-np.inf, np.inf), _corners((-1, 0), (-1, 1)), Fraction(1, 2))
     cut = -float(special.ndtri_exp(-hazard_clip))
     low = -max(cut, 2.0)
@@ -153,7 +153,7 @@ def l1_gradient(residuals: Residuals, weights: MomentWeights, relation: str) -> 
     |d - d'| + |r - r'| + |r v~ - r' v~'|_1 <= |d - d'| + |r - r'| + (|r| + |r'|) (B - 1), which is convex in
     ((d, r), (d', r')) and so largest at corners of the polygon; reached by v~' = -v~, or v~' = v~ where r and
     r' differ in sign, at a corner of the cube or the ball. One row alone: |d| + |r| B. An absent row is
-    (0, 0, .), a corner, so replacing covers absence. (For the normal law d is what is left of the event.)
+    (0, 0, .), a corner, so replacing covers absence. (For normal errors d is what is left of the event.)
     """
     rest = Fraction(weights.target + weights.features_l1)
     if relation == "add-remove":

@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parametric bootstrap of a release: what the fit would have been, had rows and noise fallen otherwise."""
+"""Parametric bootstrap of released moments: fits to releases drawn from the fitted model."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._distributions import Family
+from .._distributions import ErrorDistribution
 from .release import MomentRelease
-from .solve import SOLVERS, ScaledFit, noise_level, solve_moments
+from .solve import ScaledFit, noise_level, solve_moments
 
 FloatArray = NDArray[np.float64]
 
-# Entries of all replicated matrices together (32 MB): beyond 100 features there are fewer replicates, but as
-# many as 5 % quantiles need for an error of a fifth of a
-# standard deviation.
+# Entries of all replicated matrices together (32 MB): beyond 100 features there are fewer replicates, but at
+# least 100, with which 5 % quantiles have an error of a fifth of a standard deviation.
 _MOST_ENTRIES = 2**22
 _FEWEST = 100
 
 
 def bootstrap_moments(
     release: MomentRelease,
-    family: Family,
+    distribution: ErrorDistribution,
     regularization: str,
     scale_bounds: tuple[float, float],
     *,
@@ -30,14 +29,14 @@ def bootstrap_moments(
     """Fit the releases that the fitted model would give [1]_.
 
     The features' moments are the released ones, made those of possible rows. The target's moments are drawn
-    from their joint limit law under the fitted model, where the errors' skewness ties the mean square to the
-    mean, and their kurtosis spreads it. Then fresh noise of the released law is added to all, and every
-    replicate is fitted as the release was.
+    from their joint limit distribution under the fitted model, where the errors' skewness ties the mean
+    square to the mean, and their kurtosis spreads it. Then fresh noise of the same distribution is added to
+    all, and every replicate is fitted as the release was.
 
     Parameters
     ----------
     release : MomentRelease
-    family : Family
+    distribution : ErrorDistribution
     regularization, scale_bounds
         As in `solve_moments`.
     method : {"moments", "taylor"}, default="moments"
@@ -57,7 +56,7 @@ def bootstrap_moments(
     **Privacy**: a function of released values alone, with noise that protects nothing; it spends nothing.
 
     Slopes that the regulariser shrinks are shrunk in the replicates about as much, but the shrinkage of the
-    fit itself is unknown: intervals of directions that the noise drowns are too narrow.
+    fit itself is unknown: intervals of directions that are below the noise are too narrow.
 
     References
     ----------
@@ -78,14 +77,14 @@ def bootstrap_moments(
     >>> fits.coef.shape, bool(abs(fits.coef.std() / (0.1 / np.sqrt(10_000 / 3)) - 1) < 0.1)
     ((400, 1), True)
     """
-    fit = solve_moments(release, family, regularization, scale_bounds)
+    fit = solve_moments(release, distribution, regularization, scale_bounds)
     size = len(release.matrix)
     rng = np.random.default_rng(seed)
     count = min(n_replicates, max(_FEWEST, _MOST_ENTRIES // size**2))
-    matrices = _sampled(release, fit, family, rng, count)
+    matrices = _sampled(release, fit, distribution, rng, count)
     matrices += _noise(release, rng, count)
     replicated = MomentRelease(matrices, release.noise_std, release.mechanism)
-    return SOLVERS[method](replicated, family, regularization, scale_bounds)
+    return solve_moments(replicated, distribution, regularization, scale_bounds, method)
 
 
 def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> FloatArray:
@@ -114,18 +113,22 @@ def pivotal(estimates: ArrayLike, replicates: FloatArray, confidence: float) -> 
 
 
 def _sampled(
-    release: MomentRelease, fit: ScaledFit, family: Family, rng: np.random.Generator, count: int
+    release: MomentRelease,
+    fit: ScaledFit,
+    distribution: ErrorDistribution,
+    rng: np.random.Generator,
+    count: int,
 ) -> FloatArray:
     """Moments of (1, y, x) without noise, of shape (count, D, D)."""
     others = np.r_[0, 2 : len(release.matrix)]  # the constant and the features
     design = _possible_design(release)
-    line = np.r_[fit.intercept + family.mean * fit.scale, fit.coef]
-    spread = float(fit.scale) * np.sqrt(family.variance)
+    line = np.r_[fit.intercept + distribution.mean * fit.scale, fit.coef]
+    spread = float(fit.scale) * np.sqrt(distribution.variance)
     z = rng.standard_normal((count, len(others) + 1))
     # Residuals times (1, x), the first of them their sum; and the sum of their squares.
     products = spread * (z[:, :-1] @ np.linalg.cholesky(design).T)
-    free = np.sqrt(family.kurtosis - 1.0 - family.skewness**2)
-    squares = family.skewness * z[:, 0] + free * z[:, -1]
+    free = np.sqrt(distribution.kurtosis - 1.0 - distribution.skewness**2)
+    squares = distribution.skewness * z[:, 0] + free * z[:, -1]
     n = design[0, 0]
     cross = design @ line + products
     matrices = np.empty((count, *release.matrix.shape))
@@ -152,7 +155,7 @@ def _possible_design(release: MomentRelease) -> FloatArray:
 
 
 def _noise(release: MomentRelease, rng: np.random.Generator, count: int) -> FloatArray:
-    """Symmetric noise matrices of the released law, of shape (count, D, D)."""
+    """Draw symmetric matrices of noise as that of the release, of shape (count, D, D)."""
     rows, columns = np.triu_indices(len(release.matrix))
     shape = (count, len(rows))
     if release.mechanism == "laplace":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact integer moments of rows, at the speed of BLAS."""
+"""Exact integer moments of rows, computed by BLAS."""
 
 from collections.abc import Callable
 from typing import Any
@@ -83,7 +83,7 @@ def exact_gram(
     check_room(n, grid.exponent, largest)
     exact_rows = EXACT // (4**grid.exponent * largest)
     rows = min(block_rows or _best_rows(grid.size), exact_rows, max(n, 1))
-    pack, multiply = packer(grid), _multiplier(grid.size, rows, weighted=steps is not None)
+    pack, multiply = make_packer(grid), _multiplier(grid.size, rows, weighted=steps is not None)
     block = np.empty((rows, grid.size))
     partial, pending = np.zeros((grid.size, grid.size), order="F"), 0
     total = np.zeros((grid.size, grid.size), dtype=np.int64)
@@ -114,8 +114,8 @@ def _best_rows(size: int) -> int:
     return min(rows, SMALL_PRODUCT // size**2) if size <= SMALL_WIDTH else rows
 
 
-def packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArray], bool]:
-    """Return the kernel with the grid's numbers; it returns False where a value is not finite."""
+def make_packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArray], bool]:
+    """Return a function that packs rows on the grid; it returns False where a value is not finite."""
     bound = 2.0**grid.exponent
     radius = 1.0 if grid.norm_order else bound
     # A half-width near the least float has an infinite inverse; the kernels clip what comes of it.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How rows become integers: public centres, scales, and the step of the grid."""
+"""The public grid on which rows are rounded to integers: centres, half-widths and step."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,9 +13,9 @@ from ...utils._public_module import public_module
 
 FloatArray = NDArray[np.float64]
 
-# Finer grids gain nothing, and products of two values still leave room for blocks of 2^13 rows.
+# Rounding at 2^-20 is far below any noise, and float64 (2^53) holds sums of 2^13 products of two values.
 FINEST = 20
-# Rows that a protected number of rows may reach: the grid must not tell n.
+# Largest number of rows where it is protected: the grid must not depend on n.
 MANY_ROWS = 2**32
 # log2 of n 4^k: int64 with two spare bits.
 SUM_BITS = 61
@@ -26,7 +26,7 @@ SCALE_BITS = 51
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MomentGrid:
-    """Public description of the integers that stand for a row.
+    """Public description of how a row is rounded to integers.
 
     A row is z = (1, y', x'): the target and the features, centred and divided by their half-widths, so that
     each lies in [-1, 1]; with `x_norm` the features share one half-width, `x_norm`, and x' lies in the unit

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a budget to exact noise: one integer scale for every released integer."""
+"""The budget of a fit, and the integer scales of its discrete noise."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from ...noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, zcdp_to_epsilon
 from ...utils import check_epsilon, check_probability
 
-# Only the ratio of noise and sensitivity matters for rho: a large sensitivity makes rounding invisible, and
-# for a tiny epsilon a smaller one leaves room for the noise.
+# Squared sensitivity for an epsilon above the key. Rho depends on the ratio of noise and sensitivity alone:
+# with a large sensitivity the rounding of sigma is negligible, with a tiny epsilon a smaller one keeps sigma
+# in range.
 _SENSITIVITIES = {Fraction(1, 2**4): 2**80, Fraction(0): 2**40}
 
 
 @dataclass(frozen=True)
-class Budget:
-    """What a fit may spend: epsilon for Laplace noise, rho for Gaussian noise.
+class FitBudget:
+    """Budget of a fit: epsilon for Laplace noise, rho for Gaussian noise.
 
     Attributes
     ----------
@@ -28,7 +29,7 @@ class Budget:
     amount : Fraction
         Epsilon, or rho of zero-concentrated differential privacy: both add up over releases.
     epsilon, delta : Fraction
-        What `amount` comes to; epsilon is never above the request.
+        The guarantee that `amount` gives; epsilon is never above the request.
     """
 
     mechanism: str
@@ -37,7 +38,7 @@ class Budget:
     delta: Fraction
 
     @classmethod
-    def of(cls, epsilon: Any, delta: Any, mechanism: str) -> "Budget":
+    def of(cls, epsilon: Any, delta: Any, mechanism: str) -> "FitBudget":
         """Turn a request into a budget.
 
         Raises
@@ -62,8 +63,8 @@ class Budget:
 
 
 @dataclass(frozen=True, eq=False)
-class NoisePlan:
-    """The noise of one release, fixed before any is drawn.
+class NoiseScales:
+    """Scales of the discrete noise of one release.
 
     Attributes
     ----------
@@ -97,10 +98,10 @@ class NoisePlan:
         return DiscreteGaussianMechanism.from_sigma(scale)
 
 
-def plan_laplace(
+def laplace_scales(
     weights: list[Fraction], codes: NDArray[np.intp], sensitivity: Fraction, epsilon: Fraction
-) -> NoisePlan:
-    """Plan discrete Laplace noise on integers of different weights.
+) -> NoiseScales:
+    """Return the scales of discrete Laplace noise on integers of different weights.
 
     Parameters
     ----------
@@ -118,13 +119,13 @@ def plan_laplace(
     sum |f_i - f'_i| / t_i <= epsilon sum c_i |f_i - f'_i| / sensitivity <= epsilon.
     """
     scales = [ceil(sensitivity / (weight * epsilon)) for weight in weights]
-    return NoisePlan("laplace", np.array(scales, dtype=np.int64)[codes])
+    return NoiseScales("laplace", np.array(scales, dtype=np.int64)[codes])
 
 
-def plan_gaussian(
+def gaussian_scales(
     squared_weights: list[Fraction], codes: NDArray[np.intp], squared_sensitivity: Fraction, rho: Fraction
-) -> NoisePlan:
-    """Plan discrete Gaussian noise on integers of different weights.
+) -> NoiseScales:
+    """Return the sigmas of discrete Gaussian noise on integers of different weights.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def plan_gaussian(
     """
     variance = squared_sensitivity / (2 * rho)
     sigmas = [root_above(variance / weight) for weight in squared_weights]
-    return NoisePlan("gaussian", np.array(sigmas, dtype=np.int64)[codes])
+    return NoiseScales("gaussian", np.array(sigmas, dtype=np.int64)[codes])
 
 
 def root_above(square: Fraction) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one private release of an uncensored fit: the moments, with noise."""
+"""The plan and the private release of the moments of an uncensored fit."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...utils._public_module import public_module
 from .grid import MomentGrid, choose_exponent
-from .noise_scale import Budget, NoisePlan, plan_gaussian, plan_laplace, root_above
-from .sensitivity import l1_moments, of_units, squared_l2_moments
+from .noise_scale import FitBudget, NoiseScales, gaussian_scales, laplace_scales, root_above
+from .sensitivity import l1_moments, sensitivity_of_unit, squared_l2_moments
 from .weights import MomentWeights
 
 FloatArray = NDArray[np.float64]
@@ -30,7 +30,7 @@ class MomentRelease:
         Standard deviation of the noise of every entry; 0 where none was added. An entry and its mirror image
         carry the same noise.
     mechanism : {"laplace", "gaussian"}
-        Law of the noise.
+        Distribution of the noise.
     """
 
     matrix: FloatArray
@@ -40,7 +40,7 @@ class MomentRelease:
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours:
-    """Which tables are neighbours, and what their moments may differ by.
+    """Neighbouring relation of tables, and the sensitivity of their moments.
 
     Attributes
     ----------
@@ -73,27 +73,27 @@ class Neighbours:
         sqrt(max_weight); so the bound for rows that may be absent holds, max_weight times as large.
         """
         one = l1_moments(self.weights, self.relation)
-        return of_units(one * (self.max_weight or 1), self.rows_per_unit)
+        return sensitivity_of_unit(one * (self.max_weight or 1), self.rows_per_unit)
 
     @property
     def squared_l2(self) -> Fraction:
         """Squared L2 sensitivity of the moments, before the grid."""
         one = squared_l2_moments(self.weights, self.relation)
-        return of_units(one * (self.max_weight or 1) ** 2, self.rows_per_unit, squared=True)
+        return sensitivity_of_unit(one * (self.max_weight or 1) ** 2, self.rows_per_unit, squared=True)
 
 
 @dataclass(frozen=True, eq=False)
 class MomentPlan:
-    """Which moments are released with how much noise; made by `plan_moments`."""
+    """The moments that are released, and the scales of their noise; `plan_moments` returns one."""
 
     grid: MomentGrid
-    noise: NoisePlan
+    noise: NoiseScales
     rows: NDArray[np.intp]
     columns: NDArray[np.intp]
     unit: Fraction  # grid units of one unit of the sum of z z'
 
     def release(self, gram: NDArray[np.int64], entropy: Any) -> MomentRelease:
-        """Draw the noise, and leave the integers."""
+        """Release the moments with noise, in units of the sum of z z'."""
         noisy = self.noise.randomize(gram[self.rows, self.columns], entropy)
         exact = np.zeros_like(gram)
         exact[0, 0] = gram[0, 0]
@@ -108,8 +108,8 @@ class MomentPlan:
         return matrix / float(self.unit)
 
 
-def largest_scale(neighbours: Neighbours, budget: Budget) -> Fraction:
-    """Largest scale of the noise before the grid: what `choose_exponent` asks for."""
+def largest_scale(neighbours: Neighbours, budget: FitBudget) -> Fraction:
+    """Return the largest scale of the noise before the grid, as `choose_exponent` takes it."""
     lightest = min(1, neighbours.weights.target, neighbours.weights.features) ** 2
     if budget.mechanism == "laplace":
         return 2 * neighbours.l1 / (budget.amount * lightest)
@@ -118,7 +118,7 @@ def largest_scale(neighbours: Neighbours, budget: Budget) -> Fraction:
 
 
 def plan_moments(
-    grid: MomentGrid, neighbours: Neighbours, budget: Budget, weight_bits: int = 0
+    grid: MomentGrid, neighbours: Neighbours, budget: FitBudget, weight_bits: int = 0
 ) -> MomentPlan:
     """Plan the release of all moments but a public number of rows.
 
@@ -126,7 +126,7 @@ def plan_moments(
     ----------
     grid : MomentGrid
     neighbours : Neighbours
-    budget : Budget
+    budget : FitBudget
     weight_bits : int, default=0
         The rows' weights were rounded to multiples of 2^-weight_bits, and are counted in these.
     """
@@ -141,10 +141,10 @@ def plan_moments(
     pairs = [Fraction(one * other) for one in single for other in single]
     if budget.mechanism == "laplace":
         weights = pairs + [pair / 2 for pair in pairs]
-        noise = plan_laplace(weights, codes, neighbours.l1 * unit, budget.amount)
+        noise = laplace_scales(weights, codes, neighbours.l1 * unit, budget.amount)
     else:
         squares = [2 * pair**2 for pair in pairs] + [pair**2 for pair in pairs]
-        noise = plan_gaussian(squares, codes, neighbours.squared_l2 * unit**2, budget.amount)
+        noise = gaussian_scales(squares, codes, neighbours.squared_l2 * unit**2, budget.amount)
     return MomentPlan(grid, noise, rows, columns, unit)
 
 
@@ -156,7 +156,7 @@ def make_grid(
     *,
     n_rows: int,
     neighbours: Neighbours,
-    budget: Budget,
+    budget: FitBudget,
 ) -> MomentGrid:
     """Return the finest grid on which the sums and the noise of a fit are safe."""
     exponent = choose_exponent(n_rows, largest_scale(neighbours, budget))

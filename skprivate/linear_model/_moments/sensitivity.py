@@ -79,7 +79,7 @@ def squared_l2_moments(weights: MomentWeights, relation: str) -> Fraction:
     return fourth_power if relation == "add-remove" else 2 * fourth_power
 
 
-def of_units(sensitivity: Fraction, rows_per_unit: int, *, squared: bool = False) -> Fraction:
+def sensitivity_of_unit(sensitivity: Fraction, rows_per_unit: int, *, squared: bool = False) -> Fraction:
     """Sensitivity to all rows of a unit: by the triangle inequality, so many rows move so many times as far.
 
     A unit with fewer rows than another has absent ones, so its number of rows is protected only where a row

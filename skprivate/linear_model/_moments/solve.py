@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From released moments to coefficients and scale: closed forms, free of further privacy cost."""
+"""Closed-form estimates of slopes, intercept and scale from released moments; post-processing."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,14 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...utils._public_module import public_module
-from .._distributions import Family
+from .._distributions import ErrorDistribution
 from .grid import MomentGrid
 from .release import MomentRelease
+from .taylor import taylor_scale
 
 FloatArray = NDArray[np.float64]
 
-#: What is done about directions of the features that the noise drowns.
+#: Treatments of directions of the features whose moments are below the level of the noise.
 REGULARIZATIONS = ("floor", "trim", "zhang", "none")
+#: Estimators of the scale and the intercept.
+METHODS = ("moments", "taylor")
 
 
 @public_module("skprivate.linear_model")
@@ -37,14 +40,18 @@ class ScaledFit:
 
 
 def solve_moments(
-    release: MomentRelease, family: Family, regularization: str, scale_bounds: tuple[float, float]
+    release: MomentRelease,
+    distribution: ErrorDistribution,
+    regularization: str,
+    scale_bounds: tuple[float, float],
+    method: str = "moments",
 ) -> ScaledFit:
     """Solve the Fisher-consistent quadratic: least squares, and the scale from the residuals.
 
-    In place of the log density of a standardised error z stands ``-(z - m)**2 / (2 v)``, with m and v the
-    mean and the variance of the law. Its score and its score for the scale have mean 0 under the model, and
-    the estimates are in closed form: the slopes are those of least squares, ``scale**2 = RSS / (n v)``, and
-    the location is the regression line minus ``m * scale``.
+    The log density of a standardised error z is replaced by ``-(z - m)**2 / (2 v)``, with m and v the mean
+    and the variance of the distribution. Its score and its score for the scale have mean 0 under the model,
+    and the estimates are in closed form: the slopes are those of least squares, ``scale**2 = RSS / (n v)``,
+    and the location is the regression line minus ``m * scale``.
 
     The slopes follow the noise, so that the noisy RSS about them is too small, even negative; what this is
     expected to make is added. The scale then is that of the residuals about the line that is released.
@@ -53,7 +60,7 @@ def solve_moments(
     ----------
     release : MomentRelease
         Its matrix may be a stack of shape (n_fits, D, D), with one noise.
-    family : Family
+    distribution : ErrorDistribution
     regularization : {"floor", "trim", "zhang", "none"}
         About eigenvalues of the centred features' moments, where s is the noise's standard deviation and
         ``L = 2 s sqrt(d)`` the typical norm of the noise: raise those below L to L, or all to 2 L where all
@@ -61,6 +68,9 @@ def solve_moments(
         [1]_; or nothing.
     scale_bounds : tuple of two floats
         The scale is clipped to them, in scaled units; noise can make the sum of squares negative.
+    method : {"moments", "taylor"}, default="moments"
+        "taylor": the scale is that of the paper's truncated likelihood (`taylor_scale`), and the intercept
+        that of the regression line.
 
     Returns
     -------
@@ -88,54 +98,13 @@ def solve_moments(
     (array([0.4]), 0.1, 0.05)
     """
     line = _least_squares(release, regularization)
+    if method == "taylor":
+        scale = taylor_scale(line.residual, distribution.name, scale_bounds)
+        return ScaledFit(line.intercept, line.coef, scale)
     square = line.residual + line.optimism
     low, high = scale_bounds
-    scale = np.sqrt(np.clip(square / family.variance, low**2, high**2))
-    return ScaledFit(line.intercept - family.mean * scale, line.coef, scale)
-
-
-def solve_taylor(
-    release: MomentRelease, family: Family, regularization: str, scale_bounds: tuple[float, float]
-) -> ScaledFit:
-    """Maximise the log-likelihood truncated at second order around z = 0 and 1 / scale = 1 [1]_.
-
-    With ``q = 1 / scale``, ``p = q * coef`` and ``z = q y - p . x``, the truncated log-likelihood is
-
-        ``n (2 q - q**2 / 2) - (c / 2) sum(z**2)``    + a constant,
-
-    where c is 1 for the smallest extreme value law, 1/2 for the logistic law (Algorithms 1 and 2), and 1 for
-    the normal law, of which only log q has to be expanded. At any q the best p is q times least squares;
-    hence ``q = 2 / (1 + c RSS / n)``, and without noise the scale stays between 1/2 and (1 + c) / 2 of the
-    target's half-width whatever the data are.
-
-    The intercept is that maximum's: the regression line itself, so that the location of every family stands
-    where the mean should be. It is here to compare; `solve_moments` is consistent.
-
-    Parameters
-    ----------
-    release, family, regularization, scale_bounds
-        As in `solve_moments`.
-
-    Returns
-    -------
-    fit : ScaledFit
-        Finite for every finite matrix.
-
-    References
-    ----------
-    .. [1] Sheng, Fang: "Differentially private log-location-scale regression using functional mechanism".
-
-    Examples
-    --------
-    See `solve_moments`, which is called in the same way.
-    """
-    line = _least_squares(release, regularization)
-    scale = np.clip(0.5 * (1.0 + family.curvature * line.residual), *scale_bounds)
-    return ScaledFit(line.intercept, line.coef, scale)
-
-
-#: The methods by name.
-SOLVERS = {"moments": solve_moments, "taylor": solve_taylor}
+    scale = np.sqrt(np.clip(square / distribution.variance, low**2, high**2))
+    return ScaledFit(line.intercept - distribution.mean * scale, line.coef, scale)
 
 
 def unscale(fit: ScaledFit, grid: MomentGrid) -> tuple[FloatArray, Any, Any]:
@@ -168,7 +137,7 @@ def unscale(fit: ScaledFit, grid: MomentGrid) -> tuple[FloatArray, Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class _Line:
-    """Least squares; the mean squared residual as the noisy moments have it, and what is missing there."""
+    """Least squares: the line, the mean squared residual by the noisy moments, and its expected bias."""
 
     intercept: FloatArray
     coef: FloatArray
@@ -192,7 +161,7 @@ def _least_squares(release: MomentRelease, regularization: str) -> _Line:
 
 
 def _optimism(coef: FloatArray, inverse: FloatArray, noise_std: FloatArray) -> FloatArray:
-    """By how much the noisy residual about the fitted line is expected to be too small.
+    """Return by how much the noisy residual about the fitted line is expected to be too small.
 
     With noise g = N_xy - N_xx b in the equations of the slopes, these move by S^-1 g, and the noise in the
     residual falls by 2 g . S^-1 g; `inverse` is the diagonal of S^-1, and the entries of g are taken to be
@@ -218,7 +187,7 @@ class _CentredMoments:
 
     @classmethod
     def of(cls, moments: FloatArray) -> "_CentredMoments":
-        # No mean product of entries of [-1, 1] is beyond 1: what the noise put there goes.
+        # No mean product of entries of [-1, 1] is beyond 1: what is beyond is noise.
         moments = np.clip(moments, -1.0, 1.0)
         means = moments[..., 0, 1:]
         centred = moments[..., 1:, 1:] - means[..., :, np.newaxis] * means[..., np.newaxis, :]
@@ -226,7 +195,7 @@ class _CentredMoments:
         return cls(means[..., 0], means[..., 1:], target, cross, features)
 
     def rounding(self, eigenvalues: FloatArray) -> FloatArray:
-        """What rounding leaves of an eigenvalue that is 0: also the means were taken off."""
+        """Return how far rounding moves an eigenvalue that is 0, the subtraction of the means included."""
         sizes = np.maximum(np.abs(eigenvalues), self.mean_features**2)
         largest = np.max(sizes, axis=-1, keepdims=True)
         return np.maximum(4.0 * sizes.shape[-1] * np.finfo(np.float64).eps * largest, _SMALLEST)
@@ -236,9 +205,10 @@ def _regularized(values: FloatArray, release: MomentRelease, n: FloatArray, rule
     """Eigenvalues after the rule; 0 for a direction that is dropped."""
     level = noise_level(release) / n
     if rule == "floor":
-        # Where no direction stands out, larger slopes lose more than they win. (One feature's level is high.)
-        drowned = (values.shape[-1] > 1) & (values.max(axis=-1, keepdims=True) < level)
-        return np.maximum(values, np.where(drowned, 2.0 * level, level))
+        # Where no direction exceeds the noise, larger slopes lose more than they gain. (The level of a single
+        # feature is high already.)
+        all_below = (values.shape[-1] > 1) & (values.max(axis=-1, keepdims=True) < level)
+        return np.maximum(values, np.where(all_below, 2.0 * level, level))
     if rule == "trim":
         return np.where(values < level, 0.0, values)
     if rule == "zhang":
@@ -247,7 +217,7 @@ def _regularized(values: FloatArray, release: MomentRelease, n: FloatArray, rule
 
 
 def noise_level(release: MomentRelease) -> float:
-    """Typical norm of the noise on the features' moments: below it, an eigenvalue says little."""
+    """Return the typical norm of the noise on the features' moments: smaller eigenvalues are mostly noise."""
     noise = release.noise_std[2:, 2:]
     d = len(noise)
     # Of one feature there is the noise of its square only.

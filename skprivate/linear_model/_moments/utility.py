@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When the noise hides the signal: judged from released values and the known noise alone."""
+"""The warning that the noise hides the effect of the features, from released values and the known noise."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ _LARGEST = 2.0**64
 
 
 def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, float]:
-    """Estimate by how much the fitted slopes lower the mean squared error of new rows, next to none.
+    """Estimate by how much the fitted slopes lower the mean squared error of new rows, compared with none.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def explained_share(release: MomentRelease, fit: ScaledFit) -> tuple[float, floa
     With exact centred moments C of the features and c of features and target, slopes b gain
     ``2 b'c - b'C b``. Read off the released C + E and c + e, that is too large by ``2 b'e - b'E b``. As b is
     off by C^-1 (e - E b), to first order, this is ``2 (e - E b)' C^-1 (e - E b)`` on average, which follows
-    from the known noise, with the sampling error of the rows added. Directions of C that the noise drowns
-    count as raised to its level: so much curvature cannot be told from none; slopes along them follow e but
-    hardly E. The error of the intercept goes off as well.
+    from the known noise, with the sampling error of the rows added. Directions of C that are below the noise
+    count as raised to its level: so much curvature cannot be distinguished from none; slopes along them
+    follow e but hardly E. The error of the intercept goes off as well.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _noise_of_equations(release: MomentRelease, squares: FloatArray) -> tuple[Fl
     return variances[:, 1], variances[:, 2:] @ squares
 
 
-def constant_wins(release: MomentRelease, fit: ScaledFit) -> str | None:
+def moments_warning(release: MomentRelease, fit: ScaledFit) -> str | None:
     """Return why a constant may predict better than a fit, or None.
 
     Parameters
@@ -99,19 +99,19 @@ def constant_wins(release: MomentRelease, fit: ScaledFit) -> str | None:
     >>> import numpy as np
     >>> from skprivate.linear_model._moments.release import MomentRelease
     >>> from skprivate.linear_model._moments.solve import ScaledFit
-    >>> from skprivate.linear_model._moments.utility import constant_wins
+    >>> from skprivate.linear_model._moments.utility import moments_warning
     >>> matrix = 1000 * np.array([[1, 0, 0], [0, 0.25, 0.1], [0, 0.1, 0.2]])
     >>> fit = ScaledFit(0.0, np.array([0.5]), 0.4)
     >>> noise = np.ones((3, 3))
-    >>> constant_wins(MomentRelease(matrix, noise, "laplace"), fit) is None
+    >>> moments_warning(MomentRelease(matrix, noise, "laplace"), fit) is None
     True
-    >>> constant_wins(MomentRelease(matrix, 100 * noise, "laplace"), fit) is None
+    >>> moments_warning(MomentRelease(matrix, 100 * noise, "laplace"), fit) is None
     False
     """
     gain, error = explained_share(release, fit)
     if gain > _CLEARLY * error:
         return None
     return (
-        "by the released values, the noise hides what the features tell: a constant may predict as well. "
+        "by the released values, the noise hides the effect of the features: a constant may predict as well. "
         "More rows, a larger epsilon, tighter bounds or fewer features would help."
     )

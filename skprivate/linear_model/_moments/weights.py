@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the noise is shared out between the constant, the target and the features."""
+"""Weights that share out the noise between the constant, the target and the features."""
 
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
-# The norm in which each mechanism counts what a row moves.
+# Order of the norm in which each mechanism measures the sensitivity.
 _NORMS = {"laplace": 1, "gaussian": 2}
 
 
@@ -58,7 +58,7 @@ def moment_weights(n_features: int, mechanism: str, norm_order: int | None) -> M
     n_features : int
         d, at least 1.
     mechanism : {"laplace", "gaussian"}
-        Law of the noise. It decides the norm, and through it the weights.
+        Distribution of the noise. It decides the norm, and through it the weights.
     norm_order : {1, 2} or None
         The norm that bounds a scaled row of features by 1; None: every feature is bounded by itself.
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The estimates of the leaves from released counts: depth, weight, pruning, probabilities."""
+"""Post-processing of a release: depth, weight of public rows, pruning and probabilities of the leaves."""

@@ -48,7 +48,7 @@ def response_epsilon(count, epsilon, delta):
     return high
 
 
-def noise_law(shift, scale, at):
+def noise_distribution(shift, scale, at):
     rate = math.exp(-1 / scale)
     return (1 - rate) / (1 + rate) * rate ** np.abs(at - shift)
 
@@ -148,9 +148,9 @@ def test_laplace_noise_costs_less():
 def test_one_number_dominates_two(shifts, scale):
     """The step of the proof for vectors with Laplace noise, at all kinks and between them."""
     at = np.arange(-60 * scale, 60 * scale)
-    pairs = [(noise_law(0, scale, at), noise_law(shift, scale, at)) for shift in shifts]
+    pairs = [(noise_distribution(0, scale, at), noise_distribution(shift, scale, at)) for shift in shifts]
     two = [np.outer(first, second).ravel() for first, second in zip(*pairs, strict=True)]
-    one = noise_law(0, scale, at), noise_law(sum(shifts), scale, at)
+    one = noise_distribution(0, scale, at), noise_distribution(sum(shifts), scale, at)
     real = (sum(shifts) + 2) / scale
     for t in np.linspace(0, sum(shifts) / scale, 41):
         scalar = divergence(*one, t)

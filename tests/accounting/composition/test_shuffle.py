@@ -25,17 +25,17 @@ from skprivate.randomizers import (
 ANY, CLONES, CLOSED = "blanket of any randomizer", "clones", "closed form"
 
 
-def shuffled_law(rows):
-    """Exact law of how often each answer comes, for clients with these laws."""
-    law = {(0,) * len(rows[0]): 1.0}
+def shuffled_distribution(rows):
+    """Exact distribution of how often each answer comes, for clients with these distributions."""
+    distribution = {(0,) * len(rows[0]): 1.0}
     for row in rows:
         grown = defaultdict(float)
-        for counts, probability in law.items():
+        for counts, probability in distribution.items():
             for answer, share in enumerate(row):
                 key = (*counts[:answer], counts[answer] + 1, *counts[answer + 1 :])
                 grown[key] += probability * share
-        law = grown
-    return law
+        distribution = grown
+    return distribution
 
 
 def divergence(first, second, epsilon):
@@ -47,8 +47,8 @@ def exact_delta(channel, epsilon, n):
     worst = 0.0
     for others in itertools.combinations_with_replacement(range(len(channel)), n - 1):
         rest = [channel[value] for value in others]
-        laws = [shuffled_law([row, *rest]) for row in channel]
-        worst = max(worst, *(divergence(a, b, epsilon) for a, b in itertools.permutations(laws, 2)))
+        distributions = [shuffled_distribution([row, *rest]) for row in channel]
+        worst = max(worst, *(divergence(a, b, epsilon) for a, b in itertools.permutations(distributions, 2)))
     return worst
 
 
@@ -133,7 +133,7 @@ def test_the_lattice_adds_less_than_it_may(n, epsilon):
     exact = exact_mean(20.0, 1 / 21, epsilon, n)
     bound = Blanket.of_total_variation(odds).delta(epsilon, n)
     assert exact * (1 - 1e-10) <= bound <= 1.03 * exact
-    # A smaller blanket than the law allows scales all ratios up.
+    # A smaller blanket than the distribution allows scales all ratios up.
     exact = exact_mean(20.0, 1 / 40, epsilon, n, scale=40 / 21)
     bound = Blanket(odds, 1 / (2 * odds)).delta(epsilon, n)
     assert exact * (1 - 1e-10) <= bound <= 1.03 * exact

@@ -10,29 +10,20 @@ from fractions import Fraction
 
 import pytest
 
-from skprivate.accounting import PrivacyLedger, PrivacySpent
+from skprivate.accounting import PrivacyLedger
 from skprivate.accounting._ledger import backup as backup_module
 from skprivate.accounting._ledger.high_water_mark import mark_path
 from skprivate.exceptions import BudgetExceededError, LedgerError
 
-SPENT = PrivacySpent(
-    mechanism="discrete Laplace",
-    epsilon=Fraction(1, 10),
-    relation="replace-one",
-    noise_scale=4,
-    noise_source="os-entropy",
-    deployment="curator",
-    claim="dp",
-)
 LIMITS = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**6), "max_failures": 3}
 
 
 @pytest.fixture
-def ledger(tmp_path):
+def ledger(tmp_path, tenth):
     folder = tmp_path / "live"
     folder.mkdir()
     ledger = PrivacyLedger(folder / "study.ledger", **LIMITS)
-    ledger.charge(SPENT, "Tree")
+    ledger.charge(tenth, "Tree")
     ledger.count_failure("Tree")
     return ledger
 
@@ -43,7 +34,7 @@ def backup(ledger, tmp_path):
     return tmp_path / "backup"
 
 
-def test_a_restored_ledger_goes_on(ledger, backup):
+def test_a_restored_ledger_goes_on(ledger, backup, tenth):
     entries = ledger.entries()
     shutil.rmtree(ledger.path.parent)
     ledger.path.parent.mkdir()
@@ -53,9 +44,9 @@ def test_a_restored_ledger_goes_on(ledger, backup):
     assert (restored.epsilon, restored.delta, restored.max_failures) == tuple(LIMITS.values())
     assert restored.n_failures == 1
     for _ in range(4):
-        restored.charge(SPENT, "Tree")
+        restored.charge(tenth, "Tree")
     with pytest.raises(BudgetExceededError):
-        ledger.charge(SPENT, "Tree")
+        ledger.charge(tenth, "Tree")
     assert backup.exists()
 
 
@@ -65,8 +56,8 @@ def test_a_backup_is_no_ledger_where_it_is(backup):
     assert not mark_path(backup).exists()
 
 
-def test_a_backup_replaces_an_earlier_one_and_nothing_else(ledger, backup, tmp_path):
-    ledger.charge(SPENT, "Tree")
+def test_a_backup_replaces_an_earlier_one_and_nothing_else(ledger, backup, tmp_path, tenth):
+    ledger.charge(tenth, "Tree")
     ledger.backup(backup)
     ledger.path.unlink()
     assert len(PrivacyLedger.restore(backup, ledger.path).entries()) == 2
@@ -99,9 +90,9 @@ def test_a_backup_that_cannot_be_written_leaves_nothing(ledger, tmp_path):
 
 @pytest.mark.parametrize("lose_mark", [False, True])
 @pytest.mark.parametrize("lose_file", [False, True])
-def test_newer_entries_are_not_forgotten_unless_told(ledger, backup, lose_file, lose_mark):
-    ledger.charge(SPENT, "Tree")
-    ledger.charge(SPENT, "Tree")
+def test_newer_entries_are_not_forgotten_unless_told(ledger, backup, lose_file, lose_mark, tenth):
+    ledger.charge(tenth, "Tree")
+    ledger.charge(tenth, "Tree")
     if lose_file:
         ledger.path.unlink()
     if lose_mark:
@@ -115,7 +106,7 @@ def test_newer_entries_are_not_forgotten_unless_told(ledger, backup, lose_file, 
     assert len(restored.entries()) == 1
     assert len(pickle.loads(pickle.dumps(ledger)).entries()) == 1
     with pytest.raises(LedgerError, match=r"older state"):  # this object has seen more
-        ledger.charge(SPENT, "Tree")
+        ledger.charge(tenth, "Tree")
 
 
 def test_a_newer_failure_is_not_forgotten_unless_told(ledger, backup):
@@ -125,8 +116,8 @@ def test_a_newer_failure_is_not_forgotten_unless_told(ledger, backup):
     assert PrivacyLedger.restore(backup, ledger.path, discard_newer=True).n_failures == 1
 
 
-def test_a_backup_copied_over_the_ledger_is_named_and_can_be_accepted(ledger, backup):
-    ledger.charge(SPENT, "Tree")
+def test_a_backup_copied_over_the_ledger_is_named_and_can_be_accepted(ledger, backup, tenth):
+    ledger.charge(tenth, "Tree")
     shutil.copy(backup, ledger.path)
     for operation in (
         lambda: PrivacyLedger(ledger.path, **LIMITS),
@@ -136,15 +127,15 @@ def test_a_backup_copied_over_the_ledger_is_named_and_can_be_accepted(ledger, ba
             operation()
     accepted = PrivacyLedger.restore(ledger.path, ledger.path, discard_newer=True)
     assert len(accepted.entries()) == 1
-    accepted.charge(SPENT, "Tree")
+    accepted.charge(tenth, "Tree")
 
 
-def test_histories_that_parted_are_noticed(ledger, backup, tmp_path):
-    ledger.charge(SPENT, "Tree")
+def test_histories_that_parted_are_noticed(ledger, backup, tmp_path, tenth):
+    ledger.charge(tenth, "Tree")
     newer = tmp_path / "newer"
     ledger.backup(newer)
     other = PrivacyLedger.restore(backup, ledger.path, discard_newer=True)
-    other.charge(SPENT, "Forest")
+    other.charge(tenth, "Forest")
     with pytest.raises(LedgerError, match="in different ways"):
         PrivacyLedger.restore(newer, ledger.path)
 
@@ -189,14 +180,14 @@ def test_an_altered_backup_is_refused(ledger, backup):
     assert len(ledger.entries()) == 1
 
 
-def test_a_restore_whose_lock_was_deleted_replaces_nothing(ledger, backup, monkeypatch):
-    ledger.charge(SPENT, "Tree")
+def test_a_restore_whose_lock_was_deleted_replaces_nothing(ledger, backup, monkeypatch, tenth):
+    ledger.charge(tenth, "Tree")
     check = backup_module._check
 
     def lose_the_lock(*arguments):
         found = check(*arguments)
         ledger.path.with_name(f"{ledger.path.name}.lock").unlink()
-        ledger.charge(SPENT, "Tree")
+        ledger.charge(tenth, "Tree")
         return found
 
     monkeypatch.setattr(backup_module, "_check", lose_the_lock)

@@ -41,11 +41,6 @@ def charge(ledger):
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "study.ledger"
-
-
-@pytest.fixture
 def ledger(path):
     return PrivacyLedger(path, epsilon=4)
 

@@ -11,19 +11,9 @@ from fractions import Fraction
 
 import pytest
 
-from skprivate.accounting import PrivacyLedger, PrivacySpent
+from skprivate.accounting import PrivacyLedger
 from skprivate.accounting._ledger.high_water_mark import mark_path
 from skprivate.exceptions import LedgerError
-
-SPENT = PrivacySpent(
-    mechanism="discrete Laplace",
-    epsilon=Fraction(1, 10),
-    relation="replace-one",
-    noise_scale=4,
-    noise_source="os-entropy",
-    deployment="curator",
-    claim="dp",
-)
 
 
 class FileSystem(ctypes.Structure):
@@ -85,31 +75,34 @@ def failing(kind, code, *, before=None, when=lambda *arguments: True):
 
 
 @pytest.fixture
-def ledger(tmp_path):
-    ledger = PrivacyLedger(tmp_path / "study.ledger", epsilon=1)
-    ledger.charge(SPENT, "Tree")
-    return ledger
-
-
-def assert_sound(ledger, entries):
+def assert_sound(tenth):
     """The ledger, a new object and a pickle agree on its entries, and it goes on."""
-    others = ledger, PrivacyLedger(ledger.path, epsilon=1), pickle.loads(pickle.dumps(ledger))
-    assert [len(one.entries()) for one in others] == [entries] * 3
-    for one in others:
-        one.charge(SPENT, "Tree")
-    assert ledger.spent() == (Fraction(entries + 3, 10), 0)
-    names = {one.name for one in ledger.path.parent.iterdir()}
-    assert names == {"study.ledger", "study.ledger.lock", "study.ledger.mark"}
+
+    def check(ledger, entries):
+        others = ledger, PrivacyLedger(ledger.path, epsilon=1), pickle.loads(pickle.dumps(ledger))
+        assert [len(one.entries()) for one in others] == [entries] * 3
+        for one in others:
+            one.charge(tenth, "Tree")
+        assert ledger.spent() == (Fraction(entries + 3, 10), 0)
+        names = {one.name for one in ledger.path.parent.iterdir()}
+        assert names == {"study.ledger", "study.ledger.lock", "study.ledger.mark"}
+
+    return check
 
 
-def charge_fails(ledger, **calls):
+@pytest.fixture
+def charge_fails(tenth):
     """Charge on a failing disk and return the message."""
-    with system_calls(**calls), pytest.raises(LedgerError) as caught:
-        ledger.charge(SPENT, "Tree")
-    return str(caught.value)
+
+    def act(ledger, **calls):
+        with system_calls(**calls), pytest.raises(LedgerError) as caught:
+            ledger.charge(tenth, "Tree")
+        return str(caught.value)
+
+    return act
 
 
-def test_a_commit_that_fails_before_its_end_charges_nothing(ledger):
+def test_a_commit_that_fails_before_its_end_charges_nothing(ledger, assert_sound, charge_fails):
     # The journal stays, and SQLite undoes the commit when the file is opened again.
     calls = []
 
@@ -123,13 +116,13 @@ def test_a_commit_that_fails_before_its_end_charges_nothing(ledger):
     assert_sound(ledger, 1)
 
 
-def test_a_commit_that_cannot_be_undone_yet_may_have_been_charged(ledger):
+def test_a_commit_that_cannot_be_undone_yet_may_have_been_charged(ledger, assert_sound, charge_fails):
     message = charge_fails(ledger, unlink=failing(UNLINK, errno.EIO))
     assert "the run may have been charged. Count it as spent" in message
     assert_sound(ledger, 1)
 
 
-def test_a_commit_that_fails_at_its_end_was_charged(ledger):
+def test_a_commit_that_fails_at_its_end_was_charged(ledger, assert_sound, charge_fails):
     # Nothing is undone without the journal: "nothing was charged" would be wrong.
     message = charge_fails(ledger, unlink=failing(UNLINK, errno.EIO, before=LIBC.unlink))
     assert "failed while it was written (disk I/O error); the run was charged" in message
@@ -137,7 +130,7 @@ def test_a_commit_that_fails_at_its_end_was_charged(ledger):
     assert_sound(ledger, 2)
 
 
-def test_a_disk_that_is_gone_after_the_commit_may_have_been_charged(ledger):
+def test_a_disk_that_is_gone_after_the_commit_may_have_been_charged(ledger, assert_sound, charge_fails):
     gone = []
 
     def unlink(name):
@@ -158,14 +151,14 @@ def test_a_failure_whose_commit_fails_says_whether_it_was_recorded(ledger):
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EFBIG])
-def test_a_disk_that_takes_no_more_charges_nothing(ledger, code):
+def test_a_disk_that_takes_no_more_charges_nothing(ledger, code, assert_sound, charge_fails):
     write = failing(WRITE, code)
     message = charge_fails(ledger, pwrite64=write, pwrite=write)
     assert "nothing was charged" in message or "the run was not charged" in message
     assert_sound(ledger, 1)
 
 
-def test_a_disk_that_is_full_in_the_middle_of_a_commit_charges_nothing(ledger):
+def test_a_disk_that_is_full_in_the_middle_of_a_commit_charges_nothing(ledger, assert_sound, charge_fails):
     for allowed in range(1, 8):
         written = []
 
@@ -182,7 +175,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_commit_charges_nothing(ledger):
     assert_sound(ledger, 1)
 
 
-def test_a_power_cut_after_a_charge_cannot_bring_the_journal_back(ledger):
+def test_a_power_cut_after_a_charge_cannot_bring_the_journal_back(ledger, tenth):
     # With the journal back, SQLite would undo the charge: its removal is flushed before the charge returns.
     events = []
 
@@ -196,34 +189,34 @@ def test_a_power_cut_after_a_charge_cannot_bring_the_journal_back(ledger):
 
     folder = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(flush_folder)
     with system_calls(unlink=UNLINK(unlink), openDirectory=folder):
-        ledger.charge(SPENT, "Tree")
+        ledger.charge(tenth, "Tree")
     assert events[-2:] == [os.fsencode(f"{ledger.path}-journal"), "folder"]
 
 
-def test_a_mark_that_cannot_be_written_says_that_it_was_charged(ledger):
+def test_a_mark_that_cannot_be_written_says_that_it_was_charged(ledger, tenth, assert_sound):
     obstacle = mark_path(ledger.path).with_name("study.ledger.mark.unfinished")
     obstacle.mkdir()
     with pytest.raises(LedgerError, match=r"run was charged .* mark .* could not be written .* is spent"):
-        ledger.charge(SPENT, "Tree")
+        ledger.charge(tenth, "Tree")
     assert ledger.spent() == (Fraction(2, 10), 0)  # reading needs no mark
     obstacle.rmdir()
     assert_sound(ledger, 2)
 
 
-def test_creation_on_a_full_disk_leaves_no_ledger(tmp_path):
+def test_creation_on_a_full_disk_leaves_no_ledger(tmp_path, tenth):
     path = tmp_path / "new.ledger"
     write = failing(WRITE, errno.ENOSPC)
     with system_calls(pwrite64=write, pwrite=write), pytest.raises(LedgerError, match="could not be created"):
         PrivacyLedger(path)
     assert not path.exists()
-    PrivacyLedger(path).charge(SPENT, "Tree")
+    PrivacyLedger(path).charge(tenth, "Tree")
 
 
-def test_a_backup_on_a_full_disk_leaves_the_earlier_one(ledger, tmp_path):
+def test_a_backup_on_a_full_disk_leaves_the_earlier_one(ledger, tmp_path, tenth):
     target = tmp_path / "backup"
     ledger.backup(target)
     before = target.read_bytes()
-    ledger.charge(SPENT, "Tree")
+    ledger.charge(tenth, "Tree")
     write = failing(WRITE, errno.ENOSPC)
     with system_calls(pwrite64=write, pwrite=write), pytest.raises(LedgerError, match="could not be written"):
         ledger.backup(target)

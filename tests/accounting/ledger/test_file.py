@@ -11,48 +11,37 @@ from pathlib import Path
 
 import pytest
 
-from skprivate.accounting import PrivacyLedger, PrivacySpent
+from skprivate.accounting import PrivacyLedger
 from skprivate.accounting._ledger import sqlite_records, sqlite_store
 from skprivate.accounting._ledger.high_water_mark import mark_path
 from skprivate.exceptions import LedgerError
 
-SPENT = PrivacySpent(
-    mechanism="discrete Laplace",
-    epsilon=Fraction(1, 10),
-    relation="replace-one",
-    noise_scale=4,
-    noise_source="os-entropy",
-    deployment="curator",
-    claim="dp",
-)
 ONE = (Fraction(1, 10), 0)
 
 
 @pytest.fixture
-def ledger(tmp_path):
-    ledger = PrivacyLedger(tmp_path / "study.ledger", epsilon=1)
-    ledger.charge(SPENT, "Tree")
-    return ledger
-
-
-def assert_refused(ledger, match):
+def assert_refused(tenth):
     """Every operation of the object and of a pickle, and opening again, raise and write nothing."""
-    path = ledger.path
-    before = path.read_bytes() if path.is_file() else None
-    for known in (ledger, pickle.loads(pickle.dumps(ledger))):
-        for operation in (
-            known.spent,
-            known.entries,
-            known.remaining,
-            known.report,
-            lambda k=known: k.charge(SPENT, "T"),
-        ):
+
+    def check(ledger, match):
+        path = ledger.path
+        before = path.read_bytes() if path.is_file() else None
+        for known in (ledger, pickle.loads(pickle.dumps(ledger))):
+            for operation in (
+                known.spent,
+                known.entries,
+                known.remaining,
+                known.report,
+                lambda k=known: k.charge(tenth, "T"),
+            ):
+                with pytest.raises(LedgerError, match=match):
+                    operation()
+        if before is not None or path.exists():
             with pytest.raises(LedgerError, match=match):
-                operation()
-    if before is not None or path.exists():
-        with pytest.raises(LedgerError, match=match):
-            PrivacyLedger(path, epsilon=1)
-    assert (path.read_bytes() if path.is_file() else None) == before
+                PrivacyLedger(path, epsilon=1)
+        assert (path.read_bytes() if path.is_file() else None) == before
+
+    return check
 
 
 def execute(path, *statements):
@@ -62,7 +51,7 @@ def execute(path, *statements):
         connection.commit()
 
 
-def test_deleted_is_not_created_again(ledger):
+def test_deleted_is_not_created_again(ledger, assert_refused):
     ledger.path.unlink()
     assert_refused(ledger, "missing")
     assert not ledger.path.exists()
@@ -76,7 +65,7 @@ def test_deleted_between_check_and_use_is_not_created_again(ledger, monkeypatch)
     assert not ledger.path.exists()
 
 
-def test_moved(ledger):
+def test_moved(ledger, assert_refused):
     target = ledger.path.with_name("moved")
     ledger.path.rename(target)
     assert_refused(ledger, "missing")
@@ -101,7 +90,7 @@ def test_hard_link_is_a_copy(ledger):
         PrivacyLedger(target, epsilon=1)
 
 
-def test_replaced_by_another_ledger(ledger):
+def test_replaced_by_another_ledger(ledger, tenth):
     backup = ledger.path.rename(ledger.path.with_name("backup"))
     with pytest.raises(LedgerError, match="There was a ledger"):
         PrivacyLedger(ledger.path, epsilon=1)
@@ -109,7 +98,7 @@ def test_replaced_by_another_ledger(ledger):
     PrivacyLedger(ledger.path, epsilon=1)
     for known in (ledger, pickle.loads(pickle.dumps(ledger))):
         with pytest.raises(LedgerError, match="another ledger"):
-            known.charge(SPENT, "Tree")
+            known.charge(tenth, "Tree")
     backup.replace(ledger.path)
     with pytest.raises(LedgerError, match=r"another ledger than the one that was here, by the mark"):
         PrivacyLedger(ledger.path, epsilon=1)
@@ -124,33 +113,33 @@ def test_another_ceiling(ledger, arguments):
     assert ledger.spent() == ONE
 
 
-def test_ceiling_raised_in_the_file(ledger):
+def test_ceiling_raised_in_the_file(ledger, tenth):
     execute(ledger.path, "UPDATE meta SET value = '5/1' WHERE key = 'epsilon'")
     with pytest.raises(LedgerError, match="another ledger"):
-        ledger.charge(SPENT, "Tree")
+        ledger.charge(tenth, "Tree")
 
 
 @pytest.fixture
-def rolled_back(ledger):
+def rolled_back(ledger, tenth):
     """A ledger of three entries whose file was put back to one."""
     older = ledger.path.read_bytes()
-    ledger.charge(SPENT, "Tree")
-    ledger.charge(SPENT, "Tree")
+    ledger.charge(tenth, "Tree")
+    ledger.charge(tenth, "Tree")
     ledger.path.write_bytes(older)
     return ledger
 
 
-def test_rolled_back(rolled_back):
+def test_rolled_back(rolled_back, assert_refused):
     assert_refused(rolled_back, "holds 1 entries, and 2 newer entries would be forgotten")
 
 
-def test_rolled_back_and_charged_by_a_program_that_knows_no_mark(rolled_back):
+def test_rolled_back_and_charged_by_a_program_that_knows_no_mark(rolled_back, tenth, assert_refused):
     mark = mark_path(rolled_back.path)
     acknowledged = mark.read_bytes()
     mark.unlink()
     other = PrivacyLedger(rolled_back.path, epsilon=1)
     for _ in range(3):
-        other.charge(SPENT, "Tree")
+        other.charge(tenth, "Tree")
     mark.write_bytes(acknowledged)
     assert_refused(rolled_back, "damaged")
     with pytest.raises(LedgerError, match="do not lead to those that were acknowledged"):
@@ -165,17 +154,17 @@ def test_an_object_notices_what_its_mark_does_not(rolled_back):
     assert PrivacyLedger(rolled_back.path, epsilon=1).spent() == ONE
 
 
-def test_a_lost_failure_is_noticed(ledger):
+def test_a_lost_failure_is_noticed(ledger, assert_refused):
     older = ledger.path.read_bytes()
     ledger.count_failure("Tree")
     ledger.path.write_bytes(older)
     assert_refused(ledger, "1 newer failed fits")
 
 
-def test_a_mark_behind_its_ledger_is_caught_up(ledger):
+def test_a_mark_behind_its_ledger_is_caught_up(ledger, tenth):
     mark = mark_path(ledger.path)
     behind = mark.read_bytes()
-    ledger.charge(SPENT, "Tree")
+    ledger.charge(tenth, "Tree")
     latest = mark.read_bytes()
     for known in (ledger, pickle.loads(pickle.dumps(ledger))):
         mark.write_bytes(behind)
@@ -184,7 +173,7 @@ def test_a_mark_behind_its_ledger_is_caught_up(ledger):
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff", b"7", b'{"checksum": 1}', b"[" * 10**5])
-def test_a_damaged_mark(ledger, content):
+def test_a_damaged_mark(ledger, content, assert_refused):
     mark = mark_path(ledger.path)
     good = mark.read_bytes()
     for bad in (content, good.replace(b'"count": 1', b'"count": 0')):
@@ -210,7 +199,7 @@ def test_a_damaged_mark(ledger, content):
         "DROP TABLE meta",
     ],
 )
-def test_changed_content(ledger, statement):
+def test_changed_content(ledger, statement, assert_refused):
     execute(ledger.path, statement)
     assert_refused(ledger, "damaged")
 
@@ -243,25 +232,25 @@ def test_an_altered_entry_shows_at_the_next_full_check(ledger, statement):
 
 
 @pytest.mark.parametrize("in_worker", [False, True])
-def test_a_charge_reads_no_entry_that_was_verified(ledger, in_worker):
+def test_a_charge_reads_no_entry_that_was_verified(ledger, in_worker, tenth):
     known = pickle.loads(pickle.dumps(ledger)) if in_worker else ledger
     execute(ledger.path, "UPDATE entries SET epsilon = '1/20' WHERE id = 1")
-    known.charge(SPENT, "Tree")
+    known.charge(tenth, "Tree")
     assert known.spent() == (Fraction(2, 10), 0)
 
 
-def test_entries_of_others_are_verified_before_a_charge(ledger):
+def test_entries_of_others_are_verified_before_a_charge(ledger, tenth):
     other = PrivacyLedger(ledger.path, epsilon=1)
-    ledger.charge(SPENT, "Tree")
+    ledger.charge(tenth, "Tree")
     execute(ledger.path, "UPDATE entries SET epsilon = '1/20' WHERE id = 2")
     with pytest.raises(LedgerError, match="damaged"):
-        other.charge(SPENT, "Tree")
+        other.charge(tenth, "Tree")
 
 
 @pytest.mark.parametrize("junk", [b"\x00", b"\xff", b"7"])
-def test_overwritten_bytes_never_change_the_total_unnoticed(ledger, junk):
+def test_overwritten_bytes_never_change_the_total_unnoticed(ledger, junk, tenth):
     for _ in range(4):
-        ledger.charge(SPENT, "Tree")
+        ledger.charge(tenth, "Tree")
     good = ledger.path.read_bytes()
     refused = 0
     for start in range(0, len(good), 64):
@@ -275,7 +264,7 @@ def test_overwritten_bytes_never_change_the_total_unnoticed(ledger, junk):
     assert ledger.spent() == (Fraction(5, 10), 0)
 
 
-def test_truncated(ledger):
+def test_truncated(ledger, assert_refused):
     good = ledger.path.read_bytes()
     for size in (1, 50, 100, 2000, len(good) - 4096):
         ledger.path.write_bytes(good[:size])
@@ -284,33 +273,33 @@ def test_truncated(ledger):
     assert ledger.spent() == ONE
 
 
-def test_no_database(ledger):
+def test_no_database(ledger, assert_refused):
     ledger.path.write_text("a text of some length, which is no database at all\n" * 100)
     assert_refused(ledger, "damaged, or is no ledger")
 
 
-def test_foreign_database(ledger):
+def test_foreign_database(ledger, assert_refused):
     ledger.path.unlink()
     execute(ledger.path, "CREATE TABLE meta (key TEXT, value TEXT)")
     assert_refused(ledger, "no ledger of skprivate")
 
 
-def test_empty_file(ledger):
+def test_empty_file(ledger, assert_refused):
     ledger.path.write_bytes(b"")
     assert_refused(ledger, "is an empty file")
 
 
-def test_folder(ledger):
+def test_folder(ledger, assert_refused):
     ledger.path.unlink()
     ledger.path.mkdir()
     assert_refused(ledger, "not a file")
 
 
-def test_read_only_file(ledger):
+def test_read_only_file(ledger, tenth, assert_refused):
     ledger.path.chmod(0o444)
     assert_refused(ledger, "read-only")
     ledger.path.chmod(0o644)
-    ledger.charge(SPENT, "Tree")
+    ledger.charge(tenth, "Tree")
 
 
 def test_missing_folder(tmp_path):
@@ -319,7 +308,7 @@ def test_missing_folder(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_vanished_folder(tmp_path):
+def test_vanished_folder(tmp_path, assert_refused):
     folder = tmp_path / "folder"
     folder.mkdir()
     ledger = PrivacyLedger(folder / "study.ledger")
@@ -334,12 +323,12 @@ def test_loop_of_links(tmp_path):
         PrivacyLedger(tmp_path / "a")
 
 
-def test_newer_schema(ledger):
+def test_newer_schema(ledger, assert_refused):
     execute(ledger.path, f"UPDATE meta SET value = '{sqlite_records.SCHEMA + 1}' WHERE key = 'schema'")
     assert_refused(ledger, "newer skprivate.*Upgrade")
 
 
-def test_network_file_system(ledger, monkeypatch):
+def test_network_file_system(ledger, monkeypatch, assert_refused):
     monkeypatch.setattr(sqlite_store, "read_mount_table", lambda: "server:/ / nfs4 rw 0 0\n")
     assert_refused(ledger, r"network file system \(nfs4\)")
     with pytest.raises(LedgerError, match="on a network file system"):
@@ -347,25 +336,25 @@ def test_network_file_system(ledger, monkeypatch):
     assert not ledger.path.with_name("new").exists()
 
 
-def test_busy(ledger, monkeypatch):
+def test_busy(ledger, monkeypatch, tenth):
     monkeypatch.setattr(sqlite_store, "TIMEOUT", 0.05)
     with contextlib.closing(sqlite3.connect(ledger.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match="held by other processes"):
-            ledger.charge(SPENT, "Tree")
+            ledger.charge(tenth, "Tree")
         assert ledger.spent() == ONE
         other.execute("ROLLBACK")
-    ledger.charge(SPENT, "Tree")
+    ledger.charge(tenth, "Tree")
 
 
-def test_an_error_inside_a_charge_writes_nothing(ledger, monkeypatch):
+def test_an_error_inside_a_charge_writes_nothing(ledger, monkeypatch, tenth):
     def stop(connection, values):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlite_records, "write_meta", stop)
         with pytest.raises(KeyboardInterrupt):
-            ledger.charge(SPENT, "Tree")
+            ledger.charge(tenth, "Tree")
     assert ledger.spent() == ONE
     assert len(ledger.entries()) == 1
 
@@ -397,10 +386,10 @@ def test_a_name_that_no_charge_could_be_marked_under_is_refused_at_once(tmp_path
     assert not (tmp_path / name).exists()
 
 
-def test_text_that_no_file_can_hold_is_no_damage(ledger):
+def test_text_that_no_file_can_hold_is_no_damage(ledger, tenth):
     for name in ("Tree \ud800", "\udcff"):
         with pytest.raises(ValueError, match="surrogates"):
-            ledger.charge(SPENT, name)
+            ledger.charge(tenth, name)
         with pytest.raises(ValueError, match="surrogates"), ledger.label(name):
             pass
     assert ledger.spent() == ONE

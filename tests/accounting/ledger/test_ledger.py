@@ -39,11 +39,6 @@ def spend(epsilon=Fraction(1, 10), delta=0, **changes):
 NOT_PRIVATE = {"claim": "not-private", "reasons": ("seeded",), "noise_source": "seeded"}
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "study.ledger"
-
-
 def test_charges_are_read_back(path):
     ledger = PrivacyLedger(path)
     before = datetime.now(UTC)

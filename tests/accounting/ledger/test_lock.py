@@ -33,11 +33,6 @@ ONE = PrivacySpent(
 FORK = multiprocessing.get_context("fork")
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "study.ledger"
-
-
 def read_all(path):
     """Read the ledger and what is beside it, as a backup program does: every handle is closed again."""
     for one in path.parent.iterdir():

@@ -247,12 +247,12 @@ def counts_with_noise(others_prior, epsilon, relation):
     """Channel from one bit (or absence) to a noisy count over it and an independent bit."""
     outputs, channel = np.arange(-40, 43), []
     for own in (0, 1):
-        law = np.zeros(len(outputs))
+        distribution = np.zeros(len(outputs))
         for other, weight in enumerate(others_prior):
             # Two-sided geometric noise; a bit counts 1 or -1 where absence counts 0.
             centre = other + (own if relation == "replace-one" else 2 * own - 1)
-            law += weight * np.exp(-epsilon * np.abs(outputs - centre))
-        channel.append(law / law.sum())
+            distribution += weight * np.exp(-epsilon * np.abs(outputs - centre))
+        channel.append(distribution / distribution.sum())
     return np.array(channel)
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from skprivate import PrivateNashSolver, QuadraticAggregativeGame
 from skprivate.audit import GradientMatchingAdversary
-from skprivate.audit._attacks.generator import check_generator
-from skprivate.audit._attacks.gradient_matching import _Risks, blind_gain
+from skprivate.audit._attacks.gradient_matching import blind_gain
+from skprivate.audit._attacks.inputs import check_generator
+from skprivate.audit._attacks.private_costs import VaccinationCosts
 from skprivate.games import AggregativeGame, VaccinationGame
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning")
@@ -70,7 +71,7 @@ def test_noise_hides():
 @pytest.mark.parametrize("cost", ["herd_immunity", "as_printed"])
 def test_vaccination_parameters_and_their_gradient(cost, own_effect):
     A, B, game = vaccination(1, cost, own_effect)
-    unknowns, rng = _Risks(game), np.random.default_rng(0)
+    unknowns, rng = VaccinationCosts(game), np.random.default_rng(0)
     truth = unknowns.truth(game)
     assert truth["A"] == pytest.approx(A)
     assert truth["B"] == pytest.approx(B)

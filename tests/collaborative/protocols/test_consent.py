@@ -271,7 +271,7 @@ def test_600_damaged_messages_are_all_refused(platform, corruptions, part):
 def test_400_damaged_columns_find_no_consent_of_all(platform, corruptions):
     for damaged in corruptions(platform.sealed, 400, seed=1):
         for key in platform.keys.values():
-            key._memory.done.clear()
+            key._memory.remembered.clear()
         refuses(lambda d=damaged: platform.consent(platform.query, d))
         refuses(lambda d=damaged: platform.open(sealed=d))
 
@@ -282,7 +282,7 @@ def test_every_member_sees_values_that_were_altered(platform):
     sealed["south"][-1] ^= 1
     sealed["south"] = bytes(sealed["south"])
     for name, key in platform.keys.items():
-        key._memory.done.clear()
+        key._memory.remembered.clear()
         refuses(lambda n=name, k=key: platform.box.consent(n, k, platform.query, sealed))
         assert platform.box.consent(name, key, platform.query, platform.sealed)
 

@@ -63,7 +63,7 @@ def again(platform):
 
     def make():
         for key in platform.keys.values():
-            key._memory.done.clear()
+            key._memory.remembered.clear()
         return platform
 
     return make
@@ -331,7 +331,7 @@ def test_a_sum_of_sizes_that_no_honest_sites_have_is_not_opened(platform, size):
     asked, binding = platform.sum._bind(rows(1))
     messages = platform.mask(QUERY, np.zeros((1, len(NAMES))), sizes=0.5)
     key = platform.keys["west"]
-    key._memory.done.clear()
+    key._memory.remembered.clear()
     words = np.hstack([to_words(np.zeros(1)), to_words(np.array([size]))])
     messages["west"] = platform.sum._mask("west", key, asked, binding, words)
     with pytest.raises(ConsentError, match="no answer"):

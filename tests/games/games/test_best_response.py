@@ -10,13 +10,14 @@ from skprivate.games import Box, Simplex
 from skprivate.games._games.best_response import (
     QuadraticCosts,
     _least_on_faces,
-    _minimise,
+    _minimise_convex,
     _search,
     list_faces,
     quadratic_gains,
     searched_gains,
 )
-from skprivate.games._games.sets import ProjectionSet, Unconstrained, check_constraint
+from skprivate.games._games.projection_set import ProjectionSet
+from skprivate.games._games.sets import Unconstrained, check_constraint
 
 KINDS = ("convex", "concave", "indefinite", "flat")
 
@@ -139,7 +140,7 @@ def test_accelerated_steps_and_faces_find_the_same_least_convex_costs(bounds):
     for kind in ("convex", "flat"):
         costs = make_costs(generator, kind, 50, 4)
         faces = list_faces(constraint, (50, 4), vertices_only=False)
-        by_steps = costs(_minimise(costs, constraint.start(50, 4), constraint))
+        by_steps = costs(_minimise_convex(costs, constraint.start(50, 4), constraint))
         np.testing.assert_allclose(by_steps, _least_on_faces(costs, faces, constraint), atol=1e-9)
 
 
@@ -147,4 +148,4 @@ def test_players_with_all_but_linear_costs_take_long_steps():
     # H = 1e-9: a step of 1 / H from the middle reaches the corner, whatever the other player's H.
     costs = QuadraticCosts(np.array([1e-9, 1.0])[:, None, None] * np.eye(6), np.ones((2, 6)))
     constraint = check_constraint((0, 1), 2, 6)
-    np.testing.assert_allclose(_minimise(costs, np.full((2, 6), 0.5), constraint), 0.0, atol=1e-12)
+    np.testing.assert_allclose(_minimise_convex(costs, np.full((2, 6), 0.5), constraint), 0.0, atol=1e-12)

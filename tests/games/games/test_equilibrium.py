@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from skprivate.games import QuadraticAggregativeGame, VaccinationGame
-from skprivate.games._games.equilibrium import Problem, extragradient, newton
+from skprivate.games._games.equilibrium import VariationalInequality, extragradient, newton
 from skprivate.games._games.sets import Box, Unconstrained
 
 
@@ -16,7 +16,7 @@ def game():
 
 
 def make_problem(game, tol=1e-12):
-    return Problem(lambda x: game.pseudo_gradient(x, x.mean(axis=0)), game.constraint, tol)
+    return VariationalInequality(lambda x: game.pseudo_gradient(x, x.mean(axis=0)), game.constraint, tol)
 
 
 def test_newton_and_extragradient_agree(game):
@@ -52,16 +52,16 @@ def test_a_rotation_is_solved_where_plain_gradient_steps_diverge():
 
 
 def test_norms_are_weighted_by_player():
-    problem = Problem(lambda x: x, Unconstrained(), 1e-9, np.array([4.0, 9.0]))
+    problem = VariationalInequality(lambda x: x, Unconstrained(), 1e-9, np.array([4.0, 9.0]))
     assert problem.norm(np.array([[1.0, 0.0], [0.0, 2.0]])) == pytest.approx(np.sqrt(40))
 
 
 def test_weights_are_used_where_only_they_make_the_game_monotone():
     generator = np.random.default_rng(0)
     alike = VaccinationGame(generator.random(50), generator.uniform(0.9, 1.1, 50))
-    assert alike._judge() == (True, None)
+    assert alike._monotone_weights() == (True, None)
     different = VaccinationGame(generator.random(2000), generator.uniform(0.2, 3.0, 2000))
-    monotone, weights = different._judge()
+    monotone, weights = different._monotone_weights()
     assert monotone
     spread = weights * different.Q_[:, 0, 0]
     np.testing.assert_allclose(spread, spread[0])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skprivate.games._games.monotone import is_positive, trace_weights
+from skprivate.games._games.monotone import is_nonnegative_form, trace_weights
 
 
 def least_dense_eigenvalue(P, Q, n_players):
@@ -35,27 +35,27 @@ def test_agrees_with_the_dense_matrix(seed, n_players, size, kind_P, kind_Q):
     least = least_dense_eigenvalue(P, Q, n_players)
     # The random least eigenvalue is moved to known ones, just below and just above 0.
     for wanted in (-1e-6, 1e-6):
-        assert is_positive(P + (wanted - least) * np.eye(size), Q, n_players) == (wanted > 0)
+        assert is_nonnegative_form(P + (wanted - least) * np.eye(size), Q, n_players) == (wanted > 0)
 
 
 def test_a_single_player_has_no_one_to_move_apart_from():
-    assert is_positive(np.array([[-1.0]]), np.array([[1.5]]), 1)
-    assert not is_positive(np.array([[-1.0]]), np.array([[1.5]]), 2)
-    assert is_positive(np.array([[[-1.0]]]), np.array([[1.5]]), 1)
+    assert is_nonnegative_form(np.array([[-1.0]]), np.array([[1.5]]), 1)
+    assert not is_nonnegative_form(np.array([[-1.0]]), np.array([[1.5]]), 2)
+    assert is_nonnegative_form(np.array([[[-1.0]]]), np.array([[1.5]]), 1)
 
 
 def test_rounding_does_not_make_a_flat_game_non_monotone():
     same = np.broadcast_to(np.array([[0.3]]), (1000, 1, 1))
-    assert is_positive(np.zeros((1, 1)), same, 1000)
-    assert is_positive(np.zeros((1, 1)), np.array([[0.0]]), 1000)
+    assert is_nonnegative_form(np.zeros((1, 1)), same, 1000)
+    assert is_nonnegative_form(np.zeros((1, 1)), np.array([[0.0]]), 1000)
 
 
 def test_couplings_of_different_strength_alone_are_not_monotone():
     Q = np.array([0.5, 2.0]).reshape(2, 1, 1)
-    assert not is_positive(np.zeros((1, 1)), Q, 2)
+    assert not is_nonnegative_form(np.zeros((1, 1)), Q, 2)
     weights = trace_weights(Q)
     np.testing.assert_allclose(weights * Q[:, 0, 0], weights[0] * 0.5)
-    assert is_positive(np.zeros((1, 1)), weights[:, None, None] * Q, 2)
+    assert is_nonnegative_form(np.zeros((1, 1)), weights[:, None, None] * Q, 2)
 
 
 @pytest.mark.parametrize("Q", [np.eye(2), np.zeros((3, 1, 1)), np.ones((3, 1, 1)), np.ones((3, 0, 0))])

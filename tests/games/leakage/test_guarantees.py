@@ -21,7 +21,7 @@ from skprivate.games import (
     TwoTypePrior,
     TypePrior,
 )
-from skprivate.games._broadcast_model import BroadcastModel
+from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
 from skprivate.games._leakage.guarantees import privacy_guarantee
 from skprivate.games._leakage.sensitivity import player_distances
@@ -30,7 +30,7 @@ CRITERIA: Any = ("pml", "corollary1", "dp")
 HIDDEN = frozenset({"P", "Q", "r"})
 
 
-def make_model(**changes: Any) -> BroadcastModel:
+def make_mechanism(**changes: Any) -> BroadcastMechanism:
     n, n_rounds = changes.get("n_dims", 1), changes.pop("n_rounds", 8)
     fields: dict[str, Any] = {
         "n_players": 3,
@@ -46,13 +46,13 @@ def make_model(**changes: Any) -> BroadcastModel:
         "private_bounds": None,
         "allowance": 0.0,
     }
-    model = BroadcastModel(**{**fields, **changes})
-    return replace(model, constraint=model.constraint.fit_to(model.n_players, n))
+    mechanism = BroadcastMechanism(**{**fields, **changes})
+    return replace(mechanism, constraint=mechanism.constraint.fit_to(mechanism.n_players, n))
 
 
-def model_of_rate(rate: float, **changes: Any) -> BroadcastModel:
+def mechanism_of_rate(rate: float, **changes: Any) -> BroadcastMechanism:
     """One step of length 1 in the second of two rounds: D(r, r') = rate |r - r'|."""
-    return make_model(**{"noise_scales": np.array([1.0, 1 / rate]), "steps": np.ones(2), **changes})
+    return make_mechanism(**{"noise_scales": np.array([1.0, 1 / rate]), "steps": np.ones(2), **changes})
 
 
 def epsilon(*arguments: Any, **options: Any) -> float:
@@ -60,15 +60,15 @@ def epsilon(*arguments: Any, **options: Any) -> float:
 
 
 # ------------------------------------------------------------------ replays of the paper's updates
-def estimates(model: BroadcastModel, r: Any, observed: Any, start: Any, weights: Any) -> Any:
+def estimates(mechanism: BroadcastMechanism, r: Any, observed: Any, start: Any, weights: Any) -> Any:
     """v^k of shape (n_rounds, N) for given broadcasts, or the noiseless ones if `observed` is None."""
-    P, Q = (np.ravel(matrix) for matrix in (model.P, model.Q))
+    P, Q = (np.ravel(matrix) for matrix in (mechanism.P, mechanism.Q))
     x, v, path = start, start, []
-    for k, step in enumerate(model.steps):
+    for k, step in enumerate(mechanism.steps):
         path.append(v)
         o = v if observed is None else observed[k]
         moved = x - step * (P * x + Q * v + r)
-        if model.algorithm == "ye":
+        if mechanism.algorithm == "ye":
             v = weights @ o + moved - x
         else:
             v = v + 0.3 * (weights * (o[None, :] - o[:, None])).sum(axis=1) + moved - x
@@ -76,49 +76,53 @@ def estimates(model: BroadcastModel, r: Any, observed: Any, start: Any, weights:
     return np.array(path)
 
 
-def log_likelihoods(model: BroadcastModel, profiles: Any, observed: Any, start: Any, weights: Any) -> Any:
-    scales = model.noise_scales[:, None]
-    paths = [estimates(model, r, observed, start, weights) for r in profiles]
+def log_likelihoods(
+    mechanism: BroadcastMechanism, profiles: Any, observed: Any, start: Any, weights: Any
+) -> Any:
+    scales = mechanism.noise_scales[:, None]
+    paths = [estimates(mechanism, r, observed, start, weights) for r in profiles]
     return np.array([-(np.abs(observed - path) / scales + np.log(2 * scales)).sum() for path in paths])
 
 
-def enumeration_case(algorithm: str) -> tuple[BroadcastModel, JointPrior, Any, Any]:
+def enumeration_case(algorithm: str) -> tuple[BroadcastMechanism, JointPrior, Any, Any]:
     rng = np.random.default_rng(5)
-    model = make_model(
+    mechanism = make_mechanism(
         n_players=2, n_rounds=4, algorithm=algorithm, P=np.array([1.0, 0.4]).reshape(2, 1, 1),
         Q=np.array([0.5, -0.3]).reshape(2, 1, 1), noise_scales=np.array([0.7, 0.9, 1.1, 1.6]),
         steps=np.array([0.8, 0.5, 0.4, 0.3]),
     )  # fmt: skip
     profiles = list(itertools.product([-1.0, 0.2, 1.5], repeat=2))
     prior = JointPrior(profiles, rng.dirichlet(np.full(9, 0.5)))
-    return model, prior, np.array([0.3, -0.8]), np.array([[0.7, 0.3], [0.3, 0.7]])
+    return mechanism, prior, np.array([0.3, -0.8]), np.array([[0.7, 0.3], [0.3, 0.7]])
 
 
-def random_broadcasts(model: BroadcastModel, profiles: Any, start: Any, weights: Any, rng: Any) -> Any:
+def random_broadcasts(
+    mechanism: BroadcastMechanism, profiles: Any, start: Any, weights: Any, rng: Any
+) -> Any:
     """Noisy around a path of a profile, noiseless, or anywhere: what is likely, and what is not."""
-    shape = (model.n_rounds, model.n_players)
+    shape = (mechanism.n_rounds, mechanism.n_players)
     if rng.uniform() < 0.3:
         return rng.normal(size=shape) * 10 ** rng.uniform(-1, 2)
-    path = estimates(model, profiles[rng.integers(len(profiles))], None, start, weights)
-    return path + rng.laplace(size=shape) * model.noise_scales[:, None] * rng.choice([0.01, 1.0])
+    path = estimates(mechanism, profiles[rng.integers(len(profiles))], None, start, weights)
+    return path + rng.laplace(size=shape) * mechanism.noise_scales[:, None] * rng.choice([0.01, 1.0])
 
 
 @pytest.mark.parametrize("algorithm", ["ye", "wang_nedic"])
 def test_enumeration_of_a_correlated_game_equals_theorem_1(algorithm: str) -> None:
-    model, prior, start, weights = enumeration_case(algorithm)
-    guarantee = privacy_guarantee(model, prior)
+    mechanism, prior, start, weights = enumeration_case(algorithm)
+    guarantee = privacy_guarantee(mechanism, prior)
     assert guarantee.status == "exact"
     profiles = prior.profiles[:, :, 0]
 
     def leakage(observed: Any) -> float:
-        logs = log_likelihoods(model, profiles, observed, start, weights)
+        logs = log_likelihoods(mechanism, profiles, observed, start, weights)
         return float(logs.max() - np.logaddexp.reduce(logs + np.log(prior.probabilities)))
 
-    attained = max(leakage(estimates(model, r, None, start, weights)) for r in profiles)
+    attained = max(leakage(estimates(mechanism, r, None, start, weights)) for r in profiles)
     assert guarantee.epsilon == pytest.approx(attained, abs=1e-9)
     rng = np.random.default_rng(11)
     # 8,000 for each of the two algorithms; no chance is involved: the bound holds for all.
-    seen = max(leakage(random_broadcasts(model, profiles, start, weights, rng)) for _ in range(8000))
+    seen = max(leakage(random_broadcasts(mechanism, profiles, start, weights, rng)) for _ in range(8000))
     assert 0.9 * guarantee.epsilon < seen <= guarantee.epsilon + 1e-9
 
 
@@ -127,18 +131,20 @@ def test_enumeration_of_single_players_stays_within_their_guarantee(algorithm: s
     """Two types: attained at one of the 2^N vertices. Three types: between the certified bounds."""
     rng = np.random.default_rng(2)
     for types in ([0.0, 2.0], [-1.0, 0.2, 1.5]):
-        model = make_model(
+        mechanism = make_mechanism(
             n_players=3, n_rounds=3, algorithm=algorithm, noise_scales=np.array([0.7, 0.9, 1.1]),
             steps=np.array([0.8, 0.5, 0.4]), P=np.array([1.0, 0.4, 0.1]).reshape(3, 1, 1),
         )  # fmt: skip
         profiles = np.array(list(itertools.product(types, repeat=3)))
         prior = JointPrior(profiles, rng.dirichlet(np.full(len(profiles), 0.4)))
-        guarantee = privacy_guarantee(model, prior, view="individual")
+        guarantee = privacy_guarantee(mechanism, prior, view="individual")
         start, weights = np.array([0.3, -0.8, 0.0]), np.full((3, 3), 1 / 3)
 
-        def leakage(observed: Any, prior: Any = prior, model: Any = model, weights: Any = weights) -> float:
+        def leakage(
+            observed: Any, prior: Any = prior, mechanism: Any = mechanism, weights: Any = weights
+        ) -> float:
             secrets = prior.profiles[:, :, 0]
-            logs = log_likelihoods(model, secrets, observed, np.array([0.3, -0.8, 0.0]), weights)
+            logs = log_likelihoods(mechanism, secrets, observed, np.array([0.3, -0.8, 0.0]), weights)
             joint, found = logs + np.log(prior.probabilities), []
             for player, value in itertools.product(range(3), np.unique(secrets)):
                 of_it = secrets[:, player] == value
@@ -146,10 +152,10 @@ def test_enumeration_of_single_players_stays_within_their_guarantee(algorithm: s
                 found.append(given_it - np.logaddexp.reduce(joint))
             return max(found)
 
-        attained = max(leakage(estimates(model, r, None, start, weights)) for r in profiles)
-        seen = max(leakage(random_broadcasts(model, profiles, start, weights, rng)) for _ in range(1500))
+        attained = max(leakage(estimates(mechanism, r, None, start, weights)) for r in profiles)
+        seen = max(leakage(random_broadcasts(mechanism, profiles, start, weights, rng)) for _ in range(1500))
         assert seen <= guarantee.epsilon + 1e-9
-        assert guarantee.epsilon <= epsilon(model, prior)
+        assert guarantee.epsilon <= epsilon(mechanism, prior)
         if len(types) == 2:
             assert guarantee.status == "exact"
             assert guarantee.epsilon == pytest.approx(attained, abs=1e-9)
@@ -165,12 +171,12 @@ def test_enumeration_of_single_players_stays_within_their_guarantee(algorithm: s
 )
 def test_uniform_scalars_give_the_figures_of_the_closed_forms(n_rounds: int, p2: float, figures: str) -> None:
     k = np.arange(n_rounds)
-    model = make_model(n_players=10, n_rounds=n_rounds, noise_scales=1 + p2 * k, steps=1 / (1 + k))
+    mechanism = make_mechanism(n_players=10, n_rounds=n_rounds, noise_scales=1 + p2 * k, steps=1 / (1 + k))
     uniform = stats.uniform(-1, 2)
-    found = [privacy_guarantee(model, uniform, "entire", criterion) for criterion in CRITERIA]
+    found = [privacy_guarantee(mechanism, uniform, "entire", criterion) for criterion in CRITERIA]
     assert " ".join(f"{item.epsilon:.2f}" for item in found) == figures
     assert [item.status for item in found] == ["exact", "upper_bound", "exact"]
-    one = [privacy_guarantee(model, uniform, "individual", item.criterion).epsilon * 10 for item in found]
+    one = [privacy_guarantee(mechanism, uniform, "individual", item.criterion).epsilon * 10 for item in found]
     assert np.allclose(one, [item.epsilon for item in found], rtol=1e-12)
     assert found[0].prior == "10 independent players, each uniform on [-1, 1]"
     assert found[2].prior == ""
@@ -178,7 +184,7 @@ def test_uniform_scalars_give_the_figures_of_the_closed_forms(n_rounds: int, p2:
 
 def test_the_worst_point_of_a_u_shaped_prior_is_inside() -> None:
     """Solving Beta(.2, .2) at the vertices alone would claim 1.20 nats where 2.82 leak."""
-    model, prior = model_of_rate(11.65, n_players=1), stats.beta(0.2, 0.2)
+    mechanism, prior = mechanism_of_rate(11.65, n_players=1), stats.beta(0.2, 0.2)
 
     def at(point: float) -> float:
         kink = float(prior.cdf(point))
@@ -188,19 +194,19 @@ def test_the_worst_point_of_a_u_shaped_prior_is_inside() -> None:
         ]
         return -math.log(sum(pieces))
 
-    guarantee = privacy_guarantee(model, prior)
+    guarantee = privacy_guarantee(mechanism, prior)
     assert guarantee.status == "exact"
     assert guarantee.epsilon == pytest.approx(at(0.5), abs=1e-7)
     assert f"{guarantee.epsilon:.2f}" == "2.82"
     assert f"{at(0.0):.2f}" == "1.20"
-    assert guarantee.epsilon <= epsilon(model, prior, criterion="corollary1")
+    assert guarantee.epsilon <= epsilon(mechanism, prior, criterion="corollary1")
     # On the way in: the worst distance from x is max(x, 1 - x).
     mean = 2 * integrate.quad(lambda u: np.exp(-11.65 * (1 - prior.ppf(u))), 0, 0.5)[0]
-    assert epsilon(model, prior, criterion="corollary1") == pytest.approx(-math.log(mean), abs=1e-7)
+    assert epsilon(mechanism, prior, criterion="corollary1") == pytest.approx(-math.log(mean), abs=1e-7)
 
 
 # ------------------------------------------------------------------ order and limits
-def random_case(seed: int) -> tuple[BroadcastModel, Any]:
+def random_case(seed: int) -> tuple[BroadcastMechanism, Any]:
     rng = np.random.default_rng(seed)
     n, n_players, m = int(rng.integers(1, 3)), int(rng.integers(2, 5)), int(rng.integers(2, 5))
     shape = (n_players, n, n) if rng.uniform() < 0.5 else (n, n)
@@ -211,7 +217,7 @@ def random_case(seed: int) -> tuple[BroadcastModel, Any]:
         {"algorithm": "ye", "clip_norm": 1.0},
         {"algorithm": "wang_nedic", "constraint": Box(-1.0, 1.0), "private": HIDDEN, "P": None, "Q": None},
     ]
-    model = make_model(**{
+    mechanism = make_mechanism(**{
         "n_players": n_players, "n_dims": n, "P": rng.normal(size=shape), "Q": rng.normal(size=shape),
         "allowance": rng.choice([0.0, 1e-3]), "noise_scales": 10 ** rng.uniform(-1, 1) * np.arange(1, 9),
         **kinds[rng.integers(len(kinds))],
@@ -224,7 +230,7 @@ def random_case(seed: int) -> tuple[BroadcastModel, Any]:
         TwoTypePrior(types[:2], *rng.uniform(0.05, 0.95, size=2)),
         ContinuousPrior(stats.uniform(-1, 2)),
     ]
-    return model, priors[rng.integers(len(priors))]
+    return mechanism, priors[rng.integers(len(priors))]
 
 
 def information(prior: Any, n_players: int) -> float:
@@ -240,25 +246,25 @@ def information(prior: Any, n_players: int) -> float:
 @settings(max_examples=150)
 @given(st.integers(0, 2**32 - 1))
 def test_each_criterion_is_at_most_the_next(seed: int) -> None:
-    model, prior = random_case(seed)
+    mechanism, prior = random_case(seed)
     for view in ("entire", "individual"):
-        found = [privacy_guarantee(model, prior, view, criterion) for criterion in CRITERIA]
+        found = [privacy_guarantee(mechanism, prior, view, criterion) for criterion in CRITERIA]
         pml, corollary, dp = (item.epsilon for item in found)
         if view == "entire" or not isinstance(prior, JointPrior | TwoTypePrior):
             # What correlated players tell about one of them is not bounded by its own differential privacy.
             assert corollary <= dp + 1e-9
         assert 0 <= pml <= corollary + 1e-9
-        assert pml <= information(prior, model.n_players) + 1e-9
+        assert pml <= information(prior, mechanism.n_players) + 1e-9
         assert all(item.allowance <= item.epsilon for item in found)
         assert all(item.lower is None or item.lower <= item.epsilon for item in found)
-    assert pml <= epsilon(model, prior) + 1e-9
-    assert dp <= epsilon(model, prior, criterion="dp") + 1e-9
+    assert pml <= epsilon(mechanism, prior) + 1e-9
+    assert dp <= epsilon(mechanism, prior, criterion="dp") + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_much_noise_tells_nothing(seed: int) -> None:
-    model, prior = random_case(seed)
-    loud = replace(model, noise_scales=model.noise_scales * 1e12)
+    mechanism, prior = random_case(seed)
+    loud = replace(mechanism, noise_scales=mechanism.noise_scales * 1e12)
     for view, criterion in itertools.product(("entire", "individual"), CRITERIA):
         assert epsilon(loud, prior, view, criterion) < 1e-8
 
@@ -273,57 +279,61 @@ def test_much_noise_tells_nothing(seed: int) -> None:
 )
 def test_what_is_known_beforehand_does_not_leak(prior: Any) -> None:
     limit = 0.05 if isinstance(prior, SampledPrior) else 0.0
-    model = make_model(allowance=1e-3 if limit == 0 else 0.0)
+    mechanism = make_mechanism(allowance=1e-3 if limit == 0 else 0.0)
     if isinstance(prior, SampledPrior):
         # Nothing but the samples says that it is a point: what is left is the price of their number.
-        model = replace(model, noise_scales=model.noise_scales * 1e3)
+        mechanism = replace(mechanism, noise_scales=mechanism.noise_scales * 1e3)
     for view in ("entire", "individual"):
-        assert epsilon(model, prior, view) <= limit
+        assert epsilon(mechanism, prior, view) <= limit
 
 
 def test_players_without_a_difference_leak_nothing_under_any_prior() -> None:
-    model = make_model(n_rounds=1)
+    mechanism = make_mechanism(n_rounds=1)
     for prior in (stats.norm(), stats.uniform(), TypePrior([0.0, 1e9], [0.5, 0.5])):
-        assert epsilon(model, prior) == 0
-        assert epsilon(model, prior, criterion="dp") == 0
+        assert epsilon(mechanism, prior) == 0
+        assert epsilon(mechanism, prior, criterion="dp") == 0
 
 
 def test_independent_players_add_up_and_the_worst_counts() -> None:
     P = np.array([0.2, 1.0, 0.2]).reshape(3, 1, 1)
-    model, prior = make_model(P=P), TypePrior([0.0, 1.0, 3.0], [0.5, 0.3, 0.2])
-    alone = [epsilon(replace(model, n_players=1, P=matrix), prior) for matrix in P]
+    mechanism, prior = make_mechanism(P=P), TypePrior([0.0, 1.0, 3.0], [0.5, 0.3, 0.2])
+    alone = [epsilon(replace(mechanism, n_players=1, P=matrix), prior) for matrix in P]
     assert alone[0] == alone[2] != alone[1]
-    assert epsilon(model, prior) == pytest.approx(sum(alone))
-    assert epsilon(model, prior, "individual") == max(alone)
+    assert epsilon(mechanism, prior) == pytest.approx(sum(alone))
+    assert epsilon(mechanism, prior, "individual") == max(alone)
     each = [
-        epsilon(replace(model, n_players=1, P=matrix), TypePrior([0.0, 1.0], [p, 1 - p]))
+        epsilon(replace(mechanism, n_players=1, P=matrix), TypePrior([0.0, 1.0], [p, 1 - p]))
         for matrix, p in zip(P, (0.5, 0.3, 0.9), strict=True)
     ]
     rows = [[p, 1 - p] for p in (0.5, 0.3, 0.9)]
-    assert epsilon(model, TypePrior([0.0, 1.0], rows)) == pytest.approx(sum(each))
-    assert epsilon(model, TypePrior([[[0.0], [1.0]]] * 3, rows), "individual") == max(each)
+    assert epsilon(mechanism, TypePrior([0.0, 1.0], rows)) == pytest.approx(sum(each))
+    assert epsilon(mechanism, TypePrior([[[0.0], [1.0]]] * 3, rows), "individual") == max(each)
 
 
 def test_a_joint_prior_of_independent_players_is_a_product() -> None:
-    model = make_model(P=np.array([0.2, 1.0, 0.7]).reshape(3, 1, 1))
+    mechanism = make_mechanism(P=np.array([0.2, 1.0, 0.7]).reshape(3, 1, 1))
     types, weights = [0.0, 1.0, 3.0], np.array([0.5, 0.3, 0.2])
     product = [math.prod(rows) for rows in itertools.product(weights, repeat=3)]
     joint = JointPrior(list(itertools.product(types, repeat=3)), product)
-    assert epsilon(model, joint) == pytest.approx(epsilon(model, TypePrior(types, weights)), abs=1e-12)
+    assert epsilon(mechanism, joint) == pytest.approx(
+        epsilon(mechanism, TypePrior(types, weights)), abs=1e-12
+    )
     for view in ("entire", "individual"):
         for prior in (joint, TypePrior(types, weights)):
-            assert epsilon(model, prior, view, "dp") == pytest.approx(epsilon(model, joint, view, "dp"))
-    assert epsilon(model, joint, "entire", "corollary1") == pytest.approx(
-        epsilon(model, TypePrior(types, weights), "entire", "corollary1")
+            assert epsilon(mechanism, prior, view, "dp") == pytest.approx(
+                epsilon(mechanism, joint, view, "dp")
+            )
+    assert epsilon(mechanism, joint, "entire", "corollary1") == pytest.approx(
+        epsilon(mechanism, TypePrior(types, weights), "entire", "corollary1")
     )
 
 
 # ------------------------------------------------------------------ several dimensions
 def test_separable_coordinates_add_up() -> None:
-    model = make_model(n_dims=2, P=np.diag([1.0, 2.0]), Q=np.diag([0.5, 0.0]))
-    parts = [make_model(P=np.array([[p]]), Q=np.array([[q]])) for p, q in ((1.0, 0.5), (2.0, 0.0))]
+    mechanism = make_mechanism(n_dims=2, P=np.diag([1.0, 2.0]), Q=np.diag([0.5, 0.0]))
+    parts = [make_mechanism(P=np.array([[p]]), Q=np.array([[q]])) for p, q in ((1.0, 0.5), (2.0, 0.0))]
     prior = ContinuousPrior([stats.uniform(), stats.beta(0.5, 2)])
-    guarantee = privacy_guarantee(model, prior)
+    guarantee = privacy_guarantee(mechanism, prior)
     each = [epsilon(part, item) for part, item in zip(parts, prior.distributions, strict=True)]
     assert guarantee.status == "exact"
     assert guarantee.epsilon == pytest.approx(sum(each))
@@ -331,16 +341,16 @@ def test_separable_coordinates_add_up() -> None:
 
 def test_mixed_coordinates_give_a_bound_above_the_exact_value() -> None:
     rng = np.random.default_rng(0)
-    model = make_model(n_players=1, n_dims=2, P=np.array([[1.0, 0.4], [0.4, 1.0]]), Q=np.eye(2) * 0.3)
-    guarantee = privacy_guarantee(model, stats.uniform(-1, 2))
+    mechanism = make_mechanism(n_players=1, n_dims=2, P=np.array([[1.0, 0.4], [0.4, 1.0]]), Q=np.eye(2) * 0.3)
+    guarantee = privacy_guarantee(mechanism, stats.uniform(-1, 2))
     assert guarantee.status == "upper_bound"
-    distance, samples = player_distances(model)[0][0], rng.uniform(-1, 1, size=(20000, 2))
+    distance, samples = player_distances(mechanism)[0][0], rng.uniform(-1, 1, size=(20000, 2))
     exact = max(
         -math.log(np.exp(-distance.of(samples - corner)).mean()) for corner in ([1, 1], [1, -1], [0, 0])
     )
     assert exact < guarantee.epsilon < 1.5 * exact
-    assert guarantee.epsilon <= epsilon(model, stats.uniform(-1, 2), criterion="dp")
-    assert privacy_guarantee(model, stats.uniform(-1, 2), criterion="dp").status == "exact"
+    assert guarantee.epsilon <= epsilon(mechanism, stats.uniform(-1, 2), criterion="dp")
+    assert privacy_guarantee(mechanism, stats.uniform(-1, 2), criterion="dp").status == "exact"
 
 
 # ------------------------------------------------------------------ bounds by clipping and projection
@@ -353,42 +363,42 @@ def test_mixed_coordinates_give_a_bound_above_the_exact_value() -> None:
     ],
 )
 def test_bounds_profit_from_the_prior_and_from_the_ceiling(changes: dict[str, Any]) -> None:
-    model, ceiling = make_model(**changes), player_distances(make_model(**changes))[0][0].ceiling
-    near, far = (privacy_guarantee(model, stats.uniform(0, width)) for width in (0.01, 100.0))
+    mechanism, ceiling = make_mechanism(**changes), player_distances(make_mechanism(**changes))[0][0].ceiling
+    near, far = (privacy_guarantee(mechanism, stats.uniform(0, width)) for width in (0.01, 100.0))
     assert near.status == far.status == "upper_bound"
     assert near.lower is None
     assert near.epsilon < 0.1 < far.epsilon <= 3 * ceiling + 1e-12
-    assert near.epsilon < epsilon(model, stats.uniform(0, 0.01), criterion="dp")
-    assert epsilon(model, stats.norm()) == pytest.approx(3 * ceiling)
-    assert epsilon(model, criterion="dp") == pytest.approx(3 * ceiling)
+    assert near.epsilon < epsilon(mechanism, stats.uniform(0, 0.01), criterion="dp")
+    assert epsilon(mechanism, stats.norm()) == pytest.approx(3 * ceiling)
+    assert epsilon(mechanism, criterion="dp") == pytest.approx(3 * ceiling)
     # Types: never more than log 1 / p, whatever the bound.
-    assert epsilon(model, TypePrior([-1e6, 1e6], [0.3, 0.7])) < 3 * math.log(1 / 0.3)
+    assert epsilon(mechanism, TypePrior([-1e6, 1e6], [0.3, 0.7])) < 3 * math.log(1 / 0.3)
 
 
 def test_labels_of_hidden_functions_are_all_different() -> None:
-    model = make_model(private=HIDDEN, P=None, Q=None, clip_norm=1.0)
-    ceiling = player_distances(model)[0][0].ceiling
-    same = epsilon(model, TypePrior([5.0, 5.0], [0.5, 0.5]))
+    mechanism = make_mechanism(private=HIDDEN, P=None, Q=None, clip_norm=1.0)
+    ceiling = player_distances(mechanism)[0][0].ceiling
+    same = epsilon(mechanism, TypePrior([5.0, 5.0], [0.5, 0.5]))
     assert same == pytest.approx(-3 * math.log((1 + math.exp(-ceiling)) / 2))
-    assert same == epsilon(model, TypePrior([0.0, 1.0], [0.5, 0.5]))
-    assert epsilon(model, stats.uniform()) == pytest.approx(3 * ceiling)
+    assert same == epsilon(mechanism, TypePrior([0.0, 1.0], [0.5, 0.5]))
+    assert epsilon(mechanism, stats.uniform()) == pytest.approx(3 * ceiling)
 
 
 # ------------------------------------------------------------------ differential privacy, allowance, errors
 def test_differential_privacy_over_declared_bounds() -> None:
     bounds = (np.full((3, 1), -1.0), np.array([[0.0], [1.0], [1.0]]))
-    model = model_of_rate(0.5, private_bounds=bounds)
-    whole, one = (privacy_guarantee(model, None, view, "dp") for view in ("entire", "individual"))
+    mechanism = mechanism_of_rate(0.5, private_bounds=bounds)
+    whole, one = (privacy_guarantee(mechanism, None, view, "dp") for view in ("entire", "individual"))
     assert (whole.epsilon, one.epsilon) == pytest.approx((2.5, 1.0))
     assert whole.status == one.status == "exact"
-    assert epsilon(model, TypePrior([-0.5, 0.0], [0.5, 0.5]), "entire", "dp") == pytest.approx(0.75)
-    assert epsilon(model_of_rate(0.5), stats.norm(), criterion="dp") == math.inf
+    assert epsilon(mechanism, TypePrior([-0.5, 0.0], [0.5, 0.5]), "entire", "dp") == pytest.approx(0.75)
+    assert epsilon(mechanism_of_rate(0.5), stats.norm(), criterion="dp") == math.inf
     with pytest.raises(PrivacyUnboundedError, match="bounds of the private vectors"):
-        privacy_guarantee(model_of_rate(0.5), None, "entire", "dp")
+        privacy_guarantee(mechanism_of_rate(0.5), None, "entire", "dp")
 
 
 def test_an_unbounded_support_has_no_guarantee() -> None:
-    guarantee = privacy_guarantee(make_model(allowance=1e-3), stats.norm())
+    guarantee = privacy_guarantee(make_mechanism(allowance=1e-3), stats.norm())
     assert guarantee.epsilon == math.inf
     assert guarantee.statement().startswith("No bound holds")
 
@@ -404,11 +414,11 @@ def test_an_unbounded_support_has_no_guarantee() -> None:
     ],
 )
 def test_the_allowance_is_part_of_epsilon_and_told(view: Any, prior: Any) -> None:
-    model = make_model(allowance=1e-3)
-    paid = 1e-3 * (1 / model.noise_scales).sum()
+    mechanism = make_mechanism(allowance=1e-3)
+    paid = 1e-3 * (1 / mechanism.noise_scales).sum()
     for criterion in CRITERIA:
-        plain = privacy_guarantee(replace(model, allowance=0.0), prior, view, criterion)
-        guarantee = privacy_guarantee(model, prior, view, criterion)
+        plain = privacy_guarantee(replace(mechanism, allowance=0.0), prior, view, criterion)
+        guarantee = privacy_guarantee(mechanism, prior, view, criterion)
         assert guarantee.epsilon == pytest.approx(plain.epsilon + guarantee.allowance, abs=1e-12)
         assert guarantee.allowance <= 3 * paid * (1 + 1e-9)
         if criterion != "corollary1":  # which may be limited by log 1 / p
@@ -421,15 +431,17 @@ def test_the_allowance_is_part_of_epsilon_and_told(view: Any, prior: Any) -> Non
 
 
 def test_guarantees_speak_of_the_run() -> None:
-    model, prior = make_model(n_players=10), TypePrior([0.0, 1.0], [0.3, 0.7])
-    whole, one = (privacy_guarantee(model, prior, view) for view in ("entire", "individual"))
+    mechanism, prior = make_mechanism(n_players=10), TypePrior([0.0, 1.0], [0.3, 0.7])
+    whole, one = (privacy_guarantee(mechanism, prior, view) for view in ("entire", "individual"))
     assert whole.subject == "this run (the values of all 10 players as one)"
     assert one.subject == "this run (any single player's value)"
     assert "10 independent players, each of one of 2 types" in one.statement()
     # The largest distance is one of what the prior holds possible, and says so.
-    assert "possible for 10 independent players" in privacy_guarantee(model, prior, criterion="dp").subject
+    assert (
+        "possible for 10 independent players" in privacy_guarantee(mechanism, prior, criterion="dp").subject
+    )
     assert "recursion" in whole.method
-    assert "clipping" in privacy_guarantee(replace(model, clip_norm=1.0), prior).method
+    assert "clipping" in privacy_guarantee(replace(mechanism, clip_norm=1.0), prior).method
 
 
 @pytest.mark.parametrize(
@@ -445,16 +457,16 @@ def test_guarantees_speak_of_the_run() -> None:
 )
 def test_wrong_questions_are_refused(error: type[Exception], words: str, arguments: tuple[Any, ...]) -> None:
     with pytest.raises(error, match=words):
-        privacy_guarantee(make_model(), *arguments)
+        privacy_guarantee(make_mechanism(), *arguments)
 
 
 def test_no_guarantee_without_noise_or_bounds() -> None:
-    scales = make_model().noise_scales.copy()
+    scales = make_mechanism().noise_scales.copy()
     scales[0] = 0
     with pytest.raises(ValueError, match="without noise"):
-        privacy_guarantee(make_model(noise_scales=scales), stats.uniform())
+        privacy_guarantee(make_mechanism(noise_scales=scales), stats.uniform())
     with pytest.raises(PrivacyUnboundedError, match="clip_norm"):
-        privacy_guarantee(make_model(private=HIDDEN), stats.uniform())
+        privacy_guarantee(make_mechanism(private=HIDDEN), stats.uniform())
 
 
 class _Named(stats.rv_continuous):
@@ -469,7 +481,7 @@ class _Named(stats.rv_continuous):
 
 def test_another_distribution_of_the_name_uniform_is_not_taken_for_it() -> None:
     priors = [_Named(a=0, b=1, name=name)() for name in ("uniform", "power")]
-    named, other = (float(privacy_guarantee(model_of_rate(2.0), prior)) for prior in priors)
+    named, other = (float(privacy_guarantee(mechanism_of_rate(2.0), prior)) for prior in priors)
     assert named == other
 
 
@@ -480,13 +492,13 @@ def test_what_is_told_about_one_player_does_not_move_to_another_prior() -> None:
     odds = np.where(types[:, 0] == 1, 0.01, 0.99) / 2**7
     together = np.where(types.any(axis=1), 0.0, 0.99) + np.where(types.all(axis=1), 0.01, 0.0)
     other = (odds + together) / 2
-    model, profiles = model_of_rate(1.0, n_players=8), types * np.array([1e-3, *[100.0] * 7])
+    mechanism, profiles = mechanism_of_rate(1.0, n_players=8), types * np.array([1e-3, *[100.0] * 7])
     before, after = (
-        privacy_guarantee(model, JointPrior(profiles, p), view="individual") for p in (odds, other)
+        privacy_guarantee(mechanism, JointPrior(profiles, p), view="individual") for p in (odds, other)
     )
     assert before.epsilon < 0.7
     assert after.epsilon > before.epsilon + math.log(2) + 1
     with pytest.raises(ValueError, match="another prior"):
         before.under_prior(0.5)
-    whole = [privacy_guarantee(model, JointPrior(profiles, p)) for p in (odds, other)]
+    whole = [privacy_guarantee(mechanism, JointPrior(profiles, p)) for p in (odds, other)]
     assert whole[1].epsilon <= whole[0].under_prior(0.5).epsilon

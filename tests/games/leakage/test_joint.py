@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skprivate.games import JointPrior, TwoTypePrior
-from skprivate.games._broadcast_model import BroadcastModel
+from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
 from skprivate.games._leakage import joint
 from skprivate.games._leakage.guarantees import privacy_guarantee
 from skprivate.games._leakage.joint import JointChannel
 from skprivate.games._leakage.sensitivity import Distance, player_distances
-from skprivate.games._leakage.two_types import FollowedPlayers
+from skprivate.games._leakage.two_types import TwoTypeChannel
 
 
-def make_model(rates: Any, **changes: Any) -> BroadcastModel:
+def make_mechanism(rates: Any, **changes: Any) -> BroadcastMechanism:
     """Players with D_i(r, r') = rate_i |r - r'|: a step, then another that depends on P_i."""
     rates = np.asarray(rates, dtype=float)
     fields: dict[str, Any] = {
@@ -38,11 +38,11 @@ def make_model(rates: Any, **changes: Any) -> BroadcastModel:
         "private_bounds": None,
         "allowance": 0.0,
     }
-    return BroadcastModel(**{**fields, **changes})
+    return BroadcastMechanism(**{**fields, **changes})
 
 
 def per_player(rates: Any) -> list[Distance]:
-    distances, kinds = player_distances(make_model(rates))
+    distances, kinds = player_distances(make_mechanism(rates))
     return [distances[kind] for kind in kinds]
 
 
@@ -84,7 +84,7 @@ def test_contraction_equals_writing_out(seed: int, n_players: int, n_types: int)
         assert found.value == pytest.approx(one, abs=1e-8)
     else:
         assert found.value <= channel.entire().value + 1e-9
-        assert found.value <= channel.cap() + 1e-9
+        assert found.value <= channel.rarest_type_bound() + 1e-9
         lower = found.value if found.exact else found.lower
         assert lower == pytest.approx(one, abs=1e-8)
 
@@ -107,7 +107,7 @@ def test_pairs_give_the_same_as_the_grid(seed: int, monkeypatch: pytest.MonkeyPa
 def test_many_profiles_off_a_grid() -> None:
     rng = np.random.default_rng(0)
     prior = JointPrior(rng.normal(size=(2000, 5)), np.full(2000, 1 / 2000))
-    found = privacy_guarantee(make_model(np.full(5, 0.5)), prior)
+    found = privacy_guarantee(make_mechanism(np.full(5, 0.5)), prior)
     assert found.status == "exact"
     assert 1 < found.epsilon < math.log(2000)
 
@@ -116,8 +116,8 @@ def test_many_profiles_on_a_grid() -> None:
     """100,000 profiles of 17 players: by comparison of pairs these were 10^10 distances."""
     rng = np.random.default_rng(0)
     bits = rng.permutation(2**17)[:100_000, None] >> np.arange(17) & 1
-    model = make_model(np.full(17, 0.3))
-    found = privacy_guarantee(model, JointPrior(bits, np.full(100_000, 1e-5)))
+    mechanism = make_mechanism(np.full(17, 0.3))
+    found = privacy_guarantee(mechanism, JointPrior(bits, np.full(100_000, 1e-5)))
     independent = -17 * math.log((1 + math.exp(-0.3)) / 2)
     assert found.epsilon == pytest.approx(independent, rel=0.05)
 
@@ -125,16 +125,16 @@ def test_many_profiles_on_a_grid() -> None:
 def test_huge_distances_reach_the_information_of_the_prior() -> None:
     prior = JointPrior([[0, 0], [1, 1], [0, 1]], [0.5, 0.3, 0.2])
     for rate in (1e5, 1e250):
-        model = make_model([rate, rate], P=np.zeros((1, 1)), noise_scales=np.array([1, 1 / rate, 1]))
-        assert privacy_guarantee(model, prior).epsilon == pytest.approx(math.log(5))
-        one = privacy_guarantee(model, prior, "individual")
+        mechanism = make_mechanism([rate, rate], P=np.zeros((1, 1)), noise_scales=np.array([1, 1 / rate, 1]))
+        assert privacy_guarantee(mechanism, prior).epsilon == pytest.approx(math.log(5))
+        one = privacy_guarantee(mechanism, prior, "individual")
         assert one.epsilon == pytest.approx(math.log(1 / 0.3))
-        simple = privacy_guarantee(model, prior, "individual", "corollary1")
+        simple = privacy_guarantee(mechanism, prior, "individual", "corollary1")
         assert simple.epsilon == pytest.approx(math.log(1 / 0.3))
     diverging = (
-        make_model([1, 1], n_rounds=None)
+        make_mechanism([1, 1], n_rounds=None)
         if False
-        else make_model(
+        else make_mechanism(
             [1.0, 1.0], P=np.full((1, 1), 1e3), steps=np.full(200, 1e3), noise_scales=np.ones(200)
         )
     )
@@ -145,19 +145,19 @@ def test_huge_distances_reach_the_information_of_the_prior() -> None:
 @pytest.mark.parametrize("view", ["entire", "individual"])
 def test_two_types_of_different_players(view: Any) -> None:
     prior, rates = TwoTypePrior([0, 1], 0.3, 0.4), np.linspace(0.1, 0.5, 13)
-    few = privacy_guarantee(make_model(rates[:4]), prior, view)
+    few = privacy_guarantee(make_mechanism(rates[:4]), prior, view)
     every = np.array(list(itertools.product([0, 1], repeat=4)))
     alike = (every == every[:, :1]).all(axis=1)
     p = np.where(every[:, 0] == 0, 0.3, 0.7) * np.where(alike, 0.4, 0.6 / 7)
     whole, one, _ = by_writing_out(JointPrior(every, p), rates[:4])
     assert few.status == "exact"
     assert few.epsilon == pytest.approx(whole if view == "entire" else one, abs=1e-9)
-    many = privacy_guarantee(make_model(rates), prior, view)
+    many = privacy_guarantee(make_mechanism(rates), prior, view)
     assert many.status == "upper_bound"
     assert many.lower is not None
-    ends = [FollowedPlayers(prior, 13, rate) for rate in (0.1, 0.5)]
+    ends = [TwoTypeChannel(prior, 13, rate) for rate in (0.1, 0.5)]
     low, high = (p.entire() if view == "entire" else max(p.first(), p.others()) for p in ends)
     assert (many.lower, many.epsilon) == pytest.approx((low, high))
-    equal = privacy_guarantee(make_model(np.full(13, 0.3)), prior, view)
+    equal = privacy_guarantee(make_mechanism(np.full(13, 0.3)), prior, view)
     assert equal.status == "exact"
     assert many.lower < equal.epsilon < many.epsilon

@@ -11,15 +11,15 @@ from scipy import stats
 
 from skprivate.accounting._leakage.laplace import worst_log_mean
 from skprivate.games import Box, SampledPrior
-from skprivate.games._broadcast_model import BroadcastModel
+from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
 from skprivate.games._leakage import monte_carlo
 from skprivate.games._leakage.guarantees import privacy_guarantee
-from skprivate.games._leakage.monte_carlo import SampledPlayer
+from skprivate.games._leakage.monte_carlo import SampledPlayerPrior
 from skprivate.games._leakage.sensitivity import player_distances
 
 
-def make_model(rate: float = 1.0, **changes: Any) -> BroadcastModel:
+def make_mechanism(rate: float = 1.0, **changes: Any) -> BroadcastMechanism:
     """D(r, r') = rate |r - r'|_1 for players that share P and Q."""
     n = changes.get("n_dims", 1)
     fields: dict[str, Any] = {
@@ -36,7 +36,7 @@ def make_model(rate: float = 1.0, **changes: Any) -> BroadcastModel:
         "private_bounds": None,
         "allowance": 0.0,
     }
-    return BroadcastModel(**{**fields, **changes})
+    return BroadcastMechanism(**{**fields, **changes})
 
 
 def sampled(distribution: Any, **options: Any) -> SampledPrior:
@@ -49,15 +49,16 @@ def sampled(distribution: Any, **options: Any) -> SampledPrior:
 @pytest.mark.parametrize("distribution", [stats.uniform(-1, 2), stats.beta(0.2, 0.2), stats.beta(2, 5)])
 @pytest.mark.parametrize("rate", [0.1, 1.0, 5.0])
 def test_estimates_are_above_the_truth_and_near(distribution: Any, rate: float) -> None:
-    truth = privacy_guarantee(make_model(rate), distribution).epsilon
-    guarantee = privacy_guarantee(make_model(rate), sampled(distribution, n_samples=50_000))
+    truth = privacy_guarantee(make_mechanism(rate), distribution).epsilon
+    guarantee = privacy_guarantee(make_mechanism(rate), sampled(distribution, n_samples=50_000))
     assert truth < guarantee.epsilon < 1.15 * truth + 0.1
-    assert guarantee.epsilon <= privacy_guarantee(make_model(rate), distribution, criterion="dp").epsilon
+    assert guarantee.epsilon <= privacy_guarantee(make_mechanism(rate), distribution, criterion="dp").epsilon
     if guarantee.status == "estimate":
         assert guarantee.confidence == 0.999999
         assert "confidence" in guarantee.statement()
     assert (
-        privacy_guarantee(make_model(rate), sampled(distribution), "individual").epsilon < guarantee.epsilon
+        privacy_guarantee(make_mechanism(rate), sampled(distribution), "individual").epsilon
+        < guarantee.epsilon
     )
 
 
@@ -66,13 +67,13 @@ def test_the_stated_confidence_holds() -> None:
 
     400 estimates: more than 100 of them below has a probability under 1e-16 if the bound holds.
     """
-    model, distribution = make_model(2.0), stats.bernoulli
+    mechanism, distribution = make_mechanism(2.0), stats.bernoulli
     truth = -math.log(0.5 + 0.5 * math.exp(-2.0))
     below = 0
     for seed in range(400):
         values = distribution(0.5).rvs(size=(60, 1), random_state=seed).astype(float)
-        player = SampledPlayer(values, np.zeros(1), np.ones(1), True, 0.9, 1)
-        below += player.leakage(player_distances(model)[0][0]).value < truth
+        player = SampledPlayerPrior(values, np.zeros(1), np.ones(1), True, 0.9, 1)
+        below += player.leakage(player_distances(mechanism)[0][0]).value < truth
     assert below <= 100
 
 
@@ -98,7 +99,7 @@ def test_the_net_is_paid_for() -> None:
     rng = np.random.default_rng(0)
     for n in (1, 2, 3):
         lower, upper = -rng.uniform(size=n), rng.uniform(size=n)
-        player = SampledPlayer(np.zeros((2, n)), lower, upper, False, 0.9, 1)
+        player = SampledPlayerPrior(np.zeros((2, n)), lower, upper, False, 0.9, 1)
         rates = rng.uniform(0, 3, size=n)
         net, radius = player._net(rates)
         points = rng.uniform(lower, upper, size=(500, n))
@@ -110,38 +111,40 @@ def test_the_net_is_paid_for() -> None:
 
 def test_points_between_those_of_the_net_are_covered() -> None:
     """Six points a side miss the worst r', a corner, by a twelfth of every side."""
-    model = make_model(4.0, n_dims=3, n_players=1)
+    mechanism = make_mechanism(4.0, n_dims=3, n_players=1)
     prior = SampledPrior(lambda n, rng: rng.uniform(size=(n, 3)), (0, 1), n_samples=50_000, random_state=0)
-    assert privacy_guarantee(model, prior).epsilon > privacy_guarantee(model, stats.uniform()).epsilon
+    assert privacy_guarantee(mechanism, prior).epsilon > privacy_guarantee(mechanism, stats.uniform()).epsilon
 
 
 def test_every_kind_of_player_takes_its_share_of_the_confidence() -> None:
     P, prior = np.array([1.0, 1.0, 0.5]).reshape(3, 1, 1), sampled(stats.uniform())
     rounds: dict[str, Any] = {"noise_scales": np.ones(3), "steps": np.full(3, 0.5)}
-    alone = [privacy_guarantee(make_model(P=p, **rounds), prior, "individual").epsilon for p in P]
-    together = privacy_guarantee(make_model(P=P, **rounds), prior, "individual").epsilon
+    alone = [privacy_guarantee(make_mechanism(P=p, **rounds), prior, "individual").epsilon for p in P]
+    together = privacy_guarantee(make_mechanism(P=P, **rounds), prior, "individual").epsilon
     assert alone[0] != alone[2]
     assert max(alone) < together < 1.01 * max(alone)
 
 
 def test_corners_are_enough_for_declared_log_concave_densities_alone() -> None:
-    model, triangle = make_model(3.0), stats.triang(0.3)
-    corner = privacy_guarantee(model, sampled(triangle, log_concave=True)).epsilon
-    net = privacy_guarantee(model, sampled(triangle)).epsilon
+    mechanism, triangle = make_mechanism(3.0), stats.triang(0.3)
+    corner = privacy_guarantee(mechanism, sampled(triangle, log_concave=True)).epsilon
+    net = privacy_guarantee(mechanism, sampled(triangle)).epsilon
     assert 3 * worst_log_mean(triangle, 3.0)[0] < corner < net
     # A U-shaped density is worst inside: the declaration would be wrong.
     shaped = stats.beta(0.2, 0.2)
-    false = privacy_guarantee(make_model(11.65), sampled(shaped, log_concave=True)).epsilon
+    false = privacy_guarantee(make_mechanism(11.65), sampled(shaped, log_concave=True)).epsilon
     assert false < 3 * worst_log_mean(shaped, 11.65)[0]
 
 
 def test_certain_bounds_are_no_estimates() -> None:
     prior = sampled(stats.uniform(-1, 2), n_samples=2)
-    guarantee = privacy_guarantee(make_model(), prior)
+    guarantee = privacy_guarantee(make_mechanism(), prior)
     assert guarantee.status == "upper_bound"
     assert guarantee.confidence is None
-    assert guarantee.epsilon == pytest.approx(privacy_guarantee(make_model(), prior, criterion="dp").epsilon)
-    hidden = make_model(private=frozenset({"P", "r"}), clip_norm=1.0, P=None, Q=None)
+    assert guarantee.epsilon == pytest.approx(
+        privacy_guarantee(make_mechanism(), prior, criterion="dp").epsilon
+    )
+    hidden = make_mechanism(private=frozenset({"P", "r"}), clip_norm=1.0, P=None, Q=None)
     ceiling = player_distances(hidden)[0][0].ceiling
     for criterion in ("pml", "corollary1", "dp"):
         found = privacy_guarantee(hidden, prior, criterion=criterion)
@@ -151,49 +154,49 @@ def test_certain_bounds_are_no_estimates() -> None:
 def test_corollary_1_is_above_theorem_1() -> None:
     prior = sampled(stats.uniform(-1, 2))
     values = [
-        privacy_guarantee(make_model(), prior, criterion=c).epsilon for c in ("pml", "corollary1", "dp")
+        privacy_guarantee(make_mechanism(), prior, criterion=c).epsilon for c in ("pml", "corollary1", "dp")
     ]
     assert values == sorted(values)
-    truth = privacy_guarantee(make_model(), stats.uniform(-1, 2), criterion="corollary1").epsilon
+    truth = privacy_guarantee(make_mechanism(), stats.uniform(-1, 2), criterion="corollary1").epsilon
     assert truth < values[1] < 1.1 * truth
 
 
 def test_several_dimensions_and_kinds_of_players() -> None:
     P = np.array([[[1.0, 0.3], [0.3, 1.0]], [[0.2, 0.0], [0.0, 0.4]], [[1.0, 0.3], [0.3, 1.0]]])
-    model = make_model(n_dims=2, P=P, noise_scales=np.ones(4), steps=np.full(4, 0.3))
+    mechanism = make_mechanism(n_dims=2, P=P, noise_scales=np.ones(4), steps=np.full(4, 0.3))
     prior = SampledPrior(lambda n, rng: rng.uniform(size=(n, 2)), (0, 1), n_samples=5000, random_state=1)
-    exact = privacy_guarantee(model, stats.uniform())  # an upper bound, without sampling
-    guarantee = privacy_guarantee(model, prior)
+    exact = privacy_guarantee(mechanism, stats.uniform())  # an upper bound, without sampling
+    guarantee = privacy_guarantee(mechanism, prior)
     assert guarantee.status == "estimate"
     assert 0.8 * exact.epsilon < guarantee.epsilon < 1.6 * exact.epsilon
 
 
 def test_projected_runs_use_the_rates() -> None:
-    model = make_model(
+    mechanism = make_mechanism(
         algorithm="wang_nedic", constraint=Box([-1.0], [1.0]), noise_scales=np.ones(6), steps=np.full(6, 0.2)
     )
-    guarantee = privacy_guarantee(model, sampled(stats.uniform(0, 0.2)))
+    guarantee = privacy_guarantee(mechanism, sampled(stats.uniform(0, 0.2)))
     assert guarantee.status == "estimate"
-    assert guarantee.epsilon > privacy_guarantee(model, stats.uniform(0, 0.2)).epsilon
+    assert guarantee.epsilon > privacy_guarantee(mechanism, stats.uniform(0, 0.2)).epsilon
 
 
 def test_the_allowance_uses_the_same_samples() -> None:
     prior = sampled(stats.uniform(-1, 2), random_state=None)
-    model = replace(make_model(), allowance=1e-3)
-    guarantee = privacy_guarantee(model, prior)
-    assert guarantee.allowance == pytest.approx(3 * 1e-3 * (1 / model.noise_scales).sum())
+    mechanism = replace(make_mechanism(), allowance=1e-3)
+    guarantee = privacy_guarantee(mechanism, prior)
+    assert guarantee.allowance == pytest.approx(3 * 1e-3 * (1 / mechanism.noise_scales).sum())
 
 
 def test_an_estimate_certifies_no_lower_bound() -> None:
-    guarantee = privacy_guarantee(make_model(5.0, allowance=1e-6), sampled(stats.beta(2, 5)))
+    guarantee = privacy_guarantee(make_mechanism(5.0, allowance=1e-6), sampled(stats.beta(2, 5)))
     assert (guarantee.status, guarantee.lower) == ("estimate", None)
 
 
 @pytest.mark.parametrize("log_concave", [True, False])
 def test_the_confidence_is_shared_by_all_points_and_kinds(log_concave: bool) -> None:
     values = np.random.default_rng(0).beta(2, 2, size=(1000, 1))
-    (distance,), _ = player_distances(make_model(2.0))
-    player = SampledPlayer(values, np.zeros(1), np.ones(1), log_concave, 0.99, 3)
+    (distance,), _ = player_distances(make_mechanism(2.0))
+    player = SampledPlayerPrior(values, np.zeros(1), np.ones(1), log_concave, 0.99, 3)
     points = np.array([0.0, 1.0]) if log_concave else (np.arange(256) + 0.5) / 256
     penalty = math.log(2 / (0.01 / (3 * len(points))))
     faded = np.exp(-2 * np.abs(values - points))

@@ -15,12 +15,12 @@ from skprivate.games import (
     TwoTypePrior,
     TypePrior,
 )
-from skprivate.games._broadcast_model import BroadcastModel
+from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
 from skprivate.games._leakage.priors import as_prior
 
 
-def make_model(**changes: Any) -> BroadcastModel:
+def make_mechanism(**changes: Any) -> BroadcastMechanism:
     fields: dict[str, Any] = {
         "n_players": 3,
         "n_dims": 2,
@@ -35,7 +35,7 @@ def make_model(**changes: Any) -> BroadcastModel:
         "private_bounds": (np.zeros((3, 2)), np.ones((3, 2))),
         "allowance": 0.0,
     }
-    return BroadcastModel(**{**fields, **changes})
+    return BroadcastMechanism(**{**fields, **changes})
 
 
 def draw(n: int, rng: np.random.Generator) -> Any:
@@ -80,7 +80,7 @@ WRONG = {
 
 @pytest.mark.parametrize("prior", FITTING)
 def test_fitting_priors_pass(prior: Any) -> None:
-    prior.check(make_model())
+    prior.check(make_mechanism())
     assert "3" in prior.describe(3)
 
 
@@ -89,23 +89,25 @@ def test_fitting_priors_pass(prior: Any) -> None:
 )
 def test_priors_that_do_not_fit_the_game_are_refused(words: str, prior: Any) -> None:
     with pytest.raises(ValueError, match=words):
-        prior.check(make_model())
+        prior.check(make_mechanism())
 
 
 @pytest.mark.parametrize("prior", WRONG["coordinates"][:1] + WRONG["leaves the bounds"][:1])
 def test_types_of_more_than_a_vector_are_labels(prior: Any) -> None:
-    prior.check(make_model(private=frozenset({"P", "Q", "r"}), constraint=Box(0, 1), algorithm="wang_nedic"))
+    prior.check(
+        make_mechanism(private=frozenset({"P", "Q", "r"}), constraint=Box(0, 1), algorithm="wang_nedic")
+    )
 
 
 def test_bounds_may_differ_by_player_and_by_rounding() -> None:
     lower, upper = np.zeros((3, 2)), np.array([[1.0, 1], [1, 1], [1, 0.4]])
     types = np.tile([[0.0, 0.0], [1.0, 0.4]], (3, 1, 1))
-    TypePrior(types, [0.5, 0.5]).check(make_model(private_bounds=(lower, upper)))
+    TypePrior(types, [0.5, 0.5]).check(make_mechanism(private_bounds=(lower, upper)))
     types[1, 1, 1] = 1 + 1e-12
-    TypePrior(types, [0.5, 0.5]).check(make_model(private_bounds=(lower, upper)))
+    TypePrior(types, [0.5, 0.5]).check(make_mechanism(private_bounds=(lower, upper)))
     types[2, 1, 1] = 0.5
     with pytest.raises(ValueError, match="leaves the bounds"):
-        TypePrior(types, [0.5, 0.5]).check(make_model(private_bounds=(lower, upper)))
+        TypePrior(types, [0.5, 0.5]).check(make_mechanism(private_bounds=(lower, upper)))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_two_types_are_two_and_need_followers() -> None:
     with pytest.raises(ValueError, match="types"):
         TwoTypePrior([0, 1, 2], 0.5, 0.5)
     with pytest.raises(ValueError, match="at least 2 players"):
-        TwoTypePrior([[0, 0], [1, 1]], 0.5, 0.5).check(make_model(n_players=1))
+        TwoTypePrior([[0, 0], [1, 1]], 0.5, 0.5).check(make_mechanism(n_players=1))
 
 
 @pytest.mark.parametrize(

@@ -17,25 +17,25 @@ from skprivate.games import (
     Simplex,
     TypePrior,
 )
-from skprivate.games._broadcast_model import BroadcastModel
-from skprivate.games._broadcast_round import Dynamics, State
+from skprivate.games._broadcast_mechanism import BroadcastMechanism
+from skprivate.games._broadcast_round import Dynamics, PlayerStates
 from skprivate.games._communication_weights import check_weights
 from skprivate.games._games.sets import Unconstrained
-from skprivate.games._leakage.rounding import _wang, _ye, affine_rounding, flat_rounding
-from skprivate.games._leakage.sensitivity import FlatDistance, flat_ceiling, player_distances
+from skprivate.games._leakage.rounding import _wang_nedic, _ye, affine_rounding, constant_rounding
+from skprivate.games._leakage.sensitivity import ConstantDistance, constant_bound, player_distances
 
 N_PLAYERS, N_ROUNDS = 3, 10
 exact = np.vectorize(Fraction, otypes=[object])
 
 
 def make_case(seed, algorithm, constraint, clip, n, magnitude):
-    """A model and a game whose broadcasts, costs and starts go up to the limit."""
+    """A mechanism and a game whose broadcasts, costs and starts go up to the limit."""
     rng = np.random.default_rng(seed)
     limit = 2.0**12
     P, Q = rng.normal(size=(2, n, n))
     P = P @ P.T / n + np.eye(n)
     start = constraint.fit_to(N_PLAYERS, n).start(N_PLAYERS, n)
-    model = BroadcastModel(
+    mechanism = BroadcastMechanism(
         n_players=N_PLAYERS, n_dims=n, algorithm=algorithm, noise_scales=np.full(N_ROUNDS, 1.0),
         steps=rng.uniform(0.05, 0.6, N_ROUNDS), constraint=constraint.fit_to(N_PLAYERS, n), clip_norm=clip,
         private=frozenset({"r"}), P=P, Q=Q, private_bounds=None, allowance=2.0**-40, limit=limit,
@@ -43,7 +43,7 @@ def make_case(seed, algorithm, constraint, clip, n, magnitude):
     r = magnitude * limit * rng.uniform(-1, 1, (N_PLAYERS, n))
     observed = np.trunc(magnitude * limit * rng.uniform(-1, 1, (N_ROUNDS, N_PLAYERS, n)) * 2.0**40) / 2.0**40
     bounds = None if isinstance(constraint, Unconstrained) else constraint
-    return model, QuadraticAggregativeGame(P, Q, r, bounds, own_effect=False), start, observed
+    return mechanism, QuadraticAggregativeGame(P, Q, r, bounds, own_effect=False), start, observed
 
 
 def project(point, constraint):
@@ -64,19 +64,19 @@ def project(point, constraint):
     raise AssertionError
 
 
-def exact_own(model, game, start, givens):
+def exact_own(mechanism, game, start, givens):
     """Strategies and own parts of the estimates in fractions, players in a list; `givens` are taken as is."""
-    P, Q, r = exact(model.P), exact(model.Q), exact(game.r_)
+    P, Q, r = exact(mechanism.P), exact(mechanism.Q), exact(game.r_)
     for i in range(N_PLAYERS):
         x = own = exact(start[i])
         path = [own]
-        for step, given in zip(model.steps, givens, strict=True):
+        for step, given in zip(mechanism.steps, givens, strict=True):
             F = P @ x + Q @ (own + exact(given[min(i, len(given) - 1)])) + r[i]
-            if model.clip_norm is not None and (norm := sum(map(abs, F))) > model.clip_norm:
-                F = F * Fraction(model.clip_norm) / norm
+            if mechanism.clip_norm is not None and (norm := sum(map(abs, F))) > mechanism.clip_norm:
+                F = F * Fraction(mechanism.clip_norm) / norm
             move = -Fraction(step) * F
-            x = project(x + move, model.constraint) if model.algorithm == "wang_nedic" else x + move
-            own = x if model.algorithm == "wang_nedic" else move
+            x = project(x + move, mechanism.constraint) if mechanism.algorithm == "wang_nedic" else x + move
+            own = x if mechanism.algorithm == "wang_nedic" else move
             path.append(own)
         yield path
 
@@ -97,18 +97,18 @@ CASES = [
 def test_no_run_on_doubles_leaves_the_bound(algorithm, name, clip, n):
     largest = 0.0
     for seed, magnitude in enumerate([1.0, 1.0, 1e-3, 1e-6]):
-        model, game, start, observed = make_case(seed, algorithm, SETS[name], clip, n, magnitude)
+        mechanism, game, start, observed = make_case(seed, algorithm, SETS[name], clip, n, magnitude)
         mixing = check_weights(None, N_PLAYERS, symmetric=True)
         dynamics = Dynamics(game, mixing, algorithm, clip)
-        states = [State.at(start)]
-        for o, step in zip(observed, model.steps, strict=True):
+        states = [PlayerStates.initial(start)]
+        for o, step in zip(observed, mechanism.steps, strict=True):
             states.append(dynamics.advance(states[-1], mixing.average(o), o, step, 0.01))
-        assert max(np.abs(state.given).max() for state in states) <= model.limit
-        bounds = list((_ye if algorithm == "ye" else _wang)(model, game.P_, game.Q_))
-        paths = exact_own(model, game, start, [state.given for state in states[:-1]])
+        assert max(np.abs(state.public_part).max() for state in states) <= mechanism.limit
+        bounds = list((_ye if algorithm == "ye" else _wang_nedic)(mechanism, game.P_, game.Q_))
+        paths = exact_own(mechanism, game, start, [state.public_part for state in states[:-1]])
         for i, path in enumerate(paths):
             for state, own, bound in zip(states, path, bounds, strict=False):
-                error = float(sum(map(abs, exact(state.own[i]) - own)))
+                error = float(sum(map(abs, exact(state.private_part[i]) - own)))
                 assert error <= bound
                 largest = max(largest, error / bound if bound else 0.0)
     # Not vacuous: within a factor of 2,000 of what happens where nothing is projected.
@@ -125,39 +125,45 @@ def test_a_clipped_move_is_never_longer_than_the_bound(n):
     zeros = np.zeros((1, n))
     for step in (1.0, 0.1, 1 / 3):
         dynamics = Dynamics(game, None, "ye", 1.0)
-        moved = dynamics.advance(State.at(np.zeros_like(rows)), zeros, zeros, step, 1.0).own
+        moved = dynamics.advance(
+            PlayerStates.initial(np.zeros_like(rows)), zeros, zeros, step, 1.0
+        ).private_part
         assert all(sum(abs(Fraction(value)) for value in row) <= Fraction(step) for row in moved.tolist())
 
 
 def test_bounds_of_affine_games_count_twice_and_per_scale():
-    model, game, _, _ = make_case(0, "wang_nedic", Unconstrained(), None, 2, 1.0)
-    errors = list(_wang(model, game.P_, game.Q_))
+    mechanism, game, _, _ = make_case(0, "wang_nedic", Unconstrained(), None, 2, 1.0)
+    errors = list(_wang_nedic(mechanism, game.P_, game.Q_))
     assert errors[0] == 0
     assert all(early < late for early, late in pairwise(errors))
-    assert affine_rounding(model, game.P_, game.Q_) == pytest.approx(2.02 * sum(errors))
-    (distance,), _ = player_distances(model)
+    assert affine_rounding(mechanism, game.P_, game.Q_) == pytest.approx(2.02 * sum(errors))
+    (distance,), _ = player_distances(mechanism)
     assert distance.allowance == pytest.approx(2.02 * sum(errors) + 2 * N_ROUNDS * 2.0**-40, rel=1e-12)
-    assert distance.bare().allowance == 0
+    assert distance.without_allowance().allowance == 0
 
 
 def test_unknown_gradients_pay_for_rounding_too():
-    model, _, _, _ = make_case(0, "wang_nedic", Simplex(7.0), 2.0, 3, 1.0)
-    model = BroadcastModel(**{**vars(model), "private": frozenset({"pseudo_gradient"}), "P": None, "Q": None})
-    (distance,), _ = player_distances(model)
+    mechanism, _, _, _ = make_case(0, "wang_nedic", Simplex(7.0), 2.0, 3, 1.0)
+    mechanism = BroadcastMechanism(
+        **{**vars(mechanism), "private": frozenset({"pseudo_gradient"}), "P": None, "Q": None}
+    )
+    (distance,), _ = player_distances(mechanism)
     grid = 3 * N_ROUNDS * 2.0**-40
-    assert isinstance(distance, FlatDistance)
-    assert distance.ceiling == flat_ceiling(model)
-    assert distance.allowance - grid == pytest.approx(flat_ceiling(model, rounded=True) - flat_ceiling(model))
-    before, after = np.transpose(list(flat_rounding(model)))
-    assert (before >= 2 * 2.0**-53 * model.limit).all()
+    assert isinstance(distance, ConstantDistance)
+    assert distance.ceiling == constant_bound(mechanism)
+    assert distance.allowance - grid == pytest.approx(
+        constant_bound(mechanism, rounded=True) - constant_bound(mechanism)
+    )
+    before, after = np.transpose(list(constant_rounding(mechanism)))
+    assert (before >= 2 * 2.0**-53 * mechanism.limit).all()
     assert (after >= 2 * 2.0**-53 * 14.0).all()
 
 
 def test_exact_arithmetic_adds_nothing():
-    model, game, _, _ = make_case(0, "wang_nedic", Simplex(7.0), 2.0, 3, 1.0)
-    model = BroadcastModel(**{**vars(model), "limit": 0.0})
-    assert affine_rounding(model, game.P_, game.Q_) == 0
-    assert flat_ceiling(model, rounded=True) == flat_ceiling(model)
+    mechanism, game, _, _ = make_case(0, "wang_nedic", Simplex(7.0), 2.0, 3, 1.0)
+    mechanism = BroadcastMechanism(**{**vars(mechanism), "limit": 0.0})
+    assert affine_rounding(mechanism, game.P_, game.Q_) == 0
+    assert constant_bound(mechanism, rounded=True) == constant_bound(mechanism)
 
 
 def test_a_usual_run_pays_little():
@@ -187,13 +193,13 @@ def test_gradients_that_are_no_numbers_do_not_end_a_run_with_noise():
 
 
 def written_out(algorithm, constraint, clip, n, limit=8.0, p=1.5, q=-0.25, steps=(0.5, 0.25, 0.125)):
-    """A model with P = p I, Q = q I, and its errors e_k."""
-    model = BroadcastModel(
+    """A mechanism with P = p I, Q = q I, and its errors e_k."""
+    mechanism = BroadcastMechanism(
         n_players=1, n_dims=n, algorithm=algorithm, noise_scales=np.ones(len(steps)), steps=np.array(steps),
         constraint=constraint.fit_to(1, n), clip_norm=clip, private=frozenset({"r"}), P=p * np.eye(n),
         Q=q * np.eye(n), private_bounds=None, allowance=0.0, limit=limit,
     )  # fmt: skip
-    errors = (_ye if algorithm == "ye" else _wang)(model, model.P, model.Q)
+    errors = (_ye if algorithm == "ye" else _wang_nedic)(mechanism, mechanism.P, mechanism.Q)
     return [error * 2.0**53 for error in errors]
 
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skprivate.exceptions import PrivacyUnboundedError
-from skprivate.games._broadcast_model import BroadcastModel
+from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Box, Simplex, Unconstrained
 from skprivate.games._leakage.sensitivity import (
-    FlatDistance,
-    LimitedDistance,
+    ConstantDistance,
+    L1Distance,
     NormDistance,
     phi_matrices,
     player_distances,
@@ -25,7 +25,7 @@ ALGORITHMS = ["ye", "wang_nedic"]
 N_ROUNDS = 12
 
 
-def make_model(**changes: Any) -> BroadcastModel:
+def make_mechanism(**changes: Any) -> BroadcastMechanism:
     fields: dict[str, Any] = {
         "n_players": 3,
         "n_dims": 1,
@@ -41,25 +41,31 @@ def make_model(**changes: Any) -> BroadcastModel:
         "allowance": 0.0,
     }
     n = changes.get("n_dims", 1)
-    model = BroadcastModel(**{**fields, "P": np.eye(n), "Q": 0.5 * np.eye(n), **changes})
-    return replace(model, constraint=model.constraint.fit_to(model.n_players, n))
+    mechanism = BroadcastMechanism(**{**fields, "P": np.eye(n), "Q": 0.5 * np.eye(n), **changes})
+    return replace(mechanism, constraint=mechanism.constraint.fit_to(mechanism.n_players, n))
 
 
 def replay(
-    model: BroadcastModel, gradient: Callable[[Any, Any], Any], observed: Any, start: Any, weights: Any
+    mechanism: BroadcastMechanism,
+    gradient: Callable[[Any, Any], Any],
+    observed: Any,
+    start: Any,
+    weights: Any,
 ) -> Any:
     """Estimates v^k of all players, of shape (n_rounds, N, n), by the paper's updates from broadcasts."""
     x, v, path = start, start, []
-    for o, step in zip(observed, model.steps, strict=True):
+    for o, step in zip(observed, mechanism.steps, strict=True):
         path.append(v)
         F = gradient(x, v)
-        if model.clip_norm is not None:
-            F = F * np.minimum(1, model.clip_norm / np.maximum(np.abs(F).sum(axis=1, keepdims=True), 1e-300))
-        if model.algorithm == "ye":
+        if mechanism.clip_norm is not None:
+            F = F * np.minimum(
+                1, mechanism.clip_norm / np.maximum(np.abs(F).sum(axis=1, keepdims=True), 1e-300)
+            )
+        if mechanism.algorithm == "ye":
             moved = x - step * F
             v = weights @ o + moved - x
         else:
-            moved = model.constraint.project(x - step * F)
+            moved = mechanism.constraint.project(x - step * F)
             v = v + 0.4 * (weights @ o - weights.sum(axis=1, keepdims=True) * o) + moved - x
         x = moved
     return np.array(path)
@@ -82,18 +88,18 @@ def test_replays_differ_as_the_recursion_says(algorithm: str, n_dims: int, share
     P, Q = rng.normal(size=shape), rng.normal(size=shape)
     r, other = rng.normal(size=(2, 4, n_dims))
     for n_players, start_scale, weights in [(4, 0.0, ring(4)), (4, 5.0, np.full((4, 4), 0.25))]:
-        model = make_model(n_players=n_players, n_dims=n_dims, algorithm=algorithm, P=P, Q=Q)
+        mechanism = make_mechanism(n_players=n_players, n_dims=n_dims, algorithm=algorithm, P=P, Q=Q)
         observed = rng.normal(scale=100, size=(N_ROUNDS, n_players, n_dims))
         start = rng.normal(scale=start_scale, size=(n_players, n_dims))
         first, second = (
-            replay(model, affine(P, Q, secret), observed, start, weights) for secret in (r, other)
+            replay(mechanism, affine(P, Q, secret), observed, start, weights) for secret in (r, other)
         )
-        phi = np.array(list(phi_matrices(P, Q, model.steps, model.algorithm)))
+        phi = np.array(list(phi_matrices(P, Q, mechanism.steps, mechanism.algorithm)))
         phi = phi[:, None] if shared else phi
         assert phi.shape[0] == N_ROUNDS
         assert np.abs((first - second) - (phi @ (r - other)[..., None])[..., 0]).max() < 1e-10
-        totals = (np.abs(first - second).sum(axis=2) / model.noise_scales[:, None]).sum(axis=0)
-        distances, kinds = player_distances(model)
+        totals = (np.abs(first - second).sum(axis=2) / mechanism.noise_scales[:, None]).sum(axis=0)
+        distances, kinds = player_distances(mechanism)
         values = [distances[kind].of((r - other)[i : i + 1])[0] for i, kind in enumerate(kinds)]
         assert np.allclose(values, totals, rtol=0, atol=1e-10)
         assert all(isinstance(distance, NormDistance) and distance.exact for distance in distances)
@@ -102,7 +108,7 @@ def test_replays_differ_as_the_recursion_says(algorithm: str, n_dims: int, share
 
 def test_players_with_equal_matrices_share_a_distance() -> None:
     P = np.array([1.0, 2.0, 1.0, 2.0, 1.0]).reshape(5, 1, 1)
-    distances, kinds = player_distances(make_model(n_players=5, P=P))
+    distances, kinds = player_distances(make_mechanism(n_players=5, P=P))
     assert len(distances) == 2
     assert (kinds[[0, 2, 4]] == kinds[0]).all()
     assert kinds[1] == kinds[3] != kinds[0]
@@ -110,18 +116,20 @@ def test_players_with_equal_matrices_share_a_distance() -> None:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_first_broadcast_tells_nothing(algorithm: str) -> None:
-    model = make_model(algorithm=algorithm)
-    assert player_distances(model.until(1))[0][0].rates == 0
-    assert player_distances(model.until(2))[0][0].rates == pytest.approx(0.5 / 1.5)
-    clipped = player_distances(replace(model, clip_norm=3.0, private=frozenset({"pseudo_gradient"})).until(2))
+    mechanism = make_mechanism(algorithm=algorithm)
+    assert player_distances(mechanism.first_rounds(1))[0][0].rates == 0
+    assert player_distances(mechanism.first_rounds(2))[0][0].rates == pytest.approx(0.5 / 1.5)
+    clipped = player_distances(
+        replace(mechanism, clip_norm=3.0, private=frozenset({"pseudo_gradient"})).first_rounds(2)
+    )
     assert clipped[0][0].ceiling == pytest.approx(2 * 3 * 0.5 / 1.5)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_norms_are_bounded_by_rates_and_largest_at_corners(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    model = make_model(n_dims=3, P=rng.normal(size=(3, 3)), Q=rng.normal(size=(3, 3)))
-    distance = player_distances(model)[0][0]
+    mechanism = make_mechanism(n_dims=3, P=rng.normal(size=(3, 3)), Q=rng.normal(size=(3, 3)))
+    distance = player_distances(mechanism)[0][0]
     assert not distance.separable
     widths = np.array([1.0, 2.0, 0.5])
     inside = rng.uniform(-1, 1, size=(4000, 3)) * widths
@@ -132,14 +140,14 @@ def test_norms_are_bounded_by_rates_and_largest_at_corners(seed: int) -> None:
     assert distance.of(inside).max() <= value
     assert (distance.of(inside) <= np.abs(inside) @ distance.rates + 1e-12).all()
     assert np.allclose(distance.of(np.eye(3)), distance.rates)
-    many = make_model(n_dims=14, P=rng.normal(size=(14, 14)))
+    many = make_mechanism(n_dims=14, P=rng.normal(size=(14, 14)))
     value, attained = player_distances(many)[0][0].largest(np.ones(14))
     assert not attained
     assert value >= player_distances(many)[0][0].of(np.ones((1, 14)))[0]
 
 
 def test_diagonal_matrices_make_distances_separable() -> None:
-    distance = player_distances(make_model(n_dims=2, P=np.diag([1.0, 2.0]), Q=np.diag([0.5, 0.0])))[0][0]
+    distance = player_distances(make_mechanism(n_dims=2, P=np.diag([1.0, 2.0]), Q=np.diag([0.5, 0.0])))[0][0]
     differences = np.random.default_rng(0).normal(size=(20, 2))
     assert distance.separable
     assert np.allclose(distance.of(differences), np.abs(differences) @ distance.rates, rtol=0, atol=1e-12)
@@ -147,34 +155,37 @@ def test_diagonal_matrices_make_distances_separable() -> None:
 
 
 def test_allowances_are_paid_in_every_round_for_different_secrets_only() -> None:
-    model = make_model(n_dims=2, allowance=0.01)
-    paid = 2 * 0.01 * (1 / model.noise_scales).sum()
-    plain, distance = player_distances(replace(model, allowance=0.0))[0][0], player_distances(model)[0][0]
+    mechanism = make_mechanism(n_dims=2, allowance=0.01)
+    paid = 2 * 0.01 * (1 / mechanism.noise_scales).sum()
+    plain, distance = (
+        player_distances(replace(mechanism, allowance=0.0))[0][0],
+        player_distances(mechanism)[0][0],
+    )
     types = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]])
     assert np.allclose(distance.between(types) - plain.between(types), paid * (1 - np.eye(3)))
     assert distance.largest(np.ones(2))[0] == pytest.approx(plain.largest(np.ones(2))[0] + paid)
-    assert distance.bare().largest(np.ones(2)) == plain.largest(np.ones(2))
+    assert distance.without_allowance().largest(np.ones(2)) == plain.largest(np.ones(2))
 
 
 # Clipped or projected runs, whether P and Q are public, and the kind of bound that follows.
 HIDDEN = frozenset({"P", "Q", "r"})
 LIMITED: dict[str, tuple[dict[str, Any], type]] = {
-    "ye, clipped": ({"algorithm": "ye", "clip_norm": 1.5}, LimitedDistance),
-    "ye, clipped, all private": ({"algorithm": "ye", "clip_norm": 1.5, "private": HIDDEN}, FlatDistance),
-    "clipped": ({"clip_norm": 1.5}, LimitedDistance),
-    "clipped seldom": ({"clip_norm": 40.0}, LimitedDistance),
-    "clipped, all private": ({"clip_norm": 1.5, "private": HIDDEN}, FlatDistance),
-    "box": ({"constraint": Box(-1.0, 1.0)}, LimitedDistance),
-    "box, all private": ({"constraint": Box(-1.0, 1.0), "private": HIDDEN}, FlatDistance),
-    "box, clipped": ({"constraint": Box(-1.0, 1.0), "clip_norm": 0.7}, LimitedDistance),
+    "ye, clipped": ({"algorithm": "ye", "clip_norm": 1.5}, L1Distance),
+    "ye, clipped, all private": ({"algorithm": "ye", "clip_norm": 1.5, "private": HIDDEN}, ConstantDistance),
+    "clipped": ({"clip_norm": 1.5}, L1Distance),
+    "clipped seldom": ({"clip_norm": 40.0}, L1Distance),
+    "clipped, all private": ({"clip_norm": 1.5, "private": HIDDEN}, ConstantDistance),
+    "box": ({"constraint": Box(-1.0, 1.0)}, L1Distance),
+    "box, all private": ({"constraint": Box(-1.0, 1.0), "private": HIDDEN}, ConstantDistance),
+    "box, clipped": ({"constraint": Box(-1.0, 1.0), "clip_norm": 0.7}, L1Distance),
     "box, clipped, all private": (
         {"constraint": Box(-1.0, 1.0), "clip_norm": 0.7, "private": HIDDEN},
-        FlatDistance,
+        ConstantDistance,
     ),
-    "half line": ({"constraint": Box(-1.0, np.inf)}, LimitedDistance),
-    "simplex": ({"constraint": Simplex()}, LimitedDistance),
-    "simplex, clipped": ({"constraint": Simplex(), "clip_norm": 0.7}, LimitedDistance),
-    "simplex, all private": ({"constraint": Simplex(), "private": HIDDEN}, FlatDistance),
+    "half line": ({"constraint": Box(-1.0, np.inf)}, L1Distance),
+    "simplex": ({"constraint": Simplex()}, L1Distance),
+    "simplex, clipped": ({"constraint": Simplex(), "clip_norm": 0.7}, L1Distance),
+    "simplex, all private": ({"constraint": Simplex(), "private": HIDDEN}, ConstantDistance),
 }
 
 
@@ -196,11 +207,11 @@ def test_no_replay_exceeds_a_bound(name: str, n_dims: int) -> None:
         P = P + rng.uniform(0, 3) * np.eye(n_dims)
         steps = rng.uniform(0, 1.5) / (1 + rng.uniform(0, 1) * np.arange(N_ROUNDS))
         scales = 10 ** rng.uniform(-1, 2, size=N_ROUNDS)
-        model = make_model(**{
+        mechanism = make_mechanism(**{
             **changes, "n_players": 40, "n_dims": n_dims, "P": P if public else None,
             "Q": Q if public else None, "steps": steps, "noise_scales": scales, "constraint": constraint,
         })  # fmt: skip
-        distance = player_distances(model)[0][0]
+        distance = player_distances(mechanism)[0][0]
         assert isinstance(distance, kind)
         assert not distance.exact
         r = rng.normal(size=(40, n_dims)) * 3
@@ -209,7 +220,7 @@ def test_no_replay_exceeds_a_bound(name: str, n_dims: int) -> None:
         start = constraint.project(rng.normal(size=(40, n_dims)))
         observed = extreme_observations(rng, (N_ROUNDS, 40, n_dims))
         first, second = (
-            replay(model, affine(*matrices, secret), observed, start, ring(40))
+            replay(mechanism, affine(*matrices, secret), observed, start, ring(40))
             for matrices, secret in (((P, Q), r), (hidden, other))
         )
         seen = (np.abs(first - second).sum(axis=2) / scales[:, None]).sum(axis=0)
@@ -227,16 +238,16 @@ def test_scalar_bounds_are_attained_where_steps_are_plain(name: str) -> None:
     """Far inside the set and below the clipping norm nothing is lost: the bound is the exact distance."""
     changes = {**LIMITED[name][0], "P": np.zeros((1, 1)), "Q": np.zeros((1, 1))}
     difference = np.array([[0.01]])
-    bound = player_distances(make_model(**changes))[0][0].of(difference)
-    exact = player_distances(make_model(**{**changes, "clip_norm": None, "constraint": Unconstrained()}))[0][
+    bound = player_distances(make_mechanism(**changes))[0][0].of(difference)
+    exact = player_distances(make_mechanism(**{**changes, "clip_norm": None, "constraint": Unconstrained()}))[
         0
-    ]
+    ][0]
     assert bound == pytest.approx(exact.of(difference))
 
 
 def test_contraction_is_not_claimed_where_clipping_hides_it() -> None:
     """Broadcasts that drive both pseudo-gradients into clipping keep apart what would come closer."""
-    model = make_model(
+    mechanism = make_mechanism(
         n_players=2, P=np.zeros((1, 1)), Q=np.array([[2.0]]), steps=np.array([0.9] + [0.25] * 7),
         noise_scales=np.ones(8), clip_norm=1.0,
     )  # fmt: skip
@@ -244,8 +255,8 @@ def test_contraction_is_not_claimed_where_clipping_hides_it() -> None:
     observed[0] = [[-1e4], [1e4]]
     first, second = (
         replay(
-            model,
-            affine(model.P, model.Q, np.array([[r], [0]])),
+            mechanism,
+            affine(mechanism.P, mechanism.Q, np.array([[r], [0]])),
             observed,
             np.zeros((2, 1)),
             np.ones((2, 2)) / 2,
@@ -253,40 +264,42 @@ def test_contraction_is_not_claimed_where_clipping_hides_it() -> None:
         for r in (-0.5, 0.5)
     )
     seen = np.abs(first - second).sum()
-    assert seen > player_distances(replace(model, clip_norm=None))[0][0].of(np.ones((1, 1)))[0] + 1
-    assert seen <= player_distances(model)[0][0].of(np.ones((1, 1)))[0]
+    assert seen > player_distances(replace(mechanism, clip_norm=None))[0][0].of(np.ones((1, 1)))[0] + 1
+    assert seen <= player_distances(mechanism)[0][0].of(np.ones((1, 1)))[0]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_clipping_several_dimensions_can_double_a_difference(algorithm: str) -> None:
-    model = make_model(
+    mechanism = make_mechanism(
         n_players=1, n_dims=2, algorithm=algorithm, P=np.zeros((2, 2)), Q=np.zeros((2, 2)), clip_norm=1.0,
         steps=np.array([0.1, 0.1]), noise_scales=np.ones(2),
     )  # fmt: skip
     secrets, observed = np.array([[[1.0, 0.0]], [[1.0, 0.01]]]), np.zeros((2, 1, 2))
     first, second = (
-        replay(model, affine(model.P, model.Q, r), observed, np.zeros((1, 2)), np.eye(1)) for r in secrets
+        replay(mechanism, affine(mechanism.P, mechanism.Q, r), observed, np.zeros((1, 2)), np.eye(1))
+        for r in secrets
     )
     seen = np.abs(first - second).sum()
     assert seen > 1.9 * 0.1 * 0.01
-    assert seen <= player_distances(model)[0][0].of(secrets[0] - secrets[1])[0]
+    assert seen <= player_distances(mechanism)[0][0].of(secrets[0] - secrets[1])[0]
 
 
 def test_the_simplex_needs_its_expansion() -> None:
     """A projection on the simplex can expand L1 distances: the bound without the factor would be wrong."""
     simplex = Simplex().fit_to(1, 5)
-    model = make_model(
+    mechanism = make_mechanism(
         n_players=1, n_dims=5, P=np.zeros((5, 5)), Q=np.zeros((5, 5)), constraint=simplex,
         steps=np.array([0.1, 0.1]), noise_scales=np.ones(2),
     )  # fmt: skip
     start, observed = np.full((1, 5), 0.2), np.zeros((2, 1, 5))
     other = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
     first, second = (
-        replay(model, affine(model.P, model.Q, r), observed, start, np.eye(1)) for r in (0.0, other)
+        replay(mechanism, affine(mechanism.P, mechanism.Q, r), observed, start, np.eye(1))
+        for r in (0.0, other)
     )
     seen = np.abs(first - second).sum()
     assert seen > 1.5 * 0.1
-    assert seen <= player_distances(model)[0][0].of(other[None])[0]
+    assert seen <= player_distances(mechanism)[0][0].of(other[None])[0]
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(list(LIMITED)), st.sampled_from([1, 3]))
@@ -294,22 +307,24 @@ def test_bounds_increase_with_the_difference(seed: int, name: str, n_dims: int) 
     rng = np.random.default_rng(seed)
     P, Q = rng.normal(size=(2, n_dims, n_dims))
     constraint = LIMITED[name][0].get("constraint", Unconstrained()).fit_to(3, n_dims)
-    model = make_model(**{**LIMITED[name][0], "n_dims": n_dims, "P": P, "Q": Q, "constraint": constraint})
+    mechanism = make_mechanism(
+        **{**LIMITED[name][0], "n_dims": n_dims, "P": P, "Q": Q, "constraint": constraint}
+    )
     lengths = np.sort(10 ** rng.uniform(-3, 3, size=30))
     differences = np.zeros((30, n_dims))
     differences[:, 0] = lengths
-    values = player_distances(model)[0][0].of(differences)
+    values = player_distances(mechanism)[0][0].of(differences)
     assert (np.diff(values) >= -1e-12 * values[1:]).all()
-    assert player_distances(model)[0][0].of(np.zeros((1, n_dims))) == 0
+    assert player_distances(mechanism)[0][0].of(np.zeros((1, n_dims))) == 0
 
 
 def test_one_bound_stands_for_very_many_kinds_of_players() -> None:
     P = np.linspace(0.5, 2.0, 1200).reshape(-1, 1, 1)
-    model = make_model(n_players=1200, P=P, constraint=Box(-1.0, 1.0))
-    (shared,), kinds = player_distances(model)
+    mechanism = make_mechanism(n_players=1200, P=P, constraint=Box(-1.0, 1.0))
+    (shared,), kinds = player_distances(mechanism)
     assert (kinds == 0).all()
     for player in (0, 600, 1199):
-        own = player_distances(replace(model, n_players=1, P=P[player]))[0][0]
+        own = player_distances(replace(mechanism, n_players=1, P=P[player]))[0][0]
         for length in (0.1, 10.0):
             assert own.of(np.array([[length]])) <= shared.of(np.array([[length]]))
 
@@ -325,10 +340,10 @@ def test_one_bound_stands_for_very_many_kinds_of_players() -> None:
     ],
 )
 def test_unbounded_broadcasts_are_refused(changes: dict[str, Any]) -> None:
-    model = make_model(**changes)
+    mechanism = make_mechanism(**changes)
     with pytest.raises(PrivacyUnboundedError, match="clip_norm"):
-        player_distances(model)
-    assert player_distances(replace(model, clip_norm=1.0))[0][0].ceiling < np.inf
+        player_distances(mechanism)
+    assert player_distances(replace(mechanism, clip_norm=1.0))[0][0].ceiling < np.inf
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, np.inf, np.nan])
@@ -336,45 +351,47 @@ def test_no_noise_no_guarantee(scale: float) -> None:
     scales = np.ones(N_ROUNDS)
     scales[5] = scale
     with pytest.raises(ValueError, match="without noise"):
-        player_distances(make_model(noise_scales=scales))
+        player_distances(make_mechanism(noise_scales=scales))
 
 
 def test_a_half_bounded_box_is_a_projection() -> None:
     """Its diameter is infinite and it does not expand, but what it lets through depends on the broadcasts."""
-    assert not player_distances(make_model(constraint=Box(0.0, np.inf)))[0][0].exact
-    assert player_distances(make_model(constraint=Box(0.0, np.inf), algorithm="ye"))[0][0].exact
+    assert not player_distances(make_mechanism(constraint=Box(0.0, np.inf)))[0][0].exact
+    assert player_distances(make_mechanism(constraint=Box(0.0, np.inf), algorithm="ye"))[0][0].exact
 
 
 def test_divergence_gives_infinite_distances_not_nan() -> None:
-    model = make_model(steps=np.full(2000, 1e3), noise_scales=np.ones(2000), P=np.array([[5.0]]))
-    distance = player_distances(model)[0][0]
+    mechanism = make_mechanism(steps=np.full(2000, 1e3), noise_scales=np.ones(2000), P=np.array([[5.0]]))
+    distance = player_distances(mechanism)[0][0]
     assert distance.of(np.array([[0.0], [1.0]])).tolist() == [0.0, np.inf]
-    boxed = player_distances(replace(model, constraint=Box([-1.0], [1.0])))[0][0]
+    boxed = player_distances(replace(mechanism, constraint=Box([-1.0], [1.0])))[0][0]
     assert boxed.of(np.array([[1.0]])) == pytest.approx(2 * 1999)
 
 
 def test_tables_hold_the_distances_of_pairs() -> None:
-    (distance,), _ = player_distances(make_model(allowance=1e-3))
+    (distance,), _ = player_distances(make_mechanism(allowance=1e-3))
     table = distance.between(np.array([[1.0], [4.0], [9.0]]))
     rate = distance.rates[0]
     expected = rate * np.array([[0, 3, 8], [3, 0, 5], [8, 5, 0]]) + distance.allowance * (1 - np.eye(3))
     np.testing.assert_allclose(table, expected, rtol=1e-12)
     changes = {"private": frozenset({"P", "Q", "r"}), "P": None, "Q": None, "clip_norm": 1.0}
-    (flat,), _ = player_distances(make_model(allowance=1e-3, **changes))
+    (flat,), _ = player_distances(make_mechanism(allowance=1e-3, **changes))
     assert flat.allowance > 0
     assert flat.between(np.ones((2, 1)))[0, 1] == flat.ceiling + flat.allowance
 
 
 def test_what_moves_nothing_may_have_any_width() -> None:
     # One round: its broadcast is of a public start.
-    (distance,), _ = player_distances(make_model(noise_scales=np.ones(1), steps=np.ones(1), allowance=1e-3))
+    (distance,), _ = player_distances(
+        make_mechanism(noise_scales=np.ones(1), steps=np.ones(1), allowance=1e-3)
+    )
     assert distance.largest(np.array([np.inf])) == (distance.allowance, True)
 
 
 def test_corners_pay_the_allowance() -> None:
     P = np.array([[1.0, 0.3], [0.3, 1.0]])
-    (with_grid,), _ = player_distances(make_model(n_dims=2, P=P, allowance=1e-3))
-    (bare,), _ = player_distances(make_model(n_dims=2, P=P))
+    (with_grid,), _ = player_distances(make_mechanism(n_dims=2, P=P, allowance=1e-3))
+    (bare,), _ = player_distances(make_mechanism(n_dims=2, P=P))
     assert not with_grid.separable
     widths = np.array([1.0, 2.0])
     assert with_grid.largest(widths)[0] == pytest.approx(bare.largest(widths)[0] + with_grid.allowance)

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skprivate.games import TwoTypePrior
-from skprivate.games._leakage.two_types import FollowedPlayers, as_joint
+from skprivate.games._leakage.two_types import TwoTypeChannel, as_joint_prior
 
 SIZES = (2, 5, 10, 20, 50)
 
 
-def followed(n_players: int, distance: float, alpha: float = 0.3, beta: float = 0.6) -> FollowedPlayers:
-    return FollowedPlayers(TwoTypePrior([0, 1], alpha, beta), n_players, distance)
+def followed(n_players: int, distance: float, alpha: float = 0.3, beta: float = 0.6) -> TwoTypeChannel:
+    return TwoTypeChannel(TwoTypePrior([0, 1], alpha, beta), n_players, distance)
 
 
 def corrected_bound(n_players: int, distance: float, alpha: float, beta: float) -> float:
@@ -95,7 +95,7 @@ def test_very_many_players_do_not_overflow() -> None:
         values = (players.entire(), players.first(), players.others())
         assert np.isfinite(values).all()
         assert players.first() <= math.log(1 / 0.3) + 1e-9
-        assert players.others() <= players.cap() + 1e-9
+        assert players.others() <= players.rarest_type_bound() + 1e-9
     assert followed(1000, 0.2).first() == pytest.approx(math.log(1 / 0.3), abs=1e-6)
     # beta = 2^-(N-1) makes player 1 independent of all others: Lemma 5(3) of the paper leaves it out.
     alone = -math.log(0.3 + 0.7 * math.exp(-0.2))
@@ -109,7 +109,7 @@ def test_no_difference_tells_nothing() -> None:
 
 @pytest.mark.parametrize("beta", [0.0, 0.4, 1.0])
 def test_written_out_priors_are_the_same_distribution(beta: float) -> None:
-    joint = as_joint(TwoTypePrior([[0, 0], [1, 2]], 0.3, beta), 3)
+    joint = as_joint_prior(TwoTypePrior([[0, 0], [1, 2]], 0.3, beta), 3)
     assert joint.probabilities.sum() == pytest.approx(1)
     first = (joint.profiles[:, 0] == 0).all(axis=1)
     assert joint.probabilities[first].sum() == pytest.approx(0.3)

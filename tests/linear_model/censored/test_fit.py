@@ -11,26 +11,26 @@ from scipy.optimize import minimize
 from skprivate.linear_model._censored import fit as censored
 from skprivate.linear_model._censored.fit import fit_censored, plan_censored
 from skprivate.linear_model._censored.histogram import kaplan_meier
-from skprivate.linear_model._censored.newton_step import steady
+from skprivate.linear_model._censored.newton_step import regularized_covariance
 from skprivate.linear_model._censored.release import _inverse, bootstrap_censored, censored_warning, errors_of
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.grid import MomentGrid
-from skprivate.linear_model._moments.noise_scale import Budget
+from skprivate.linear_model._moments.noise_scale import FitBudget
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.solve import unscale
 from skprivate.linear_model._moments.weights import MomentWeights
 
-FAMILIES = [SEV, LOGISTIC, NORMAL]
+DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 SIGMA = 0.5
 
 
-def fleet(n, censored, seed=0, family=SEV, d=5):
+def fleet(n, censored, seed=0, distribution=SEV, d=5):
     """Features, log times, events and slopes; times end at one moment, or at random ones for odd seeds."""
     rng = np.random.default_rng(seed)
     X = np.clip(rng.standard_normal((n, d)), -4, 4)
     coef = rng.standard_normal(d)
     coef /= np.linalg.norm(coef)
-    y = X @ coef + SIGMA * family.quantile(rng.uniform(size=n))
+    y = X @ coef + SIGMA * distribution.quantile(rng.uniform(size=n))
     if censored >= 1:
         return X, np.minimum(y, 0.0), np.zeros(n, dtype=bool), coef
     offset = rng.uniform(-1.5, 1.5, n) if seed % 2 else np.zeros(n)
@@ -42,31 +42,31 @@ def make_grid(d=5):
     return MomentGrid(lower=np.full(d, -4.0), upper=np.full(d, 4.0), target=(-5.0, 5.0), exponent=20)
 
 
-def make_plan(epsilon, family=SEV, d=5, n=None, mechanism="laplace", relation="replace-one", **options):
+def make_plan(epsilon, distribution=SEV, d=5, n=None, mechanism="laplace", relation="replace-one", **options):
     neighbours = Neighbours(weights=MomentWeights(2, 1, d), relation=relation)
     if n is not None:
         options["n_rows"] = n
-    budget = Budget.of(epsilon, 1e-6 if mechanism == "gaussian" else 0, mechanism)
-    return plan_censored(make_grid(d), family, budget, neighbours, **options)
+    budget = FitBudget.of(epsilon, 1e-6 if mechanism == "gaussian" else 0, mechanism)
+    return plan_censored(make_grid(d), distribution, budget, neighbours, **options)
 
 
-def fitted(n, censored, seed, epsilon=1.0, family=SEV, **options):
+def fitted(n, censored, seed, epsilon=1.0, distribution=SEV, **options):
     """Errors of the 10 % life (in scales) and of the slopes (relative), and the release."""
-    X, time, event, coef = fleet(n, censored, seed, family)
-    release = fit_censored(make_plan(epsilon, family, n=n, **options), X, time, event, 1000 + seed)
+    X, time, event, coef = fleet(n, censored, seed, distribution)
+    release = fit_censored(make_plan(epsilon, distribution, n=n, **options), X, time, event, 1000 + seed)
     slopes, intercept, scale = unscale(release.fit, make_grid())
-    q = float(family.quantile(0.1))
+    q = float(distribution.quantile(0.1))
     miss = abs(intercept + scale * q - SIGMA * q) / SIGMA
     return miss, np.linalg.norm(slopes - coef) / np.linalg.norm(coef), release
 
 
-def maximum_likelihood(X, time, event, family):
+def maximum_likelihood(X, time, event, distribution):
     """Intercept, slopes and scale by SciPy."""
     Z = np.column_stack([np.ones(len(X)), X])
 
     def loss(p):
         u = (time - Z @ p[:-1]) * np.exp(-p[-1])
-        density, survival = family.log_density(u) - p[-1], family.log_survival(u)
+        density, survival = distribution.log_density(u) - p[-1], distribution.log_survival(u)
         return -np.mean(np.where(event, density, survival))
 
     start = np.concatenate([np.linalg.lstsq(Z, time, rcond=None)[0], [0.0]])
@@ -74,24 +74,24 @@ def maximum_likelihood(X, time, event, family):
     return found.x[0], found.x[1:-1], np.exp(found.x[-1])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("censored", [0.3, 0.8])
-def test_without_noise_it_is_maximum_likelihood(family, censored):
-    X, time, event, _ = fleet(20_000, censored, 1, family)
-    plan = make_plan(1e7, family, n=len(X), max_iter=4, hazard_clip=8.0)
+def test_without_noise_it_is_maximum_likelihood(distribution, censored):
+    X, time, event, _ = fleet(20_000, censored, 1, distribution)
+    plan = make_plan(1e7, distribution, n=len(X), max_iter=4, hazard_clip=8.0)
     release = fit_censored(plan, X, time, event, 0)
     slopes, intercept, scale = unscale(release.fit, make_grid())
-    want_intercept, want_slopes, want_scale = maximum_likelihood(X, time, event, family)
+    want_intercept, want_slopes, want_scale = maximum_likelihood(X, time, event, distribution)
     assert np.linalg.norm(slopes - want_slopes) <= 0.02 * np.linalg.norm(want_slopes)
     assert abs(scale / want_scale - 1) <= 0.02
     assert abs(intercept - want_intercept) <= 0.02 * want_scale
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("clip", [0.5, 1.0, 2.0])
-def test_the_clip_leaves_no_bias(family, clip):
+def test_the_clip_leaves_no_bias(distribution, clip):
     # Standard errors of both are below .01 here.
-    miss, slopes, _ = fitted(100_000, 0.5, 1, 1e7, family, max_iter=8, hazard_clip=clip)
+    miss, slopes, _ = fitted(100_000, 0.5, 1, 1e7, distribution, max_iter=8, hazard_clip=clip)
     assert miss <= 0.06
     assert slopes <= 0.04
 
@@ -104,9 +104,9 @@ def test_accuracy_with_noise(censored, seeds):
     assert np.median(found[:, 1]) <= 0.15
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_gaussian_noise(family):
-    miss, slopes, _ = fitted(100_000, 0.3, 1, family=family, mechanism="gaussian")
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_gaussian_noise(distribution):
+    miss, slopes, _ = fitted(100_000, 0.3, 1, distribution=distribution, mechanism="gaussian")
     assert miss <= 0.1
     assert slopes <= 0.06
 
@@ -118,7 +118,7 @@ def test_events_below_the_lower_bound_are_told(level, warned):
     lower = float(np.quantile(time, level))
     grid = MomentGrid(lower=np.full(5, -4.0), upper=np.full(5, 4.0), target=(lower, 5.0), exponent=20)
     neighbours = Neighbours(weights=MomentWeights(2, 1, 5))
-    plan = plan_censored(grid, SEV, Budget.of(1, 0, "laplace"), neighbours, n_rows=len(X))
+    plan = plan_censored(grid, SEV, FitBudget.of(1, 0, "laplace"), neighbours, n_rows=len(X))
     reason = censored_warning(fit_censored(plan, X, time, event, 1), SEV)
     assert (reason is not None and "lower bound" in reason) is warned
 
@@ -129,14 +129,14 @@ def test_useless_fits_are_told_by_released_values(seed):
     assert censored_warning(fitted(2000, 0.95, seed)[2], SEV) is not None
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("censored", [0.0, 0.99, 1.0])
 @pytest.mark.parametrize("n", [1, 30, 3000])
 @pytest.mark.parametrize("epsilon", [0.05, 1e6])
-def test_nothing_breaks_and_everything_is_finite(family, censored, n, epsilon):
-    X, time, event, _ = fleet(n, censored, 1, family)
+def test_nothing_breaks_and_everything_is_finite(distribution, censored, n, epsilon):
+    X, time, event, _ = fleet(n, censored, 1, distribution)
     for rule in ("floor", "none"):
-        plan = make_plan(epsilon, family, n=n, regularization=rule)
+        plan = make_plan(epsilon, distribution, n=n, regularization=rule)
         release = fit_censored(plan, X, time, event, 0)
         assert np.isfinite(release.theta).all()
         assert plan.limits[0] <= release.theta[1] <= plan.limits[1]
@@ -148,15 +148,15 @@ def test_nothing_breaks_and_everything_is_finite(family, censored, n, epsilon):
         assert (np.diff(times) > 0).all()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("scales", [(1e5, 1e6), (1e9, 1e10)])
-def test_declared_scales_of_another_order_break_nothing(family, scales):
+def test_declared_scales_of_another_order_break_nothing(distribution, scales):
     # Warnings are errors: NumPy's on overflow, and on what it takes for no covariance, among them.
     for n, epsilon in ((1, 0.1), (500, 1e6)):
-        X, time, event, _ = fleet(n, 0.3, 1, family)
-        plan = make_plan(epsilon, family, n=n, scale_bounds=scales, max_iter=3)
+        X, time, event, _ = fleet(n, 0.3, 1, distribution)
+        plan = make_plan(epsilon, distribution, n=n, scale_bounds=scales, max_iter=3)
         release = fit_censored(plan, X, time, event, 0)
-        censored_warning(release, family)
+        censored_warning(release, distribution)
         replicates = bootstrap_censored(release, 20)
         assert np.isfinite(replicates.coef).all()
         assert np.isfinite(replicates.scale).all()
@@ -245,8 +245,8 @@ def test_the_bootstrap_is_a_function_of_the_release():
 
 
 def test_the_bootstrap_spreads_as_the_fits_do():
-    # 30 fits of one table's law, all seeds fixed: the ratio of spreads is 1 within a factor 2.
-    fits = [fitted(100_000, 0.3, 2, family=SEV)[2]]
+    # 30 fits of one table's distribution, all seeds fixed: the ratio of spreads is 1 within a factor 2.
+    fits = [fitted(100_000, 0.3, 2, distribution=SEV)[2]]
     X, time, event, _ = fleet(100_000, 0.3, 2)
     plan = make_plan(1.0, n=len(X))
     fits = [fit_censored(plan, X, time, event, seed) for seed in range(30)]
@@ -257,35 +257,35 @@ def test_the_bootstrap_spreads_as_the_fits_do():
 
 @pytest.mark.parametrize(("censored", "warned"), [(0.8, True), (0.2, False)])
 def test_rounds_that_ended_too_early_are_told(censored, warned):
-    X, time, event, _ = fleet(20_000, censored, family=NORMAL)
+    X, time, event, _ = fleet(20_000, censored, distribution=NORMAL)
     release = fit_censored(make_plan(20.0, NORMAL, n=20_000), X, time, event, 1)
     reason = censored_warning(release, NORMAL)
     assert (reason is not None and "settled" in reason) is warned
 
 
-def coins(n, share, seed=0, family=SEV):
+def coins(n, share, seed=0, distribution=SEV):
     """One column of zeros and ones, slope -.8; log times and events, all seen up to one moment."""
     rng = np.random.default_rng(seed)
     x = (rng.random((n, 1)) < share).astype(float)
-    y = 1.0 - 0.8 * x[:, 0] + SIGMA * family.quantile(rng.uniform(size=n))
+    y = 1.0 - 0.8 * x[:, 0] + SIGMA * distribution.quantile(rng.uniform(size=n))
     end = np.quantile(y, 0.7)
     return x, np.minimum(y, end), y <= end
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("share", [1 / 2, 1 / 3, 1 / 50])
-def test_columns_of_zeros_and_ones(family, share):
+def test_columns_of_zeros_and_ones(distribution, share):
     """A cap of 1/2 on variances that reach 1 gave slopes of -.5 and +.5, and no warning."""
     grid = MomentGrid(lower=np.zeros(1), upper=np.ones(1), target=(-4.0, 4.0), exponent=20)
     neighbours = Neighbours(weights=MomentWeights(2, 1, 1))
-    X, time, event = coins(100_000, share, family=family)
-    plan = plan_censored(grid, family, Budget.of(1, 0, "laplace"), neighbours, n_rows=len(X))
+    X, time, event = coins(100_000, share, distribution=distribution)
+    plan = plan_censored(grid, distribution, FitBudget.of(1, 0, "laplace"), neighbours, n_rows=len(X))
     release = fit_censored(plan, X, time, event, 1)
     slopes, intercept, scale = unscale(release.fit, grid)
     assert slopes[0] == pytest.approx(-0.8, abs=0.02 if share > 0.1 else 0.1)
     assert intercept == pytest.approx(1.0, abs=0.03)
     assert scale == pytest.approx(SIGMA, abs=0.02)
-    assert censored_warning(release, family) is None
+    assert censored_warning(release, distribution) is None
 
 
 def test_levels_of_a_category_may_sum_to_more_than_one_feature():
@@ -293,8 +293,8 @@ def test_levels_of_a_category_may_sum_to_more_than_one_feature():
     features = np.full((4, 4), 0.98) + 0.02 * np.eye(4)
     covariance = np.eye(5)
     covariance[1:, 1:] = features
-    steadied = steady(covariance, 0.0, np.zeros(4), (9.0, (0.1, 2.0)))
-    np.testing.assert_allclose(steadied[1:, 1:], features, atol=1e-12)
+    regularized = regularized_covariance(covariance, 0.0, np.zeros(4), (9.0, (0.1, 2.0)))
+    np.testing.assert_allclose(regularized[1:, 1:], features, atol=1e-12)
 
 
 @pytest.fixture(scope="module")
@@ -303,16 +303,16 @@ def release():
     return fit_censored(make_plan(8.0, n=20_000), X, time, event, 1)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_events_after_the_upper_bound_count_as_censored_there(family):
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_events_after_the_upper_bound_count_as_censored_there(distribution):
     """As events at the bound they made the 10 % life wrong by a sixth of a scale, without a warning."""
-    X, time, event, coef = fleet(20_000, 0.0, 1, family)
+    X, time, event, coef = fleet(20_000, 0.0, 1, distribution)
     target = (-5.0, float(np.quantile(time, 0.8)))
     grid = MomentGrid(lower=np.full(5, -4.0), upper=np.full(5, 4.0), target=target, exponent=20)
-    plan = replace(make_plan(1e6, family, n=len(X), max_iter=5), grid=grid)
+    plan = replace(make_plan(1e6, distribution, n=len(X), max_iter=5), grid=grid)
     release = fit_censored(plan, X, time, event, 0)
     slopes, intercept, scale = unscale(release.fit, grid)
-    q = float(family.quantile(0.1))
+    q = float(distribution.quantile(0.1))
     assert abs(intercept + scale * q - SIGMA * q) <= 0.05 * SIGMA
     assert np.linalg.norm(slopes - coef) <= 0.05
     assert release.event_share == pytest.approx(0.8, abs=0.01)
@@ -329,18 +329,23 @@ class TestErrorsOfTheLastStep:
         assert abs(off) < 6 * np.std(np.log(replicates.scale)) / 20
 
     def test_noise_of_the_curvature_widens_them(self, release):
-        louder = replace(release, belief=replace(release.belief, std=3 * release.belief.std))
+        louder = replace(
+            release,
+            curvature_estimate=replace(release.curvature_estimate, std=3 * release.curvature_estimate.std),
+        )
         assert self.spread(louder) > 1.2 * self.spread(release)
 
     def test_a_curvature_of_elsewhere_widens_them(self, release):
-        far = replace(release.belief, theta=release.theta * np.r_[1.0, 0.5, np.ones(5)])
-        assert self.spread(replace(release, belief=far)) > 1.2 * self.spread(release)
-        assert errors_of(replace(release, belief=replace(far, theta=release.theta))).unfinished == 0
+        far = replace(release.curvature_estimate, theta=release.theta * np.r_[1.0, 0.5, np.ones(5)])
+        assert self.spread(replace(release, curvature_estimate=far)) > 1.2 * self.spread(release)
+        assert (
+            errors_of(replace(release, curvature_estimate=replace(far, theta=release.theta))).unfinished == 0
+        )
 
     def test_no_information_is_no_interval(self, release):
         assert "settled" not in (censored_warning(release, SEV) or "")
-        far = replace(release.belief, theta=release.theta * np.r_[1.0, 0.2, np.ones(5)])
-        assert "settled" in censored_warning(replace(release, belief=far), SEV)
+        far = replace(release.curvature_estimate, theta=release.theta * np.r_[1.0, 0.2, np.ones(5)])
+        assert "settled" in censored_warning(replace(release, curvature_estimate=far), SEV)
 
 
 def test_the_curvature_is_released_anew_only_where_that_tells_more():
@@ -349,9 +354,9 @@ def test_the_curvature_is_released_anew_only_where_that_tells_more():
     release = fit_censored(make_plan(1.0, n=len(X)), X, time, event, 0)
     known = [one for one in release.rounds if one.curvature is not None]
     assert 1 < len(known) < len(release.rounds)
-    rule, belief = release.rule, release.belief
+    rule, estimate = release.rule, release.curvature_estimate
     step = release.theta - release.rounds[-1].theta
-    worse = rule.relative_error(belief, release.theta, step, 10 * belief.noise)
-    assert worse > rule.relative_error(belief, release.theta, step, belief.noise)
-    nearer = replace(belief, theta=release.theta)
+    worse = rule.relative_error(estimate, release.theta, step, 10 * estimate.noise)
+    assert worse > rule.relative_error(estimate, release.theta, step, estimate.noise)
+    nearer = replace(estimate, theta=release.theta)
     assert rule.relative_error(nearer, release.theta, step, 0.0) == 0.0

@@ -8,7 +8,12 @@ import pytest
 from scipy import integrate, stats
 
 from skprivate.linear_model._censored import gradient_round
-from skprivate.linear_model._censored.gradient_round import Rows, exact_round, plan_rounds, release_round
+from skprivate.linear_model._censored.gradient_round import (
+    CensoredRows,
+    exact_round,
+    plan_rounds,
+    release_round,
+)
 from skprivate.linear_model._censored.sensitivity import residuals_of
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.grid import MANY_ROWS, MomentGrid
@@ -23,26 +28,26 @@ def table(n, seed=0):
     d = 3
     grid = MomentGrid(lower=np.full(d, -2.0), upper=np.full(d, 2.0), target=(-1.0, 1.0), exponent=20)
     X, time = rng.normal(size=(n, d)), rng.normal(0.0, 0.5, n)
-    return Rows(grid, X, time, rng.integers(0, 2, n).astype(np.uint8))
+    return CensoredRows(grid, X, time, rng.integers(0, 2, n).astype(np.uint8))
 
 
-def make_plan(family, clip=2.0, n_rows=10_000, amount=Fraction(1, 2), mechanism="laplace"):
+def make_plan(distribution, clip=2.0, n_rows=10_000, amount=Fraction(1, 2), mechanism="laplace"):
     neighbours = Neighbours(weights=MomentWeights(2, 1, 3))
-    return plan_rounds(neighbours, residuals_of(family, clip), mechanism, n_rows, amount)
+    return plan_rounds(neighbours, residuals_of(distribution, clip), mechanism, n_rows, amount)
 
 
-def plain(rows, family, clip, theta=THETA):
+def plain(rows, distribution, clip, theta=THETA):
     """Residuals and curvatures in NumPy, without a grid."""
     Z = np.column_stack([np.ones(len(rows.time)), np.clip(rows.time, -1, 1), np.clip(rows.X / 2, -1, 1)])
     u, d = Z @ theta, rows.event.astype(float)
-    low, high = residuals_of(family, clip).cuts
+    low, high = residuals_of(distribution, clip).cuts
     late = u > high
     Z[late, 1] = np.clip(Z[late, 1] - (u[late] - high) / theta[1], -1, 1)
     u, d = np.minimum(u, high), np.where(late, 0.0, d)
     off = np.zeros_like(u)
-    if family is SEV:
+    if distribution is SEV:
         r, w = d - np.exp(u), np.exp(u)
-    elif family is LOGISTIC:
+    elif distribution is LOGISTIC:
         p = stats.logistic.cdf(u)
         r, w = d - (1 + d) * p, (1 + d) * p * (1 - p)
     else:
@@ -64,13 +69,13 @@ def normal_score(u, d, low):
     return r, w, excess + np.where(below, 0.0, kink * (u - low))
 
 
-@pytest.mark.parametrize("family", [SEV, LOGISTIC, NORMAL])
+@pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
 @pytest.mark.parametrize("clip", [0.7, 2.0])
-def test_sums_equal_a_plain_computation(family, clip):
+def test_sums_equal_a_plain_computation(distribution, clip):
     rows = table(5000)
-    plan = make_plan(family, clip)
+    plan = make_plan(distribution, clip)
     events, gradient, curvature = exact_round(rows, plan, THETA, True)
-    want_events, want_gradient, want_curvature = plain(rows, family, clip)
+    want_events, want_gradient, want_curvature = plain(rows, distribution, clip)
     # A row within rounding of a cut may fall on either side.
     assert abs(events / 2.0**plan.residual_bits - want_events) <= 5
     unit = 2.0 ** (plan.exponent + plan.residual_bits)
@@ -79,18 +84,20 @@ def test_sums_equal_a_plain_computation(family, clip):
     np.testing.assert_allclose(curvature / unit, want_curvature, atol=5.0)
 
 
-@pytest.mark.parametrize("family", [SEV, LOGISTIC, NORMAL])
+@pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
 @pytest.mark.parametrize("end", [-3.5, -2.3, -1.0, 0.2])
-def test_the_score_has_mean_0_wherever_rows_are_censored(family, end):
-    """Over the law of a row that ends at `end`, by quadrature; once early normal events made it biased."""
-    law = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}[family.name]
-    edges = np.linspace(law.ppf(1e-10), end, 2001)
+def test_the_score_has_mean_0_wherever_rows_are_censored(distribution, end):
+    """Over the errors of a row that ends at `end`, by quadrature; once early normal events made it biased."""
+    reference = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}[distribution.name]
+    edges = np.linspace(reference.ppf(1e-10), end, 2001)
     u, event = np.append((edges[1:] + edges[:-1]) / 2, end), np.append(np.ones(2000, np.uint8), [np.uint8(0)])
-    chances = np.append(np.diff(law.cdf(edges)), law.sf(end))
-    plan = make_plan(family, 1.5, n_rows=10)
+    chances = np.append(np.diff(reference.cdf(edges)), reference.sf(end))
+    plan = make_plan(distribution, 1.5, n_rows=10)
     theta = np.array([0.0, 30.0, 0.0])
     grid = MomentGrid(lower=-np.ones(1), upper=np.ones(1), target=(-1.0, 1.0), exponent=20)
-    rows = [Rows(grid, np.zeros((1, 1)), u[i : i + 1] / 30.0, event[i : i + 1]) for i in range(len(u))]
+    rows = [
+        CensoredRows(grid, np.zeros((1, 1)), u[i : i + 1] / 30.0, event[i : i + 1]) for i in range(len(u))
+    ]
     found = [exact_round(row, plan, theta, False)[:2] for row in rows]
     unit = 2.0**plan.residual_bits
     events = np.array([left for left, _ in found]) / unit
@@ -101,12 +108,12 @@ def test_the_score_has_mean_0_wherever_rows_are_censored(family, end):
     assert abs(chances @ (gradient[:, 1] * theta[1] + events)) < 1e-2 * size
 
 
-@pytest.mark.parametrize("family", [SEV, LOGISTIC, NORMAL])
-def test_sums_do_not_depend_on_order_or_block(family, monkeypatch):
-    rows, plan = table(5000), make_plan(family)
+@pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
+def test_sums_do_not_depend_on_order_or_block(distribution, monkeypatch):
+    rows, plan = table(5000), make_plan(distribution)
     want = exact_round(rows, plan, THETA, True)
     shuffled = np.random.default_rng(1).permutation(5000)
-    other = Rows(rows.grid, rows.X[shuffled], rows.time[shuffled], rows.event[shuffled])
+    other = CensoredRows(rows.grid, rows.X[shuffled], rows.time[shuffled], rows.event[shuffled])
     monkeypatch.setattr(gradient_round, "BLOCK_ROWS", 37)
     got = exact_round(other, plan, THETA, True)
     assert got[0] == want[0]
@@ -115,8 +122,8 @@ def test_sums_do_not_depend_on_order_or_block(family, monkeypatch):
 
 
 def test_grid_of_a_protected_number_of_rows_cannot_wrap():
-    for family in (SEV, LOGISTIC, NORMAL):
-        plan = make_plan(family, 8.0, MANY_ROWS)
+    for distribution in (SEV, LOGISTIC, NORMAL):
+        plan = make_plan(distribution, 8.0, MANY_ROWS)
         largest = max(plan.residuals.curvature, *plan.residuals.extent)
         assert MANY_ROWS * 2 ** (plan.exponent + plan.residual_bits) * largest <= 2**61
         assert MANY_ROWS * 2 ** (2 * plan.coarse + plan.curvature_bits) * largest <= 2**61

@@ -18,9 +18,9 @@ from skprivate.linear_model._moments.grid import MomentGrid
 GRID = MomentGrid(lower=np.array([-1.0]), upper=np.array([1.0]), target=(-5.0, 5.0), exponent=20)
 
 
-def censored_times(family, n, seed=0):
+def censored_times(distribution, n, seed=0):
     rng = np.random.default_rng(seed)
-    y, end = 0.5 + 0.7 * family.quantile(rng.uniform(size=n)), rng.uniform(-1, 2, n)
+    y, end = 0.5 + 0.7 * distribution.quantile(rng.uniform(size=n)), rng.uniform(-1, 2, n)
     return np.minimum(y, end), (y <= end).astype(np.uint8)
 
 
@@ -49,10 +49,10 @@ def test_times_that_are_not_finite_are_refused(bad):
         count_bins(GRID, np.array([0.0, bad, 1.0]), np.ones(3, dtype=np.uint8))
 
 
-@pytest.mark.parametrize("family", [SEV, LOGISTIC, NORMAL])
-def test_the_fit_finds_location_and_scale(family):
-    release = release_of(count_bins(GRID, *censored_times(family, 100_000)))
-    location, scale = fit_histogram(release, family)
+@pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
+def test_the_fit_finds_location_and_scale(distribution):
+    release = release_of(count_bins(GRID, *censored_times(distribution, 100_000)))
+    location, scale = fit_histogram(release, distribution)
     # In scaled units of 5. The bins are as wide as .2 scales.
     assert 5 * location == pytest.approx(0.5, abs=0.03)
     assert 5 * scale == pytest.approx(0.7, abs=0.03)
@@ -66,19 +66,19 @@ def test_the_survival_curve_is_kaplan_and_meiers():
     np.testing.assert_allclose(survival[middle], want[middle], atol=0.02)
 
 
-@pytest.mark.parametrize("family", [SEV, LOGISTIC, NORMAL])
+@pytest.mark.parametrize("distribution", [SEV, LOGISTIC, NORMAL])
 @pytest.mark.parametrize("seed", range(5))
-def test_pure_noise_gives_finite_fits(family, seed):
+def test_pure_noise_gives_finite_fits(distribution, seed):
     rng = np.random.default_rng(seed)
     for release in (
         release_of(rng.laplace(scale=50, size=(2, 64)), 70.0),
         release_of(-np.ones((2, 64)), 1.0),
         release_of(np.zeros((2, 64))),
     ):
-        location, scale = fit_histogram(release, family)
+        location, scale = fit_histogram(release, distribution)
         assert np.isfinite([location, scale]).all()
         assert scale > 0
-        tilt, steepest = tilts_of(release, family, location, scale)
+        tilt, steepest = tilts_of(release, distribution, location, scale)
         assert 0.2 <= tilt <= 1.5
         assert tilt <= steepest < np.inf
         survival = kaplan_meier(release)[1]
@@ -89,7 +89,7 @@ def test_pure_noise_gives_finite_fits(family, seed):
 
 
 def test_curvatures_of_late_failures_grow_as_exponentials():
-    # Errors far below 0: the logistic law is then nearly the SEV law, whose tilt is 1.
+    # Errors far below 0: the logistic distribution is then nearly the SEV one, whose tilt is 1.
     counts = np.zeros((2, 64))
     counts[0, 5] = 1000.0
     assert tilts_of(release_of(counts), LOGISTIC, 0.5, 0.1) == pytest.approx((1.0, 1.0), abs=0.01)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from skprivate.linear_model._censored.gradient_round import RoundPlan, Rows, exact_round, plan_rounds
+from skprivate.linear_model._censored.gradient_round import CensoredRows, RoundPlan, exact_round, plan_rounds
 from skprivate.linear_model._censored.histogram import count_bins
 from skprivate.linear_model._censored.sensitivity import (
     histogram_sensitivity,
@@ -23,7 +23,7 @@ from skprivate.linear_model._moments.grid import MomentGrid
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.weights import MomentWeights
 
-FAMILIES = [SEV, LOGISTIC, NORMAL]
+DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 CLIPS = [0.5, 1.0, 2.0, 8.0]
 WEIGHTS = [MomentWeights(2, 1, d, order) for d in (1, 3) for order in (None, 1, 2)]
 
@@ -47,11 +47,11 @@ def gradients(residuals, weights):
     return np.vstack(parts)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("clip", CLIPS)
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_the_gradient_reaches_its_bounds(family, clip, weights):
-    residuals = residuals_of(family, clip)
+def test_the_gradient_reaches_its_bounds(distribution, clip, weights):
+    residuals = residuals_of(distribution, clip)
     found = gradients(residuals, weights)
     if weights.norm_order != 2:
         replaced = cdist(found, found, "cityblock").max()
@@ -67,10 +67,10 @@ def test_the_gradient_reaches_its_bounds(family, clip, weights):
         assert alone == pytest.approx(float(bound), rel=1e-12)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_the_curvature_keeps_to_its_bounds(family, weights):
-    residuals = residuals_of(family, 2.0)
+def test_the_curvature_keeps_to_its_bounds(distribution, weights):
+    residuals = residuals_of(distribution, 2.0)
     largest = float(residuals.curvature)
     rows = extreme_rows(weights)
     squares = np.array([np.outer(v, v) for v in rows]).reshape(len(rows), -1)
@@ -90,14 +90,14 @@ def test_the_curvature_keeps_to_its_bounds(family, weights):
         assert found <= bound * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("clip", [*CLIPS, 40.0, 100.0, 1 - 3e-7])
-def test_residuals_of_rows_stay_in_the_polygon(family, clip):
+def test_residuals_of_rows_stay_in_the_polygon(distribution, clip):
     # Convex: a row is inside if no direction separates it from the corners. The last clip is just below a
     # whole number of steps, to which its own residual would be rounded.
-    residuals = residuals_of(family, clip)
+    residuals = residuals_of(distribution, clip)
     corners = np.array(residuals.corners, dtype=float)
-    plan, rows = small_plan(family, clip), one_by_one(500)
+    plan, rows = small_plan(distribution, clip), one_by_one(500)
     found = np.array([contribution(row, plan) for row in rows])
     unit = 2.0**plan.residual_bits
     pairs = np.column_stack([found[:, 0] / unit, found[:, 1] / (unit * 2.0**plan.exponent)])
@@ -110,9 +110,9 @@ def test_residuals_of_rows_stay_in_the_polygon(family, clip):
     assert curvature.max() <= float(residuals.curvature)
 
 
-def small_plan(family, clip, mechanism="laplace", n_features=2, order=None, relation="replace-one"):
+def small_plan(distribution, clip, mechanism="laplace", n_features=2, order=None, relation="replace-one"):
     neighbours = Neighbours(weights=MomentWeights(2, 1, n_features, order), relation=relation)
-    return plan_rounds(neighbours, residuals_of(family, clip), mechanism, 1000, Fraction(1, 10))
+    return plan_rounds(neighbours, residuals_of(distribution, clip), mechanism, 1000, Fraction(1, 10))
 
 
 def small_grid(n_features=2, order=None):
@@ -130,7 +130,7 @@ def one_by_one(n, order=None, seed=0):
     every = np.random.default_rng(seed).permutation(every)[:n]
     X, time, event = every[:, :2] + every[:, 2:3], every[:, 3], every[:, 4].astype(np.uint8)
     grid = small_grid(order=order)
-    return [Rows(grid, X[i : i + 1], time[i : i + 1], event[i : i + 1]) for i in range(len(every))]
+    return [CensoredRows(grid, X[i : i + 1], time[i : i + 1], event[i : i + 1]) for i in range(len(every))]
 
 
 THETA = np.array([0.3, 2.0, -0.7, 1.1])
@@ -142,11 +142,11 @@ def contribution(rows, plan, theta=THETA):
     return np.concatenate([[events], gradient, matrix[np.triu_indices(4)]])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("order", [None, 1])
 @pytest.mark.parametrize("theta", [THETA, 3 * THETA, np.array([-4.0, 0.5, 6.0, 0.1])])
-def test_one_row_moves_the_integers_within_the_laplace_noise(family, order, theta):
-    plan = small_plan(family, 2.0, order=order)
+def test_one_row_moves_the_integers_within_the_laplace_noise(distribution, order, theta):
+    plan = small_plan(distribution, 2.0, order=order)
     found = np.array([contribution(rows, plan, theta) for rows in one_by_one(300, order)])
     for with_curvature in (False, True):
         scales = plan.noise(4, Fraction(1, 10), with_curvature).scales
@@ -155,10 +155,10 @@ def test_one_row_moves_the_integers_within_the_laplace_noise(family, order, thet
     assert loss >= 0.02  # the rows are extreme enough to tell
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("order", [None, 2])
-def test_one_row_moves_the_integers_within_the_gaussian_noise(family, order):
-    plan = small_plan(family, 2.0, "gaussian", order=order)
+def test_one_row_moves_the_integers_within_the_gaussian_noise(distribution, order):
+    plan = small_plan(distribution, 2.0, "gaussian", order=order)
     found = np.array([contribution(rows, plan) for rows in one_by_one(300, order)])
     for with_curvature in (False, True):
         scales = plan.noise(4, Fraction(1, 10), with_curvature).scales
@@ -187,10 +187,10 @@ def test_one_row_moves_the_histogram_by_its_sensitivity():
     assert max(np.abs(cell).sum() for cell in cells) == histogram_sensitivity("add-remove")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("theta", [np.array([np.inf, 1.0, 1.0, -np.inf]), np.full(4, 1e308)])
-def test_wild_parameters_move_the_integers_no_further(family, theta):
-    plan = small_plan(family, 2.0)
+def test_wild_parameters_move_the_integers_no_further(distribution, theta):
+    plan = small_plan(distribution, 2.0)
     found = np.array([contribution(rows, plan, theta) for rows in one_by_one(100)])
     scales = plan.noise(4, Fraction(1, 10), True).scales
     assert cdist(found / scales, found / scales, "cityblock").max() <= 0.1

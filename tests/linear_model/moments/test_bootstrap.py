@@ -5,16 +5,18 @@ import pytest
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.bootstrap import _possible_design, bootstrap_moments
 from skprivate.linear_model._moments.release import MomentRelease
-from skprivate.linear_model._moments.solve import SOLVERS, noise_level, solve_moments
+from skprivate.linear_model._moments.solve import METHODS, noise_level, solve_moments
 
 WIDE = (1e-9, 2.0)
 SLOPES = np.array([0.3, -0.2, 0.1])
-EVERY_FAMILY = pytest.mark.parametrize("family", [SEV, LOGISTIC, NORMAL], ids=lambda family: family.name)
+EVERY_DISTRIBUTION = pytest.mark.parametrize(
+    "distribution", [SEV, LOGISTIC, NORMAL], ids=lambda distribution: distribution.name
+)
 
 
-def moments(rng, family, n, scale=0.05):
+def moments(rng, distribution, n, scale=0.05):
     x = rng.uniform(-1, 1, (n, len(SLOPES))) @ (0.6 * np.eye(3) + 0.1) + 0.1
-    y = 0.05 + x @ SLOPES + scale * family.quantile(rng.uniform(size=n))
+    y = 0.05 + x @ SLOPES + scale * distribution.quantile(rng.uniform(size=n))
     rows = np.column_stack([np.ones(n), y, x])
     return rows.T @ rows
 
@@ -37,18 +39,20 @@ def columns(fit):
     return np.column_stack([fit.intercept, np.log(fit.scale), fit.coef])
 
 
-@EVERY_FAMILY
+@EVERY_DISTRIBUTION
 @pytest.mark.parametrize("level", [0.0, 3.0])
-def test_replicates_vary_as_fits_to_new_rows_and_new_noise_do(family, level):
+def test_replicates_vary_as_fits_to_new_rows_and_new_noise_do(distribution, level):
     """Covariances of 2,000 fits: relative standard errors are near .03 for variances."""
     rng, n, std = np.random.default_rng(0), 1000, noise_of(level)
-    exact = moments(np.random.default_rng(1), family, 20_000)
+    exact = moments(np.random.default_rng(1), distribution, 20_000)
     release = MomentRelease(exact * n / 20_000, std, "gaussian")
-    fits = bootstrap_moments(release, family, "floor", WIDE, n_replicates=4000)
+    fits = bootstrap_moments(release, distribution, "floor", WIDE, n_replicates=4000)
     matrices = np.array(
-        [add_noise(rng, moments(rng, family, n), std, "gaussian").matrix for _ in range(2000)]
+        [add_noise(rng, moments(rng, distribution, n), std, "gaussian").matrix for _ in range(2000)]
     )
-    true = np.cov(columns(solve_moments(MomentRelease(matrices, std, "gaussian"), family, "floor", WIDE)).T)
+    true = np.cov(
+        columns(solve_moments(MomentRelease(matrices, std, "gaussian"), distribution, "floor", WIDE)).T
+    )
     drawn = np.cov(columns(fits).T)
     sd = np.sqrt(np.diag(true))
     np.testing.assert_allclose(np.diag(drawn) / sd**2, 1.0, atol=0.2)
@@ -56,14 +60,16 @@ def test_replicates_vary_as_fits_to_new_rows_and_new_noise_do(family, level):
 
 
 def test_skewness_ties_the_intercept_to_the_scale():
-    """The limit law of the location and the log scale without features; the logistic law has no such tie."""
+    """The limit distribution of location and log scale without features; logistic errors do not tie them."""
     n = 10_000
-    for family, tied in ((SEV, True), (LOGISTIC, False)):
-        matrix = n * np.array([[1.0, 0.0, 0.0], [0.0, 0.01 * family.variance, 0.0], [0.0, 0.0, 0.3]])
-        fits = bootstrap_moments(MomentRelease(matrix, np.zeros((3, 3)), "laplace"), family, "floor", WIDE)
-        line = fits.intercept + family.mean * fits.scale
+    for distribution, tied in ((SEV, True), (LOGISTIC, False)):
+        matrix = n * np.array([[1.0, 0.0, 0.0], [0.0, 0.01 * distribution.variance, 0.0], [0.0, 0.0, 0.3]])
+        fits = bootstrap_moments(
+            MomentRelease(matrix, np.zeros((3, 3)), "laplace"), distribution, "floor", WIDE
+        )
+        line = fits.intercept + distribution.mean * fits.scale
         found = np.corrcoef(line, fits.scale)[0, 1]
-        expected = family.skewness / np.sqrt(family.kurtosis - 1.0)
+        expected = distribution.skewness / np.sqrt(distribution.kurtosis - 1.0)
         assert found == pytest.approx(expected, abs=0.2), tied
 
 
@@ -84,7 +90,7 @@ def test_intervals_of_slopes_cover(mechanism):
 
 
 @pytest.mark.parametrize("rule", ["floor", "trim", "zhang", "none"])
-@pytest.mark.parametrize("method", sorted(SOLVERS))
+@pytest.mark.parametrize("method", sorted(METHODS))
 def test_useless_releases_give_finite_replicates(rule, method):
     rng, std = np.random.default_rng(4), noise_of(1e7)
     for matrix in (moments(rng, SEV, 50), np.zeros((5, 5)), np.full((5, 5), -1e12)):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skprivate.linear_model._moments import gram
-from skprivate.linear_model._moments.gram import _best_rows, check_room, exact_gram, packer
+from skprivate.linear_model._moments.gram import _best_rows, check_room, exact_gram, make_packer
 from skprivate.linear_model._moments.grid import MomentGrid
 from skprivate.linear_model._moments.moment_kernels import pack_ball
 
@@ -34,7 +34,7 @@ def make_rows(n, d, seed=0):
 
 def packed(grid, X, y):
     out = np.full((len(X), grid.size), np.nan)
-    assert packer(grid)(np.asarray(X), np.asarray(y, dtype=np.float64), out)
+    assert make_packer(grid)(np.asarray(X), np.asarray(y, dtype=np.float64), out)
     return out
 
 
@@ -142,7 +142,7 @@ def test_lanes_stay_inside_the_table(d, kwargs):
         X, y = make_rows(n + 4, d)
         X[n:] = np.nan
         out = np.full((n + 4, d + 2), 7.0)
-        assert packer(grid)(X[:n], y[:n], out[:n])
+        assert make_packer(grid)(X[:n], y[:n], out[:n])
         assert (out[n:] == 7.0).all()
         np.testing.assert_array_equal(out[:n, d], reference_rows(make_grid(d), X[:n], y[:n])[:, d])
 
@@ -262,10 +262,10 @@ def test_room_is_decided_before_a_row_is_looked_at():
     grid = make_grid(2)
     X = np.broadcast_to(np.nan, (2**21 + 1, 2))
     y = np.broadcast_to(np.nan, 2**21 + 1)
-    with mock.patch.object(gram, "packer") as packer:
+    with mock.patch.object(gram, "make_packer") as make_packer:
         with pytest.raises(OverflowError, match="too many rows"):
             exact_gram(grid, X, y)
-        packer.assert_not_called()
+        make_packer.assert_not_called()
     check_room(2**21, 20)
     check_room(2**61, 0)
     with pytest.raises(OverflowError, match="too many rows"):

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from skprivate.linear_model._moments.release import Neighbours
-from skprivate.linear_model._moments.sensitivity import l1_moments, of_units, squared_l2_moments
+from skprivate.linear_model._moments.sensitivity import l1_moments, sensitivity_of_unit, squared_l2_moments
 from skprivate.linear_model._moments.weights import MomentWeights
 
 CASES = [(a, m, d) for a in (1, 2, 3) for m in (1, 2, 5) for d in (1, 2, 3, 4)]
@@ -151,4 +151,4 @@ def test_groups_pay_for_each_row():
             sums.append(sum((coefficients(v) for v in chosen), np.zeros(10)))
         assert np.abs(sums[0] - sums[1]).sum() <= float(neighbours.l1) * (1 + 1e-12)
     assert not neighbours.n_is_public
-    assert of_units(Fraction(2), 3, squared=True) == 18
+    assert sensitivity_of_unit(Fraction(2), 3, squared=True) == 18

@@ -14,18 +14,19 @@ from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.grid import MomentGrid
 from skprivate.linear_model._moments.release import MomentRelease
 from skprivate.linear_model._moments.solve import (
+    METHODS,
     REGULARIZATIONS,
-    SOLVERS,
     _least_squares,
     solve_moments,
-    solve_taylor,
     unscale,
 )
 
 WIDE = (1e-9, 1e9)
-EVERY_FAMILY = pytest.mark.parametrize("family", [SEV, LOGISTIC, NORMAL], ids=lambda family: family.name)
+EVERY_DISTRIBUTION = pytest.mark.parametrize(
+    "distribution", [SEV, LOGISTIC, NORMAL], ids=lambda distribution: distribution.name
+)
 EVERY_RULE = pytest.mark.parametrize("rule", REGULARIZATIONS)
-EVERY_SOLVER = pytest.mark.parametrize("solve", [solve_moments, solve_taylor])
+EVERY_METHOD = pytest.mark.parametrize("method", METHODS)
 
 
 def release_of(rows, noise=0.0):
@@ -50,42 +51,42 @@ def least_squares(rows):
 
 
 class TestWithoutNoise:
-    @EVERY_FAMILY
+    @EVERY_DISTRIBUTION
     @EVERY_RULE
     @pytest.mark.parametrize("seed", range(5))
-    def test_moments_are_least_squares_moved_to_the_location(self, family, rule, seed):
+    def test_moments_are_least_squares_moved_to_the_location(self, distribution, rule, seed):
         rows = scaled_rows(seed)
         intercept, coef, rss = least_squares(rows)
-        fit = solve_moments(release_of(rows), family, rule, WIDE)
+        fit = solve_moments(release_of(rows), distribution, rule, WIDE)
         scale = np.sqrt(rss / len(rows)) / {"sev": np.pi / 6**0.5, "logistic": np.pi / 3**0.5}.get(
-            family.name, 1.0
+            distribution.name, 1.0
         )
         np.testing.assert_allclose(fit.coef, coef, rtol=0, atol=1e-10)
         assert fit.scale == pytest.approx(scale, abs=1e-10)
-        shift = 0.5772156649015329 * scale if family is SEV else 0.0
+        shift = 0.5772156649015329 * scale if distribution is SEV else 0.0
         assert fit.intercept == pytest.approx(intercept + shift, abs=1e-10)
 
-    @EVERY_FAMILY
+    @EVERY_DISTRIBUTION
     @EVERY_RULE
     @pytest.mark.parametrize("seed", range(5))
-    def test_taylor_is_least_squares_with_the_papers_scale(self, family, rule, seed):
+    def test_taylor_is_least_squares_with_the_papers_scale(self, distribution, rule, seed):
         rows = scaled_rows(seed)
         intercept, coef, rss = least_squares(rows)
-        fit = solve_taylor(release_of(rows), family, rule, WIDE)
-        half = 0.5 if family is LOGISTIC else 1.0
+        fit = solve_moments(release_of(rows), distribution, rule, WIDE, "taylor")
+        half = 0.5 if distribution is LOGISTIC else 1.0
         np.testing.assert_allclose(fit.coef, coef, rtol=0, atol=1e-10)
         assert fit.intercept == pytest.approx(intercept, abs=1e-10)
         assert 1 / fit.scale == pytest.approx(2 / (1 + half * rss / len(rows)), abs=1e-10)
 
-    @EVERY_FAMILY
-    def test_taylor_maximises_the_truncated_likelihood(self, family):
+    @EVERY_DISTRIBUTION
+    def test_taylor_maximises_the_truncated_likelihood(self, distribution):
         rows = scaled_rows(7, n=60, d=2)
         design, y = np.delete(rows, 1, axis=1), rows[:, 1]
 
         def expanded(z):
             # Second order at 0, by differences of the exact log density.
             step = 1e-3
-            below, at, above = family.log_density(np.array([-step, 0.0, step]))
+            below, at, above = distribution.log_density(np.array([-step, 0.0, step]))
             return at + (above - below) / (2 * step) * z + (above - 2 * at + below) / (2 * step**2) * z**2
 
         def loss(parameters):
@@ -94,29 +95,29 @@ class TestWithoutNoise:
             return -np.sum(log_q + expanded(y * q - design @ p))
 
         best = optimize.minimize(loss, np.ones(4), method="BFGS", options={"gtol": 1e-6}).x
-        fit = solve_taylor(release_of(rows), family, "none", WIDE)
+        fit = solve_moments(release_of(rows), distribution, "none", WIDE, "taylor")
         np.testing.assert_allclose(
             [1 / fit.scale, fit.intercept, *fit.coef], [best[0], *best[1:] / best[0]], atol=1e-4
         )
 
-    @EVERY_FAMILY
-    def test_quantiles_cover_what_they_say(self, family):
+    @EVERY_DISTRIBUTION
+    def test_quantiles_cover_what_they_say(self, distribution):
         # The binomial standard error is at most .0011: a false alarm at .01 has probability below 1e-18.
         rng = np.random.default_rng(11)
         n, coef = 200_000, np.array([0.2, -0.1, 0.05])
         x = rng.uniform(-1, 1, (n, 3))
-        error = family.quantile(rng.uniform(size=n))
+        error = distribution.quantile(rng.uniform(size=n))
         y = -0.1 + x @ coef + 0.02 * error
-        fit = solve_moments(release_of(np.column_stack([np.ones(n), y, x])), family, "floor", WIDE)
+        fit = solve_moments(release_of(np.column_stack([np.ones(n), y, x])), distribution, "floor", WIDE)
         np.testing.assert_allclose([fit.scale, fit.intercept, *fit.coef], [0.02, -0.1, *coef], atol=5e-4)
         for p in (0.1, 0.5, 0.9):
-            line = fit.intercept + x @ fit.coef + fit.scale * family.quantile(p)
+            line = fit.intercept + x @ fit.coef + fit.scale * distribution.quantile(p)
             assert np.mean(y <= line) == pytest.approx(p, abs=0.01)
 
 
 class TestUnits:
-    @EVERY_FAMILY
-    def test_unscaled_is_the_fit_of_the_raw_rows(self, family):
+    @EVERY_DISTRIBUTION
+    def test_unscaled_is_the_fit_of_the_raw_rows(self, distribution):
         rng = np.random.default_rng(2)
         grid = MomentGrid(
             lower=np.array([-3.0, 10.0]), upper=np.array([5.0, 400.0]), target=(2.0, 9.0), exponent=20
@@ -124,12 +125,12 @@ class TestUnits:
         X = rng.uniform(grid.lower, grid.upper, (500, 2))
         y = np.clip(4.0 + X @ [0.2, 0.005] + 0.3 * rng.normal(size=500), 2, 9)
         rows = np.column_stack([np.ones(500), (y - 5.5) / 3.5, (X - [1, 205]) / [4, 195]])
-        coef, intercept, scale = unscale(solve_moments(release_of(rows), family, "none", WIDE), grid)
+        coef, intercept, scale = unscale(solve_moments(release_of(rows), distribution, "none", WIDE), grid)
         raw = np.column_stack([np.ones(500), y, X])
         raw_intercept, raw_coef, rss = least_squares(raw)
         np.testing.assert_allclose(coef, raw_coef, rtol=1e-10)
-        assert scale == pytest.approx(np.sqrt(rss / 500 / family.variance), rel=1e-10)
-        assert intercept == pytest.approx(raw_intercept - family.mean * scale, rel=1e-10)
+        assert scale == pytest.approx(np.sqrt(rss / 500 / distribution.variance), rel=1e-10)
+        assert intercept == pytest.approx(raw_intercept - distribution.mean * scale, rel=1e-10)
 
     def test_one_half_width_for_all_features_with_a_norm(self):
         grid = MomentGrid(
@@ -145,20 +146,20 @@ class TestUnits:
 
 
 class TestStacks:
-    @EVERY_FAMILY
+    @EVERY_DISTRIBUTION
     @EVERY_RULE
-    @EVERY_SOLVER
-    def test_a_stack_is_solved_one_by_one(self, solve, family, rule):
+    @EVERY_METHOD
+    def test_a_stack_is_solved_one_by_one(self, method, distribution, rule):
         stack = np.stack([release_of(scaled_rows(seed)).matrix for seed in range(6)])
         stack[4, 0, 0] = -3.0
         stack[5] *= -1.0
         release = replace(release_of(scaled_rows(0), noise=5.0), matrix=stack)
-        together = solve(release, family, rule, (0.01, 2.0))
+        together = solve_moments(release, distribution, rule, (0.01, 2.0), method)
         assert together.coef.shape == (6, 4)
         grid = MomentGrid(lower=np.arange(4.0), upper=np.full(4, 9.0), target=(0.0, 4.0), exponent=20)
         unscaled = unscale(together, grid)
         for i, matrix in enumerate(stack):
-            alone = solve(replace(release, matrix=matrix), family, rule, (0.01, 2.0))
+            alone = solve_moments(replace(release, matrix=matrix), distribution, rule, (0.01, 2.0), method)
             for name in ("intercept", "coef", "scale"):
                 np.testing.assert_allclose(
                     getattr(together, name)[i], getattr(alone, name), rtol=1e-9, atol=1e-12
@@ -173,12 +174,12 @@ class TestRegularization:
     N = 1000
     NOISE = 0.045 * 1000 / 2**0.5
 
-    def fit(self, rule, solve=solve_moments):
+    def fit(self, rule, method="moments"):
         matrix = self.N * np.diag([1.0, 0.3, 0.36, 0.04])
         matrix[1, 2:] = matrix[2:, 1] = [0.18, 0.02 * self.N]
         matrix[1, 2] = matrix[2, 1] = 0.18 * self.N
         std = self.NOISE * (1.0 + np.eye(4))
-        return solve(MomentRelease(matrix, std, "gaussian"), NORMAL, rule, WIDE)
+        return solve_moments(MomentRelease(matrix, std, "gaussian"), NORMAL, rule, WIDE, method)
 
     def test_none_divides(self):
         np.testing.assert_allclose(self.fit("none").coef, [0.5, 0.5])
@@ -215,7 +216,7 @@ class TestRegularization:
         square = 0.3 - 2 * b @ [0.18, 0.02] + b**2 @ [0.36, 0.04]
         error = s**2 * np.array([1 + 4 * b[0] ** 2 + b[1] ** 2, 1 + b[0] ** 2 + 4 * b[1] ** 2])
         assert fit.scale == pytest.approx(np.sqrt(square + 2 * inverse @ error), rel=1e-12)
-        taylor = self.fit(rule, solve_taylor)
+        taylor = self.fit(rule, "taylor")
         assert taylor.scale == pytest.approx((1 + square) / 2, rel=1e-12)
 
     @EVERY_RULE
@@ -249,13 +250,13 @@ class TestRegularization:
         release = MomentRelease(matrix, np.full((3, 3), 20.0), "laplace")
         np.testing.assert_allclose(solve_moments(release, NORMAL, "floor", WIDE).coef, [0.1 / 0.4])
 
-    @EVERY_SOLVER
-    def test_a_negative_sum_of_squares_meets_the_bound(self, solve):
+    @EVERY_METHOD
+    def test_a_negative_sum_of_squares_meets_the_bound(self, method):
         matrix = 100.0 * np.array([[1.0, 0, 0], [0, -1.9, 0.0], [0, 0.0, 0.2]])
         release = MomentRelease(matrix, np.ones((3, 3)), "laplace")
-        assert solve(release, SEV, "floor", (0.03, 0.8)).scale == 0.03
+        assert solve_moments(release, SEV, "floor", (0.03, 0.8), method).scale == 0.03
         matrix[1, 1] = 100.0
-        assert solve(release, SEV, "floor", (0.03, 0.1)).scale == 0.1
+        assert solve_moments(release, SEV, "floor", (0.03, 0.1), method).scale == 0.1
 
 
 def test_optimism_makes_the_residual_that_about_the_released_line():
@@ -295,8 +296,8 @@ def symmetric(draw):
 )
 def test_every_finite_matrix_has_a_finite_fit(matrix, noise, rule):
     release = MomentRelease(matrix, np.full(matrix.shape, noise), "laplace")
-    for solve in SOLVERS.values():
-        for family in (SEV, LOGISTIC, NORMAL):
-            fit = solve(release, family, rule, (1e-6, 1.0))
+    for method in METHODS:
+        for distribution in (SEV, LOGISTIC, NORMAL):
+            fit = solve_moments(release, distribution, rule, (1e-6, 1.0), method)
             assert np.isfinite([fit.intercept, fit.scale, *fit.coef]).all()
             assert 1e-6 <= fit.scale <= 1.0

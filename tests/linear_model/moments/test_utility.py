@@ -6,7 +6,7 @@ from skprivate.linear_model._distributions import NORMAL
 from skprivate.linear_model._moments import utility
 from skprivate.linear_model._moments.release import MomentRelease
 from skprivate.linear_model._moments.solve import ScaledFit, solve_moments
-from skprivate.linear_model._moments.utility import constant_wins, explained_share
+from skprivate.linear_model._moments.utility import explained_share, moments_warning
 
 WIDE = (1e-9, 2.0)
 D, N = 8, 2000
@@ -56,20 +56,22 @@ def test_estimate_is_about_right_on_average(slope, level):
 
 @pytest.mark.parametrize(("slope", "level"), [(0.0, 8.0), (0.05, 20.0), (0.2, 80.0), (0.6, 300.0)])
 def test_fits_that_lose_to_a_constant_are_found(slope, level):
-    lost = [constant_wins(release, fit) is not None for gain, release, fit in runs(slope, level) if gain < 0]
+    lost = [
+        moments_warning(release, fit) is not None for gain, release, fit in runs(slope, level) if gain < 0
+    ]
     assert len(lost) > 30
     assert np.mean(lost) > 0.9
 
 
 @pytest.mark.parametrize(("slope", "level"), [(0.6, 4.0), (0.3, 4.0), (0.1, 1.0)])
 def test_fits_that_are_clearly_better_are_left_alone(slope, level):
-    assert all(constant_wins(release, fit) is None for _, release, fit in runs(slope, level))
+    assert all(moments_warning(release, fit) is None for _, release, fit in runs(slope, level))
 
 
 def test_a_release_without_noise_is_not_suspected():
     matrix, b = exact(0.5)
     release = MomentRelease(matrix, np.zeros_like(matrix), "laplace")
-    assert constant_wins(release, ScaledFit(0.0, b, 0.1)) is None
+    assert moments_warning(release, ScaledFit(0.0, b, 0.1)) is None
     gain, error = explained_share(release, ScaledFit(0.0, b, 0.1))
     assert gain == pytest.approx(0.1 * b @ b - 2 * D * 0.05 / N)
     assert 0 < error < 0.1 * gain
@@ -80,12 +82,12 @@ def test_slopes_must_be_better_by_a_standard_error(monkeypatch, errors, suspecte
     monkeypatch.setattr(utility, "explained_share", lambda release, fit: (0.02 * errors, 0.02))
     matrix, b = exact(0.5)
     release = MomentRelease(matrix, np.zeros_like(matrix), "laplace")
-    assert (constant_wins(release, ScaledFit(0.0, b, 0.1)) is not None) is suspected
+    assert (moments_warning(release, ScaledFit(0.0, b, 0.1)) is not None) is suspected
 
 
 def test_slopes_of_zero_are_no_better_than_a_constant():
     matrix, b = exact(0.5)
-    reason = constant_wins(
+    reason = moments_warning(
         MomentRelease(matrix, np.zeros_like(matrix), "laplace"), ScaledFit(0.0, 0 * b, 0.1)
     )
     assert reason is not None
@@ -96,7 +98,7 @@ def test_slopes_of_zero_are_no_better_than_a_constant():
 def test_any_release_is_judged(size):
     matrix = np.full((D + 2, D + 2), size)
     release = MomentRelease(matrix, np.full_like(matrix, 1e7), "laplace")
-    assert constant_wins(release, ScaledFit(0.0, np.full(D, 1e300), 1.0)) is not None
+    assert moments_warning(release, ScaledFit(0.0, np.full(D, 1e300), 1.0)) is not None
 
 
 def test_estimate_by_hand():

@@ -8,21 +8,23 @@ from hypothesis import strategies as st
 
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
-from skprivate.tree._estimation.depth import (
-    choose_depth,
-    choose_weight,
-    estimate_drift,
-    estimate_slope,
-    leaf_probabilities,
-    leaf_shares,
-)
+from skprivate.tree._estimation.depth import choose_depth
+from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares
+from skprivate.tree._estimation.probabilities import leaf_probabilities
+from skprivate.tree._estimation.weight import choose_weight, estimate_drift, estimate_slope
 
 PUBLIC = np.array([[6, 2], [1, 3]])  # by leaf and label: 8 and 4 rows, signed -4 and 2
 SHARES = np.array([9 / 14, 5 / 14])
+NONE = np.zeros((2, 2))
 
 
-def votes_of(signed):
+def estimates_of(signed):
     return np.column_stack([-np.asarray(signed) / 2, np.asarray(signed) / 2])
+
+
+def leaves_of(estimates, cells, public):
+    """Leaves of given cell sizes, for probabilities, which depend on no variance."""
+    return LeafCounts(estimates, 1000, public, np.ones(len(estimates)), cells)
 
 
 def binary_weight(signed, n, public, v):
@@ -77,17 +79,19 @@ class TestDepth:
 
 class TestByHand:
     def test_shares(self):
-        np.testing.assert_allclose(leaf_shares(PUBLIC), SHARES)
-        np.testing.assert_allclose(leaf_shares(np.zeros((4, 2), dtype=int)), 0.25)
+        np.testing.assert_allclose(estimate_shares(PUBLIC), SHARES)
+        np.testing.assert_allclose(estimate_shares(np.zeros((4, 2), dtype=int)), 0.25)
 
-    def test_shares_follow_cells_that_are_told_well(self):
+    def test_shares_follow_precise_cell_estimates(self):
         cells = np.array([1000.0, 9000.0])
-        np.testing.assert_allclose(leaf_shares(PUBLIC, 10_000, cells, 0.0), [0.1, 0.9], atol=2e-3)
+        np.testing.assert_allclose(
+            LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, cells).shares(), [0.1, 0.9], atol=2e-3
+        )
         # With a variance of 1e5 a report, their noise explains all of the difference.
-        np.testing.assert_allclose(leaf_shares(PUBLIC, 10_000, cells, 1e5), SHARES)
+        np.testing.assert_allclose(LeafCounts.of(NONE, 10_000, PUBLIC, 1e5, cells).shares(), SHARES)
 
     def test_shares_stay_positive(self):
-        shares = leaf_shares(PUBLIC, 10_000, np.array([-50.0, 10_050.0]), 0.0)
+        shares = LeafCounts.of(NONE, 10_000, PUBLIC, 0.0, np.array([-50.0, 10_050.0])).shares()
         assert np.all(shares > 0)
         assert shares.sum() == pytest.approx(1)
 
@@ -101,8 +105,9 @@ class TestByHand:
         noise = 120 * 2000 + 600 * private_signal
         slope = max((800 * product + noise) / (800**2 + noise), 0)
         signed = np.array(signed)
-        assert estimate_slope(votes_of(signed), 120, PUBLIC, 0.5) == pytest.approx(slope)
-        weight = choose_weight(votes_of(signed), 120, PUBLIC, 0.5)
+        leaves = LeafCounts.of(estimates_of(signed), 120, PUBLIC, 0.5)
+        assert estimate_slope(leaves) == pytest.approx(slope)
+        weight = choose_weight(leaves)
         np.testing.assert_allclose(weight, binary_weight(signed, 120, PUBLIC, 0.5))
         if product == 2000:
             by_hand = slope * (1 + 0.5 / SHARES) / (slope**2 + 0.003 * np.array([8, 4]))
@@ -114,21 +119,26 @@ class TestByHand:
         rng = np.random.default_rng(0)
         contrast = 0.3 * rng.choice([-1, 1], size=64)
         public = np.stack([1000 * (1 - contrast), 1000 * (1 + contrast)], axis=1)
-        found = estimate_slope(votes_of(clearer * contrast * 1e6 / 64), 1_000_000, public, 1e-6)
+        found = estimate_slope(
+            LeafCounts.of(estimates_of(clearer * contrast * 1e6 / 64), 1_000_000, public, 1e-6)
+        )
         assert found == pytest.approx(clearer, abs=tolerance)
 
     def test_no_public_rows_have_no_weight(self):
-        assert choose_weight(np.ones((2, 2)), 10, np.zeros((2, 2), dtype=int), 1.0).tolist() == [0, 0]
+        leaves = LeafCounts.of(np.ones((2, 2)), 10, np.zeros((2, 2), dtype=int), 1.0)
+        assert choose_weight(leaves).tolist() == [0, 0]
 
     def test_probabilities(self):
         found = leaf_probabilities(
-            votes_of([4.0, -900.0]), np.array([10.0, 20.0]), PUBLIC, np.array([0.5, 2.0])
+            leaves_of(estimates_of([4.0, -900.0]), np.array([10.0, 20.0]), PUBLIC), np.array([0.5, 2.0])
         )
         np.testing.assert_allclose(found[:, 1], [0.5 + 0.5 * (4 - 2) / (10 + 4), 0.0])
 
     def test_probabilities_of_several_classes(self):
         votes = np.array([[6.0, 3.0, 1.0], [8.0, 6.0, -40.0], [-1.0, -2.0, -3.0]])
-        found = leaf_probabilities(votes, np.full(3, 10.0), np.zeros((3, 3), dtype=int), np.zeros(3))
+        found = leaf_probabilities(
+            leaves_of(votes, np.full(3, 10.0), np.zeros((3, 3), dtype=int)), np.zeros(3)
+        )
         # Second row: shares .8 and .6 stay when .2 is taken from each; third: -.1, -.2, -.3 and 1.6 / 3.
         np.testing.assert_allclose(found, [[0.6, 0.3, 0.1], [0.6, 0.4, 0.0], [0.43333333, 1 / 3, 0.23333333]])
 
@@ -151,11 +161,12 @@ class TestInvariants:
     @given(tables)
     def test_labels_may_be_renamed(self, case):
         votes, public, variance = case
-        weight = choose_weight(votes, 1000, public, variance)
-        np.testing.assert_allclose(choose_weight(votes[:, ::-1], 1000, public[:, ::-1], variance), weight)
+        weight = choose_weight(LeafCounts.of(votes, 1000, public, variance))
+        renamed = LeafCounts.of(votes[:, ::-1], 1000, public[:, ::-1], variance)
+        np.testing.assert_allclose(choose_weight(renamed), weight)
         cells = np.full(len(votes), 50.0)
-        found = leaf_probabilities(votes, cells, public, weight)
-        renamed = leaf_probabilities(votes[:, ::-1], cells, public[:, ::-1], weight)
+        found = leaf_probabilities(leaves_of(votes, cells, public), weight)
+        renamed = leaf_probabilities(leaves_of(votes[:, ::-1], cells, public[:, ::-1]), weight)
         np.testing.assert_allclose(renamed[:, ::-1], found, atol=1e-12)
 
     @given(tables)
@@ -163,14 +174,15 @@ class TestInvariants:
         votes, public, variance = case
         moved = votes + np.arange(len(votes))[:, np.newaxis]
         np.testing.assert_allclose(
-            choose_weight(moved, 1000, public, variance), choose_weight(votes, 1000, public, variance)
+            choose_weight(LeafCounts.of(moved, 1000, public, variance)),
+            choose_weight(LeafCounts.of(votes, 1000, public, variance)),
         )
 
     @given(tables)
     def test_probabilities_add_up_and_keep_the_decision(self, case):
         votes, public, _ = case
         weight = np.linspace(0, 3, len(votes))
-        found = leaf_probabilities(votes, np.full(len(votes), 50.0), public, weight)
+        found = leaf_probabilities(leaves_of(votes, np.full(len(votes), 50.0), public), weight)
         np.testing.assert_allclose(found.sum(axis=1), 1)
         assert np.all(found >= 0)
         total = votes + weight[:, np.newaxis] * public
@@ -179,7 +191,9 @@ class TestInvariants:
         np.testing.assert_allclose(chosen, total.max(axis=1), atol=1e-12 * np.abs(total).max() + 1e-12)
 
     def test_ties_go_to_the_first_class(self):
-        found = leaf_probabilities(np.zeros((1, 3)), np.ones(1), np.zeros((1, 3), dtype=int), np.zeros(1))
+        found = leaf_probabilities(
+            leaves_of(np.zeros((1, 3)), np.ones(1), np.zeros((1, 3), dtype=int)), np.zeros(1)
+        )
         assert np.argmax(found) == 0
         assert np.ptp(found) == 0
 
@@ -191,18 +205,19 @@ class TestInvariants:
         private = 1000 * truth + rng.normal(0, 30, size=truth.shape)
         right, wrong = (20 * truth).astype(int), rng.integers(0, 20, size=truth.shape)
         variance = 2 * 900 / n
-        drifts = [estimate_drift(private, n, public, variance) for public in (right, wrong)]
+        tables = [LeafCounts.of(private, n, public, variance) for public in (right, wrong)]
+        drifts = [estimate_drift(leaves) for leaves in tables]
         assert drifts[0] < 0.05 < 0.3 < drifts[1]
-        trusted, mistrusted = (choose_weight(private, n, public, variance) for public in (right, wrong))
+        trusted, mistrusted = (choose_weight(leaves) for leaves in tables)
         assert np.median(trusted) > 3 * np.median(mistrusted)
 
-    def test_told_cells_undo_a_shift_of_private_rows(self):
+    def test_cell_estimates_undo_a_shift_of_private_rows(self):
         # The same labels in every leaf, but private rows crowd where public rows are few.
         cells = np.array([9000.0, 500.0, 500.0])
         public = np.array([[5, 45], [30, 270], [65, 585]])
         votes = cells[:, np.newaxis] * [0.1, 0.9]
-        assert estimate_drift(votes, 10_000, public, 1e-4, cells) < 0.01
-        assert estimate_drift(votes, 10_000, public, 1e-4) > 0.5
+        assert estimate_drift(LeafCounts.of(votes, 10_000, public, 1e-4, cells)) < 0.01
+        assert estimate_drift(LeafCounts.of(votes, 10_000, public, 1e-4)) > 0.5
 
 
 def mean_scores(weights, epsilons, seeds, n_public, n_features=2, **options):

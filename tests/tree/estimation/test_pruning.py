@@ -1,28 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pruning: ancestors, the extremes worked by hand, its invariants, and that it never costs much."""
 
+import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
-from skprivate.partition._partition import build_partition
-from skprivate.tree._estimation.depth import choose_weight, leaf_probabilities, leaf_shares
+from skprivate.partition import build_partition
+from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares
+from skprivate.tree._estimation.paper import paper_depth, paper_prune
+from skprivate.tree._estimation.probabilities import leaf_probabilities
 from skprivate.tree._estimation.pruning import (
-    _lead,
     _public_labels_contradicted,
+    _standardised_margins,
     leaf_ancestors,
-    paper_depth,
-    paper_prune,
     prune_leaves,
 )
+from skprivate.tree._estimation.weight import choose_weight
 
 # A complete tree of depth 2, and one whose first leaf is at depth 1.
 COMPLETE = np.array([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]], dtype=np.int32)
 NO_PUBLIC = np.zeros((4, 2), dtype=np.int64)
 
 
-def votes_of(signed):
+def estimates_of(signed):
     return np.column_stack([-np.asarray(signed) / 2, np.asarray(signed) / 2])
 
 
@@ -51,8 +55,9 @@ class TestAncestors:
 
 class TestExtremes:
     def prune(self, signed, variance, public=NO_PUBLIC, n=4000, **options):
-        cells = max(n, 1) * leaf_shares(public)
-        return prune_leaves(COMPLETE, votes_of(signed), n, public, variance, cells, **options)
+        cells = max(n, 1) * estimate_shares(public)
+        leaves = LeafCounts(estimates_of(signed), n, public, np.full(4, float(variance)), cells)
+        return prune_leaves(COMPLETE, leaves, **options)
 
     def test_a_strong_signal_keeps_the_leaves(self):
         found = self.prune([900.0, -900.0, -900.0, 900.0], 1e-3)
@@ -112,15 +117,14 @@ class TestExtremes:
         public = np.array([[5, 95], [95, 5], [5, 95], [95, 5]])
         nodes = np.zeros(4, dtype=np.int32) if variance == 20 else COMPLETE[2]
         public = public[[0, 0, 0, 0]] if variance == 20 else public
-        assert (
-            _public_labels_contradicted(nodes, votes_of(signed), 4000, public, np.full(4, variance))
-            is expected
-        )
+        leaves = LeafCounts.of(estimates_of(signed), 4000, public, variance)
+        assert _public_labels_contradicted(nodes, leaves) is expected
 
-    def test_the_lead_counts_the_drift(self):
+    def test_the_margin_counts_the_drift(self):
         # 100 unanimous public rows: a variance of 100 by sampling, and .003 * 100^2 by drift at the least.
         public, none = np.array([[0.0, 100.0]]), np.zeros((1, 2))
-        found = _lead(none, 0, public, np.zeros(1), None, np.ones(1), np.full(1, 1e9))
+        nodes = LeafCounts(none, 0, public, np.zeros(1), np.ones(1))
+        found = _standardised_margins(nodes, np.full(1, 1e9))
         np.testing.assert_allclose(found, 100 / np.sqrt(100 + 30))
 
     def test_a_given_weight_is_kept(self):
@@ -130,13 +134,13 @@ class TestExtremes:
         assert second(self.prune(signed, 0.1, public, weight=1e12)) == [1, 0, 1, 0]
 
     @pytest.mark.parametrize("public", [NO_PUBLIC, NO_PUBLIC + [3, 1]])
-    def test_without_reports_the_public_rows_judge(self, public):
+    def test_without_reports_the_public_rows_decide(self, public):
         found = self.prune([0.0] * 4, 1.0, public, n=0)
         assert second(found) == [0, 0, 0, 0]
 
     def test_a_single_leaf(self):
         root = np.zeros((1, 1), dtype=np.int32)
-        found = prune_leaves(root, votes_of([3.0]), 10, NO_PUBLIC[:1], 1.0, np.array([10.0]))
+        found = prune_leaves(root, LeafCounts.of(estimates_of([3.0]), 10, NO_PUBLIC[:1], 1.0))
         assert found[1].tolist() == [0]
         assert second(found) == [1]
 
@@ -147,50 +151,61 @@ def random_release(seed, n_labels):
     partition = build_partition(X, y, lower=[0] * 3, upper=[1] * 3, max_depth=7, n_labels=n_labels)
     leaf = partition.apply(X)
     public = np.bincount(leaf * n_labels + y, minlength=partition.n_leaves * n_labels).reshape(-1, n_labels)
-    votes = rng.normal(0, 60, size=public.shape)
-    return leaf_ancestors(partition), votes, 5000, public, 1.4, 5000 * leaf_shares(public)
+    estimates = rng.normal(0, 60, size=public.shape)
+    return leaf_ancestors(partition), LeafCounts.of(estimates, 5000, public, 1.4)
 
 
 class TestInvariants:
     @pytest.mark.parametrize("n_labels", [2, 3, 5])
     def test_labels_may_be_renamed(self, n_labels):
-        ancestors, votes, n, public, variance, cells = random_release(n_labels, n_labels)
-        one = prune_leaves(ancestors, votes, n, public, variance, cells)
-        other = prune_leaves(ancestors, votes[:, ::-1], n, public[:, ::-1], variance, cells)
+        ancestors, leaves = random_release(n_labels, n_labels)
+        one = prune_leaves(ancestors, leaves)
+        renamed = {name: getattr(leaves, name)[:, ::-1] for name in ("label_estimates", "public_counts")}
+        other = prune_leaves(ancestors, replace(leaves, **renamed))
         np.testing.assert_allclose(other[0][:, ::-1], one[0], atol=1e-12)
         np.testing.assert_array_equal(other[1], one[1])
         np.testing.assert_allclose(one[0].sum(axis=1), 1)
         assert len(np.unique(one[1])) > 2
 
     def test_leaves_may_be_renumbered(self):
-        ancestors, votes, n, public, variance, cells = random_release(0, 3)
-        order = np.random.default_rng(1).permutation(len(votes))
-        one = prune_leaves(ancestors, votes, n, public, variance, cells)
-        other = prune_leaves(ancestors[:, order], votes[order], n, public[order], variance, cells[order])
+        ancestors, leaves = random_release(0, 3)
+        order = np.random.default_rng(1).permutation(leaves.n_leaves)
+        one = prune_leaves(ancestors, leaves)
+        names = ("label_estimates", "public_counts", "cell_sizes")
+        other = prune_leaves(
+            ancestors[:, order], replace(leaves, **{name: getattr(leaves, name)[order] for name in names})
+        )
         np.testing.assert_allclose(other[0], one[0][order])
         np.testing.assert_array_equal(other[1], one[1][order])
 
     @pytest.mark.parametrize("n_labels", [2, 4])
     def test_every_leaf_repeats_the_decision_of_its_node(self, n_labels):
-        ancestors, votes, n, public, variance, cells = random_release(7, n_labels)
-        found, depth = prune_leaves(ancestors, votes, n, public, variance, cells)
+        ancestors, leaves = random_release(7, n_labels)
+        found, depth = prune_leaves(ancestors, leaves)
         for level in np.unique(depth):
             node = ancestors[level]
-            sums = [
-                np.stack([array[node == k].sum(axis=0) for k in range(node.max() + 1)])
-                for array in (votes, public, cells, np.full(len(votes), variance))
-            ]
-            weight = choose_weight(sums[0], n, sums[1], sums[3])
-            expected = leaf_probabilities(sums[0], sums[2], sums[1], weight)[node]
+            sums = {
+                name: np.stack([getattr(leaves, name)[node == k].sum(axis=0) for k in range(node.max() + 1)])
+                for name in ("label_estimates", "public_counts", "cell_sizes", "variance")
+            }
+            nodes = LeafCounts(n_rows=leaves.n_rows, **sums)
+            expected = leaf_probabilities(nodes, choose_weight(nodes))[node]
             np.testing.assert_allclose(found[depth == level], expected[depth == level])
 
     def test_the_arguments_are_left_alone(self):
-        release = random_release(3, 2)
-        copies = [np.copy(value) for value in release]
-        first = prune_leaves(*release)
-        for value, copy in zip(release, copies, strict=True):
-            np.testing.assert_array_equal(value, copy)
-        np.testing.assert_array_equal(prune_leaves(*release)[0], first[0])
+        ancestors, leaves = random_release(3, 2)
+        values = [ancestors, *vars(leaves).values()]
+        copies = copy.deepcopy(values)
+        first = prune_leaves(ancestors, leaves)
+        for value, before in zip(values, copies, strict=True):
+            np.testing.assert_array_equal(value, before)
+        np.testing.assert_array_equal(prune_leaves(ancestors, leaves)[0], first[0])
+
+
+def paper_leaves(signed, cells, public, n_rows):
+    """Leaves with these estimates of their private rows."""
+    cells = np.full(4, cells, dtype=float)
+    return LeafCounts(estimates_of(signed), n_rows, public, np.ones(4), np.ones(4), cells)
 
 
 class TestPaper:
@@ -202,22 +217,20 @@ class TestPaper:
 
     def test_noise_outweighs_the_rows_and_private_rows_are_stronger(self):
         # 2^3 n / epsilon^2 = 32,000 >= 1000 rows; log2(4000) / 3 = 3.99 allows every depth: the first stops.
-        found = paper_prune(
-            COMPLETE, votes_of([10.0, -10, 10, -10]), np.full(4, 1000.0), NO_PUBLIC, 4000, 2, 1.0
-        )
+        found = paper_prune(COMPLETE, paper_leaves([10.0, -10, 10, -10], 1000.0, NO_PUBLIC, 4000), 2, 1.0)
         assert found[1].tolist() == [2, 2, 2, 2]
         np.testing.assert_allclose(found[0][:, 1], [0.505, 0.495, 0.505, 0.495])
 
     def test_public_rows_are_stronger_but_not_strong(self):
         # 2 public rows of 2: strength .5 / sqrt(4 log(4008) / 2) < 1 at every depth, so the walk ends at 1.
         public = np.array([[0, 2], [0, 2], [2, 0], [2, 0]])
-        found = paper_prune(COMPLETE, votes_of([-1.0, 0, 0, 0]), np.full(4, 1000.0), public, 4000, 2, 1.0)
+        found = paper_prune(COMPLETE, paper_leaves([-1.0, 0, 0, 0], 1000.0, public, 4000), 2, 1.0)
         assert found[1].tolist() == [1, 1, 1, 1]
         np.testing.assert_allclose(found[0][:, 1], [1, 1, 0, 0])
 
     def test_strong_public_rows_stop(self):
         public = np.array([[0, 200], [200, 0], [0, 200], [200, 0]])
-        found = paper_prune(COMPLETE, votes_of([-1.0, 0, 0, 0]), np.full(4, 1000.0), public, 4000, 2, 1.0)
+        found = paper_prune(COMPLETE, paper_leaves([-1.0, 0, 0, 0], 1000.0, public, 4000), 2, 1.0)
         assert found[1].tolist() == [2, 2, 2, 2]
         np.testing.assert_allclose(found[0][:, 1], [1, 0, 1, 0])
 
@@ -225,7 +238,7 @@ class TestPaper:
         # At epsilon 100 both are used: distances .4 and .3 give the weight 8 * .3 / .4 = 6.
         public = np.array([[20, 80], [0, 0], [80, 20], [0, 0]])
         found = paper_prune(
-            COMPLETE, votes_of([1600.0, 1800, 1600, -1800]), np.full(4, 2000.0), public, 8000, 2, 100.0
+            COMPLETE, paper_leaves([1600.0, 1800, 1600, -1800], 2000.0, public, 8000), 2, 100.0
         )
         np.testing.assert_allclose(found[0][0, 1], (1800 + 6 * 80) / (2000 + 6 * 100))
         np.testing.assert_allclose(found[0][1, 1], 0.95)
@@ -235,12 +248,12 @@ class TestPaper:
     def test_the_strength_of_both_together(self):
         # sqrt(.4^2 * 1000 / 32 + .3^2 * 100 / 4) = 2.69 is below sqrt(log(4100)) = 2.88: on to the ancestor.
         public = np.array([[20, 80], [0, 0], [0, 0], [0, 0]])
-        signed, cells = votes_of([800.0, 0, 0, 0]), np.full(4, 1000.0)
-        assert paper_prune(COMPLETE, signed, cells, public, 4000, 2, 100.0)[1][0] == 1
-        assert paper_prune(COMPLETE, signed * 1.2, cells, public, 4000, 2, 100.0)[1][0] == 2
+        for signed, depth in ((800.0, 1), (960.0, 2)):
+            leaves = paper_leaves([signed, 0, 0, 0], 1000.0, public, 4000)
+            assert paper_prune(COMPLETE, leaves, 2, 100.0)[1][0] == depth
 
     def test_empty_cells_give_no_warning(self):
-        found = paper_prune(COMPLETE, votes_of([0.0] * 4), np.array([0.0, -3, 3, 0]), NO_PUBLIC, 4, 2, 1.0)
+        found = paper_prune(COMPLETE, paper_leaves([0.0] * 4, [0.0, -3, 3, 0], NO_PUBLIC, 4), 2, 1.0)
         assert np.all((found[0] >= 0) & (found[0] <= 1))
 
 

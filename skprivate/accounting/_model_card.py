@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The privacy section of a model card, for a statement or for the fitted estimator that holds it."""
+
+from typing import Any
+
+from ._privacy_report import PrivacyReport
+from ._statements.disclosure_risk import DisclosureRisk
+from ._statements.guarantee import PrivacyGuarantee
+from ._statements.model_card import blocks_of_report, blocks_of_spent, blocks_of_text
+from ._statements.spent import PrivacySpent
+
+
+def privacy_section(statement: Any) -> str:
+    """Return the text of a model card's section on privacy, in Markdown.
+
+    Parameters
+    ----------
+    statement : PrivacySpent, PrivacyReport, DisclosureRisk, PrivacyGuarantee, or fitted estimator
+        Of an estimator, its ``privacy_spent_`` or ``disclosure_risk_``. For a pipeline or a search, give
+        ``skprivate.privacy_report(estimator)``: what its other steps read belongs to the claim.
+
+    Returns
+    -------
+    markdown : str
+        Texts are escaped.
+
+    Raises
+    ------
+    TypeError
+        There is no statement in it.
+
+    See Also
+    --------
+    add_privacy_section : Put it into a card of skops.
+
+    Notes
+    -----
+    **Privacy**: it shows what the statement holds and nothing else of the estimator.
+
+    Examples
+    --------
+    >>> from skprivate.accounting import PrivacySpent, privacy_section
+    >>> spent = PrivacySpent(
+    ...     mechanism="discrete Laplace", epsilon=0.5, relation="replace-one", noise_scale=4,
+    ...     noise_source="os-entropy", deployment="curator", claim="dp")
+    >>> print(privacy_section(spent))  # doctest: +ELLIPSIS
+    **differential privacy \\(claimed by the software, not certified\\)**
+    ...
+    | epsilon | 0.5 \\(exactly 1/2\\) |
+    ...
+    """
+    notice = [] if getattr(statement, "releases_state", True) else ["**Never publish the fitted object.**"]
+    blocks = [block for found in _statements(statement) for block in _blocks(found)]
+    return "\n\n".join([*notice, *blocks])
+
+
+def add_privacy_section(card: Any, statement: Any = None, *, title: str = "Privacy") -> Any:
+    """Add the section to a model card of skops.
+
+    Parameters
+    ----------
+    card : skops.card.Card
+        It is changed.
+    statement : statement or fitted estimator, default=None
+        As `privacy_section` takes it. None: the card's model.
+    title : str, default="Privacy"
+        Title of the section.
+
+    Returns
+    -------
+    card : skops.card.Card
+        The same one.
+
+    Raises
+    ------
+    TypeError
+        That is no card, or there is no statement.
+
+    Examples
+    --------
+    >>> from skprivate.accounting import PrivacySpent, add_privacy_section
+    >>> class Card:  # stands for skops.card.Card
+    ...     def add(self, **sections):
+    ...         print(list(sections))
+    ...         return self
+    >>> spent = PrivacySpent(
+    ...     mechanism="discrete Laplace", epsilon=0.5, relation="replace-one", noise_scale=4,
+    ...     noise_source="os-entropy", deployment="curator", claim="dp")
+    >>> card = add_privacy_section(Card(), spent)
+    ['Privacy']
+    """
+    if not hasattr(card, "add"):
+        raise TypeError(f"card must be a skops.card.Card, not {type(card).__name__}.")
+    return card.add(**{title: privacy_section(card.get_model() if statement is None else statement)})
+
+
+def _statements(statement: Any) -> tuple[Any, ...]:
+    kinds = (PrivacySpent, PrivacyReport, DisclosureRisk, PrivacyGuarantee)
+    # Its own attributes only: one that a wrapper borrows from its inside would tell of a part.
+    learnt = getattr(statement, "__dict__", {})
+    found = learnt.get("privacy_spent_", learnt.get("disclosure_risk_", statement))
+    found = found if isinstance(found, tuple) else (found,)
+    if not found or not all(isinstance(item, kinds) for item in found):
+        raise TypeError(
+            f"{type(statement).__name__} holds no privacy statement. Fit a private estimator, or pass "
+            "skprivate.privacy_report(estimator) for a pipeline or a search."
+        )
+    return found
+
+
+def _blocks(statement: Any) -> list[str]:
+    if isinstance(statement, PrivacySpent):
+        return blocks_of_spent(statement.to_dict())
+    if isinstance(statement, PrivacyReport):
+        return blocks_of_report(statement.to_dict(), statement.headline())
+    return blocks_of_text(str(statement))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks of the declared domain: nothing is read from rows, and rows outside of it change no message."""
+
+import dataclasses
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from ..._cases.case import AuditCase
+from ..._cases.domain import strange_label
+from ..._cases.units import private_rows, with_unit, without_unit
+from ..._fuzz import NothingRecordedError, sensitivity_fuzz
+from ..._observation.flat_objects import differing_paths
+from ..requirements import (
+    NotApplicable,
+    listed,
+    published_state,
+    require,
+)
+
+_DOMAIN = ("bounds", "bounds_X", "bounds_y", "x_norm", "classes")
+
+
+def check_domain_is_declared(case: AuditCase) -> None:
+    """Without declared bounds or classes a fit says that it leaks, refuses, or reads nothing from rows."""
+    known = case.estimator.get_params(deep=False) if hasattr(case.estimator, "get_params") else {}
+    declared = [name for name in _DOMAIN if known.get(name) is not None]
+    for names in [*([name] for name in declared), *([declared] if len(declared) > 1 else [])]:
+        undeclared = dataclasses.replace(case, estimator=case.make(**dict.fromkeys(names)))
+        try:
+            model, said = undeclared.fit_with_warnings(0)
+        except (ValueError, TypeError):
+            continue
+        spent = getattr(model, "privacy_spent_", None)
+        warned = any("PrivacyLeak" in message for message in said)
+        agree = spent is None or warned == (spent.claim != "dp")
+        require(agree, "the leak warning and the claim disagree")
+        if not warned:
+            _require_equal_domains(undeclared, f"without {', '.join(names)}")
+    _require_equal_domains(case, "as declared")
+
+
+def _require_equal_domains(case: AuditCase, when: str) -> None:
+    """No attribute that describes the domain may depend on private rows."""
+    names = ("bounds_", "bounds_y_", "classes_", "n_classes_", "partition_")
+    model = case.fit(0)
+    published_state(case, model)
+    mine = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    for k in range(1, len(case.data_sets)):
+        other = case.fit(k)
+        paths = differing_paths(mine, {name: getattr(other, name, None) for name in mine})
+        require(not paths, f"{when}, the domain was read from private rows silently: {listed(paths)}")
+
+
+def check_sample_weight(case: AuditCase) -> None:
+    """``fit`` takes no weights, or bounds what a heavy row can do."""
+    if "sample_weight" not in inspect.signature(type(case.estimator).fit).parameters:
+        return
+    rows = [dict(data, sample_weight=np.ones(len(data["X"]))) for data in case.data_sets[-3:]]
+    heavy = [with_unit(data, sample_weight=weight) for data in rows for weight in (1e6, -1e6)]
+    pairs = None
+    if case.relation == "add-remove":
+        rows, pairs = [without_unit(rows[-1])], tuple((0, k + 1) for k in range(len(heavy)))
+    weighted = dataclasses.replace(case, data_sets=(*rows, *heavy), pairs=pairs, unrelated_data_sets=())
+    try:
+        fuzz = sensitivity_fuzz(weighted)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, NothingRecordedError):
+            raise NotApplicable("takes sample_weight, and its noise cannot be recorded") from None
+        return
+    require(fuzz.passed, f"sample_weight is not bounded: {fuzz}")
+
+
+def check_rows_outside_the_domain(case: AuditCase) -> None:
+    """Rows outside the bounds and labels outside the classes change no message and raise nothing."""
+    told = None
+    for k in range(len(case.data_sets)):
+        try:
+            told_now = warnings_of(case, k)
+        except Exception as error:
+            raise AssertionError(
+                f"a unit within the domain is accepted and another raises {type(error).__name__}"
+            ) from None
+        require(told in (None, told_now), "warnings depend on one unit's values")
+        told = told_now
+
+
+def check_labels_outside_the_classes(case: AuditCase) -> None:
+    """A private label that no class has shows nowhere."""
+    if not is_classifier(case.estimator):
+        raise NotApplicable("not a classifier")
+    rows = case.data_sets[0]
+    known = rows["y"][0]
+    classes = []
+    for label in (known, strange_label(np.asarray(rows["y"]))):
+        try:
+            classes.append(case.fit(with_unit(rows, y=label)).classes_)
+        except Exception as error:
+            raise AssertionError(f"a label outside the classes raises {type(error).__name__}") from None
+    require(np.array_equal(classes[0], classes[1]), "classes_ were read from private labels")
+
+
+def check_missing_values(case: AuditCase) -> None:
+    """NaN is treated alike in whatever row it stands, and no message tells which."""
+    rows = case.data_sets[0]
+    if "X" not in rows or np.asarray(rows["X"]).dtype.kind != "f":
+        raise NotApplicable("fit takes no table of floats")
+    outcomes = set()
+    private = np.flatnonzero(private_rows(rows))
+    for row in (private[0], private[len(private) // 2], private[-1]):
+        X = np.array(rows["X"])
+        X[row, -1] = np.nan
+        outcomes.add(outcome(case, {**rows, "X": X}))
+    require(len(outcomes) == 1, "what happens to NaN depends on the row that holds it")
+
+
+def outcome(case: AuditCase, rows: dict[str, Any]) -> tuple[str, ...]:
+    """Return what a fit says: the error, or the warnings but those about the released values."""
+    try:
+        return warnings_of(case, rows)
+    except Exception as error:
+        return (type(error).__name__, str(error))
+
+
+def warnings_of(case: AuditCase, data: Any) -> tuple[str, ...]:
+    """Return what a fit warns of, but for what it tells of the released values."""
+    return tuple(one for one in case.fit_with_warnings(data, random_state=0)[1] if "Utility" not in one)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Design of a collection before it is published: names, bounds, classes and cells, from public rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..exceptions import PrivacyLeakError
+from ..tree import LocallyPrivateTreeClassifier
+from ..tree._tree_design import TreeDesign
+from ..utils import as_labels
+from ..utils._private_fit import redact_errors
+from ..utils._table_validation import validate_data
+
+
+@redact_errors
+def design_collection(
+    tree: LocallyPrivateTreeClassifier, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
+) -> TreeDesign:
+    """Return the public design of a tree; the steps are those of ``fit``."""
+    if (X is None) != (y is None):
+        raise ValueError("X and y belong together: pass public rows with their labels, or neither.")
+    # The steps set attributes of a fit: on a copy, which is not kept.
+    worker = clone(tree)
+    if X is None:
+        # Both, whatever is protected: with protect="label", fit may read bounds from rows, but here are none.
+        missing = [name for name in ("bounds", "classes") if getattr(tree, name) is None]
+        if missing:
+            raise PrivacyLeakError(f"without public rows {' and '.join(missing)} must be declared.")
+        names = _names_without_rows(tree.bounds, features)
+        X, y = np.empty((0, len(names) if names else _n_columns(tree.bounds))), np.empty(0, dtype=object)
+        worker.n_features_in_ = X.shape[1]
+    else:
+        X, y = validate_data(worker, X, as_labels(y), dtype=np.float64, order="C")
+        names = _names_of_rows(getattr(worker, "feature_names_in_", None), features, X.shape[1])
+    if names:
+        worker.feature_names_in_ = np.array(names, dtype=object)
+    rows = worker._part_rows(X, y, np.ones(len(X), dtype=bool), None)
+    return worker._design(rows, n_clients)
+
+
+def _names_of_rows(found: Any, given: Sequence[str] | None, n_columns: int) -> list[str]:
+    own = [] if found is None else [str(name) for name in found]
+    names = own if given is None else list(given)
+    if own and names != own:
+        raise ValueError(f"features must be the columns of X in their order: {', '.join(own)}.")
+    if given is not None and len(names) != n_columns:
+        raise ValueError(f"features has {len(names)} names, but X has {n_columns} columns.")
+    return names
+
+
+def _names_without_rows(bounds: Any, given: Sequence[str] | None) -> list[str]:
+    if given is not None:
+        return list(given)
+    by_name = isinstance(bounds, Mapping) and all(isinstance(name, str) for name in bounds)
+    return list(bounds) if by_name else []
+
+
+def _n_columns(bounds: Any) -> int:
+    """Number of columns of declared bounds."""
+    if isinstance(bounds, Mapping):
+        return len(bounds)
+    sizes = [np.size(side) for side in bounds if np.ndim(side)]
+    if not sizes:
+        raise ValueError("features must name the columns: the bounds do not tell how many there are.")
+    return max(sizes)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The validated rows of one fit, and everything public about it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..utils import check_bounds
+from ._distributions import ErrorDistribution
+from ._moments.grid import MANY_ROWS, MomentGrid
+from ._moments.noise_scale import FitBudget
+from ._moments.release import Neighbours
+from ._targets import on_model_scale
+
+FloatArray = NDArray[np.float64]
+
+# Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
+# beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
+_SCALE_RANGE = (1e-3, 2.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SurvivalRows:
+    """Validated private rows: features, target on the scale of the model, events, and group numbers."""
+
+    X: FloatArray
+    y: FloatArray
+    event: NDArray[np.bool_] | None
+    groups: NDArray[np.intp] | None
+
+    def take(self, rows: NDArray[np.intp]) -> "SurvivalRows":
+        """Return the rows of these indices, without their groups."""
+        return SurvivalRows(
+            self.X[rows], self.y[rows], None if self.event is None else self.event[rows], None
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitTask:
+    """Everything public about one fit."""
+
+    distribution: ErrorDistribution
+    log_target: bool
+    bounds: tuple[FloatArray, FloatArray]
+    bounds_y: tuple[float, float]  # in the units passed to fit
+    neighbours: Neighbours
+    budget: FitBudget
+    n_units: int | None  # None: protected
+    scale_bounds: tuple[float, float] | None  # on the scale of the model
+    leaks: Mapping[str, str] = field(default_factory=dict)  # parameter -> what was read in its place
+
+    @property
+    def target(self) -> tuple[float, float]:
+        """Bounds of the target on the scale of the model."""
+        return on_model_scale(self.bounds_y, self.log_target)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that the sums on the grid must hold."""
+        return self.n_units if self.neighbours.n_is_public and self.n_units is not None else MANY_ROWS
+
+    def scale_limits(self, grid: MomentGrid) -> tuple[float, float]:
+        """Bounds of the scale in scaled units."""
+        if self.scale_bounds is None:
+            return _SCALE_RANGE
+        low, high = self.scale_bounds
+        return low / grid.y_half, high / grid.y_half
+
+
+def check_scale_bounds(bounds: Any) -> tuple[float, float]:
+    """Return declared bounds of the scale as two floats above 0."""
+    lower, upper = check_bounds(bounds, 1, name="scale_bounds")
+    if lower[0] <= 0:
+        raise ValueError("scale_bounds must be above 0.")
+    return float(lower[0]), float(upper[0])

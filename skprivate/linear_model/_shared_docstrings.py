@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sections of docstrings that the regressors share, and the decorator that puts them in."""
+
+from inspect import cleandoc
+from string import Template
+from typing import TypeVar
+
+Regressor = TypeVar("Regressor", bound=type)
+
+_PARAMETERS = """\
+epsilon : float or Fraction, default=1.0
+    Greatest privacy loss of the fit, > 0 and finite.
+delta : float or Fraction, default=0.0
+    In [0, 1); needed by ``mechanism="gaussian"``, which loses more than epsilon with at most this
+    probability, and not spent otherwise.
+mechanism : {"laplace", "gaussian"}, default="laplace"
+    Exact discrete Laplace noise (epsilon), or exact discrete Gaussian noise (epsilon and delta, by rho of
+    zero-concentrated differential privacy), which is smaller with many features.
+bounds_X : pair or dict, default=None
+    ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
+    the units of X, from public knowledge. Values outside are clipped silently. None: read from the
+    rows, which is a leak, unless ``x_norm`` is given.
+bounds_y : pair of floats, default=None
+    ``(lower, upper)`` of the target in the units passed to ``fit``, for times above 0. Values outside are
+    clipped silently; where targets may be censored, an event after the upper bound counts as censored
+    there. None: read from the rows, which is a leak.
+x_norm : float, default=None
+    Public bound on the norm of a row of X minus the centre of ``bounds_X`` (minus 0 without them): the
+    sum of absolute values with Laplace noise, the Euclidean norm with Gaussian noise. Longer rows are
+    shrunk to it. All features must then have one unit. The noise is smaller than with
+    ``bounds_X`` where rows are short.
+method : {"moments", "taylor"}, default="moments"
+    "moments" is consistent for every distribution; "taylor" is the paper's truncated likelihood, for
+    comparison, without censoring.
+regularization : {"floor", "trim", "zhang", "none"}, default="floor"
+    Treatment of directions of the features whose moments are below the level of the noise: their moments
+    are raised to it, the directions are dropped, a ridge is added, or nothing is done. Post-processing.
+    With censored targets anything but "none" shrinks the noise in the curvature.
+scale_bounds : pair of floats, default=None
+    ``scale_`` ends between them, on the scale of the model. None: between .001 and 2 half-widths of the
+    target's bounds.
+relation : {"replace-one", "add-remove"}, default="replace-one"
+    Neighbouring tables: of the same, public size, or of sizes that differ by one row; the number of rows
+    is then protected too, and released with noise.
+max_iter : int or "auto", default="auto"
+    With censored targets: number of Newton rounds after the histogram; a smaller scale needs more, and
+    each of fewer rounds has less noise.
+    "auto": 3 to 8, chosen by released values.
+hazard_clip : float or "auto", default="auto"
+    With censored targets: cumulative hazard, from 0.1 to 100, at which a row counts as censored in a
+    round; a smaller one means less noise, and less information from late rows. "auto": 1, and .5 where the
+    released share of events is below a tenth. It has no effect for logistic errors.
+max_rows_per_group : int, default=1
+    With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+random_state : None, int, RandomState or Generator, default=None
+    None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
+ledger : PrivacyLedger, default=None
+    Charged before any noise is drawn."""
+
+_PRESET_ATTRIBUTES = """\
+privacy_spent_ : PrivacySpent
+    What was spent, on what unit, and what is claimed.
+coef_ : ndarray of shape (n_features,)
+    Slopes of the location, in units of y (log time where y is structured) per unit of X.
+intercept_, scale_ : float
+    Location at X = 0, and scale of the errors.
+coef_interval_, scale_interval_ : ndarray of shape (n_features, 2) and (2,)
+    90 % confidence intervals.
+release_ : object
+    Everything that was released about private rows. The other attributes are those of
+    `DPLogLocationScaleRegressor`."""
+
+_PRIVACY = """\
+**Privacy.** Neighbouring tables differ, as ``relation`` says, by one row, or with ``groups`` by the rows
+of one person, of which at most ``max_rows_per_group`` count. Uncensored targets: the sums of products of
+(1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers, are released once with
+exact noise; their sensitivity follows from the bounds (proofs: ``doc/proofs/moments.rst``). Censored
+targets: a histogram of 64 bins of log time by event with a fifth of the budget, then ``max_iter`` rounds
+of weighted sums. Coefficients, intervals, curves and warnings are functions of these. Whoever runs
+``fit`` sees the rows and is trusted. Not protected: the number of rows (of persons, with ``groups``)
+unless ``relation="add-remove"``, and the bounds. A seeded fit, or one that reads bounds from the rows,
+claims "not-private"."""
+
+_REFERENCES = """\
+Sheng, Fang, Differentially private log-location-scale regression using functional mechanism, 2024.
+
+Ferrando, Wang, Sheldon, Parametric bootstrap for differentially private confidence intervals, 2022."""
+
+_SECTIONS = {
+    "parameters": _PARAMETERS,
+    "preset_attributes": _PRESET_ATTRIBUTES,
+    "privacy": _PRIVACY,
+    "references": _REFERENCES,
+}
+
+
+def share_docstring(regressor: Regressor) -> Regressor:
+    """Put the shared sections in the place of their names in the docstring of a class.
+
+    Parameters
+    ----------
+    regressor : type
+        Its docstring names a section as ``$parameters``, ``$preset_attributes``, ``$privacy`` or
+        ``$references``. None, as under ``python -OO``, stays None.
+
+    Returns
+    -------
+    regressor : type
+        The same class.
+
+    Raises
+    ------
+    KeyError
+        The docstring names a section that there is not.
+
+    Examples
+    --------
+    >>> from skprivate.linear_model._shared_docstrings import share_docstring
+    >>> @share_docstring
+    ... class Regressor:
+    ...     '''A regressor.
+    ...
+    ...     References
+    ...     ----------
+    ...     $references
+    ...     '''
+    >>> Regressor.__doc__.splitlines()[4].split(",")[0]
+    'Sheng'
+    """
+    if regressor.__doc__ is not None:
+        regressor.__doc__ = Template(cleandoc(regressor.__doc__)).substitute(_SECTIONS)
+    return regressor

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Post-processing of a release: weight of public rows, pruning, class probabilities of the leaves."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._tree_design import TreeDesign
+from .depth import DepthInputs, IntArray, choose_depth, count_split_features
+from .leaf_counts import FloatArray, LeafCounts
+from .paper import PaperPruning
+from .probabilities import leaf_probabilities
+from .pruning import leaf_ancestors, prune_leaves
+from .weight import choose_weight
+
+
+@dataclass(frozen=True)
+class LeafEstimates:
+    """The estimates of the leaves.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_leaves,)
+        Weight of a public row against a private one, in the leaf itself.
+    probabilities : ndarray of shape (n_leaves, n_labels)
+    depth : ndarray of int of shape (n_leaves,)
+        Depth of the node whose estimate the leaf takes.
+    """
+
+    weight: FloatArray
+    probabilities: FloatArray
+    depth: IntArray
+
+
+class PruningMethod(Protocol):
+    """A value of ``prune``: how deep the tree is, and from which nodes its leaves take their estimates.
+
+    Attributes
+    ----------
+    several_classes : bool
+        Whether more than two classes are supported.
+    has_own_depth : bool
+        Whether its automatic depth is another than that of the other values.
+    """
+
+    several_classes: bool
+    has_own_depth: bool
+
+    def check_classes(self, n_labels: int) -> None:
+        """Raise ValueError if so many classes are not supported."""
+
+    def choose_depth(self, inputs: DepthInputs) -> int:
+        """Return the automatic depth."""
+
+    def estimate(
+        self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
+    ) -> tuple[FloatArray, IntArray]:
+        """Return the probabilities of the leaves, and the depths they come from.
+
+        `weight` is that of the leaves, `given_weight` the user's for every node, None where it is automatic.
+        """
+
+
+@dataclass(frozen=True)
+class MarginPruning:
+    """No pruning, or that by the margins of the nodes in standard errors; see `PruningMethod`."""
+
+    prunes: bool
+    several_classes = True
+    has_own_depth = False
+
+    def check_classes(self, n_labels: int) -> None:
+        """Accept any number of classes."""
+
+    def choose_depth(self, inputs: DepthInputs) -> int:
+        """Return the largest depth whose leaves can be estimated."""
+        partition = inputs.partition
+        n_features = count_split_features(partition, inputs.rule)
+        return choose_depth(inputs.n_rows, partition.leaf_counts_by_depth(), inputs.variance, n_features)
+
+    def estimate(
+        self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
+    ) -> tuple[FloatArray, IntArray]:
+        """Return the probabilities of the leaves, and the depths they come from."""
+        partition = design.partition
+        if not self.prunes:
+            return leaf_probabilities(counts, weight), np.full(counts.n_leaves, partition.max_depth)
+        n_features = count_split_features(partition, design.rule)
+        return prune_leaves(leaf_ancestors(partition), counts, weight=given_weight, n_features=n_features)
+
+
+def pruning_method(prune: Any) -> PruningMethod:
+    """Return what a value of ``prune`` stands for; the only place that looks for "paper"."""
+    return PaperPruning() if prune == "paper" else MarginPruning(bool(prune))
+
+
+def estimate_leaves(
+    design: TreeDesign, released: NDArray[np.int64], n_rows: int, public_weight: Any, prune: Any
+) -> LeafEstimates:
+    """Return the estimates of the leaves: a function of what was released and of what is public.
+
+    Parameters
+    ----------
+    design : TreeDesign
+    released : ndarray
+        What the design's randomizer released about the private rows.
+    n_rows : int
+        Number of private rows behind it.
+    public_weight : float or "auto"
+    prune : bool or "paper"
+
+    Returns
+    -------
+    estimates : LeafEstimates
+    """
+    counts = LeafCounts.from_release(design, released, n_rows)
+    given = None if public_weight == "auto" else float(public_weight)
+    weight = choose_weight(counts) if given is None else np.full(counts.n_leaves, given)
+    return LeafEstimates(weight, *pruning_method(prune).estimate(design, counts, weight, given))

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a number with Laplace noise leaks: on values, on an interval, under a density, and bad input."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from skprivate.accounting import (
+    pml_from_ldp,
+    pml_laplace,
+)
+
+
+@given(
+    weights=st.lists(st.integers(0, 5), min_size=1, max_size=6).filter(any),
+    data=st.data(),
+    scale=st.sampled_from([1e-3, 0.2, 1.0, 50.0, 1e7]),
+)
+def test_laplace_on_values_is_the_leakage_at_the_worst_value(weights, data, scale):
+    prior = np.array(weights) / sum(weights)
+    values = np.array(data.draw(st.lists(st.integers(-4, 4), min_size=len(prior), max_size=len(prior))))
+    distances = np.abs(values[:, None] - values) / scale
+    expected = max(-math.log(prior @ np.exp(-row)) for row, p in zip(distances, prior, strict=True) if p)
+    found = pml_laplace(scale, (values, prior))
+    assert found == pytest.approx(expected, abs=1e-12)
+    # No output on a fine grid leaks more.
+    outputs = np.linspace(-8, 8, 161)
+    noise = np.abs(outputs[:, None] - values[prior > 0]) / scale
+    leakage = -np.log(np.exp(noise.min(axis=1, keepdims=True) - noise) @ prior[prior > 0])
+    assert leakage.max() <= found + 1e-12
+
+
+def test_laplace_on_two_values_attains_what_local_privacy_allows():
+    for epsilon in (1e-6, 0.5, 2, 8):
+        told = pml_laplace(1 / epsilon, ([0, 1], [0.7, 0.3]))
+        assert told == pytest.approx(pml_from_ldp(epsilon, 0.3), rel=1e-9)
+
+
+@pytest.mark.parametrize("width", [1e-8, 0.001, 0.5, 2, 30, 5000])
+def test_laplace_on_a_uniform_interval(width):
+    closed = math.log(width / -math.expm1(-width)) if width > 1e-4 else width / 2
+    assert pml_laplace(1, (3, 3 + width)) == pytest.approx(closed, rel=1e-6, abs=1e-15)
+    # At 3, a support of 1e-8 would be rounded.
+    searched = pml_laplace(1, stats.uniform(0, width))
+    assert -1e-12 <= searched - closed <= 1e-9 * max(1, closed)
+
+
+def mean_fading(distribution, rate, where):
+    """E exp(-rate |X - where|) by another rule, over the density."""
+    lower, upper = distribution.support()
+
+    def part(a, b):
+        return integrate.quad(
+            lambda x: math.exp(-rate * abs(x - where)) * distribution.pdf(x), a, b, epsabs=1e-13, limit=400
+        )[0]
+
+    edges = [lower, *([where] if lower < where < upper else []), upper]
+    return sum(part(a, b) for a, b in itertools.pairwise(edges))
+
+
+@pytest.mark.parametrize(
+    ("distribution", "rate"),
+    [
+        (stats.beta(2, 3), 4.0),
+        (stats.beta(5, 5), 10.0),
+        (stats.truncnorm(-1, 2), 3.0),
+        (stats.triang(0.3), 5.0),
+        (stats.beta(1.5, 1, loc=-3, scale=6), 0.4),
+    ],
+)
+def test_laplace_on_a_density_is_its_worst_point(distribution, rate):
+    lower, upper = distribution.support()
+    searched = max(-math.log(mean_fading(distribution, rate, a)) for a in np.linspace(lower, upper, 33))
+    assert searched - 1e-10 <= pml_laplace(1 / rate, distribution) <= searched + 5e-9
+
+
+def test_ends_of_the_support_are_not_the_worst_of_a_density_with_two_heaps():
+    distribution, rate = stats.beta(0.2, 0.2), 12.0
+    end = -math.log(distribution.expect(lambda x: np.exp(-rate * x)))
+    # Regularised: x = q(u), where the integrand is smooth.
+    middle = (
+        2 * integrate.quad(lambda u: math.exp(-rate * (0.5 - distribution.ppf(u))), 0, 0.5, epsabs=1e-13)[0]
+    )
+    found = pml_laplace(1 / rate, distribution)
+    assert found == pytest.approx(-math.log(middle), abs=1e-8)
+    assert (round(end, 2), round(found, 2)) == (1.21, 2.86)
+
+
+def test_laplace_on_a_histogram_with_a_gap_is_an_upper_bound():
+    edges, heights = np.array([0.0, 1, 2, 3]), np.array([0.5, 0, 0.5])
+    histogram = stats.rv_histogram((heights, edges), density=True)
+    found = pml_laplace(0.5, histogram())
+    possible = [*np.linspace(0, 1, 21), *np.linspace(2, 3, 21)]
+
+    def mean(a):
+        parts = [integrate.quad(lambda x: math.exp(-2 * abs(x - a)), k, k + 1, points=[a])[0] for k in (0, 2)]
+        return sum(parts) / 2
+
+    assert max(-math.log(mean(a)) for a in possible) - 1e-9 <= found <= 3 * 2
+
+
+def test_laplace_on_integers_and_without_bounds():
+    coin = pml_laplace(0.5, ([0, 1, 2], [0.25, 0.5, 0.25]))
+    assert pml_laplace(0.5, stats.binom(2, 0.5)) == pytest.approx(coin, abs=1e-12)
+    # Far from 0: it is the number of values that counts.
+    assert pml_laplace(0.5, stats.binom(2, 0.5, loc=10**7)) == pytest.approx(coin, abs=1e-12)
+    for distribution in (stats.norm(), stats.expon(), stats.poisson(3)):
+        assert pml_laplace(1, distribution) == math.inf
+
+
+@settings(max_examples=15)
+@given(a=st.floats(0.1, 5), b=st.floats(0.1, 5), rate=st.floats(0.01, 50))
+def test_laplace_is_a_bound_at_every_point(a, b, rate):
+    distribution = stats.beta(a, b)
+    bound = pml_laplace(1 / rate, distribution)
+    assert bound <= rate + 1e-12
+    u = (np.arange(4000) + 0.5) / 4000
+    values = distribution.ppf(u)
+    for where in np.linspace(0, 1, 9):
+        fading = np.exp(-rate * np.abs(values - where))
+        # The integrand rises and then falls, by 1 at most each: two midpoint errors bound its own.
+        assert -math.log(fading.mean() + 2 / 4000) <= bound
+
+
+@pytest.mark.parametrize(
+    ("scale", "prior", "error"),
+    [
+        (0, (0, 1), ValueError),
+        (-1, (0, 1), ValueError),
+        (math.inf, (0, 1), ValueError),
+        ("1", (0, 1), TypeError),
+        (1, (1, 1), ValueError),
+        (1, (0, math.inf), ValueError),
+        (1, (math.nan, 1), ValueError),
+        (1, ([0, 1], [0.5]), ValueError),
+        (1, ([0, 1], [0.5, 0.6]), ValueError),
+        (1, ([0, math.inf], [0.5, 0.5]), ValueError),
+        (1, ([[0, 1]], [[0.5, 0.5]]), ValueError),
+        (1, [0.2, 0.3, 0.5], TypeError),
+        (1, 0.5, TypeError),
+        (1, stats.randint(0, 10**7), ValueError),
+    ],
+)
+def test_laplace_refuses_other_priors(scale, prior, error):
+    with pytest.raises(error, match=r"scale|prior"):
+        pml_laplace(scale, prior)

@@ -1,0 +1,441 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The battery on every estimator of the suite, with what it may skip, and why.
+
+Checks that count are run at 1 - 1e-9 and, where the noise can be seeded, with fixed seeds; those that repeat
+unseeded fits stop at 1e-9. A right suite fails one of them with a probability below 1e-6.
+"""
+
+import contextlib
+import importlib
+import json
+import subprocess
+import sys
+from pkgutil import iter_modules
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import skprivate
+from skprivate import (
+    CollaborativeClassifier,
+    CollaborativeLARRegressor,
+    CollaborativeRegressor,
+    DPLogisticLLSRegressor,
+    DPLogLocationScaleRegressor,
+    DPNormalLLSRegressor,
+    DPSEVRegressor,
+    DPTreeClassifier,
+    LocallyPrivateTreeClassifier,
+    PrivateGridSearch,
+    PrivateNashSolver,
+    PrivateRandomizedSearch,
+    QuadraticAggregativeGame,
+    SecureSumAggregator,
+    TQMATransformer,
+)
+from skprivate.audit import AuditCase, check_private_estimator, parametrize_with_private_checks
+from skprivate.audit._battery import _checks
+from skprivate.audit._battery.battery import CHECKS
+from skprivate.audit._observation.recorder import Recording
+from skprivate.base import PrivateEstimatorMixin
+from skprivate.collaborative import BSTDAggregator, LocalAverageRegressor
+from skprivate.games._solver_state import SolverState
+from skprivate.noise import DiscreteLaplaceMechanism
+from skprivate.preprocessing import BoundsScaler
+
+RNG = np.random.default_rng(0)
+N = 24
+X = RNG.uniform(-1, 1, (N, 2))
+LABELS = np.arange(N) % 2
+WORDS = np.array(["no", "yes", "maybe"])[np.arange(N) % 3]
+TARGET = RNG.uniform(-1, 1, N)
+PUBLIC = np.arange(N) < 8
+PERSONS = np.arange(N) // 2
+LIFE = np.zeros(N, dtype=[("event", bool), ("time", float)])
+LIFE["event"], LIFE["time"] = RNG.random(N) < 0.5, RNG.uniform(0.4, 3, N)
+SITES = np.repeat(np.arange(5), 6)
+
+TREE = {"epsilon": 1.5, "bounds": (-1, 1), "classes": [0, 1]}
+SHALLOW = {**TREE, "max_depth": 2}
+THREE = {**SHALLOW, "classes": ["maybe", "no", "yes"]}
+LLS = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (-1, 1)}
+AFT = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (0.4, 3)}
+GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
+ADD_REMOVE = {"relation": "add-remove"}
+
+# Whole fits are counted if the battery is thorough, and where noise is not recorded.
+ALWAYS = {"check_epsilon_of_whole_fits", "check_partial_fit_spends"}
+LOCAL = {"check_noise_variance"}
+REGRESSOR = {"check_labels_outside_the_classes"}
+BY_RHO = REGRESSOR | {"check_low_bits"}
+GROUPS = {"check_large_epsilon"}
+
+RECORDING = {
+    "check_replay",
+    "check_same_branches",
+    "check_noise_variance",
+    "check_no_redraws",
+    "check_rare_draws",
+    "check_many_fits",
+    "check_fit_then_use",
+    "check_ledger_entries",
+    "check_refits_draw_again",
+    "check_other_epsilons",
+    "check_other_tables",
+}
+# What is drawn for the losers is dropped, so that no recording tells what is released; the audit of whole
+# searches is in tests/model_selection/test_private_search_audit.py.
+SEARCH = {
+    "check_refits_draw_again",
+    "check_other_epsilons",
+    "check_other_tables",
+    "check_sensitivity_fuzz",
+    "check_replay",
+    "check_noise_meets_values",
+    "check_no_redraws",
+    "check_rare_draws",
+    "check_many_fits",
+    "check_fit_then_use",
+    "check_same_branches",
+    "check_noise_variance",
+    "check_epsilon_audit",
+    "check_audit_catches_half_the_noise",
+    "check_low_bits",
+    "check_large_epsilon",
+}
+EPSILON = {
+    "check_sensitivity_fuzz",
+    "check_number_of_rows",
+    "check_epsilon_audit",
+    "check_audit_catches_half_the_noise",
+    "check_epsilon_of_whole_fits",
+    "check_low_bits",
+    "check_large_epsilon",
+    "check_noise_is_fresh",
+    "check_copies_repeat_nothing",
+    "check_fork_repeats_nothing",
+    "check_seeded_fit_is_not_private",
+    "check_refit_spends_again",
+    "check_ledger_total",
+}
+NO_NOISE = RECORDING | EPSILON | {"check_labels_outside_the_classes", "check_released_values_on_grid"}
+HOLDS_ROWS = NO_NOISE | {
+    "check_only_released_values_differ",
+    "check_domain_is_declared",
+    "check_pipeline_steps",
+    "check_views",
+    "check_process",
+    "check_files",
+    "check_nothing_survives",
+}
+LABELS_ONLY = {"check_nothing_survives"}
+
+#: name -> (estimator, arguments of fit or None, number of whole fits, checks that are skipped)
+CASES = {
+    "tree, public rows": (
+        LocallyPrivateTreeClassifier(**TREE),
+        {"X": X, "y": LABELS, "is_public": PUBLIC},
+        1000,
+        LOCAL,
+    ),
+    "tree, nothing declared": (
+        LocallyPrivateTreeClassifier(1.5),
+        {"X": X, "y": WORDS, "is_public": PUBLIC},
+        0,
+        LOCAL,
+    ),
+    **{
+        f"tree, {mechanism}": (LocallyPrivateTreeClassifier(mechanism=mechanism, **SHALLOW), None, 0, LOCAL)
+        for mechanism in ("hadamard", "krr", "subset", "unary", "signed-laplace", "laplace")
+    },
+    **{
+        f"tree, three classes, {mechanism}": (
+            LocallyPrivateTreeClassifier(mechanism=mechanism, **THREE),
+            None,
+            0,
+            LOCAL,
+        )
+        for mechanism in ("hadamard", "krr", "subset", "unary")
+    },
+    "tree, labels": (
+        LocallyPrivateTreeClassifier(1.5, max_depth=2, protect="label", classes=THREE["classes"]),
+        None,
+        0,
+        LOCAL | LABELS_ONLY,
+    ),
+    "tree, persons": (
+        LocallyPrivateTreeClassifier(**SHALLOW),
+        {"X": X, "y": LABELS, "groups": PERSONS},
+        0,
+        LOCAL | GROUPS,
+    ),
+    "central": (DPTreeClassifier(**SHALLOW), None, 1000, set()),
+    "central, three classes": (DPTreeClassifier(**THREE), None, 0, set()),
+    "central, pruned": (
+        DPTreeClassifier(rule="cart", prune=True, **TREE),
+        {"X": X, "y": LABELS, "is_public": PUBLIC},
+        0,
+        set(),
+    ),
+    "central, persons": (
+        DPTreeClassifier(max_rows_per_group=2, **SHALLOW),
+        {"X": X, "y": LABELS, "groups": PERSONS},
+        0,
+        GROUPS,
+    ),
+    "sev": (DPSEVRegressor(**LLS), None, 1000, REGRESSOR),
+    "sev, taylor": (DPSEVRegressor(method="taylor", **LLS), None, 0, REGRESSOR),
+    "logistic, add-remove": (DPLogisticLLSRegressor(**LLS, **ADD_REMOVE), None, 0, REGRESSOR),
+    "logistic, gaussian": (DPLogisticLLSRegressor(**LLS, **GAUSSIAN), None, 0, BY_RHO),
+    "normal": (DPNormalLLSRegressor(**LLS), None, 0, REGRESSOR),
+    "normal, norm": (DPNormalLLSRegressor(1.5, x_norm=1.0, bounds_y=(-1, 1)), None, 0, REGRESSOR),
+    "normal, persons": (
+        DPNormalLLSRegressor(max_rows_per_group=2, **LLS),
+        {"X": X, "y": TARGET, "groups": PERSONS},
+        0,
+        REGRESSOR | GROUPS,
+    ),
+    "aft": (DPLogLocationScaleRegressor(**AFT), None, 0, REGRESSOR),
+    "aft, censored": (
+        DPLogLocationScaleRegressor(**AFT, max_iter=3),
+        {"X": X, "y": LIFE},
+        0,
+        REGRESSOR,
+    ),
+    "aft, censored, gaussian, persons": (
+        DPLogLocationScaleRegressor(distribution="lognormal", max_iter=3, **AFT, **GAUSSIAN, **ADD_REMOVE),
+        {"X": X, "y": LIFE, "groups": PERSONS},
+        0,
+        BY_RHO | GROUPS,
+    ),
+    "search": (
+        PrivateGridSearch(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), {"max_depth": [1, 2]}),
+        None,
+        0,
+        SEARCH,
+    ),
+    "search, persons, label": (
+        PrivateRandomizedSearch(
+            LocallyPrivateTreeClassifier(0.5, classes=[0, 1], protect="label"), {"max_depth": [1, 2, 3]}
+        ),
+        {"X": X, "y": LABELS, "groups": PERSONS},
+        0,
+        SEARCH | LABELS_ONLY,
+    ),
+    "tqma": (TQMATransformer(bounds=(-1, 1)), None, 0, NO_NOISE),
+    "bounds scaler": (BoundsScaler(bounds=(-1, 1)), None, 0, NO_NOISE),
+    "swapping": (BSTDAggregator(), None, 0, NO_NOISE),
+    "secure sum": (SecureSumAggregator(), None, 0, NO_NOISE),
+    "local average": (LocalAverageRegressor(), {"X": X, "y": TARGET}, 0, HOLDS_ROWS),
+    "platform": (
+        CollaborativeRegressor(),
+        {"X": np.tile(X[:6], (5, 1)), "y": np.tile(TARGET[:6], 5), "sites": SITES},
+        0,
+        HOLDS_ROWS,
+    ),
+    "platform, preset": (
+        CollaborativeLARRegressor(bounds=(-1, 1)),
+        {"X": np.tile(X[:6], (5, 1)), "y": np.tile(TARGET[:6], 5), "sites": SITES},
+        0,
+        HOLDS_ROWS,
+    ),
+    "platform, classes": (
+        CollaborativeClassifier(),
+        {"X": np.tile(X[:6], (5, 1)), "y": np.tile(LABELS[:6], 5), "sites": SITES},
+        0,
+        HOLDS_ROWS,
+    ),
+}
+EXPECTED_FAILURES = {
+    "platform, classes": {
+        "check_labels_outside_the_classes": "classes_ are those of all sites together, as its docs say"
+    },
+}
+
+
+def test_every_private_estimator_is_there():
+    public = {getattr(skprivate, name) for name in skprivate.__all__}
+    private = {one for one in public if isinstance(one, type) and issubclass(one, PrivateEstimatorMixin)}
+    assert len(private) >= 13
+    # The solver's rows are players: it has a test of its own below.
+    assert private == {type(estimator) for estimator, *_ in CASES.values()} & private | {PrivateNashSolver}
+
+
+@pytest.mark.parametrize("name", ["tree, public rows", "central", "sev"])
+def test_whole_fits_of_each_family(name, short_searches):
+    estimator, data, n_trials, _ = CASES[name]
+    case = AuditCase.of(estimator, data, n_trials=n_trials)
+    only = ["check_epsilon_of_whole_fits"]
+    assert check_private_estimator(case, only=only, thorough=True)[0]["status"] == "passed"
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.DisclosureWarning")
+@pytest.mark.filterwarnings("ignore:A prediction rests on few")
+def test_every_check_passes(name, short_searches):
+    estimator, data, n_trials, skipped = CASES[name]
+    expected = EXPECTED_FAILURES.get(name, {})
+    case = AuditCase.of(estimator, data, n_trials=n_trials)
+    results = check_private_estimator(case, expected_failed_checks=expected, on_fail=None)
+    by_status = {
+        status: {one["check_name"]: one["reason"] for one in results if one["status"] == status}
+        for status in ("failed", "skipped", "xfail")
+    }
+    print(f"{name}: {len(results)} checks, {sum(one['seconds'] for one in results):.1f} s")
+    assert by_status["failed"] == {}
+    assert set(by_status["xfail"]) == set(expected)
+    if case.relation == "add-remove" or set(case.data_sets[0]) - {"X", "y"}:
+        skipped = skipped | {"check_other_tables"}
+    assert set(by_status["skipped"]) == (skipped | ALWAYS) - set(expected)
+    assert all(by_status["skipped"].values())
+
+
+@contextlib.contextmanager
+def record_broadcasts(given_outputs=None):
+    """The solver adds its noise round by round: what is recorded are its broadcasts."""
+    recording = Recording(given_outputs=given_outputs)
+    broadcast = SolverState._broadcast
+
+    def recorded(self, players, grid, k, noise, stream):
+        def draw():
+            return np.rint(broadcast(self, players, grid, k, noise, stream) * grid.steps).astype(np.int64)
+
+        mechanism = DiscreteLaplaceMechanism.from_scale(int(grid.scales[k]))
+        sent = np.trunc(players.private_part * grid.steps) + np.trunc(players.public_part * grid.steps)
+        return recording.record_call(mechanism, sent.astype(np.int64), draw) / grid.steps
+
+    with mock.patch.object(SolverState, "_broadcast", recorded):
+        yield recording
+
+
+def game_with(r):
+    """A game in which the private vector of the first player is given."""
+    others = np.array([[0.1, 0.0], [0.4, -0.2], [0.9, 0.5]])
+    return QuadraticAggregativeGame(P=1.0, Q=0.5, r=np.vstack([r, others]), r_bounds=(-1, 1))
+
+
+def test_the_solver_of_games():
+    """Its rows are the players; its object stays with them, and its broadcasts are what leaves."""
+    corners = [(1, 1), (-1, -1), (1, -1), (-1, 1), (0, 0)]
+    solver = PrivateNashSolver(max_iter=3, noise_scale=0.75, step_size=0.1, store="observations")
+    case = AuditCase(
+        estimator=solver,
+        data_sets=tuple({"game": game_with(np.array(r, dtype=float))} for r in corners),
+        released=lambda fitted: fitted.observations_,
+        recorder=record_broadcasts,
+    )
+    results = check_private_estimator(case, on_fail=None)
+    told = {one["check_name"]: (one["status"], one["reason"]) for one in results}
+    print({name: one for name, one in told.items() if one[0] != "passed"})
+    assert {name for name, (status, _) in told.items() if status == "failed"} == set()
+    assert {name for name, (status, _) in told.items() if status == "skipped"} == {
+        "check_large_epsilon",
+        "check_epsilon_of_whole_fits",
+        "check_ledger_total",
+        "check_labels_outside_the_classes",
+        "check_missing_values",
+        "check_number_of_rows",
+        "check_pipeline_steps",
+        "check_sentinels",
+        "check_views",
+        "check_process",
+        "check_files",
+        "check_nothing_survives",
+        "check_fit_then_use",
+        "check_other_epsilons",
+        "check_other_tables",
+    }
+
+
+SMALL = DPTreeClassifier(epsilon=1.5, max_depth=1, bounds=(0, 1), classes=[0, 1])
+
+
+@parametrize_with_private_checks([AuditCase.of(SMALL, n_trials=0)])
+def test_as_a_parametrisation(estimator, check):
+    check(estimator)
+
+
+class TestInterface:
+    def test_results(self):
+        results = check_private_estimator(SMALL, only=["check_privacy_spent", "check_large_epsilon"])
+        assert [one["status"] for one in results] == ["passed"] * 2
+        assert set(results[0]) == {"estimator", "check_name", "status", "reason", "seconds"}
+
+    def test_every_check_has_a_name_and_says_what_it_does(self):
+        names = [check.__name__ for check in CHECKS]
+        assert len(set(names)) == len(names) >= 25
+        assert all(name.startswith("check_") for name in names)
+        assert all(check.__doc__ for check in CHECKS)
+
+    def test_every_check_of_every_topic_runs_once(self):
+        topics = [
+            importlib.import_module(f"{_checks.__name__}.{one.name}")
+            for one in iter_modules(_checks.__path__)
+        ]
+        written = [
+            function
+            for topic in topics
+            for name, function in vars(topic).items()
+            if name.startswith("check_") and function.__module__ == topic.__name__
+        ]
+        assert len(CHECKS) == len(written) == len(set(CHECKS) & set(written))
+
+    def test_the_first_failure_is_raised_by_name(self):
+        silent = DPTreeClassifier(max_depth=1)
+        with pytest.raises(AssertionError, match=r"^check_privacy_spent: .*does not claim"):
+            check_private_estimator(silent)
+
+    def test_expected_failures(self):
+        results = check_private_estimator(
+            DPTreeClassifier(max_depth=1),
+            only=["check_privacy_spent"],
+            expected_failed_checks={"check_privacy_spent": "a demo"},
+        )
+        assert (results[0]["status"], results[0]["reason"]) == ("xfail", "a demo")
+
+    def test_a_note_is_the_reason_of_a_skip(self):
+        case = AuditCase.of(SMALL, notes={"check_replay": "not now"})
+        result = check_private_estimator(case, only=["check_replay"])[0]
+        assert (result["status"], result["reason"]) == ("skipped", "not now")
+
+    @pytest.mark.parametrize("estimator", [None, "tree", DPTreeClassifier])
+    def test_no_estimator(self, estimator):
+        with pytest.raises(TypeError, match="estimator must be an unfitted estimator, not"):
+            check_private_estimator(estimator)
+
+    @pytest.mark.parametrize("data", [(X, LABELS), {"y": LABELS}, X])
+    def test_data_without_names(self, data):
+        with pytest.raises(TypeError, match="data must be a mapping of arguments of fit"):
+            check_private_estimator(SMALL, data)
+
+    def test_one_where_several_are_asked_for(self):
+        with pytest.raises(TypeError, match="only must hold names"):
+            check_private_estimator(SMALL, only="check_replay")
+        with pytest.raises(TypeError, match="expected_failed_checks must be a mapping"):
+            check_private_estimator(SMALL, expected_failed_checks=["check_replay"])
+        with pytest.raises(TypeError, match="estimators must be a list"):
+            parametrize_with_private_checks(SMALL)
+
+    def test_unknown_names(self):
+        with pytest.raises(ValueError, match="no such check: check_all"):
+            check_private_estimator(SMALL, only=["check_all"])
+        with pytest.raises(ValueError, match="on_fail must be"):
+            check_private_estimator(SMALL, on_fail="warn")
+
+    def test_expected_failures_of_a_parametrisation_are_strict(self):
+        mark = parametrize_with_private_checks(
+            [SMALL], expected_failed_checks=lambda estimator: {"check_replay": "a demo"}
+        )
+        marked = [one for one in mark.mark.args[1] if one.marks]
+        assert [one.id for one in marked] == ["DPTreeClassifier-0-check_replay"]
+        assert marked[0].marks[0].kwargs == {"reason": "a demo", "strict": True}
+
+
+def test_nothing_heavy_is_imported_with_the_room():
+    code = (
+        "import json, sys, skprivate.audit; skprivate.audit.parametrize_with_private_checks; "
+        "print(json.dumps('pytest' in sys.modules))"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(told.stdout) is False

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A trace holds the lines of an estimator's package, and none of the audit that calls it."""
+
+from pathlib import Path
+
+import skprivate.audit
+from skprivate import DPTreeClassifier
+from skprivate.audit import AuditCase
+from skprivate.audit._observation.line_trace import trace_lines
+
+AUDIT = str(Path(skprivate.audit.__file__).parent)
+
+
+def test_no_line_of_the_audit_is_traced():
+    case = AuditCase.of(DPTreeClassifier(max_depth=1, bounds=(0, 1), classes=[0, 1]))
+    lines = trace_lines(case.estimator, lambda: case.record(0))
+    assert any(file.endswith("_central.py") for file, _ in lines)
+    assert not [file for file, _ in lines if file.startswith(AUDIT)]
