@@ -15,13 +15,13 @@ from ._leakage.pml import (
     prior_ratio,
 )
 from ._ledger.ledger import PrivacyLedger
+
+# Not for users: pickles of fitted estimators name them here, so that files can be moved.
 from ._ledger.store import Identity as Identity
 from ._model_card import add_privacy_section, privacy_section
 from ._privacy_report import PrivacyReport, StepReport
 from ._statements.disclosure_risk import DisclosureRisk
 from ._statements.estimated_bounds import EstimatedBounds
-
-# Not for users: pickles of fitted estimators name them here, so that files can be moved.
 from ._statements.frozen_mapping import FrozenMapping as FrozenMapping
 from ._statements.guarantee import PrivacyGuarantee
 from ._statements.ledger_entry import LedgerEntry

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Private log-location-scale (accelerated failure time) regression."""
 
-# Not for users: pickles of fitted estimators name them here, so that files can be moved.
+# Some names are not for users: pickles of fitted estimators name them here, so that files can be moved.
 from ._accumulation.plan import AccumulatorPlan as AccumulatorPlan
 from ._accumulator import MomentAccumulator
 from ._censored.curvature import CurvatureEstimate as CurvatureEstimate

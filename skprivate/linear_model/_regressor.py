@@ -23,11 +23,11 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
 
     Parameters
     ----------
-    $parameters
     distribution : {"weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"}, default="weibull"
         Distribution of the target. The first three take times above 0 and model their logarithms; the others
         take numbers as they are. "sev" is the smallest extreme value distribution, that of the logarithm of a
         Weibull time. Structured targets (event, time) are always times.
+    $parameters
 
     Attributes
     ----------

@@ -12,7 +12,12 @@ from scipy import stats
 from ...utils import check_bounds, check_int
 from ...utils._public_module import public_module
 from .._broadcast_mechanism import BroadcastMechanism
-from .prior_checks import check_n_players, check_numbers, check_probabilities, check_support
+from .prior_checks import (
+    check_n_players,
+    check_numbers,
+    check_probabilities,
+    check_support,
+)
 
 FloatArray = NDArray[np.float64]
 Sampler = Callable[[int, np.random.Generator], ArrayLike]
