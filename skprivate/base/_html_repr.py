@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What notebooks show of an estimator: scikit-learn's diagram, and under it what is stated about privacy."""
+"""HTML representation of a private estimator: scikit-learn's diagram with a privacy label below it."""
 
 from typing import Any
 

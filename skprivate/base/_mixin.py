@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The contract of a private estimator."""
+"""Mixin and shared constraints of private estimators."""
 
 import weakref
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report over everything that a fitted object contains: pipelines, searches, what stands in them."""
+"""Privacy report over a fitted pipeline or search, and over every step in it."""
 
 import functools
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is known about an estimator before it is fitted: what a fit will cost, and what its parameters do."""
+"""Planned cost of a fit, public shape of its rows, and roles of its parameters."""
 
 import math
 from collections.abc import Mapping

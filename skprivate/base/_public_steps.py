@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a user puts into a pipeline to say that a step reads no private row, or tells of none."""
+"""Steps that a user declares public, and NumPy functions that never warn."""
 
 from typing import Any
 

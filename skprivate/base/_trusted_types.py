@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which types to trust when skops loads a fitted estimator of the suite: the one list."""
+"""List of the types that skops must trust to load fitted estimators of the package."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Candidates of a private search: what each costs, what it leaks, and which of its parameters are free."""
+"""Candidates of a private search, with their costs, leaks and free parameters."""
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence

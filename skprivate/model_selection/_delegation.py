@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a search hands on to the estimator that it chose."""
+"""Methods of a search that call the best estimator."""
 
 from collections.abc import Callable
 from typing import Any

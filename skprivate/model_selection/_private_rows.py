@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a private search is given: which rows are whose, and what is wrong with them for every candidate."""
+"""Validation of the rows of a private search: owners, groups, and defects that concern every candidate."""
 
 from typing import Any, NamedTuple
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Searches over parameters whose whole outcome is private: only the best candidate is released."""
+"""Private grid search and private randomised search, which release the best candidate only."""
 
 from collections.abc import Mapping
 from numbers import Integral

@@ -57,6 +57,14 @@ class Partition:
     the value clipped to it: rows need no clipping.
 
     **Privacy**: a partition is a function of public data alone and costs nothing.
+
+    Examples
+    --------
+    >>> from skprivate.partition import build_partition
+    >>> X = [[0.1, 0.2], [0.7, 0.3], [0.8, 0.9]]
+    >>> partition = build_partition(X, [0, 1, 1], lower=[0, 0], upper=[1, 1], max_depth=1)
+    >>> partition.n_leaves, partition.apply(X).tolist()
+    (2, [0, 1, 1])
     """
 
     feature: NDArray[np.int32]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Preprocessing that reads nothing from private rows, pays for what it reads, or coarsens queries."""
+"""Preprocessing: scaling by declared bounds, private estimates of bounds, coarsening of queries."""
 
 from typing import TYPE_CHECKING
 

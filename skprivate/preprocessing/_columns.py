@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Some columns of a table of any kind: which they are, what they hold, and putting others in their place."""
+"""Selection and replacement of columns in arrays, data frames and lists."""
 
 import sys
 from collections.abc import Iterable, Sequence

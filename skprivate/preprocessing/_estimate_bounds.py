@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bounds of columns that nobody knows: read from private rows through a noisy histogram, and paid for."""
+"""Differentially private estimates of the bounds of columns, from a noisy histogram."""
 
 import math
 from fractions import Fraction

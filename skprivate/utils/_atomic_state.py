@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Changes of an object's state in one step, which an interrupt finds done or not begun."""
+"""Changes of an object's state by one assignment, which no interrupt can divide."""
 
 from typing import Any
 

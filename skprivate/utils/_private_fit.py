@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Around ``fit``: parameters are checked, a failure undoes everything, no message repeats a private value."""
+"""Decorators of ``fit`` and of methods that read rows: validation, atomic change, messages without values."""
 
 import functools
 from collections.abc import Callable, Iterator, Sequence

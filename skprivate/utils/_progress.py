@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Progress for scikit-learn's callbacks: how many parts of a fit are done, and nothing about rows."""
+"""Progress of a fit for scikit-learn's callbacks: the number of finished parts, and nothing about rows."""
 
 import itertools
 from collections.abc import Callable, Iterator

@@ -160,7 +160,7 @@ def test_the_interface_is_documented():
     page = (SOURCE.parents[1] / "extending.rst").read_text(encoding="utf-8")
     reference = (SOURCE.parents[1] / "api.rst").read_text(encoding="utf-8")
     hooks = {name for name in vars(PrivateEstimatorMixin) if not name.startswith("_")}
-    assert {name for name in hooks if f"``{name}``" not in page} == set()
+    assert {name for name in hooks if f"``{name}" not in page} == set()
     named = {f"base.{name}" for name in skprivate.base.__all__}
     assert {name for name in named if name not in reference and name != "base.SHARED_CONSTRAINTS"} <= {
         "base.privacy_report"
