@@ -135,7 +135,7 @@ class Operation:
     end : callable
         The state after that, which must be that of an undisturbed run. None: whatever `check` allows.
     about : tuple of str
-        Ends of the names of the files that the operation is about.
+        Files that the operation is about, below the package.
     """
 
     name: str
@@ -145,6 +145,10 @@ class Operation:
     retry: Callable[[Any], Any]
     end: Callable[[Any], Any] | None = None
     about: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # A file that was moved would be left out in silence.
+        assert all(os.path.exists(os.path.join(PACKAGE, file)) for file in self.about), self.about
 
 
 def chosen(sites: list[Site], about: tuple[str, ...]) -> list[int]:

@@ -25,8 +25,8 @@ from skprivate.utils._files import locked
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(size=(8, 2)), RNG.uniform(1, 2, size=8)
 ACCUMULATOR = ("linear_model/_accumulator.py",)
-CURATOR = ("tree/_curator.py", "tree/_checkpoint.py")
-CLIENT = ("tree/_client.py",)
+CURATOR = ("collection/_curator.py", "collection/_checkpoint.py")
+CLIENT = ("collection/_client.py",)
 
 
 @contextlib.contextmanager
@@ -248,7 +248,7 @@ def test_a_file_of_reports(interrupted, operation, written, checkpoint, monkeypa
             check,
             update,
             end,
-            about=("tree/_curator.py",),
+            about=("collection/_curator.py",),
         )
     )
 
@@ -311,7 +311,7 @@ def test_a_curator_saved_to_another_file(interrupted, operation):
             check,
             save,
             end,
-            about=("tree/_checkpoint.py",),
+            about=("collection/_checkpoint.py",),
         )
     )
 
@@ -358,7 +358,7 @@ def test_a_file_being_written(interrupted, operation):
         if not objects.path.exists():
             write(objects)
 
-    interrupted(operation("ReportWriter", start, write, check, retry, about=("tree/_report_files.py",)))
+    interrupted(operation("ReportWriter", start, write, check, retry, about=("collection/_report_files.py",)))
 
 
 # 2^8 cells: 512 answers, so that a report drawn again is another one with a probability near 1.

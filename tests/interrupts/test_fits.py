@@ -34,7 +34,7 @@ TREE = DPTreeClassifier(
     epsilon=1.0, bounds=(0, 1), classes=[0, 1], max_depth=1, rule="random", random_state=0
 )
 SITES = np.arange(24) % 4
-HOME = ("utils/_fit.py",)
+HOME = ("utils/_private_fit.py",)
 
 # Every estimator with the arguments of a fit; the search's candidates are seeded by the search.
 CASES = {

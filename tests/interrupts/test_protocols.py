@@ -51,7 +51,7 @@ def test_a_masked_sum(interrupted, operation):
             check,
             retry,
             lambda objects: np.array(objects.sums).tolist(),
-            about=("collaborative/_keys.py",),
+            about=("collaborative/_protocols/keys.py",),
         )
     )
 
@@ -78,7 +78,7 @@ def test_a_consent(interrupted, operation):
             lambda objects: None,
             retry,
             lambda objects: objects.opened.tolist(),
-            about=("collaborative/_keys.py",),
+            about=("collaborative/_protocols/keys.py",),
         )
     )
 

@@ -18,11 +18,12 @@ from ..requirements import FALSE_ALARM, NotApplicable, recorded_search, require,
 
 # A release, and the integer before noise in either fit.
 Place = tuple[Release, int, int]
-CONFIDENCE = 1 - FALSE_ALARM
 # By them noise of half the scale is refuted from epsilon 0.1 on, and its variance is known to 1 %.
 _DRAWS = 60_000
 _HALF = Fraction(1, 2)
 _MOST_PLACES = 4
+# For all numbers of places together.
+CONFIDENCE = 1 - FALSE_ALARM / _MOST_PLACES
 # Standard errors; beyond them with a probability below 1e-9.
 _SIGMAS = 7.0
 
@@ -73,7 +74,7 @@ def audit_of_noise(
     places = places_of(*pair)
     if not places:
         raise NotApplicable("no pair of these data sets differs in what is released")
-    audits = [_audit_of_places(places[-most:], by_rho, factor) for most in (1, _MOST_PLACES)]
+    audits = [_audit_of_places(places[-most:], by_rho, factor) for most in range(1, _MOST_PLACES + 1)]
     return max(audits, key=lambda audit: audit.epsilon / float(audit.predicted or 1.0))
 
 
