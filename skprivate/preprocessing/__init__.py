@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from ..base._public_steps import SilentUfunc as SilentUfunc
     from ._bounds_scaler import BoundsScaler as BoundsScaler
     from ._estimate_bounds import estimate_bounds as estimate_bounds
-    from ._tqma import TQMATransformer as TQMATransformer
+    from ._query_coarsening import TQMATransformer as TQMATransformer
 
 _HOMES = {
     "BoundsScaler": "._bounds_scaler",
     "EstimatedBounds": "..accounting",
     "SilentUfunc": "..base._public_steps",
-    "TQMATransformer": "._tqma",
+    "TQMATransformer": "._query_coarsening",
     "estimate_bounds": "._estimate_bounds",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

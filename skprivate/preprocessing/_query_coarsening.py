@@ -31,7 +31,7 @@ from ._columns import (
     replace_columns,
     resolve_columns,
 )
-from ._tqma_kernels import coarsen
+from ._coarsening_kernels import coarsen
 
 FloatArray = NDArray[np.float64]
 
