@@ -295,7 +295,9 @@ class HonestGroupMean(DPGroupMeanRegressor):
     pass
 
 
-@control("keeps an unrelated draw of the same law as an example of the noise: decoy for StoresNoiseMean")
+@control(
+    "keeps an unrelated draw of the same distribution as an example of the noise: decoy for StoresNoiseMean"
+)
 class DecoyNoiseMean(DPMeanRegressor):
     def _randomize(self, exact, mechanism, entropy):
         self.noise_example_ = mechanism.randomize(np.zeros_like(exact), entropy)

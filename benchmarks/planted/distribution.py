@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bugs of distribution: the law of a release is not the one that its proof is about."""
+"""Bugs of distribution: the distribution of a release is not the one that its proof is about."""
 
 from fractions import Fraction
 

@@ -22,6 +22,7 @@ from ..utils._compat import Interval
 from ..utils._public_module import public_module
 from ..utils._refused_values import refuse_kinds
 from ..utils._table_validation import check_array
+from ._coarsening_kernels import coarsen
 from ._columns import (
     as_table,
     is_frame,
@@ -31,7 +32,6 @@ from ._columns import (
     replace_columns,
     resolve_columns,
 )
-from ._coarsening_kernels import coarsen
 
 FloatArray = NDArray[np.float64]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Coverage of 90 % intervals of censored fits at n = 1e5 and epsilon 1, and how often a fit warns.
 
-Three laws, kinds of columns, shares of censoring, and bounds that are tight or wide. SKPRIVATE_BENCH_COVERAGE
-tables a cell (default 20), SKPRIVATE_BENCH_COLUMNS names the kinds of columns, or is "all".
+Three distributions, kinds of columns, shares of censoring, and bounds that are tight or wide.
+SKPRIVATE_BENCH_COVERAGE tables a cell (default 20), SKPRIVATE_BENCH_COLUMNS names the kinds of columns, or is "all".
 """
 
 import itertools
@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 
 N = 100_000
 SIGMA = 0.5
-LAWS = {"weibull": "sev", "loglogistic": "logistic", "lognormal": "normal"}
+DISTRIBUTIONS = {"weibull": "sev", "loglogistic": "logistic", "lognormal": "normal"}
 SHARES = (0.0, 0.3, 0.8)
 RUNS = int(os.environ.get("SKPRIVATE_BENCH_COVERAGE", "20"))
 USUAL = ("mixed", "one-hot", "normal")
@@ -46,16 +46,22 @@ def run() -> None:
     print(f"{RUNS} tables a cell; shares of 90 % intervals that hold: all fits, then fits that did not warn")
     parts = across(("B10", "scale", "slopes"), ">6.2f")
     table = Table(
-        *(("law", "<11"), ("columns", "<12"), ("censored", ">8.0%"), ("bounds", "<6"), ("warned", ">6.0%")),
+        *(
+            ("distribution", "<12"),
+            ("columns", "<12"),
+            ("censored", ">8.0%"),
+            ("bounds", "<6"),
+            ("warned", ">6.0%"),
+        ),
         *(*parts, ("", "<1"), *parts, ("error", ">7.4f")),
     )
-    for law, kind, share, wide in itertools.product(LAWS, kinds, SHARES, (False, True)):
-        found = np.array([_table(law, kind, share, wide, seed) for seed in range(RUNS)])
+    for distribution, kind, share, wide in itertools.product(DISTRIBUTIONS, kinds, SHARES, (False, True)):
+        found = np.array([_table(distribution, kind, share, wide, seed) for seed in range(RUNS)])
         silent = found[found[:, 0] == 0, 1:4]
         held = silent.mean(axis=0) if len(silent) else np.full(3, np.nan)
         warned, *shares = found[:, :4].mean(axis=0)
         error = np.median(np.abs(found[:, 4]))
-        table.row(law, kind, share, "wide" if wide else "tight", warned, *shares, "|", *held, error)
+        table.row(distribution, kind, share, "wide" if wide else "tight", warned, *shares, "|", *held, error)
 
 
 def _columns(kind: str, rng: np.random.Generator) -> Columns:
@@ -89,11 +95,11 @@ def _bounded(parts: list[NDArray], coef: object, lower: list[int], upper: list[i
     return Columns(X, np.array(coef, float), np.array(lower, float), np.array(upper, float))
 
 
-def _table(law: str, kind: str, share: float, wide: bool, seed: int) -> list[float]:
+def _table(distribution: str, kind: str, share: float, wide: bool, seed: int) -> list[float]:
     """Whether the fit warned, what its intervals held, and the error of log B10 at the means."""
     rng = np.random.default_rng([seed, 20261122])
     columns = _columns(kind, rng)
-    life = 1.0 + columns.X @ columns.coef + SIGMA * _errors(LAWS[law], N, rng)
+    life = 1.0 + columns.X @ columns.coef + SIGMA * _errors(DISTRIBUTIONS[distribution], N, rng)
     # One moment for all, or entries over some time for odd seeds.
     entry = rng.uniform(-1.5, 1.5, N) if seed % 2 else np.zeros(N)
     end = entry + np.quantile(life - entry, 1 - share) if share else np.full(N, np.inf)
@@ -102,7 +108,7 @@ def _table(law: str, kind: str, share: float, wide: bool, seed: int) -> list[flo
     middle, half = (columns.lower + columns.upper) / 2, (columns.upper - columns.lower) / 2
     reach = 3.0 if wide else 1.0
     fit = DPLogLocationScaleRegressor(
-        distribution=law,
+        distribution=distribution,
         epsilon=1.0,
         bounds_X=(middle - reach * half, middle + reach * half),
         bounds_y=(np.exp(1 - 5 * (1 + wide)), np.exp(1 + 5 * (1 + wide))),
