@@ -2,7 +2,8 @@
 """Coverage of 90 % intervals of censored fits at n = 1e5 and epsilon 1, and how often a fit warns.
 
 Three distributions, kinds of columns, shares of censoring, and bounds that are tight or wide.
-SKPRIVATE_BENCH_COVERAGE tables a cell (default 20), SKPRIVATE_BENCH_COLUMNS names the kinds of columns, or is "all".
+SKPRIVATE_BENCH_COVERAGE tables a cell (default 20), SKPRIVATE_BENCH_COLUMNS names the kinds of
+columns, or is "all".
 """
 
 import itertools
