@@ -246,7 +246,7 @@ def test_losers_warn_of_nothing(recwarn):
 # Runs.
 
 
-def test_the_number_of_runs_is_that_of_the_law(fits, monkeypatch):
+def test_the_number_of_runs_has_its_distribution(fits, monkeypatch):
     monkeypatch.setattr(NumberOfRuns, "draw", lambda self, random_bytes: 7)
     PrivateGridSearch(Constant(), {"label": [0, 1]}).fit(X, Y)
     assert len(fits) == 7
@@ -264,8 +264,8 @@ def test_the_charge_comes_before_the_number_is_drawn(ledger, monkeypatch):
 
 
 def test_about_five_runs_are_made_for_every_candidate():
-    law = PrivateGridSearch(tree(), DEPTHS)._law([None] * 20)
-    assert law.mean == 100
+    number_of_runs = PrivateGridSearch(tree(), DEPTHS)._number_of_runs([None] * 20)
+    assert number_of_runs.mean == 100
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])

@@ -18,12 +18,13 @@ from ..requirements import FALSE_ALARM, NotApplicable, recorded_search, require,
 
 # A release, and the integer before noise in either fit.
 Place = tuple[Release, int, int]
+CONFIDENCE = 1 - FALSE_ALARM
 # By them noise of half the scale is refuted from epsilon 0.1 on, and its variance is known to 1 %.
 _DRAWS = 60_000
 _HALF = Fraction(1, 2)
 _MOST_PLACES = 4
-# For all numbers of places together.
-CONFIDENCE = 1 - FALSE_ALARM / _MOST_PLACES
+# Each number of places is audited: together they alarm falsely as often as one audit elsewhere.
+_CONFIDENCE_OF_PLACES = 1 - FALSE_ALARM / _MOST_PLACES
 # Standard errors; beyond them with a probability below 1e-9.
 _SIGMAS = 7.0
 
@@ -85,10 +86,12 @@ def _audit_of_places(places: list[Place], by_rho: bool, factor: Fraction) -> Eps
     if by_rho:
         return _audit_gaussian(here, -there, math.sqrt(2 * float(loss)))
     if places[0][0].scale is not None:
-        return audit_epsilon(here, -there, predicted=loss, confidence=CONFIDENCE)
+        return audit_epsilon(here, -there, predicted=loss, confidence=_CONFIDENCE_OF_PLACES)
     if here.dtype == np.uint8 and here.ndim == 2:
         here, there = (np.unpackbits(reports, axis=1) for reports in (here, there))
-    return audit_epsilon(here, there, predicted=loss, categorical=here.ndim == 1, confidence=CONFIDENCE)
+    return audit_epsilon(
+        here, there, predicted=loss, categorical=here.ndim == 1, confidence=_CONFIDENCE_OF_PLACES
+    )
 
 
 def _draw(places: list[Place], factor: Fraction, generator: Any) -> Any:
@@ -136,8 +139,10 @@ def _audit_gaussian(here: NDArray[Any], there: NDArray[Any], mu: float) -> Epsil
     """Audit mu = sqrt(2 rho), the distance of two Gaussians, by one event at their middle."""
     hits = int((here >= 0).sum()), int((there >= 0).sum())
     trials = len(here), len(there)
-    bound = gaussian_lower_bound(hits, trials, CONFIDENCE)
-    return EpsilonAudit(epsilon=bound, confidence=CONFIDENCE, hits=hits, trials=trials, predicted=mu)
+    bound = gaussian_lower_bound(hits, trials, _CONFIDENCE_OF_PLACES)
+    return EpsilonAudit(
+        epsilon=bound, confidence=_CONFIDENCE_OF_PLACES, hits=hits, trials=trials, predicted=mu
+    )
 
 
 def fresh_outputs(mine: Recording, theirs: Recording) -> NDArray[np.float64]:
