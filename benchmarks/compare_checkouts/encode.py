@@ -24,6 +24,8 @@ _PATTERNS = [
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00| UTC|Z)?"), "<time>"),
     (re.compile(r"\b20\d\d-\d\d-\d\d\b"), "<date>"),
     (re.compile(r"\bskprivate(?:\.\w+)*\._\w+(?:\.\w+)*\.(?=\w)"), ""),
+    # Classes report the module that they are imported from, or that defines them.
+    (re.compile(r"\bskprivate(?:\.\w+)*\.(?=_?[A-Z])"), ""),
     # scikit-learn's pages shorten objects in the middle of their module and address.
     (re.compile(r"&lt;skprivate[^&]*&gt;"), "<object>"),
     (re.compile(r" at 0x[0-9a-f]+"), ""),

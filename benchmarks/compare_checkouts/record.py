@@ -49,7 +49,10 @@ class Recorder:
         # Seeds beyond the first say nothing new about texts; what is claimed depends on having one.
         level = 0 if re.search("seed [1-9]", name) else 1 if name.endswith("seed None") else 2
         case, start = Case(level), time.process_time()
-        with seeded_system(f"{estimator} {name}"), warnings.catch_warnings(record=True) as caught:
+        with (
+            seeded_system("the same in all cases, whose names may change"),
+            warnings.catch_warnings(record=True) as caught,
+        ):
             warnings.simplefilter("always")
             try:
                 yield case
@@ -128,7 +131,7 @@ class Case:
                 key = f"planned cost, public rows {any_public}"
                 self.attempt(STATEMENTS, key, lambda plan=plan, here=any_public: plan(here))
         self.attempt(STATEMENTS, "tags", lambda: model.__sklearn_tags__())
-        self.attempt(STATEMENTS, "clone", lambda: sorted(clone(model).get_params()))
+        self.attempt(STATEMENTS, "clone", lambda: dict.fromkeys(clone(model).get_params(), "kept"))
 
     def _answers(self, model: Any, queries: Any, targets: Any) -> None:
         for name, options in _ANSWERS.items():
