@@ -37,6 +37,7 @@ from skprivate import (
     QuadraticAggregativeGame,
     SecureSumAggregator,
     TQMATransformer,
+    TreeCurator,
     privacy_report,
 )
 from skprivate.base import trusted_types
@@ -157,7 +158,15 @@ def test_nor_do_pickles_of_what_is_no_estimator(tmp_path):
     moments = MomentAccumulator(max_rows=N, bounds_X=(-1, 1), bounds_y=(0.1, 5))
     moments.update(X, LIFE["time"])
     tree = DPTreeClassifier(**TREE).fit(X, LABELS)
-    others = [moments, game()["game"], game(Box(0, 1))["game"], PublicPrivateSplit(3), privacy_report(tree)]
+    curator = TreeCurator(LocallyPrivateTreeClassifier(**TREE), n_clients=100, features=["a", "b"])
+    others = [
+        moments,
+        curator,
+        game()["game"],
+        game(Box(0, 1))["game"],
+        PublicPrivateSplit(3),
+        privacy_report(tree),
+    ]
     for thing in (*others, PrivacyLedger(tmp_path / "fits.ledger")):
         assert PRIVATE_PATH.findall(pickle.dumps(thing)) == []
 

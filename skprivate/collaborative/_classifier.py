@@ -15,7 +15,7 @@ from .._typing import FloatArray
 from ..base import redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
 from ..utils._atomic_state import assign
-from ..utils._public_module import public_module
+from ..utils._public_module import name_constructor, public_module
 from ..utils._table_validation import check_array
 from ._base import check_target_given
 from ._configurable_platform import ConfigurablePlatform
@@ -52,6 +52,7 @@ class LocalAverageClassifier(PrivacyHTMLMixin, ClassifierMixin, BaseEstimator):
 
 
 @public_module("skprivate.collaborative")
+@name_constructor
 class CollaborativeClassifier(ClassifierMixin, ConfigurablePlatform):
     """Classify together: every site's class probabilities, synthesised class by class.
 

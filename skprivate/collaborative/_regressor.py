@@ -9,7 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .._typing import FloatArray
 from ..base import redact_errors
-from ..utils._public_module import public_module
+from ..utils._public_module import name_constructor, public_module
 from ..utils._table_validation import check_array
 from ._base import check_target_given
 from ._configurable_platform import ConfigurablePlatform
@@ -55,6 +55,7 @@ class RegressionPlatform(RegressorMixin, MessagePlatform):
 
 
 @public_module("skprivate.collaborative")
+@name_constructor
 class CollaborativeRegressor(RegressionPlatform, ConfigurablePlatform):
     """Predict together: every site keeps its rows and its own model, the asker's query leaves coarsened.
 

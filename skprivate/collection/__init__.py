@@ -16,6 +16,8 @@ _HOMES = {
     "TreeClient": "._client",
     "TreeCurator": "._curator",
     "TreeSpecification": "._specification",
+    # Not for users: pickles of curators name it here, so that files can be moved.
+    "CuratorState": "._curator_state",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

@@ -27,6 +27,7 @@ from ..utils._json_documents import (
     seal_document,
     unpack_integers,
 )
+from ..utils._public_module import public_module
 from ._specification import TreeSpecification
 
 _FORMAT = "skprivate.curator"
@@ -44,6 +45,7 @@ _FIELDS = (
 )
 
 
+@public_module("skprivate.collection")
 @dataclass(frozen=True)
 class CuratorState:
     """Everything that a `TreeCurator` stores.

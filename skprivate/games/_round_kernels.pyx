@@ -4,7 +4,8 @@
 from libc.math cimport INFINITY, fabs, trunc
 from libc.stdint cimport int64_t
 
-# Private parts are cut to so many steps: with noise below 2^62 and the public part below 2^59, sums fit 64 bits.
+# Private parts are cut to so many steps: with noise below 2^62 and the public part below 2^59, sums fit 64
+# bits.
 cdef double MAX_STEPS = 2.0 ** 60
 
 
@@ -25,10 +26,10 @@ def fill_broadcast(
 
     Returns whether what is sent is in range. `steps` is a power of two, so that both scalings are exact.
     `public_part` is a function of the broadcasts and has one row or as many as `private_part`; its rounding
-    is the same whatever is private. Private parts beyond 2^60 steps are sent as 2^60 steps, which moves no two
-    of them apart, and NaN as 0. What is SENT and `public_part` must be within `limit` steps, at most 2^59:
-    everybody sees whether they are, while a test of the private parts would be a leak. Noise is below 2^62,
-    so that sums fit 64 bits.
+    is the same whatever is private. Private parts beyond 2^60 steps are sent as 2^60 steps, which moves no
+    two of them apart, and NaN as 0. What is SENT and `public_part` must be within `limit` steps, at most
+    2^59: everybody sees whether they are, while a test of the private parts would be a leak. Noise is below
+    2^62, so that sums fit 64 bits.
     """
     cdef Py_ssize_t i, j, row
     cdef Py_ssize_t n_players = private_part.shape[0], n_dims = private_part.shape[1]

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Regressors of one distribution each, for targets that are not times, or are logarithms of times."""
 
-from ..utils._public_module import public_module
+from ..utils._public_module import name_constructor, public_module
 from ._base import BaseLogLocationScale
 from ._shared_docstrings import share_docstring
 
 
 @public_module("skprivate.linear_model")
 @share_docstring
+@name_constructor
 class DPSEVRegressor(BaseLogLocationScale):
     """Differentially private Weibull AFT regression on the log scale: smallest extreme value errors.
 
@@ -53,6 +54,7 @@ class DPSEVRegressor(BaseLogLocationScale):
 
 @public_module("skprivate.linear_model")
 @share_docstring
+@name_constructor
 class DPLogisticLLSRegressor(BaseLogLocationScale):
     """Differentially private log-logistic AFT regression on the log scale: logistic errors.
 
@@ -98,6 +100,7 @@ class DPLogisticLLSRegressor(BaseLogLocationScale):
 
 @public_module("skprivate.linear_model")
 @share_docstring
+@name_constructor
 class DPNormalLLSRegressor(BaseLogLocationScale):
     """Differentially private log-normal AFT regression on the log scale: normal errors.
 

@@ -14,6 +14,7 @@ _HOMES = {
     "LocallyPrivateTreeClassifier": "._classifier",
     # Not for users: pickles of fitted estimators name them here, so that files can be moved.
     "NoisyHistogram": "._noisy_leaf_counts",
+    "TreeDesign": "._tree_design",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray, IntArray
 from ..partition import Partition
+from ..utils._public_module import public_module
 
 
 class ReleaseMechanism(Protocol):
@@ -47,6 +48,7 @@ class ReleaseMechanism(Protocol):
         """Return the variance of the difference of two labels' estimates in every leaf."""
 
 
+@public_module("skprivate.tree")
 @dataclass(frozen=True, eq=False)
 class TreeDesign:
     """The public side of a private tree: partition, randomizer, classes and public counts.

@@ -161,6 +161,12 @@ def test_a_wrong_parameter_is_told_with_the_class_that_was_called(cls):
     assert told or WITHOUT_A_NAME.get(cls)
 
 
+@pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
+def test_an_unknown_parameter_is_told_with_the_class_that_was_called(cls):
+    with pytest.raises(TypeError, match=rf"^{cls.__name__}\.__init__\(\) got an unexpected keyword"):
+        cls(no_parameter=1)
+
+
 @pytest.mark.parametrize("search", [PrivateGridSearch, PrivateRandomizedSearch])
 def test_a_search_names_itself_and_the_class_of_a_candidate(search):
     tree = NEEDED["estimator"]

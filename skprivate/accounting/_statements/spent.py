@@ -274,9 +274,8 @@ class PrivacySpent:
         >>> spent.with_audit(0.8, 0.999, "fixed event").private
         False
         """
-        audit = AuditRecord(
-            lower_bound=cast(Fraction, lower_bound), confidence=cast(Fraction, confidence), method=method
-        )
+        bound, share = cast(Fraction, lower_bound), cast(Fraction, confidence)
+        audit = AuditRecord(lower_bound=bound, confidence=share, method=method)
         if audit.lower_bound <= self.epsilon:
             return replace(self, audit=audit)
         reason = f"the claim of epsilon = {show(self.epsilon)} is contradicted: {audit}"
