@@ -2,6 +2,7 @@
 """Imports run down only, nothing imports in a circle, and no folder holds more than fourteen modules."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -166,3 +167,9 @@ def test_a_circle_is_found():
     nested = {"x.a": {"x.b.one"}, "x.b.two": {"x.a"}, "x.b.one": set()}
     assert circle(nested) == []
     assert set(circle(inside(TOP / "x", nested))) == {"a", "b"}
+
+
+def test_types_of_arrays_have_one_home():
+    alias = re.compile(r"^\w+Array = NDArray\[", re.MULTILINE)
+    homes = [name_of(path) for path in FILES if alias.search(path.read_text(encoding="utf-8"))]
+    assert homes == ["_typing"]

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
 
+from .._typing import BoolArray, FloatArray
 from ..utils import check_probability
 from ..utils._public_module import public_module
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Statistic = Callable[[NDArray[Any]], FloatArray]
 
 # Thresholds among which an event is chosen: quantiles of the draws that choose it.

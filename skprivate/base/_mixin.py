@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from .. import _config
+from .._typing import FloatArray
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..exceptions import PrivacyLeakError, PrivacyLeakWarning
 from ..utils import as_column, check_bounds, is_frame
@@ -25,8 +26,6 @@ from ..utils._user_frame import warn_user
 from ._claim import UNSEEDED
 from ._html_repr import PrivacyHTMLMixin
 from ._planned_cost import PlannedCost, PublicShape
-
-FloatArray = NDArray[np.float64]
 
 #: Constraints of the parameters that every private estimator shares.
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from .._config import get_config
+from .._typing import FloatArray
 from ..noise import DiscreteLaplaceMechanism
 from ..utils import check_int, is_structured
 from ..utils._compat import BaseScorer, num_samples, safe_indexing
 from ..utils._private_fit import public_errors
 
-FloatArray = NDArray[np.float64]
 RowScorer = Callable[[Any, Any, Any], Any]
 
 #: A row's score is a whole number of steps of 2^-20.

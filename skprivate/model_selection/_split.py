@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator, check_cv
 from sklearn.utils import indexable
 
+from .._typing import IndexArray
 from ..exceptions import DisclosureWarning
 from ..utils import check_row_mask, splits_by_group
 from ..utils._compat import num_samples
 from ..utils._public_module import public_module
 from ..utils._user_frame import warn_user
-
-IndexArray = NDArray[np.intp]
-
 
 ROWS_NOT_GROUPS = (
     "The splitter keeps groups together, but without metadata routing no groups reach the estimators: what "

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import FloatArray
 from ..utils._refused_values import refuse_cells
 from ..utils._table_validation import check_array
-
-FloatArray = NDArray[np.float64]
 
 
 def is_frame(X: Any) -> bool:

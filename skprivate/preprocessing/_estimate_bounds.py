@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._config import get_config
+from .._typing import FloatArray, IntArray
 from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent
 from ..base import SHARED_CONSTRAINTS, claim_of, redact_errors, refuse_seed
 from ..exceptions import UtilityWarning
@@ -22,8 +23,6 @@ from ..utils._replacements import numbers_of, within_bounds
 from ..utils._table_validation import check_array
 from ..utils._user_frame import warn_after_release
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Pair = tuple[FloatArray, FloatArray]
 
 # The grid: magnitudes from 2^-100 to 2^100, some 1e-30 to 1e30. A constant, so that no data choose it.

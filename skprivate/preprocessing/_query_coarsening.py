@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
+from .._typing import FloatArray
 from ..accounting import DisclosureRisk
 from ..base import PrivateEstimatorMixin, assign_roles, private_fit, redact_errors
 from ..base._stateless_steps import chosen_by_rows
@@ -32,8 +33,6 @@ from ._columns import (
     replace_columns,
     resolve_columns,
 )
-
-FloatArray = NDArray[np.float64]
 
 # 65,536 cells: far more than protect anything.
 DEEPEST = 16

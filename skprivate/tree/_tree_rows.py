@@ -13,8 +13,6 @@ from ..partition import Partition
 from ..utils import as_labels, common_type
 from ..utils._user_frame import warn_user
 
-LabelArray = NDArray[np.int32]
-
 
 @dataclass
 class TreeRows:
@@ -35,7 +33,7 @@ class TreeRows:
     """
 
     X: FloatArray
-    labels: LabelArray
+    labels: NDArray[np.int32]
     public: BoolArray
     groups: IndexArray | None
     classes: NDArray[Any]
@@ -62,7 +60,7 @@ class TreeRows:
         return categories[~self.public] if self.n_public else categories
 
 
-def number_labels(y: NDArray[Any], classes: NDArray[Any]) -> LabelArray:
+def number_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
     """Return the position of every label in classes, 0 where it is not among them."""
     labels = np.zeros(len(y), dtype=np.int32)
     for position, label in enumerate(classes[1:], start=1):

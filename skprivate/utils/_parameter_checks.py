@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from .._typing import FloatArray
 
 # Every amount can be printed, and turned into a float.
 _LARGEST = 10**300

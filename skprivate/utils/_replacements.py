@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._typing import FloatArray
 from ._parameter_checks import as_cells, is_frame
 from ._refused_values import is_temporal, refuse_kinds
-
-FloatArray = NDArray[np.float64]
 
 
 def numbers_of(values: Any, name: str = "X") -> Any:

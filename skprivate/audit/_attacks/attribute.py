@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
+from ..._typing import FloatArray
 from ...metrics import correct_orientation_score
 from ...utils import check_bounds
 from ...utils._public_module import public_module
 from .inputs import check_generator
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)

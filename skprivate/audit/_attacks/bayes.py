@@ -5,14 +5,12 @@ import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from ...games._broadcast_round import Dynamics, replay
 from ...utils._public_module import public_module
 from .inputs import check_observations
 from .type_posteriors import BayesResult, type_posterior
-
-FloatArray = NDArray[np.float64]
 
 
 @public_module("skprivate.audit")

@@ -6,16 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from ..._typing import FloatArray
 from ...collaborative import LocalAverageRegressor
 from ...metrics import record_linkage_score
 from ...utils import check_bounds, check_int
 from ...utils._public_module import public_module
 from .inputs import check_generator
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

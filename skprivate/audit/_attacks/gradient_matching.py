@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from ...utils import check_int
 from ...utils._public_module import public_module
 from .inputs import check_generator, check_observations
 from .private_costs import PrivateCosts, private_costs_of
 
-FloatArray = NDArray[np.float64]
 Parameters = dict[str, FloatArray]
 # A guess beyond has diverged; its squares are still finite.
 _LARGEST = 1e100

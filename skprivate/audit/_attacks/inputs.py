@@ -4,12 +4,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from ...noise import check_entropy
 
 _SEED_BYTES = 16
-FloatArray = NDArray[np.float64]
 
 
 def check_generator(random_state: Any) -> np.random.Generator:

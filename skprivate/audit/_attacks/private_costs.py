@@ -5,11 +5,10 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._typing import FloatArray
 from ...games import QuadraticAggregativeGame, VaccinationGame
 
-FloatArray = NDArray[np.float64]
 Parameters = dict[str, FloatArray]
 
 

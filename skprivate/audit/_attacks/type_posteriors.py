@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from ..._typing import FloatArray
 from ...games import JointPrior, TwoTypePrior, TypePrior
 
-FloatArray = NDArray[np.float64]
 # Profiles beyond which no mean over all of them is taken.
 _MOST_PROFILES = 2**16
 
