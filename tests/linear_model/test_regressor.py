@@ -347,8 +347,8 @@ class TestSearch:
         pipe = make_pipeline(
             BoundsScaler((-1.0, 1.0)), DPSEVRegressor(bounds_X=(0, 1), bounds_y=(-3, 3), ledger=ledger)
         )
-        # At 0.01 the noise is 800 times that at 8: to score alike, three fits would need four moments each whose
-        # noise is below 1/50 of its scale (probability below 1e-19).
+        # At 0.01 the noise is 800 times that at 8: to score alike, three fits would need four moments each
+        # whose noise is below 1/50 of its scale (probability below 1e-19).
         grid = {"dpsevregressor__epsilon": [0.01, 8.0], "dpsevregressor__mechanism": ["laplace", "gaussian"]}
         pipe.set_params(dpsevregressor__delta=1e-6)
         with config_context(strict=True):
