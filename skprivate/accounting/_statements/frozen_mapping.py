@@ -50,6 +50,7 @@ class FrozenMapping(Mapping[str, Any]):
 
 
 def freeze_mapping(items: Any, name: str) -> FrozenMapping:
+    """Return a read-only copy of a mapping with text keys; `name` stands for it in errors."""
     if not isinstance(items, Mapping):
         raise TypeError(f"{name} must be a mapping, got {type(items).__name__}.")
     for key in items:

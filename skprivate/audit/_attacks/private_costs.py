@@ -86,6 +86,7 @@ class VaccinationCosts(PrivateCosts):
 
 
 def private_costs_of(game: Any) -> PrivateCosts:
+    """Return the private parameters of a game in the form that the attack estimates."""
     if not isinstance(game, QuadraticAggregativeGame | VaccinationGame):
         raise TypeError("game must be a QuadraticAggregativeGame or a VaccinationGame.")
     if game.private == {"r"}:
@@ -96,4 +97,5 @@ def private_costs_of(game: Any) -> PrivateCosts:
 
 
 def multiply(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Return the product of every matrix, shape (..., j, k), with its vector, shape (..., k)."""
     return np.einsum("...jk,...k->...j", matrices, vectors)

@@ -235,6 +235,7 @@ def _log_difference(logs: FloatArray, log_part: float) -> FloatArray:
 
 
 def type_posterior(prior: Any, n_players: int) -> _TypePosterior:
+    """Return the computation of posteriors for the kind of a finite prior."""
     if isinstance(prior, TypePrior):
         return _IndependentTypes(prior, n_players)
     if isinstance(prior, JointPrior):

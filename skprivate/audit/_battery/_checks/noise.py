@@ -22,6 +22,7 @@ CONFIDENCE = 1 - FALSE_ALARM
 # By them noise of half the scale is refuted from epsilon 0.1 on, and its variance is known to 1 %.
 _DRAWS = 60_000
 _HALF = Fraction(1, 2)
+# An event at m places has a probability near 2^-m: at 4, some 3,700 of the draws are left to count.
 _MOST_PLACES = 4
 # Each number of places is audited: together they alarm falsely as often as one audit elsewhere.
 _CONFIDENCE_OF_PLACES = 1 - FALSE_ALARM / _MOST_PLACES
