@@ -17,6 +17,7 @@ from skprivate import (
     LocallyPrivateTreeClassifier,
 )
 from skprivate.audit import AuditCase, record_releases, sensitivity_fuzz
+from skprivate.audit._battery.time_limits import run_within
 from skprivate.audit._observation.line_trace import first_difference, trace_lines
 from skprivate.audit._search.privacy_loss import as_epsilon_or_rho
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
@@ -75,6 +76,18 @@ class TestRecorder:
             thread.join()
         assert not recording.releases
         assert recording.drawn_in_other_threads
+
+    def test_another_audit_in_the_same_process_is_not_mistaken_for_threads_of_the_fit(self):
+        def record():
+            with record_releases() as recording:
+                thread = threading.Thread(target=run_within, args=(60, lambda: mechanism.randomize([5])))
+                thread.start()
+                thread.join()
+            return recording.drawn_in_other_threads
+
+        mechanism = DiscreteLaplaceMechanism(1.0)
+        assert not run_within(60, record)
+        assert not record()
 
     def test_third_parties_are_recorded_too(self):
         class Own(DiscreteLaplaceMechanism):

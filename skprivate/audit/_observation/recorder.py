@@ -17,7 +17,7 @@ from ...noise import DiscreteLaplaceMechanism, check_entropy
 from ...noise._mechanisms import _IntegerMechanism
 from ...randomizers._base import LocalRandomizer
 from ...randomizers._laplace import _NoisyVectorRandomizer
-from .patches import temporary_patches
+from .patches import current_run, temporary_patches
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,14 +183,15 @@ def record_releases(given_outputs: Sequence[NDArray[Any]] | None = None) -> Iter
     (array([10, 20]), Fraction(4, 1))
     """
     recording = Recording(given_outputs=given_outputs)
-    owner = threading.get_ident()
+    owner, run = threading.get_ident(), current_run.get()
     inside = [False]
 
     def wrap(method: Callable[..., Any]) -> Callable[..., Any]:
         def recorded(self: Any, values: Any, random_state: Any = None) -> Any:
             # A local randomizer may add its noise with a mechanism: that is one call.
             if threading.get_ident() != owner:
-                recording.drawn_in_other_threads = True
+                # A thread of another check is not one that this fit has started.
+                recording.drawn_in_other_threads |= current_run.get() in (None, run)
                 return method(self, values, random_state)
             if inside[0]:
                 return method(self, values, random_state)
