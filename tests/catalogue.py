@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -241,11 +240,6 @@ def public_estimators() -> set[type]:
     """Return every estimator that the package exports."""
     classes = [getattr(skprivate, name) for name in skprivate.__all__]
     return {one for one in classes if inspect.isclass(one) and issubclass(one, BaseEstimator)}
-
-
-def slow_unless(kept, names):
-    """Return parameters of a test: names that are not kept run with `make test-all` alone."""
-    return [name if name in kept else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 _FIRST = {type(instance.estimator): name for name, instance in reversed(INSTANCES.items())}

@@ -26,7 +26,10 @@ EPSILON = Fraction(3, 2)
 # A right fit fails an audit with a probability below this.
 FALSE_ALARM = 1e-7
 
-pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+pytestmark = [
+    pytest.mark.statistical,
+    pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning"),
+]
 
 
 class Recording:

@@ -12,6 +12,8 @@ from skprivate.base import PlannedCost, PrivateEstimatorMixin, private_fit
 from skprivate.model_selection import PrivateGridSearch, _base_search, _scores
 from skprivate.noise import DiscreteLaplaceMechanism
 
+pytestmark = pytest.mark.statistical
+
 EPSILON = Fraction(1, 4)
 TRIALS = 300
 # The noise comes from the operating system: a sound search fails with probability 1e-9 at most.

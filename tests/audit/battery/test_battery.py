@@ -30,7 +30,8 @@ from skprivate.exceptions import DisclosureWarning, PrivacyLeakWarning, UtilityW
 from skprivate.games._solver_state import SolverState
 from skprivate.noise import DiscreteLaplaceMechanism
 from tests.audit.search_seconds import SEARCH_SECONDS, SHORT
-from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments, public_estimators, slow_unless
+from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments, public_estimators
+from tests.marks import slow_unless
 
 # Whole fits are counted if the battery is thorough, and where noise is not recorded.
 X = np.zeros((24, 2))

@@ -12,6 +12,7 @@ from skprivate.tree._estimation.depth import choose_depth
 from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares
 from skprivate.tree._estimation.probabilities import leaf_probabilities
 from skprivate.tree._estimation.weight import choose_weight, estimate_drift, estimate_slope
+from tests.marks import slow
 
 PUBLIC = np.array([[6, 2], [1, 3]])  # by leaf and label: 8 and 4 rows, signed -4 and 2
 SHARES = np.array([9 / 14, 5 / 14])
@@ -240,7 +241,7 @@ def mean_scores(weights, epsilons, seeds, n_public, n_features=2, **options):
 @pytest.mark.parametrize(
     ("n_public", "gamma", "goal"),
     [
-        (50, 0.5, [0.664, 0.685, 0.698, 0.727, 0.752]),
+        slow(50, 0.5, [0.664, 0.685, 0.698, 0.727, 0.752]),
         (1000, 5.0, [0.668, 0.687, 0.701, 0.729, 0.764]),
     ],
 )
@@ -251,7 +252,7 @@ def test_reaches_the_figures_of_the_prototype(n_public, gamma, goal):
 
 
 @pytest.mark.parametrize("drift", ["flipped", "unrelated"])
-@pytest.mark.parametrize("n_features", [2, 5, 10])
+@pytest.mark.parametrize("n_features", [2, slow(5), slow(10)])
 def test_misleading_public_rows_cost_little(drift, n_features):
     mean, _ = mean_scores(["auto", 0.0, 1e12], [0.5, 2, 8], 10, 1000, n_features, drift=drift)
     assert np.all(mean[0] >= mean[1:].max(axis=0) - 0.05)
