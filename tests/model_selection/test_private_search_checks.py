@@ -14,6 +14,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
+@pytest.mark.slow
 def test_around_a_pipeline():
     pipe = make_pipeline(BoundsScaler((-100.0, 100.0)), DPTreeClassifier())
     search = PrivateGridSearch(pipe, {"dptreeclassifier__max_depth": [1, 3]})
