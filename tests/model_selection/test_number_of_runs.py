@@ -9,10 +9,9 @@ import pytest
 
 from skprivate.model_selection._number_of_runs import NumberOfRuns, draw_below
 from skprivate.noise import check_entropy
+from tests.marks import slow
 
 pytestmark = pytest.mark.statistical
-
-from tests.marks import slow
 
 LAWS = [(0, "1/5"), ("1/3", "1/7"), (1, "1/4"), ("3/2", "1/3"), (2, "2/5"), ("7/2", "1/2")]
 
