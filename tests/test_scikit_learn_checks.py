@@ -20,7 +20,7 @@ WARNINGS = {
     "model_selection": [PrivacyLeakWarning],
     "linear_model": [PrivacyLeakWarning, UtilityWarning],
     "preprocessing": [PrivacyLeakWarning],
-    "collaborative": [PrivacyLeakWarning, DisclosureWarning],
+    "collaborative": [PrivacyLeakWarning, DisclosureWarning, UtilityWarning],
 }
 #: They learn nothing from y, so that no score can be promised; others are poor at the default epsilon.
 POOR = {
