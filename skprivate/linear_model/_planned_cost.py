@@ -12,7 +12,7 @@ from ._censored.fit import CensoredPlan, plan_censored
 from ._distributions import error_distribution_of, models_log_target
 from ._moments.grid import MANY_ROWS, MomentGrid
 from ._moments.noise_scale import FitBudget
-from ._moments.release import Neighbours, make_grid, plan_moments
+from ._moments.release import Neighbours, make_grid
 from ._targets import check_form, check_target_bounds, is_structured
 
 LLS_ROLES = assign_roles(
@@ -106,13 +106,12 @@ class PlannedMoments(PrivateEstimatorMixin):
             return
         neighbours = self._neighbours(shape.n_features, shape.grouped)
         n_rows = shape.n_rows if neighbours.n_is_public else MANY_ROWS
-        # Any bounds will do: whether a grid and its noise can be planned does not depend on them.
+        # Any bounds will do: whether there is a grid does not depend on them, and on every grid the noise of
+        # the moments can be planned.
         sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
         grid = make_grid(*sides, target, self.x_norm, n_rows=n_rows, neighbours=neighbours, budget=budget)
         if shape.structured:
             self._plan_rounds(grid, budget, neighbours, (1e-3, 1.0), n_rows)
-        else:
-            plan_moments(grid, neighbours, budget)
 
     def _plan_rounds(
         self,
