@@ -11,8 +11,8 @@ from ..noise._response_threshold import response_odds, response_threshold
 _LEAST_EPSILON = Fraction(1, 2**64)
 
 
-# The choice of a depth and of a mechanism asks for some 50 thresholds of one epsilon. A pure function of public
-# numbers: what is kept, and whether it is, tells of no row.
+# A pure function of public numbers: what is kept tells of no row. The choice of a depth asks for up to 44
+# thresholds of one epsilon (four mechanisms, eleven depths): the size is for some twenty of them.
 @functools.lru_cache(maxsize=1024)
 def certified_response(epsilon: Fraction, n_others: int | Fraction) -> tuple[int, Fraction]:
     """Return the certified threshold of randomised response and its odds, which exceed 1.
