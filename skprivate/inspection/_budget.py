@@ -102,8 +102,11 @@ class BudgetDisplay:
     ...         with ledger.label(study):
     ...             ledger.charge(spent, "DPTreeClassifier")
     ...     display = BudgetDisplay.from_ledger(ledger, ax=Figure().subplots())
+    ...     entries = BudgetDisplay.from_ledger(ledger, by="entry", ax=Figure().subplots())
     >>> display.totals()
     {'pilot': 0.5, 'main': 1.0}
+    >>> [(float(bar.get_y()), float(bar.get_height())) for bar in entries.bars_[0]]
+    [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5)]
     """
 
     def __init__(
