@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skprivate import LocallyPrivateTreeClassifier
+from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
-from skprivate.tree._estimation.depth import choose_depth
+from skprivate.tree._estimation.depth import DEEPEST, choose_depth, deepest_to_grow
 from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares
 from skprivate.tree._estimation.probabilities import leaf_probabilities
 from skprivate.tree._estimation.weight import choose_weight, estimate_drift, estimate_slope
@@ -76,6 +76,23 @@ class TestDepth:
         asked = []
         choose_depth(10**9, self.COUNTS[:5], lambda leaves: asked.append(leaves) or 1.0)
         assert asked == [16]
+
+    def test_no_tree_deeper_than_what_may_be_chosen_is_grown(self):
+        for n_rows in [*range(1, 100), 127, 128, 3000, 2**15, 2**16, 2**17, 10**6]:
+            # Without noise only the number of rows limits the depth.
+            chosen = choose_depth(n_rows, 2 ** np.arange(DEEPEST + 1), lambda n_leaves: 1e-300)
+            assert deepest_to_grow(n_rows) == chosen
+
+    @pytest.mark.parametrize("prune", [True, "paper"])
+    def test_a_complete_tree_is_the_same_grown_in_full(self, prune, monkeypatch):
+        X, y = np.random.default_rng(0).uniform(size=(700, 2)), np.arange(700) % 2
+        tree = DPTreeClassifier(1000.0, bounds=(0, 1), classes=[0, 1], prune=prune, random_state=0)
+        first = tree.fit(X, y).partition_, tree.leaf_proba_
+        monkeypatch.setattr("skprivate.tree._base.deepest_to_grow", lambda n_rows: DEEPEST)
+        full = tree.fit(X, y).partition_, tree.leaf_proba_
+        assert first[0] == full[0]
+        assert first[0].max_depth > 1
+        np.testing.assert_array_equal(first[1], full[1])
 
 
 class TestByHand:
