@@ -9,6 +9,8 @@ SOURCES := $(shell find skprivate -name '*.pyx' -o -name '*.pxd') setup.py pypro
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_QUIET = 1
+# Python keeps what it compiles: pip does not compile for the demonstration.
+unexport PYTHONDONTWRITEBYTECODE
 
 # What `.ci/install` prints is why it failed. It runs while a recipe is expanded, so that this is make's last line:
 # a recipe that fails is followed by a line of make's own. `make -n` expands recipes too.

@@ -17,9 +17,10 @@ GENERATED = "build/debug" if DEBUG else "build/c"
 
 
 def flags(level: str) -> list[str]:
-    # A contracted product would round a row differently in a lane and in a remainder. Debugging information takes
-    # a fifth of the compiler's time.
-    return [] if os.name == "nt" else ["-O2" if DEBUG else level, "-g" if DEBUG else "-g0", "-ffp-contract=off"]
+    # Debugging information takes a fifth of the compiler's time.
+    usual = ["-O2", "-g"] if DEBUG else [level, "-g0"]
+    # A contracted product would round a row differently in a lane and in a remainder.
+    return [] if os.name == "nt" else [*usual, "-ffp-contract=off"]
 
 
 class BuildKernels(build_ext):
@@ -34,18 +35,17 @@ class BuildKernels(build_ext):
             self.build_lib = self.build_temp = f"{GENERATED}-{tags}"
 
 
+def kernel(name: str, path: Path, level: str) -> Extension:
+    return Extension(name, [path.as_posix()], depends=["setup.py"], extra_compile_args=flags(level))
+
+
 def kernels() -> list[Extension]:
     extensions = [
-        Extension(
-            ".".join(path.with_suffix("").parts),
-            [path.as_posix()],
-            depends=["setup.py"],
-            extra_compile_args=flags("-O3"),
-        )
+        kernel(".".join(path.with_suffix("").parts), path, "-O3")
         for path in sorted(Path("skprivate").rglob("*_kernels.pyx"))
     ]
-    # It makes and releases views, and loops over nothing: a higher level takes three times as long and gains nothing.
-    shared = Extension(SHARED, ["skprivate/_cyutility.c"], depends=["setup.py"], extra_compile_args=flags("-O1"))
+    # It makes and releases views, and loops over nothing: -O3 takes three times as long and gains nothing.
+    shared = kernel(SHARED, Path("skprivate/_cyutility.c"), "-O1")
     return cythonize(
         [*extensions, shared],
         build_dir=GENERATED,
