@@ -117,9 +117,9 @@ def test_a_message_that_the_numbers_do_not_bear_out_is_not_printed(monkeypatch):
     assert "may not help" in trees._summary(rising, 0.8, 0.62, 0.5).message
     scores = {name: np.full((8, 1), value) for name, value in zip("atcl", (0.04, 0.03, 0.05, 9), strict=True)}
     monkeypatch.setattr(parties, "evaluate", lambda _: scores)
-    assert "unless" in parties.summarise(1).message
+    assert "may" in parties.summarise(1).message
     scores["c"] = np.full((8, 1), 0.035)
-    assert "unless" not in parties.summarise(1).message
+    assert "may" not in parties.summarise(1).message
     errors = {name: np.full((5, 1), value) for name, value in zip("acr", (0.01, 0.131, 0.4), strict=True)}
     monkeypatch.setattr(life, "evaluate", lambda *_: errors)
     assert life.summarise(1).message.endswith("below 14 %")

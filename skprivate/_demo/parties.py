@@ -85,7 +85,7 @@ def summarise(repetitions: int) -> Summary:
     alone, together, coarsened, linkable = (values.mean(axis=1) for values in scores.values())
     helps = (coarsened < alone).all()
     return Summary(
-        message="Hospitals err less together" + ("" if helps else ", unless queries are coarse"),
+        message=f"Hospitals {'' if helps else 'may '}err less together",
         data=f"{N_HOSPITALS} SIMULATED; NOT differential privacy",
         rows={
             "% of queried values to be linked": linkable[::2],

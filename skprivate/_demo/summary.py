@@ -17,12 +17,11 @@ SIZE, DPI = (8.0, 6.0), 150
 TITLE_SIZE, TEXT_SIZE = 9.5, 8.0
 # Points between a line and its name.
 _GAP = 4
-#: Characters of a heading: columns of a terminal.
-WIDTH = 80
 # Characters of a row's name, and of a number.
 _NAME_WIDTH, _NUMBER_WIDTH = 36, 8
 
 
+#: Of a point, or of the end of a line across the panel.
 Side = Literal["above, right", "below, right", "above, left", "below, left"]
 
 
@@ -113,7 +112,7 @@ def _draw(axis: Any, summary: Summary) -> None:
         _write(axis, curve.name, (curve.x[curve.at], curve.y[curve.at]), curve.side, colour, axis.transData)
     for baseline in summary.baselines:
         axis.axhline(baseline.level, color=GREY, linestyle="--", linewidth=1.2)
-        place = (0.02 if baseline.side.endswith("right") else 0.98, baseline.level)
+        place = (0 if baseline.side.endswith("right") else 1, baseline.level)
         _write(axis, baseline.name, place, baseline.side, GREY, axis.get_yaxis_transform())
     axis.set_title(summary.message + "\n", fontsize=TITLE_SIZE, fontweight="bold", loc="left")
     axis.text(0, 1.02, summary.data, transform=axis.transAxes, fontsize=TEXT_SIZE, color=GREY)
