@@ -15,6 +15,7 @@ from skprivate._demo import demonstration, games, life, parties, summary, trees
 
 # Fewer than the demonstration shows; a test needs no more.
 N_PEOPLE, N_MACHINES = 20_000, 20_000
+COARSENED = [0.0412, 0.0308, 0.0284, 0.0277, 0.0275, 0.0274, 0.0274, 0.0274]
 
 
 @pytest.fixture(scope="module")
@@ -23,26 +24,14 @@ def picture(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def figures():
-    return []
-
-
-@pytest.fixture(scope="module")
-def output(picture, figures):
-    """All of the demonstration, once, with one repetition and fewer machines; the figure is kept."""
+def output(picture):
+    """All of the demonstration, once, with one repetition, fewer people and fewer machines."""
     pytest.importorskip("matplotlib")
-
-    def draw(summaries):
-        figures.append(drawn(summaries))
-        return figures[-1]
-
-    drawn = summary.draw_picture
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
         patch.setattr(demonstration, "SHORT_REPETITIONS", 1)
         patch.setattr(demonstration, "REPETITIONS", 1)
         patch.setattr(trees, "N_PEOPLE", N_PEOPLE)
         patch.setattr(life, "N_MACHINES", N_MACHINES)
-        patch.setattr(summary, "draw_picture", draw)
         main(["--full", str(picture)])
     return out.getvalue()
 
@@ -52,12 +41,34 @@ def screen(output):
     return output[: output.index("Picture: ")]
 
 
-@pytest.fixture(scope="module")
-def figure(output, figures):
-    (figure,) = figures
+@pytest.fixture(scope="module", params=["as usual", "lines cross"])
+def figure(request):
+    """The picture of numbers that it printed once, or with the two lines of machines swapped."""
+    pytest.importorskip("matplotlib")
+    machines = [[0.009, 0.0046, 0.0035, 0.0031, 0.0032], [0.025, 0.0088, 0.0047, 0.0056, 0.0051], [0.403] * 5]
+    if request.param == "lines cross":
+        machines[:2] = machines[1::-1]
+    hospitals = [[0.0466] * 8, [0.0274] * 8, COARSENED, [0.43, 2.1, 3.4, 6.7, 12, 25, 51, 100]]
+    players = [
+        [0.112, 0.32, 1.03, 3.05, 10.6],
+        [4.86, 3.76, 2.56, 1.47, 0.578],
+        [129, 43.1, 12.9, 4.31, 1.29],
+    ]
+    of_trees = trees._summary(np.array([0.69, 0.707, 0.722, 0.739, 0.753]), 0.78, 0.592, 0.547)
+    with pytest.MonkeyPatch.context() as patch:
+        give(patch, life, "abc", machines)
+        give(patch, parties, "abcd", hospitals)
+        give(patch, games, (games.STRATEGIES, games.PML_ONE, games.DP_ONE), players)
+        figure = summary.draw_picture([of_trees, *(part.summarise(1) for part in (life, parties, games))])
     figure.set_dpi(100)  # 800 pixels
     figure.draw_without_rendering()
     return figure
+
+
+def give(monkeypatch, part, names, scores):
+    """Let a part of the demonstration find these scores."""
+    found = {name: np.array(values)[:, None] for name, values in zip(names, scores, strict=False)}
+    monkeypatch.setattr(part, "evaluate", lambda *_: found)
 
 
 def row(text, name):
@@ -115,17 +126,14 @@ def test_a_message_that_the_numbers_do_not_bear_out_is_not_printed(monkeypatch):
     rising = np.linspace(0.6, 0.7, 5)
     assert "teach a tree" in trees._summary(rising, 0.8, 0.55, 0.5).message
     assert "may not help" in trees._summary(rising, 0.8, 0.62, 0.5).message
-    scores = {name: np.full((8, 1), value) for name, value in zip("atcl", (0.04, 0.03, 0.05, 9), strict=True)}
-    monkeypatch.setattr(parties, "evaluate", lambda _: scores)
-    assert "may" in parties.summarise(1).message
-    scores["c"] = np.full((8, 1), 0.035)
-    assert "may" not in parties.summarise(1).message
-    errors = {name: np.full((5, 1), value) for name, value in zip("acr", (0.01, 0.131, 0.4), strict=True)}
-    monkeypatch.setattr(life, "evaluate", lambda *_: errors)
+    for coarsened, word in ((0.05, "may"), (0.035, "err")):
+        give(monkeypatch, parties, "atcl", [[value] * 8 for value in (0.04, 0.03, coarsened, 9)])
+        assert parties.summarise(1).message.split()[1] == word
+    give(monkeypatch, life, "acr", [[value] * 5 for value in (0.01, 0.131, 0.4)])
     assert life.summarise(1).message.endswith("below 14 %")
-    scores = {name: np.ones((5, 1)) for name in (games.STRATEGIES, games.PML_ONE, games.DP_ONE)}
-    monkeypatch.setattr(games, "evaluate", lambda _: {name: scores[name] for name in scores})
-    assert "may cost" in games.summarise(1).message
+    for errors, word in (([1] * 5, "may"), (range(5), "costs")):
+        give(monkeypatch, games, (games.STRATEGIES, games.PML_ONE, games.DP_ONE), [errors, [1] * 5, [1] * 5])
+        assert word in games.summarise(1).message
 
 
 def test_long_tables_of_trees(output):
@@ -192,7 +200,7 @@ def test_players_who_seek_an_equilibrium(output):
 def texts_and_lines(axis):
     """Return an axis's texts, and points of its lines, close together, in pixels."""
     Text = pytest.importorskip("matplotlib.text").Text
-    texts = [text for text in axis.findobj(Text) if text.get_text().strip()]
+    texts = [text for text in axis.findobj(Text) if text.get_visible() and text.get_text().strip()]
     steps = np.linspace(0, 1, 200)
     lines = []
     for line in axis.lines:
@@ -201,12 +209,16 @@ def texts_and_lines(axis):
     return texts, np.concatenate(lines)
 
 
-def test_the_picture_is_four_panels_with_a_message_each(figure, picture, screen):
+def test_the_picture_is_saved(output, picture):
+    assert f"Picture: {picture}" in output
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_the_picture_is_four_panels_with_a_message_each(figure, screen):
     assert tuple(figure.get_size_inches() * 100) == (800, 600)
     titles = [axis.get_title(loc="left").strip() for axis in figure.axes]
     assert len(titles) == 4
-    assert all(f"{title}. " in screen for title in titles)
+    assert sum(f"{title}. " in screen for title in titles) >= 2, "those that depend on no noise"
     assert not any(axis.get_legend() for axis in figure.axes)
 
 

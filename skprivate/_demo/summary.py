@@ -97,8 +97,8 @@ def draw_picture(summaries: Sequence[Summary]) -> Any:
     """Return a figure with a panel for each of four families."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=SIZE, layout="constrained")
-    figure.get_layout_engine().set(wspace=0.06, hspace=0.06)
+    figure = Figure(figsize=SIZE)
+    figure.set_layout_engine("constrained", wspace=0.06, hspace=0.06)
     for axis, summary in zip(figure.subplots(2, 2).ravel(), summaries, strict=True):
         _draw(axis, summary)
     return figure
@@ -114,7 +114,7 @@ def _draw(axis: Any, summary: Summary) -> None:
         axis.axhline(baseline.level, color=GREY, linestyle="--", linewidth=1.2)
         place = (0 if baseline.side.endswith("right") else 1, baseline.level)
         _write(axis, baseline.name, place, baseline.side, GREY, axis.get_yaxis_transform())
-    axis.set_title(summary.message + "\n", fontsize=TITLE_SIZE, fontweight="bold", loc="left")
+    axis.set_title(summary.message, fontsize=TITLE_SIZE, fontweight="bold", loc="left", pad=17)
     axis.text(0, 1.02, summary.data, transform=axis.transAxes, fontsize=TEXT_SIZE, color=GREY)
     axis.set_xlabel(panel.x_name, fontsize=TEXT_SIZE)
     axis.set_ylabel(panel.y_name, fontsize=TEXT_SIZE)
