@@ -20,7 +20,9 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "checked_html",
+    "gallery_pictures",
     "mathml",
+    "reference_groups",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "auto_examples/**.ipynb", "**sg_execution_times.rst"]
