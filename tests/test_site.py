@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The site is complete: public names in the reference, proofs linked with what they prove, a picture per example."""
+"""The site is complete: names in the reference, proofs linked with what they prove, a picture an example."""
 
 import importlib
 import importlib.util

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""After the build: every example of the gallery shows a picture; one that does not is a warning, and so an error."""
+"""After the build: an example of the gallery without a picture is a warning, and so an error of the build."""
 
 from html.parser import HTMLParser
 from pathlib import Path

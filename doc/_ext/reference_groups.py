@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The index of the API reference: title, first paragraph and names of every group, read from the group's page.
+"""The index of the API reference: title, first paragraph and names of each group, from the group's page.
 
 So the index cannot differ from the pages. ``.. reference-groups::`` takes the pages, one a line.
 """
