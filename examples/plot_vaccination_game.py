@@ -60,7 +60,7 @@ for axis, (name, solver) in zip(axes, runs.items(), strict=True):
     off = np.abs(solver.strategies_ - equilibrium).mean()
     axis.set(xscale="log", xlabel="round", title=f"{name}\nmean distance at the end {off:.3f}")
 axes[0].set_ylabel("probability of vaccination")
-figure.suptitle("Strategies of 12 players; dashes are the equilibrium, dark is a cheap vaccine")
+figure.suptitle("Strategies of 12 players; dashes are the equilibrium, violet is a cheap vaccine")
 plt.show()
 
 # %%

@@ -29,26 +29,26 @@ def documented_names(page: str) -> list[str]:
 
 
 class ReferenceGroups(SphinxDirective):
-    """One entry per page: its title, who needs it, and its names."""
+    """One card per page: its title, who needs it, and its names."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the entries as a definition list."""
-        lines: list[str] = []
-        for page in filter(None, self.content):
-            path = Path(self.env.srcdir) / f"{page}.rst"
-            self.env.note_dependency(str(path))
-            lines += _entry(page, path.read_text(encoding="utf-8"))
-        holder = nodes.container(classes=["reference-groups"])
-        self.state.nested_parse(StringList(lines, self.get_source_info()[0]), self.content_offset, holder)
-        return [holder]
+        """Return the cards, in the order of the pages."""
+        return [
+            nodes.container("", *map(self._card, filter(None, self.content)), classes=["reference-groups"])
+        ]
 
-
-def _entry(page: str, text: str) -> list[str]:
-    _title, who_needs_it, *_ = text.split("\n\n")
-    links = (f":py:obj:`{name.rpartition('.')[2]} <{name}>`" for name in documented_names(text))
-    return [f":doc:`/{page}`", f"   {' '.join(who_needs_it.split())}", "", f"   {', '.join(links)}", ""]
+    def _card(self, page: str) -> nodes.container:
+        path = Path(self.env.srcdir) / f"{page}.rst"
+        self.env.note_dependency(str(path))
+        text = path.read_text(encoding="utf-8")
+        _title, who_needs_it, *_ = text.split("\n\n")
+        links = (f":py:obj:`{name.rpartition('.')[2]} <{name}>`" for name in documented_names(text))
+        lines = [f":doc:`/{page}`", "", *who_needs_it.splitlines(), "", ", ".join(links)]
+        card = nodes.container(classes=["reference-group"])
+        self.state.nested_parse(StringList(lines, str(path)), self.content_offset, card)
+        return card
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
