@@ -44,7 +44,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "navigation_depth": 2,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "api": []},
     "footer_start": ["copyright"],
     "footer_end": [],
 }
