@@ -10,12 +10,15 @@ SOURCES := $(shell find skprivate -name '*.pyx' -o -name '*.pxd') setup.py pypro
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_QUIET = 1
 
-.PHONY: same-python demo test lint types doc bench clean
+.PHONY: same-python demo test test-all lint types doc bench clean
 
 demo: $(STAMPS)/plot
 	$(BIN)/python -m skprivate
 
 test: $(STAMPS)/test
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+test-all: $(STAMPS)/test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(STAMPS)/lint

@@ -26,9 +26,9 @@ def timed(task: Callable[[], Result], clock: Callable[[], float] = perf_counter)
     return clock() - start, result
 
 
-def seconds(task: Task) -> float:
-    """Return the wall time of one call."""
-    return timed(task)[0]
+def seconds(task: Task, clock: Callable[[], float] = perf_counter) -> float:
+    """Return the seconds of one call."""
+    return timed(task, clock)[0]
 
 
 def median_of(tasks: Iterable[Task]) -> float:
@@ -47,8 +47,8 @@ def fastest(task: Callable[[], Result], repeats: int) -> tuple[float, Result]:
     return min(run[0] for run in runs), runs[-1][1]
 
 
-def compare(ours: Task, theirs: Task, pairs: int) -> Comparison:
+def compare(ours: Task, theirs: Task, pairs: int, clock: Callable[[], float] = perf_counter) -> Comparison:
     """Time two tasks in turns, so that a busy machine slows both; the first pair warms up."""
-    runs = [(seconds(ours), seconds(theirs)) for _ in range(pairs + 1)][1:]
+    runs = [(seconds(ours, clock), seconds(theirs, clock)) for _ in range(pairs + 1)][1:]
     first, second = zip(*runs, strict=True)
     return Comparison(median(first), median(second), median(one / other for one, other in runs))

@@ -20,6 +20,12 @@ settings.register_profile("untimed", settings(), deadline=None)
 settings.load_profile("untimed")
 
 
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "assert_fits" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.statistical)
+
+
 class ScriptedEntropy:
     """Hands out given bytes, then zeros; remembers the requests and the chunks themselves."""
 

@@ -7,17 +7,24 @@ from sklearn.utils import estimator_html_repr
 
 from ..accounting import DisclosureRisk, PrivacySpent
 from ..accounting._statements.html import (
+    CAPTION_OF_HOLDER,
+    CAPTION_OF_RISK,
+    caption_of_plan,
+    caption_of_spent,
     label_fragment,
     label_of_risk,
     label_of_spent,
     unpublishable_fragment,
 )
+from ..utils import check_epsilon
+from ..utils._compat import captioned_block
 
 
 class PrivacyHTMLMixin:
     """Mixin that puts a privacy label under scikit-learn's diagram; to be placed before its mixins.
 
-    An object whose ``releases_state`` is False shows parameters, and a notice instead of values: neither its
+    In the diagram, also that of a pipeline, its box says in a caption what was spent, or will be. An object
+    whose ``releases_state`` is False shows parameters, and a notice instead of values: neither its
     fitted attributes nor its statements, inside a pipeline's diagram neither.
 
     Examples
@@ -55,6 +62,24 @@ class PrivacyHTMLMixin:
         if isinstance(risk, DisclosureRisk):
             return label_fragment([label_of_risk(risk.to_dict())])
         return ""
+
+    def _sk_visual_block_(self) -> Any:
+        return captioned_block(self, self._privacy_caption())
+
+    def _privacy_caption(self) -> str:
+        """Return the label in a few words: parameters, or the statement, and no other attribute."""
+        fitted = vars(self)
+        if not self.releases_state:
+            return CAPTION_OF_HOLDER if any(name.endswith("_") for name in fitted) else ""
+        spent = fitted.get("privacy_spent_")
+        if isinstance(spent, PrivacySpent):
+            return caption_of_spent(spent.to_dict())
+        if isinstance(fitted.get("disclosure_risk_"), DisclosureRisk):
+            return CAPTION_OF_RISK
+        try:
+            return caption_of_plan(check_epsilon(fitted.get("epsilon")))
+        except (TypeError, ValueError):  # a fit will refuse it, or none is asked for
+            return ""
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         if not self.releases_state:

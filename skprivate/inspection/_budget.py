@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Display of a ledger: cumulative epsilon or delta by label or estimator, against the ceiling."""
+"""Display of a ledger: epsilon or delta by entry, label, estimator or group of data, against the ceiling."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -13,14 +13,22 @@ from ..accounting._checks import check_choice
 from ..utils._public_module import public_module
 from ._matplotlib import new_axes
 
-By = Literal["label", "estimator"]
+By = Literal["label", "estimator", "data", "entry"]
 Quantity = Literal["epsilon", "delta"]
 Against = Literal["time", "fits"]
+
+_WITHOUT = {"label": "no label", "data": "no group of data"}
+# So many entries have room for their labels below their bars, each of so many characters.
+_MOST_TICK_LABELS = 8
+_LONGEST_TICK_LABEL = 14
+# Largest share of the height that the legend takes above what is drawn; it has more columns before.
+_LARGEST_LEGEND = 0.4
+_MOST_COLUMNS = 3
 
 
 @public_module("skprivate.inspection")
 class BudgetDisplay:
-    """What a ledger has spent, stacked by label or estimator, against its ceiling.
+    """What a ledger has spent, entry by entry or stacked by group, against its ceiling.
 
     It is recommended to use `from_ledger`; parameters are stored as attributes.
 
@@ -40,6 +48,15 @@ class BudgetDisplay:
         Number of entries that are not private.
     n_kinds : int, default=1
         Number of different relations and units among the entries.
+    by : {"label", "estimator", "data", "entry"}, default="label"
+        "entry": one bar an entry, in the order of the charges, each as high as the one before reaches and in
+        the colour of its group, an estimator. Otherwise what the groups are; they are drawn as areas.
+    private : sequence of bool of length n_entries, default=None
+        Bars of entries that are not private are hatched. None: all are private.
+    names : sequence of str of length n_entries, default=None
+        What stands below a bar, besides its number, where there are few. None: nothing.
+    n_data : int, default=0
+        Number of groups of disjoint data that were declared.
 
     Attributes
     ----------
@@ -48,9 +65,14 @@ class BudgetDisplay:
     figure_ : matplotlib Figure
         The figure of the axes.
     areas_ : list of matplotlib PolyCollection
-        One area for each group, the first charged at the bottom; empty if the ledger is.
+        One area for each group, the first charged at the bottom; empty if the ledger is, or with
+        ``by="entry"``.
+    bars_ : list of matplotlib BarContainer
+        With ``by="entry"`` the bars of each group; otherwise empty.
     ceiling_line_ : matplotlib Line2D or None
         The ceiling.
+    remaining_ : matplotlib Rectangle or None
+        What the ceiling leaves, hatched; None without a ceiling, and when it is reached.
 
     See Also
     --------
@@ -60,7 +82,9 @@ class BudgetDisplay:
     -----
     **Privacy.** A picture of what the ledger's file says; it costs nothing. Labels, names and times are
     public by nature. The total is by basic composition, as if all entries touched the same rows; the title
-    says where relations or units differ, and the total holds for none of them.
+    says where relations or units differ, and the total holds for none of them, and where groups of data were
+    declared disjoint: the ledger and its ceiling add them up all the same. `PrivacyLedger.composition` takes
+    the dearest.
 
     Examples
     --------
@@ -78,8 +102,11 @@ class BudgetDisplay:
     ...         with ledger.label(study):
     ...             ledger.charge(spent, "DPTreeClassifier")
     ...     display = BudgetDisplay.from_ledger(ledger, ax=Figure().subplots())
+    ...     entries = BudgetDisplay.from_ledger(ledger, by="entry", ax=Figure().subplots())
     >>> display.totals()
     {'pilot': 0.5, 'main': 1.0}
+    >>> [(float(bar.get_y()), float(bar.get_height())) for bar in entries.bars_[0]]
+    [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5)]
     """
 
     def __init__(
@@ -92,6 +119,10 @@ class BudgetDisplay:
         quantity: Quantity = "epsilon",
         n_not_private: int = 0,
         n_kinds: int = 1,
+        by: By = "label",
+        private: Sequence[bool] | None = None,
+        names: Sequence[str] | None = None,
+        n_data: int = 0,
     ) -> None:
         self.times = times
         self.groups = groups
@@ -100,6 +131,10 @@ class BudgetDisplay:
         self.quantity = quantity
         self.n_not_private = n_not_private
         self.n_kinds = n_kinds
+        self.by = by
+        self.private = private
+        self.names = names
+        self.n_data = n_data
 
     @classmethod
     def from_ledger(
@@ -118,16 +153,19 @@ class BudgetDisplay:
         ----------
         ledger : PrivacyLedger
             It is read once.
-        by : {"label", "estimator"}, default="label"
-            What makes a group. Entries without a label are the group "no label".
+        by : {"label", "estimator", "data", "entry"}, default="label"
+            What makes a group. Entries without a label are the group "no label", those without a group of
+            data "no group of data". "entry": one bar an entry, in the colour of its estimator.
         quantity : {"epsilon", "delta"}, default="epsilon"
             What is added up.
         against : {"time", "fits"}, default="time"
-            The horizontal axis: when an entry was charged, in UTC, or its number.
+            The horizontal axis: when an entry was charged, in UTC, or its number; with ``by="entry"`` always
+            its number.
         ax : matplotlib Axes, default=None
             Axes to draw on; None: those of a new figure.
         **kwargs : dict
-            Keywords of `matplotlib.axes.Axes.fill_between`, such as ``alpha``.
+            Keywords of `matplotlib.axes.Axes.fill_between`, such as ``alpha``; with ``by="entry"`` of
+            `matplotlib.axes.Axes.bar`.
 
         Returns
         -------
@@ -149,14 +187,19 @@ class BudgetDisplay:
         check_choice(against, "against", get_args(Against))
         entries = ledger.entries()
         has_ceiling = ledger.epsilon is not None
+        group = "estimator" if by == "entry" else by
         display = cls(
             times=[entry.time for entry in entries],
-            groups=[str(getattr(entry, by) or "no label") for entry in entries],
+            groups=[str(getattr(entry, group) or _WITHOUT[group]) for entry in entries],
             amounts=[float(getattr(entry, quantity)) for entry in entries],
             ceiling=float(getattr(ledger, quantity)) if has_ceiling else None,
             quantity=quantity,
             n_not_private=sum(not entry.private for entry in entries),
             n_kinds=len({(entry.relation, entry.unit) for entry in entries}),
+            by=by,
+            private=[entry.private for entry in entries],
+            names=[entry.label or "" for entry in entries],
+            n_data=len({entry.data for entry in entries} - {None}),
         )
         return display.plot(ax=ax, against=against, **kwargs)
 
@@ -174,7 +217,7 @@ class BudgetDisplay:
         return totals
 
     def plot(self, ax: Any = None, *, against: Against = "time", **kwargs: Any) -> Self:
-        """Draw the areas.
+        """Draw the areas, or the bars of the entries.
 
         Parameters
         ----------
@@ -183,7 +226,8 @@ class BudgetDisplay:
         against : {"time", "fits"}, default="time"
             The horizontal axis.
         **kwargs : dict
-            Keywords of `matplotlib.axes.Axes.fill_between`.
+            Keywords of `matplotlib.axes.Axes.fill_between`, with ``by="entry"`` of
+            `matplotlib.axes.Axes.bar`.
 
         Returns
         -------
@@ -197,19 +241,92 @@ class BudgetDisplay:
         check_choice(against, "against", get_args(Against))
         self.ax_ = ax = new_axes(ax, type(self).__name__)
         self.figure_ = ax.figure
-        self.areas_ = self._draw_areas(against, kwargs)
-        self.ceiling_line_ = None
-        if self.ceiling is not None:
-            style = {"color": "black", "linestyle": "--", "label": f"ceiling {self.ceiling:.6g}"}
-            self.ceiling_line_ = ax.axhline(self.ceiling, **style)
-        ax.set_xlabel("time (UTC)" if against == "time" else "number of entries")
+        as_bars = self.by == "entry"
+        self.areas_ = [] if as_bars else self._draw_areas(against, kwargs)
+        self.bars_ = self._draw_bars(kwargs) if as_bars else []
+        self._draw_ceiling()
+        ax.set_xlabel(
+            "entry, in the order of the charges"
+            if as_bars
+            else "time (UTC)"
+            if against == "time"
+            else "number of entries"
+        )
         ax.set_ylabel(f"{self.quantity} spent")
-        # Room above for the legend, which would hide the ceiling.
-        ax.set_ylim(0, 1.3 * max(self.ceiling or 0, sum(self.amounts)) or 1)
         ax.set_title(self._title())
-        if self.areas_ or self.ceiling_line_:
-            ax.legend(loc="upper left")
+        ax.set_ylim(0, self._highest())
+        self._draw_legend()
         return self
+
+    def _draw_ceiling(self) -> None:
+        """Draw the ceiling, and hatch what it leaves."""
+        self.ceiling_line_ = self.remaining_ = None
+        if self.ceiling is None:
+            return
+        style = {"color": "black", "linestyle": "--", "label": f"ceiling {self.ceiling:.6g}"}
+        self.ceiling_line_ = self.ax_.axhline(self.ceiling, **style)
+        remaining = self.ceiling - sum(self.amounts)
+        if remaining > 0:
+            self.remaining_ = self.ax_.axhspan(
+                self.ceiling - remaining,
+                self.ceiling,
+                facecolor="none",
+                edgecolor="0.75",
+                hatch="//",
+                linewidth=0,
+                zorder=0,
+                label=f"remaining {remaining:.6g}",
+            )
+
+    def _highest(self) -> float:
+        """Height of what is drawn, and a little room above the ceiling's line."""
+        return 1.05 * max(self.ceiling or 0, sum(self.amounts)) or 1
+
+    def _draw_legend(self) -> None:
+        """Put the legend above all that is drawn, into room that is made for it."""
+        handles = self._legend_handles()
+        if not handles:
+            return
+        for columns in range(1, _MOST_COLUMNS + 1):
+            legend = self.ax_.legend(handles=handles, loc="upper left", ncols=columns)
+            share = legend.get_window_extent().height / self.ax_.get_window_extent().height
+            if share <= _LARGEST_LEGEND:
+                break
+        # Between the legend and the frame is a gap of half a line of text.
+        room = min(share + 0.05, 0.9)
+        self.ax_.set_ylim(0, self._highest() / (1 - room))
+
+    def _legend_handles(self) -> list[Any]:
+        from matplotlib.patches import Patch
+
+        hatched = bool(self.bars_) and self.private is not None and not all(self.private)
+        not_private = [Patch(facecolor="0.5", edgecolor="white", hatch="xx", label="NOT PRIVATE")]
+        rest = [one for one in (self.ceiling_line_, self.remaining_) if one is not None]
+        return [*self.areas_, *self.bars_, *(not_private if hatched else ()), *rest]
+
+    def _draw_bars(self, style: dict[str, Any]) -> list[Any]:
+        amounts = np.asarray(self.amounts, dtype=np.float64)
+        bottoms = np.cumsum(amounts) - amounts
+        private = np.ones(len(amounts), dtype=bool) if self.private is None else np.asarray(self.private)
+        bars = []
+        for name, total in self.totals().items():
+            own = np.flatnonzero(np.array(self.groups) == name)
+            options = {"label": f"{name}: {total:.6g}", "edgecolor": "white"} | style
+            bars.append(self.ax_.bar(own + 1, amounts[own], bottom=bottoms[own], **options))
+            for bar in np.array(bars[-1].patches)[~private[own]]:
+                bar.set_hatch("xx")
+        self._label_entries()
+        return bars
+
+    def _label_entries(self) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        n_entries = len(self.times)
+        if self.names is None or n_entries > _MOST_TICK_LABELS:
+            self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
+            return
+        labels = [f"{place}\n{_shorten(name)}" for place, name in enumerate(self.names, start=1)]
+        self.ax_.set_xticks(range(1, n_entries + 1), labels)
 
     def _draw_areas(self, against: Against, style: dict[str, Any]) -> list[Any]:
         if not len(self.times):
@@ -250,5 +367,12 @@ class BudgetDisplay:
         title = f"{len(self.times)} entries"
         if self.n_not_private:
             title += f", {self.n_not_private} of them NOT PRIVATE"
+        if self.n_data:
+            title += f"\nadds up {self.n_data} groups of data, disjoint as declared"
         # As in the ledger's report: such a sum means nothing by itself.
         return f"{title}\nrelations or units differ: see compose" if self.n_kinds > 1 else title
+
+
+def _shorten(name: str) -> str:
+    text = " ".join(name.split())
+    return text if len(text) <= _LONGEST_TICK_LABEL else f"{text[: _LONGEST_TICK_LABEL - 3]}..."

@@ -25,7 +25,7 @@ from ..utils._progress import progress
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
 from ..utils._user_frame import warn_after_release
-from ._censored.fit import fit_censored
+from ._censored.fit import CensoredPlan, fit_censored
 from ._censored.histogram import kaplan_meier
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
 from ._distributions import error_distribution_of, models_log_target
@@ -163,13 +163,15 @@ class BaseLogLocationScale(
         rows, log_target = self._read(X, y, groups)
         self.announce_leaks(list(leaks.values()))
         with public_errors():
-            self.check_public(self._shape_of(rows.X, rows.groups, rows.event is not None))
+            plan = self._plan_noise(self._shape_of(rows.X, rows.groups, rows.event is not None))
         task = self._resolve_task(rows, log_target, budget, leaks)
         entropy = check_entropy(self.random_state)
         if rows.groups is not None:
             rows = rows.take(select_rows(rows.groups, self.max_rows_per_group, entropy.random_bytes))
-        release = self._release_moments if rows.event is None else self._release_rounds
-        release(rows, task, entropy)
+        if plan is None:
+            self._release_moments(rows, task, entropy)
+        else:
+            self._release_rounds(rows, task, plan, entropy)
         self._warn_if_useless()
         return self
 
@@ -273,12 +275,11 @@ class BaseLogLocationScale(
             release = plan.release(gram, entropy)
         self._adopt(release, grid, task, spent)
 
-    def _release_rounds(self, rows: SurvivalRows, task: FitTask, entropy: Any) -> None:
+    def _release_rounds(self, rows: SurvivalRows, task: FitTask, plan: CensoredPlan, entropy: Any) -> None:
         """Release a histogram and Newton rounds, for targets that may be censored."""
         event = np.ones(len(rows.y), dtype=bool) if rows.event is None else rows.event
         grid = self._grid(task)
-        limits = task.scale_limits(grid)
-        plan = self._plan_rounds(grid, task.budget, task.neighbours, limits, task.n_rows)
+        plan = plan.within(grid, task.scale_limits(grid))
         what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
         spent = self._describe_spending(task, entropy.source, what, None, None)
         self.charge(spent)

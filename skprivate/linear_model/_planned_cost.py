@@ -10,9 +10,9 @@ import numpy as np
 from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
 from ._censored.fit import CensoredPlan, plan_censored
 from ._distributions import error_distribution_of, models_log_target
-from ._moments.grid import MANY_ROWS, MomentGrid
+from ._moments.grid import MANY_ROWS
 from ._moments.noise_scale import FitBudget
-from ._moments.release import Neighbours, make_grid, plan_moments
+from ._moments.release import Neighbours, make_grid
 from ._targets import check_form, check_target_bounds, is_structured
 
 LLS_ROLES = assign_roles(
@@ -92,6 +92,10 @@ class PlannedMoments(PrivateEstimatorMixin):
         )
 
     def check_public(self, shape: PublicShape) -> None:
+        self._plan_noise(shape)
+
+    def _plan_noise(self, shape: PublicShape) -> CensoredPlan | None:
+        """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
         budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         if shape.structured and self.method == "taylor":
             raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
@@ -103,26 +107,15 @@ class PlannedMoments(PrivateEstimatorMixin):
         self._bounds_of_scale()
         shape.check_bounds(self.bounds_X, "bounds_X")
         if shape.n_features is None:
-            return
+            return None
         neighbours = self._neighbours(shape.n_features, shape.grouped)
         n_rows = shape.n_rows if neighbours.n_is_public else MANY_ROWS
-        # Any bounds will do: whether a grid and its noise can be planned does not depend on them.
+        # Any bounds will do: whether there is a grid does not depend on them, and on every grid the noise of
+        # the moments can be planned.
         sides, target = (np.zeros(shape.n_features), np.ones(shape.n_features)), (0.0, 1.0)
         grid = make_grid(*sides, target, self.x_norm, n_rows=n_rows, neighbours=neighbours, budget=budget)
-        if shape.structured:
-            self._plan_rounds(grid, budget, neighbours, (1e-3, 1.0), n_rows)
-        else:
-            plan_moments(grid, neighbours, budget)
-
-    def _plan_rounds(
-        self,
-        grid: MomentGrid,
-        budget: FitBudget,
-        neighbours: Neighbours,
-        limits: tuple[float, float],
-        n_rows: int,
-    ) -> CensoredPlan:
-        """Plan the rounds of a fit to censored targets; `limits` are those of the scale, in scaled units."""
+        if not shape.structured:
+            return None
         return plan_censored(
             grid,
             error_distribution_of(self.distribution),
@@ -131,7 +124,6 @@ class PlannedMoments(PrivateEstimatorMixin):
             max_iter=self.max_iter,
             hazard_clip=self.hazard_clip,
             regularization=self.regularization,
-            scale_bounds=limits,
             n_rows=n_rows,
         )
 

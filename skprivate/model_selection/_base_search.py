@@ -290,7 +290,9 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
         held = hold_out(masks.n_units, self.validation_fraction, entropy.random_bytes)
         codes = np.arange(masks.n_units) if masks.codes is None else masks.codes
         scored = np.flatnonzero(masks.private)[held[codes]]
-        train = np.setdiff1d(np.arange(len(masks.public)), scored)
+        is_scored = np.zeros(len(masks.public), dtype=bool)
+        is_scored[scored] = True
+        train = np.flatnonzero(~is_scored)
         if masks.codes is None:
             return Parts(train, scored, None, len(scored))
         scored_codes = np.unique(codes[held[codes]], return_inverse=True)[1]

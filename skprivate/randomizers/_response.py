@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Randomised response: its certified threshold and odds, and the leakage of one answer."""
 
+import functools
 import math
 from fractions import Fraction
 
@@ -10,6 +11,9 @@ from ..noise._response_threshold import response_odds, response_threshold
 _LEAST_EPSILON = Fraction(1, 2**64)
 
 
+# A pure function of public numbers: what is kept tells of no row. The choice of a depth asks for up to 44
+# thresholds of one epsilon (four mechanisms, eleven depths): the size is for some twenty of them.
+@functools.lru_cache(maxsize=1024)
 def certified_response(epsilon: Fraction, n_others: int | Fraction) -> tuple[int, Fraction]:
     """Return the certified threshold of randomised response and its odds, which exceed 1.
 

@@ -36,7 +36,7 @@ from ..utils._compat import Interval, StrOptions
 from ..utils._private_fit import public_errors
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
-from ._estimation.depth import DEEPEST, DepthInputs
+from ._estimation.depth import DEEPEST, DepthInputs, deepest_to_grow
 from ._estimation.leaf_counts import variance_per_row
 from ._estimation.leaf_estimates import pruning_method
 from ._predictions import TreePredictionsMixin
@@ -239,7 +239,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             public_labels,
             lower=lower,
             upper=upper,
-            max_depth=self._check_depth(len(public_X)),
+            max_depth=self._depth_to_grow(len(public_X), n_used),
             n_labels=n_labels,
             rule=rule,
             criterion=self.criterion,
@@ -270,6 +270,13 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
                 "then, with 2^max_depth leaves."
             )
         return int(self.max_depth)
+
+    def _depth_to_grow(self, n_public: int, n_used: int) -> int:
+        """Return the depth of the partition that an automatic depth is chosen from, or the depth itself."""
+        depth = self._check_depth(n_public)
+        automatic = self.max_depth == "auto" and not pruning_method(self.prune).has_own_depth
+        # Without public rows the tree is complete, so that the depths which cannot be chosen are known.
+        return min(depth, deepest_to_grow(n_used)) if automatic and not n_public else depth
 
     def _automatic_depth(self, partition: Partition, rule: str, rows: TreeRows, n_used: int) -> int:
         def variance(n_leaves: int) -> float:

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils._repr_html.estimator import _get_visual_block, _VisualBlock
 from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Interval",
     "InvalidParameterError",
     "StrOptions",
+    "captioned_block",
     "fit_context",
     "has_callbacks",
     "num_samples",
@@ -43,3 +45,31 @@ def rows_of(value: Any, rows: Any, n_rows: int) -> Any:
     shape = getattr(value, "shape", None)
     length = len(value) if shape is None and hasattr(value, "__len__") else (shape or (None,))[0]
     return safe_indexing(value, rows) if length == n_rows else value
+
+
+def captioned_block(estimator: Any, caption: str) -> _VisualBlock:
+    """Return what stands for an estimator in scikit-learn's diagrams, with a caption below its name, or "".
+
+    The box of a meta-estimator has no place for one: there the caption is a box of its own, above those of
+    the estimators inside.
+    """
+    block = _get_visual_block(_Undescribed(estimator))
+    if block.kind == "single":
+        return _VisualBlock(
+            "single",
+            estimator,
+            names=type(estimator).__name__,
+            name_details=str(estimator),
+            name_caption=caption,
+        )
+    if not caption:
+        return block
+    parts = [_VisualBlock("single", caption, names=caption, name_details=caption), block]
+    return _VisualBlock("serial", parts, dash_wrapped=False)
+
+
+class _Undescribed:
+    """An estimator's parameters without its own description, so that scikit-learn makes its usual one."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.get_params = estimator.get_params

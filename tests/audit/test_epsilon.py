@@ -20,6 +20,8 @@ from skprivate.randomizers import (
     UnaryRandomizer,
 )
 
+pytestmark = pytest.mark.statistical
+
 # A right mechanism fails one audit with a probability below this; there are fewer than 50 of them here.
 CONFIDENCE = 1 - 1e-8
 SENSITIVITY = 3000

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What notebooks show: the label under the diagram, and no value of what must not be published."""
 
+import re
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+
 import numpy as np
 import pytest
 import sklearn
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skprivate import (
@@ -12,12 +17,15 @@ from skprivate import (
     CollaborativeLARRegressor,
     DPTreeClassifier,
     LocalAverageRegressor,
+    PrivacyLedger,
+    PrivateGridSearch,
     PrivateNashSolver,
     QuadraticAggregativeGame,
     SecureSumAggregator,
     TQMATransformer,
     privacy_report,
 )
+from skprivate.accounting import DisclosureRisk, PrivacyGuarantee, compose
 
 SECRET = 1234.5678
 X = np.random.default_rng(0).uniform(size=(200, 2))
@@ -28,6 +36,11 @@ def html(estimator):
     page = estimator._repr_html_()
     assert ("skprivate-label" in page) == ("skprivate-label" in estimator._repr_mimebundle_()["text/html"])
     return page
+
+
+def captions(estimator):
+    """Captions under the names of the boxes in a diagram."""
+    return re.findall('<div class="caption">(.*?)</div>', html(estimator))
 
 
 def test_private_run():
@@ -57,6 +70,7 @@ def test_a_label_of_a_step_is_none_of_its_pipeline():
     # Scikit-learn's diagram of the pipeline makes no claim for us.
     assert "differential privacy" not in pipe._repr_html_()
     assert "skprivate-label" not in pipe._repr_html_()
+    assert captions(pipe) == ["ε = 1 per row, of this step given its input"]
     report = privacy_report(pipe)._repr_html_()
     assert "NOT PRIVATE" in report
     assert "standardscaler (StandardScaler)" in report
@@ -128,3 +142,106 @@ def test_values_would_show_otherwise(monkeypatch):
 
 def test_unfitted_holder_has_no_notice():
     assert "Never publish" not in html(LocalAverageRegressor())
+    assert captions(LocalAverageRegressor()) == []
+
+
+def test_captions_in_diagrams():
+    tree = DPTreeClassifier(epsilon=0.5, bounds=(-3, 3), classes=[0, 1])
+    pipe = make_pipeline(StandardScaler(), tree)
+    assert captions(pipe) == ["not fitted, ε = 0.5 asked for per row or group"]
+    pipe.fit(X, Y, dptreeclassifier__groups=np.arange(200) // 2)
+    assert captions(pipe) == ["ε = 0.5 per group, of this step given its input"]
+    assert captions(DPTreeClassifier(epsilon="much")) == []
+    seeded = make_pipeline(DPTreeClassifier(bounds=(0, 1), classes=[0, 1], random_state=0))
+    assert captions(seeded.fit(X, Y)) == ["NOT PRIVATE: no ε holds"]
+    holder = dict(holders())["pipeline"]
+    assert captions(holder) == ["not differential privacy: no ε holds", "never publish this object"]
+
+
+def test_a_search_in_a_pipeline_has_a_box_for_its_label():
+    tree = DPTreeClassifier(bounds=(0, 1), classes=[0, 1])
+    pipe = make_pipeline(PrivateGridSearch(tree, {"max_depth": [1, 2]})).fit(X, Y)
+    shown = re.sub("<style>.*?</style>", "", html(pipe), flags=re.DOTALL)
+    assert (
+        shown.index("PrivateGridSearch</div>") < shown.index("ε = 3 per row") < shown.index("estimator: DP")
+    )
+    assert "per row, of" not in html(make_pipeline(PrivateGridSearch(tree, {"max_depth": [1, 2]})))
+
+
+HOSTILE = "<script>alert('&')</script>"
+
+
+class Tags(HTMLParser):
+    """Names of the tags of a page, and the addresses that it would load."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.names, self.addresses = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.names.append(tag)
+        self.addresses += [value for name, value in attributes if name in ("src", "href", "action")]
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "a<b>.ledger", epsilon=3)
+    tree = DPTreeClassifier(bounds=(0, 1), classes=[0, 1], ledger=ledger)
+    with ledger.label(HOSTILE), ledger.data(HOSTILE):
+        pipe = Pipeline([(HOSTILE, tree)]).fit(X, Y)
+    spent = replace(pipe[0].privacy_spent_, mechanism=HOSTILE, unprotected={HOSTILE: HOSTILE})
+    with ledger.label(HOSTILE):
+        ledger.charge(spent, HOSTILE)
+    texts = dict.fromkeys(("protection", "attack", "metric", "assumption"), HOSTILE)
+    risk = DisclosureRisk(bound={HOSTILE: 1.0}, unprotected=(HOSTILE,), leaks=(HOSTILE,), **texts)
+    guarantee = PrivacyGuarantee(epsilon=1.0, status="exact", criterion="dp", subject=HOSTILE)
+    return {
+        "spent": spent,
+        "report": privacy_report(pipe),
+        "risk": risk,
+        "guarantee": guarantee,
+        "ledger": ledger,
+        "composition": ledger.composition(),
+    }
+
+
+def test_names_are_escaped_and_nothing_is_loaded(hostile):
+    for record in hostile.values():
+        page = record._repr_html_()
+        tags = Tags(page)
+        assert "&lt;script&gt;" in page
+        assert not {"script", "b", "img", "link", "iframe"} & set(tags.names)
+        assert not tags.addresses
+        assert not re.search(r"url\(|@import|https?:", page)
+        assert tags.names.count("section") == page.count("aria-label=")
+        assert tags.names.count("table") == tags.names.count("caption")
+
+
+def test_steps_and_units_are_escaped_in_diagrams():
+    tree = DPTreeClassifier(bounds=(0, 1), classes=[0, 1])
+    pipe = Pipeline([(HOSTILE, make_pipeline(tree))]).fit(X, Y)
+    # One script is scikit-learn's own.
+    assert Tags(html(pipe)).names.count("script") == 1
+
+
+def test_a_ledger_shows_its_account(hostile, tmp_path):
+    page = hostile["ledger"]._repr_html_()
+    assert "ε = 2 spent" in page
+    assert '<th scope="row">Remaining</th><td>epsilon = 1, delta = 0</td>' in page
+    assert "(1 fits)" in page
+    assert "Differential privacy (claimed" in page
+    exposed = replace(hostile["spent"], claim="not-private", reasons=("seeded",), epsilon=Fraction(1, 2))
+    hostile["ledger"].charge(exposed, "A")
+    assert "NOT PRIVATE: some entries are not" in hostile["ledger"]._repr_html_()
+    assert "ε = 2.5 spent" in hostile["ledger"]._repr_html_()
+    (tmp_path / "a<b>.ledger").unlink()
+    assert "The ledger cannot be read" in hostile["ledger"]._repr_html_()
+
+
+def test_a_composition_without_a_bound_shows_none(hostile):
+    assert "ε = 2<" in hostile["composition"]._repr_html_()
+    mixed = compose([hostile["spent"], replace(hostile["spent"], relation="add-remove")])
+    page = mixed._repr_html_()
+    assert "NO BOUND" in page
+    assert "ε =" not in page

@@ -16,6 +16,8 @@ import pytest
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.collection import ReportWriter, TreeCurator
 
+pytestmark = pytest.mark.process
+
 BOUNDS = {"age": (0, 100)}
 FORK = multiprocessing.get_context("fork")
 

@@ -18,6 +18,8 @@ from skprivate.collection._report_files import ReportReader
 from skprivate.tree import LocallyPrivateTreeClassifier
 from skprivate.utils._files import locked
 
+pytestmark = pytest.mark.process
+
 SECRET = "4711.0815"
 
 

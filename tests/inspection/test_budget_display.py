@@ -64,6 +64,7 @@ def test_areas_stand_on_each_other(ledger, axes, against):
         "no label: 0.5",
         "main: 1.5",
         "ceiling 4",
+        "remaining 2",
     ]
 
 
@@ -73,6 +74,65 @@ def test_steps_are_where_the_charges_are(ledger, axes):
     # Estimator A has 0.5, 0.75, 0.75, 1 after its charges; B starts with the third one.
     assert {(2.0, 1.75), (3.0, 1.75), (3.0, 2.0), (4.0, 2.0)} <= {tuple(corner) for corner in corners}
     assert display.totals() == {"A": 1.0, "B": 1.0}
+
+
+def test_one_bar_an_entry(ledger, axes):
+    display = BudgetDisplay.from_ledger(ledger, by="entry", ax=axes, alpha=0.5)
+    assert (display.areas_, display.totals()) == ([], {"A": 1.0, "B": 1.0})
+    drawn = [bar for container in display.bars_ for bar in container]
+    drawn.sort(key=lambda bar: bar.get_x())
+    assert [bar.get_x() + bar.get_width() / 2 for bar in drawn] == pytest.approx([1, 2, 3, 4])
+    assert [(bar.get_y(), bar.get_height()) for bar in drawn] == [
+        (0, 0.5),
+        (0.5, 0.25),
+        (0.75, 1),
+        (1.75, 0.25),
+    ]
+    assert sum(bar.get_height() for bar in drawn) == float(ledger.spent()[0])
+    # A colour for each estimator, and a hatch for the entry that is not private.
+    colours = [bar.get_facecolor() for bar in drawn]
+    assert colours[0] == colours[1] == colours[3] != colours[2]
+    assert [bool(bar.get_hatch()) for bar in drawn] == [False, False, False, True]
+    assert drawn[0].get_alpha() == 0.5
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1\n", "2\nmain", "3\nmain", "4\nmain"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        *("A: 1", "B: 1", "NOT PRIVATE", "ceiling 4", "remaining 2")
+    ]
+
+
+def test_many_entries_have_numbers_only(axes):
+    times = [datetime(2026, 1, 1, tzinfo=UTC)] * 30
+    BudgetDisplay(times=times, groups=["a"] * 30, amounts=[0.1] * 30, by="entry", names=["n"] * 30).plot(axes)
+    assert not any("n" in tick.get_text() for tick in axes.get_xticklabels())
+
+
+@pytest.mark.parametrize("by", ["entry", "label"])
+def test_what_remains_ends_at_the_ceiling(ledger, axes, by):
+    display = BudgetDisplay.from_ledger(ledger, by=by, ax=axes)
+    corners = display.remaining_.get_bbox()
+    assert (corners.y0, corners.y1) == (2, 4)
+    full = BudgetDisplay(times=display.times, groups=display.groups, amounts=[1.0] * 4, ceiling=4.0, by=by)
+    assert full.plot(axes).remaining_ is None
+
+
+@pytest.mark.parametrize("by", ["entry", "estimator"])
+@pytest.mark.parametrize("n_groups", [1, 25])
+def test_the_legend_hides_nothing(axes, by, n_groups):
+    times = [datetime(2026, 1, 1, tzinfo=UTC)] * n_groups
+    groups = [f"Estimator{i}" for i in range(n_groups)]
+    BudgetDisplay(times=times, groups=groups, amounts=[1.0] * n_groups, ceiling=n_groups, by=by).plot(axes)
+    top = axes.transData.transform((0, n_groups))[1]
+    assert axes.get_legend().get_window_extent().y0 > top
+
+
+def test_groups_of_data_are_added_up(ledger, axes):
+    for group in ("north", "south"):
+        with ledger.data(group):
+            ledger.charge(spent("1/2"), "C")
+    display = BudgetDisplay.from_ledger(ledger, by="data", ax=axes)
+    assert display.totals() == {"no group of data": 2.0, "north": 0.5, "south": 0.5}
+    assert sum(display.totals().values()) == float(ledger.spent()[0])
+    assert axes.get_title().endswith("adds up 2 groups of data, disjoint as declared")
 
 
 def test_delta(ledger, axes):

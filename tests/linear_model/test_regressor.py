@@ -2,6 +2,7 @@
 """What a user sees of the regressors on fully observed targets: estimates, claims, costs and refusals."""
 
 import pickle
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -23,12 +24,15 @@ from skprivate import (
     config_context,
     privacy_report,
 )
+from skprivate.datasets import make_location_scale
 from skprivate.exceptions import (
     BudgetExceededError,
     PrivacyLeakError,
     PrivacyLeakWarning,
     UtilityWarning,
 )
+from skprivate.linear_model import _base, _planned_cost
+from skprivate.linear_model._moments import noise_scale
 from skprivate.linear_model._moments.bootstrap import bootstrap_moments
 from skprivate.linear_model._moments.noise_scale import FitBudget
 from skprivate.linear_model._moments.release import MomentPlan
@@ -511,3 +515,31 @@ class TestRefusals:
         X, y = make(3000)
         fit = DPSEVRegressor(**BOX).fit(X, y)
         assert vars(clone(fit)).keys() == vars(DPSEVRegressor()).keys()
+
+
+@pytest.mark.parametrize("structured", [False, True])
+def test_a_fit_plans_its_noise_once(structured, monkeypatch):
+    asked = []
+    module, name = (_planned_cost, "plan_censored") if structured else (_base, "plan_moments")
+    plan = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *args, **options: asked.append(name) or plan(*args, **options))
+    X, y = make_location_scale(50, 2, censoring=0.5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UtilityWarning)
+        DPLogLocationScaleRegressor(bounds_X=(-1, 1), bounds_y=(1e-3, 1e2)).fit(
+            X, y if structured else y["time"]
+        )
+    assert asked == [name]
+
+
+def test_the_rho_of_a_request_is_looked_up_once(monkeypatch):
+    asked = []
+    convert = noise_scale.zcdp_to_epsilon
+    monkeypatch.setattr(
+        noise_scale, "zcdp_to_epsilon", lambda *amounts: asked.append(amounts) or convert(*amounts)
+    )
+    request = Fraction(10**9 + 7, 10**9)
+    first, again = (noise_scale.FitBudget.of(request, 1e-6, "gaussian") for _ in range(2))
+    assert len(asked) == 1
+    assert first == again
+    assert first.epsilon == convert(first.rho, Fraction(1e-6)) <= request

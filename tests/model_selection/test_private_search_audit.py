@@ -11,6 +11,9 @@ from skprivate import PrivacySpent
 from skprivate.base import PlannedCost, PrivateEstimatorMixin, private_fit
 from skprivate.model_selection import PrivateGridSearch, _base_search, _scores
 from skprivate.noise import DiscreteLaplaceMechanism
+from tests.marks import slow
+
+pytestmark = pytest.mark.statistical
 
 EPSILON = Fraction(1, 4)
 TRIALS = 300
@@ -69,7 +72,7 @@ def counted(search):
     return search.best_estimator_.count_ >= 1
 
 
-@pytest.mark.parametrize("event", [guessed_right, counted])
+@pytest.mark.parametrize("event", [slow(guessed_right), counted])
 def test_a_sound_search_stays_below_its_claim(event, epsilon_lower_bound):
     assert audited(epsilon_lower_bound, {"label": [0, 1]}, event) <= 3 * EPSILON
 
@@ -79,6 +82,7 @@ class Without(DiscreteLaplaceMechanism):
         return np.asarray(values)
 
 
+@pytest.mark.slow
 def test_scores_without_noise_are_caught(epsilon_lower_bound, monkeypatch):
     monkeypatch.setattr(_scores, "DiscreteLaplaceMechanism", Without)
     assert audited(epsilon_lower_bound, {"label": [0, 1]}, guessed_right) > 3 * EPSILON

@@ -18,6 +18,8 @@ from skprivate.noise._sampling_kernels import (
 )
 from skprivate.noise._stream_kernels import WordStream
 
+pytestmark = pytest.mark.statistical
+
 LAPLACE_DRAWS = 10_000_000
 GAUSSIAN_DRAWS = 1_000_000
 

@@ -4,14 +4,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skprivate import BoundsScaler
-
-
-@parametrize_with_checks([BoundsScaler(), BoundsScaler(bounds=(-10.0, 10.0))])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_maps_bounds_to_the_unit_interval_and_clips():

@@ -13,6 +13,8 @@ from scipy import stats
 
 from skprivate.randomizers import LaplaceRandomizer
 
+pytestmark = pytest.mark.statistical
+
 EPSILON, LEAVES = 0.1, 64
 SCALE = 4 / EPSILON
 CEILING = math.exp(EPSILON) / (math.exp(EPSILON) + LEAVES - 1)

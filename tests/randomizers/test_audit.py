@@ -17,6 +17,8 @@ from skprivate.randomizers import (
     UnaryRandomizer,
 )
 
+pytestmark = pytest.mark.statistical
+
 TRIALS = 30_000
 
 

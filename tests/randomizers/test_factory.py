@@ -2,9 +2,11 @@
 """The automatic choice, and how the mechanisms compare."""
 
 import itertools
+from fractions import Fraction
 
 import pytest
 
+from skprivate.noise._response_threshold import response_odds, response_threshold
 from skprivate.randomizers import (
     HadamardRandomizer,
     KRRRandomizer,
@@ -12,6 +14,7 @@ from skprivate.randomizers import (
     SignedLaplaceRandomizer,
     SubsetRandomizer,
     UnaryRandomizer,
+    _response,
     make_randomizer,
 )
 
@@ -118,3 +121,22 @@ def test_where_the_other_mechanisms_are_furthest_from_subset_selection() -> None
 def test_variance_of_noisy_vectors(kind, at_1, at_4) -> None:
     assert variance(kind, 1, 256) == pytest.approx(at_1, rel=1e-6)
     assert variance(kind, 4, 256) == pytest.approx(at_4, rel=1e-6)
+
+
+def test_a_threshold_is_certified_once(monkeypatch):
+    asked = []
+
+    def counted(*numbers):
+        asked.append(numbers)
+        return response_threshold(*numbers)
+
+    monkeypatch.setattr(_response, "response_threshold", counted)
+    _response.certified_response.cache_clear()
+    for epsilon in (1.0, Fraction(1), Fraction(10**17 + 1, 10**17)):
+        for _ in range(2):
+            made = make_randomizer("krr", epsilon, 4)
+            assert made.threshold == response_threshold(Fraction(epsilon), 7)
+            assert made.odds == response_odds(made.threshold, 7)
+    # Two epsilons whose floats are equal are two.
+    assert asked == [(Fraction(1), 7), (Fraction(10**17 + 1, 10**17), 7)]
+    _response.certified_response.cache_clear()

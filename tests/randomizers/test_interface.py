@@ -21,6 +21,9 @@ from skprivate.randomizers import (
     _base,
     randomizer_from_dict,
 )
+from tests.marks import slow
+
+pytestmark = pytest.mark.statistical
 
 COUNTED = [KRRRandomizer, SubsetRandomizer, UnaryRandomizer, LabelRandomizer]
 SEVERAL = [HadamardRandomizer, *COUNTED]
@@ -66,8 +69,8 @@ def check_moments(randomizer, table, runs, simulate=False):
         assert (np.abs(cells.mean(axis=0) - table.sum(axis=1)) <= 6.5 * error + 1e-9).all()
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-@pytest.mark.parametrize("n_labels", [2, 3, 5])
+@pytest.mark.parametrize("epsilon", [slow(0.5), 2.0])
+@pytest.mark.parametrize("n_labels", [2, slow(3), 5])
 @pytest.mark.parametrize("kind", SEVERAL)
 def test_mean_and_full_variance(kind, n_labels, epsilon) -> None:
     check_moments(kind(epsilon, 4, n_labels), TABLE[:, :n_labels], runs=2500)

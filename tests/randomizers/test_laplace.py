@@ -9,6 +9,7 @@ import pytest
 
 from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.randomizers import HadamardRandomizer, LaplaceRandomizer, SignedLaplaceRandomizer
+from tests.marks import slow
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_epsilon_is_nearly_all_used():
         assert 0 <= Fraction(epsilon) - randomizer.epsilon < Fraction(epsilon) / 10**8
 
 
-@pytest.mark.parametrize("simulate", [False, True])
+@pytest.mark.parametrize("simulate", [False, slow(True)])
 def test_mean_and_variance_of_both_ways(simulate):
     # 4 cells, 3 statistics each; 6 standard errors (excess kurtosis of the sum below 1): false alarm < 1e-7.
     cells, positive = np.array([30, 10, 0, 24]), np.array([20, 0, 0, 12])

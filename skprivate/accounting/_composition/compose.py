@@ -14,6 +14,7 @@ from ...utils._public_module import public_module
 from .._amounts import show_pair
 from .._checks import check_choice
 from .._running_sum import upper_sum
+from .._statements.html import NO_EPSILON, PRIVATE_VERDICT, Label, amounts_figure, label_fragment
 from .._statements.ledger_entry import LedgerEntry
 from .._statements.spent import PrivacySpent
 from .rdp_pld import SEVERAL_SCALES, Amount, pld_epsilon, rdp_epsilon, round_up
@@ -96,15 +97,19 @@ class CompositionPart:
         """Whether the amounts are a bound."""
         return not self.n_other and not self.n_not_private and self.epsilon < math.inf
 
-    def _lines(self) -> list[str]:
+    def _rows(self) -> list[tuple[str, str]]:
         amounts = show_pair(self.epsilon, self.delta)
-        lines = [f"{self.relation}, {self.unit}: {amounts} ({_runs(self.n_runs)})"]
-        lines += [f"  data {group!r}: {show_pair(*amount)}" for group, amount in self.groups.items()]
+        rows = [(f"{self.relation}, {self.unit}", f"{amounts} ({_runs(self.n_runs)})")]
+        rows += [(f"data {group!r}", show_pair(*amount)) for group, amount in self.groups.items()]
         if self.n_not_private:
-            lines.append(f"  NO BOUND: {_runs(self.n_not_private)} not private; nominal amounts are shown")
+            rows.append(("NO BOUND", f"{_runs(self.n_not_private)} not private; nominal amounts are shown"))
         if self.n_other:
-            lines.append(f"  NO BOUND: {_runs(self.n_other)} of another kind, without a promise of this one")
-        return lines
+            rows.append(("NO BOUND", f"{_runs(self.n_other)} of another kind, without a promise of this one"))
+        return rows
+
+    def _lines(self) -> list[str]:
+        lines = [f"  {name}: {value}" for name, value in self._rows()]
+        return [lines[0].lstrip(), *lines[1:]]
 
 
 @public_module("skprivate.accounting")
@@ -162,22 +167,37 @@ class Composition:
         """Delta of the first part."""
         return self.parts[0].delta if self.parts else Fraction(0)
 
+    def _repr_html_(self) -> str:
+        """Return a label for a notebook, with every text escaped."""
+        holds = self.epsilon < math.inf
+        label = Label(
+            subject=f"Composition of {_runs(self.n_runs)}, by {_METHODS[self.method]}",
+            private=holds,
+            verdict=PRIVATE_VERDICT if holds else "NO BOUND holds for all runs together",
+            figure=amounts_figure(self.epsilon, self.delta) if holds else NO_EPSILON,
+            rows=[row for part in self.parts for row in part._rows()],
+            note=" ".join(self._notes()),
+        )
+        return label_fragment([label])
+
     def __str__(self) -> str:
         lines = [
             f"Composition of {_runs(self.n_runs)} (claimed by the software, not certified)",
             f"By {_METHODS[self.method]}",
         ]
         lines += [line for part in self.parts for line in part._lines()]
-        if any(part.groups for part in self.parts):
-            lines += [
-                "Groups of data are disjoint AS DECLARED: no unit may be in two of them, and none may move.",
-                "The dearest group counts; runs without a group count in every one.",
-            ]
-        lines += [
+        return "\n".join([*lines, *self._notes()])
+
+    def _notes(self) -> list[str]:
+        grouped = [
+            "Groups of data are disjoint AS DECLARED: no unit may be in two of them, and none may move.",
+            "The dearest group counts; runs without a group count in every one.",
+        ]
+        return [
+            *(grouped if any(part.groups for part in self.parts) else ()),
             "Not covered: what was computed from private rows outside these runs, such as the scores and the",
             "choice of a plain search, and rows of one person in several units.",
         ]
-        return "\n".join(lines)
 
 
 def compose(

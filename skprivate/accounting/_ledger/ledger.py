@@ -8,12 +8,14 @@ import threading
 import uuid
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
-from ...exceptions import PrivacyUnboundedError
+from ...exceptions import LedgerError, PrivacyUnboundedError
 from ...utils._files import write_atomically
 from ...utils._public_module import public_module
 from .._checks import check_text
 from .._composition.compose import Composition, Method, compose
+from .._statements.html import label_fragment
 from .._statements.ledger_entry import LedgerEntry, from_row, to_row
 from .._statements.spent import PrivacySpent
 from .backup import backup, restore
@@ -21,7 +23,7 @@ from .export import write_export
 from .high_water_mark import refuse_own_files
 from .limits import check_limits, require_below_ceiling, require_few_failures
 from .reference import LedgerReference, resolve
-from .report import write_report
+from .report import label_of_ledger, label_of_unreadable, write_report
 from .store import LedgerState, damaged
 
 _DECLARING = threading.Lock()
@@ -208,17 +210,33 @@ class PrivacyLedger(LedgerReference):
 
     def report(self) -> str:
         """Return the entries by label and estimator, the totals, and what they do and do not cover."""
+        return write_report(**self._account())
+
+    def _repr_html_(self) -> str:
+        """Return the report as a label for a notebook, or what is wrong with the file."""
+        try:
+            label = label_of_ledger(**self._account())
+        except LedgerError as error:
+            label = label_of_unreadable(self._title, error)
+        return label_fragment([label])
+
+    @property
+    def _title(self) -> str:
+        return f"Privacy ledger {self._path}"
+
+    def _account(self) -> dict[str, Any]:
+        """Return what the report and the label are made of."""
         entries, state, failures = self._read()
         spent = state.epsilon.upper, state.delta.upper
-        return write_report(
-            title=f"Privacy ledger {self._path}",
-            entries=entries,
-            spent=spent,
-            ceiling=None if self.epsilon is None else (self.epsilon, self.delta),
-            remaining=self._left(*spent),
-            failures=failures,
-            max_failures=self.max_failures,
-        )
+        return {
+            "title": self._title,
+            "entries": entries,
+            "spent": spent,
+            "ceiling": None if self.epsilon is None else (self.epsilon, self.delta),
+            "remaining": self._left(*spent),
+            "failures": failures,
+            "max_failures": self.max_failures,
+        }
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the ledger to another file, whole or not at all; no other way of copying it is safe.

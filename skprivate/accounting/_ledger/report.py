@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The printed report of a ledger."""
+"""The printed report of a ledger, and its label in notebooks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from .._amounts import show, show_pair
 from .._running_sum import upper_sum
+from .._statements.html import PRIVATE_VERDICT, Label, amounts_figure
 from .._statements.ledger_entry import LedgerEntry
 
 _HEADER = ("label", "estimator", "fits", "epsilon", "delta", "not private")
@@ -30,24 +31,86 @@ def write_report(
     max_failures: int | None,
 ) -> str:
     """Return the table of the entries by label and estimator, the totals and what they mean."""
-    exposed = sum(not entry.private for entry in entries)
-    lines = [title, *_table(entries, spent), ""]
-    if ceiling is None:
-        lines.append("Ceiling: none")
-    else:
-        lines.append(f"Ceiling: {show_pair(*ceiling)}")
-        lines.append(f"Remaining: {show_pair(*remaining)}")
-    lines.append(f"Not private: {exposed} of {len(entries)} entries{_nominal(exposed)}")
-    lines.append(_failed(failures, max_failures))
+    lines = [title, *_table(entries, spent), "", *_limits(ceiling, remaining)]
+    lines += [_exposed(entries), _failed(failures, max_failures)]
     return "\n".join([*lines, *_kinds(entries), *_groups(entries), *_NOTES])
 
 
-def _table(entries: Sequence[LedgerEntry], spent: tuple[Fraction, Fraction]) -> list[str]:
+def label_of_ledger(
+    *,
+    title: str,
+    entries: Sequence[LedgerEntry],
+    spent: tuple[Fraction, Fraction],
+    ceiling: tuple[Fraction, Fraction] | None,
+    remaining: tuple[Fraction | float, Fraction | float],
+    failures: Mapping[str, int],
+    max_failures: int | None,
+) -> Label:
+    """Return what the report says as a label."""
+    rows = [line.partition(": ") for line in _limits(ceiling, remaining)]
+    rows += [line.partition(": ") for line in (_exposed(entries), _failed(failures, max_failures))]
+    return Label(
+        subject=title,
+        private=all(entry.private for entry in entries),
+        verdict=_verdict(entries),
+        figure=f"{amounts_figure(*spent)} spent",
+        rows=[
+            *((name, value) for name, _, value in rows),
+            *(_group_row(names, group) for names, group in _by_label_and_estimator(entries).items()),
+        ],
+        note=" ".join([*_kinds(entries), *_groups(entries), *_NOTES]),
+    )
+
+
+def label_of_unreadable(title: str, error: Exception) -> Label:
+    """Return the label of a ledger whose file cannot be used."""
+    return Label(
+        subject=title, private=False, verdict="The ledger cannot be read", figure="", rows=[], note=str(error)
+    )
+
+
+def _verdict(entries: Sequence[LedgerEntry]) -> str:
+    if not entries:
+        return "Nothing was charged"
+    if not all(entry.private for entry in entries):
+        return "NOT PRIVATE: some entries are not"
+    if len({(entry.relation, entry.unit) for entry in entries}) > 1:
+        return "Relations or units differ: the total holds for none of them alone"
+    return PRIVATE_VERDICT
+
+
+def _group_row(names: tuple[str, str], group: Sequence[LedgerEntry]) -> tuple[str, str]:
+    n_fits, *amounts, n_exposed = _numbers(group, _sums(group))
+    exposed = f", {n_exposed} not private" if n_exposed != "0" else ""
+    return (
+        f"label {names[0]}, {names[1]}",
+        f"epsilon = {amounts[0]}, delta = {amounts[1]} ({n_fits} fits{exposed})",
+    )
+
+
+def _limits(
+    ceiling: tuple[Fraction, Fraction] | None, remaining: tuple[Fraction | float, Fraction | float]
+) -> list[str]:
+    if ceiling is None:
+        return ["Ceiling: none"]
+    return [f"Ceiling: {show_pair(*ceiling)}", f"Remaining: {show_pair(*remaining)}"]
+
+
+def _exposed(entries: Sequence[LedgerEntry]) -> str:
+    exposed = sum(not entry.private for entry in entries)
+    return f"Not private: {exposed} of {len(entries)} entries{_nominal(exposed)}"
+
+
+def _by_label_and_estimator(entries: Sequence[LedgerEntry]) -> dict[tuple[str, str], list[LedgerEntry]]:
     groups: defaultdict[tuple[str, str], list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
         groups[entry.label or "-", entry.estimator].append(entry)
+    return groups
+
+
+def _table(entries: Sequence[LedgerEntry], spent: tuple[Fraction, Fraction]) -> list[str]:
     rows = [_HEADER]
-    for (label, estimator), group in groups.items():
+    for (label, estimator), group in _by_label_and_estimator(entries).items():
         rows.append((label, estimator, *_numbers(group, _sums(group))))
     rows.append(("total", "", *_numbers(entries, spent)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

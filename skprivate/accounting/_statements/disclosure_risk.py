@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from ...utils._public_module import public_module
 from .frozen_mapping import FrozenMapping
-from .html import label_of_risk, label_page
+from .html import label_fragment, label_of_risk, label_page
 from .provenance import PackageRecord
 from .registry import RegistryEntry, registry_entry_of_risk
 from .schema import check_unchanged, readable
@@ -117,6 +117,10 @@ class DisclosureRisk:
             All texts are escaped. It says that this is not differential privacy.
         """
         return label_page([label_of_risk(self.to_dict())])
+
+    def _repr_html_(self) -> str:
+        """Return the same label for a notebook."""
+        return label_fragment([label_of_risk(self.to_dict())])
 
     def to_registry(self, **who_and_why: Any) -> RegistryEntry:
         """Return an entry of the registry of differential privacy deployments that says that it is none.

@@ -12,7 +12,7 @@ from ..._typing import Criterion, Status
 from ...utils import check_positive, check_probability
 from ...utils._public_module import public_module
 from .._checks import check_choice, check_text
-from .html import label_of_guarantee, label_page
+from .html import label_fragment, label_of_guarantee, label_page
 from .plain_values import decode_amount, encode_amount
 from .provenance import PackageRecord
 from .registry import RegistryEntry, registry_entry_of_guarantee
@@ -275,6 +275,10 @@ class PrivacyGuarantee:
             All texts are escaped.
         """
         return label_page([label_of_guarantee(self.to_dict())])
+
+    def _repr_html_(self) -> str:
+        """Return the same label for a notebook."""
+        return label_fragment([label_of_guarantee(self.to_dict())])
 
 
 def _number(value: Any, name: str) -> float:

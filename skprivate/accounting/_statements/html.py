@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from html import escape
 
 from .._amounts import show
@@ -16,13 +17,24 @@ from .text import (
 )
 
 # Contrast of every pair of colours is at least 4.5 : 1, in light and in dark (WCAG 2.2, AA).
-_STYLE = """
-.skprivate-label{--fg:#111;--bg:#fff;--line:#111;--soft:#595959;--good:#0b5d1e;--bad:#a40000;
-color:var(--fg);background:var(--bg);border:2px solid var(--line);box-sizing:border-box;max-width:42rem;
-margin:.8em 0;padding:.7em 1em;font:15px/1.4 system-ui,sans-serif;text-align:left;overflow-wrap:anywhere}
+_LIGHT = "--fg:#111;--bg:#fff;--line:#111;--soft:#595959;--good:#0b5d1e;--bad:#a40000"
+_DARK = "--fg:#eee;--bg:#161616;--line:#ccc;--soft:#b0b0b0;--good:#7ddb8f;--bad:#ff9a8f"
+# What JupyterLab, VS Code and documentation sites set when they are told to be light or dark; without it the
+# browser's preference counts.
+_SAYS_LIGHT = ('[data-jp-theme-light="true"]', '[data-theme="light"]', ".vscode-light")
+_SAYS_DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', ".vscode-dark")
+_THEMES = "".join(
+    f"{','.join(f'{host} .skprivate-label' for host in hosts)}{{{colours}}}\n"
+    for hosts, colours in ((_SAYS_LIGHT, _LIGHT), (_SAYS_DARK, _DARK))
+)
+_STYLE = f"""
+.skprivate-label{{{_LIGHT}}}
+@media (prefers-color-scheme:dark){{.skprivate-label{{{_DARK}}}}}
+{_THEMES}"""
+_STYLE += """.skprivate-label{color:var(--fg);background:var(--bg);border:2px solid var(--line);
+box-sizing:border-box;max-width:42rem;margin:.8em 0;padding:.7em 1em;
+font:15px/1.4 system-ui,sans-serif;text-align:left;overflow-wrap:anywhere}
 .skprivate-label.sp-small{font-size:12px;max-width:32rem;border-width:1px;padding:.4em .8em}
-@media (prefers-color-scheme:dark){.skprivate-label{--fg:#eee;--bg:#161616;--line:#ccc;--soft:#b0b0b0;
---good:#7ddb8f;--bad:#ff9a8f}}
 .skprivate-label p{margin:.2em 0}
 .skprivate-label .sp-title{margin:0;color:inherit;font-weight:800;font-size:1.5em;
 border-bottom:6px solid var(--line)}
@@ -48,7 +60,12 @@ body{margin:1em auto;max-width:44rem;padding:0 1em;background:#fff}
 _OF_THIS_STEP = (
     "Of this step alone, given its input. What holds for a pipeline, skprivate.privacy_report(pipeline) says."
 )
-_NO_EPSILON = "no \N{GREEK SMALL LETTER EPSILON} holds"
+_EPSILON, _DELTA = "\N{GREEK SMALL LETTER EPSILON}", "\N{GREEK SMALL LETTER DELTA}"
+NO_EPSILON = f"no {_EPSILON} holds"
+PRIVATE_VERDICT = "Differential privacy (claimed by the software, not certified)"
+#: Captions in a diagram of what has no epsilon.
+CAPTION_OF_RISK = f"not differential privacy: {NO_EPSILON}"
+CAPTION_OF_HOLDER = "never publish this object"
 _NEVER_PUBLISH = "This object holds rows or secrets of those who made it. Its values are not shown here."
 
 
@@ -73,12 +90,25 @@ def label_of_spent(statement: Statement) -> Label:
         subject=statement["mechanism"],
         private=private,
         verdict=verdict[0].upper() + verdict[1:],
-        figure=_figure(statement["charged"]) if private else _NO_EPSILON,
+        figure=_figure(statement["charged"]) if private else NO_EPSILON,
         # Reasons first: they are what a reader of such a label needs.
         rows=sorted(rows, key=lambda row: row[0] != "not private because"),
         scope=_OF_THIS_STEP,
         note=f"Stated by {describe_package(statement['package'])}.",
     )
+
+
+def caption_of_spent(statement: Statement) -> str:
+    """Return the label of one release in a few words, as a caption in a diagram."""
+    if not statement["private"]:
+        return f"NOT PRIVATE: {NO_EPSILON}"
+    unit = statement["unit"]
+    return f"{_figure(statement['charged'])} per {unit}, of this step given its input"
+
+
+def caption_of_plan(epsilon: Fraction) -> str:
+    """Return what a fit is asked for in a few words; whether per row or group, its ``groups`` will decide."""
+    return f"not fitted, {_EPSILON} = {show(epsilon)} asked for per row or group"
 
 
 def label_of_guarantee(statement: Statement) -> Label:
@@ -103,7 +133,7 @@ def label_of_risk(statement: Statement) -> Label:
         subject=statement["protection"],
         private=False,
         verdict="Not differential privacy",
-        figure=_NO_EPSILON,
+        figure=NO_EPSILON,
         rows=[
             ("attack", statement["attack"]),
             *(bounds or [(metric, "no bound is known")]),
@@ -117,12 +147,11 @@ def label_of_risk(statement: Statement) -> Label:
 def labels_of_report(statement: Statement) -> list[Label]:
     """Return the labels of a whole fitted object and of every step that drew noise."""
     private, steps = statement["private"], statement["steps"]
-    none = "see each step" if private else _NO_EPSILON
-    claim = "Differential privacy (claimed by the software, not certified)"
+    none = "see each step" if private else NO_EPSILON
     whole = Label(
         subject="All steps together",
         private=private,
-        verdict=claim if private else "NOT PRIVATE",
+        verdict=PRIVATE_VERDICT if private else "NOT PRIVATE",
         figure=_figure(statement["charged"]) if statement["guarantee"] else none,
         rows=[(name_of_step(step), f"{step['status']}: {step['reason']}") for step in steps],
         scope="Of the whole fitted object. How each step counts is in the details.",
@@ -139,15 +168,18 @@ def _step_label(step: Statement, whole_private: bool) -> Label:
     return replace(
         label,
         private=False,
-        figure=f"{_NO_EPSILON} for the whole",
+        figure=f"{NO_EPSILON} for the whole",
         verdict=f"NOT PRIVATE with the other steps; of this step alone, given its input: {label.verdict}",
     )
 
 
 def _figure(charged: Statement) -> str:
-    epsilon, delta = (decode_required(charged[name]) for name in ("epsilon", "delta"))
-    figure = f"\N{GREEK SMALL LETTER EPSILON} = {show(epsilon)}"
-    return figure + (f", \N{GREEK SMALL LETTER DELTA} = {show(delta)}" if delta else "")
+    return amounts_figure(*(decode_required(charged[name]) for name in ("epsilon", "delta")))
+
+
+def amounts_figure(epsilon: Fraction | float, delta: Fraction | float) -> str:
+    """Return epsilon, and a delta above 0, as the figure of a label."""
+    return f"{_EPSILON} = {show(epsilon)}" + (f", {_DELTA} = {show(delta)}" if delta else "")
 
 
 def label_page(labels: Sequence[Label], title: str = "Privacy facts") -> str:

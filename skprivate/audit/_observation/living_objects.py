@@ -3,7 +3,7 @@
 
 import gc
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,11 @@ _DEEPEST = 6
 _DOUBLE = 8
 # Larger arrays are no rows of the battery's data sets.
 _LARGEST_ARRAY = 2**20
+# Most of what objects refer to: it holds no double, or the collector lists it by itself.
+_NO_DOUBLES = frozenset(
+    {str, int, bool, type(None), type, types.FunctionType, types.BuiltinFunctionType, types.CodeType}
+    | {types.ModuleType, list, set}
+)
 
 
 def objects_holding(negated: Sequence[float]) -> list[str]:
@@ -28,19 +33,26 @@ def objects_holding(negated: Sequence[float]) -> list[str]:
     for holder in gc.get_objects():
         if isinstance(holder, types.FrameType) or holder is packed:
             continue
-        for held in _held_by(holder, 0):
-            if _holds(held, negated, packed):
-                found.append(f"{type(held).__name__} in a {type(holder).__name__}")
+        kinds = _kinds_holding(gc.get_referents(holder), negated, packed, 0)
+        found += [f"{kind} in a {type(holder).__name__}" for kind in kinds]
     return found
 
 
-def _held_by(holder: Any, depth: int) -> Iterator[Any]:
-    """Yield what an object refers to, through containers that the collector does not list."""
-    for held in gc.get_referents(holder):
-        if type(held) in (tuple, dict) and not gc.is_tracked(held) and depth < _DEEPEST:
-            yield from _held_by(held, depth + 1)
-        else:
-            yield held
+def _kinds_holding(
+    objects: Sequence[Any], negated: Sequence[float], packed: Sequence[bytes], depth: int
+) -> list[str]:
+    """Return the types of objects that hold a number, and of those in containers that nobody lists."""
+    found = []
+    for held in objects:
+        kind = type(held)
+        if kind in _NO_DOUBLES:
+            continue
+        if kind is tuple or kind is dict:
+            if not gc.is_tracked(held) and depth < _DEEPEST:
+                found += _kinds_holding(gc.get_referents(held), negated, packed, depth + 1)
+        elif _holds(held, negated, packed):
+            found.append(kind.__name__)
+    return found
 
 
 def _holds(held: Any, negated: Sequence[float], packed: Sequence[bytes]) -> bool:

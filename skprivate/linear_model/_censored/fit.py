@@ -78,6 +78,16 @@ class CensoredPlan:
     regularization: str
     limits: tuple[float, float]
 
+    def within(self, grid: MomentGrid, scale_bounds: tuple[float, float]) -> "CensoredPlan":
+        """Return the plan for other bounds of the rows, and of the scale in scaled units."""
+        return replace(self, grid=grid, limits=_limits_of(scale_bounds))
+
+
+def _limits_of(scale_bounds: tuple[float, float]) -> tuple[float, float]:
+    """Return the least and the greatest theta_1, which is one over the scale."""
+    low, high = scale_bounds
+    return 1.0 / high, 1.0 / low
+
 
 def plan_censored(
     grid: MomentGrid,
@@ -129,8 +139,7 @@ def plan_censored(
         plan_rounds(neighbours, residuals_of(distribution, clip), budget.mechanism, n_rows, least)
         for clip in _clips(hazard_clip)
     )
-    low, high = scale_bounds
-    limits = (1.0 / high, 1.0 / low)
+    limits = _limits_of(scale_bounds)
     count = None if count is None else int(count)
     return CensoredPlan(grid, distribution, budget, neighbours, (rare, usual), count, regularization, limits)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sums of residuals and curvatures in a round of a censored fit: exact integers, and their release."""
 
+import functools
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, isqrt
@@ -119,15 +120,19 @@ class RoundPlan:
         That of the gradient and the number of events, times the weight of both, plus that of the curvature:
         distances of parts of a vector add up, and so do their squares.
         """
-        relation = self.neighbours.relation
         squared = self.mechanism == "gaussian"
-        gradient = squared_l2_gradient if squared else l1_gradient
-        total = gradient(self.residuals, self.gradient_weights, relation)
+        total = self._gradient_sensitivity
         if with_curvature:
             curvature = squared_l2_curvature if squared else l1_curvature
             total *= _GRADIENT_WEIGHT ** (2 if squared else 1)
-            total += curvature(self.residuals, self.curvature_weights, relation)
+            total += curvature(self.residuals, self.curvature_weights, self.neighbours.relation)
         return sensitivity_of_unit(total, self.neighbours.rows_per_unit, squared=squared)
+
+    @functools.cached_property
+    def _gradient_sensitivity(self) -> Fraction:
+        # The maximum over all pairs of corners takes long, and every round asks for it.
+        gradient = squared_l2_gradient if self.mechanism == "gaussian" else l1_gradient
+        return gradient(self.residuals, self.gradient_weights, self.neighbours.relation)
 
     def noise(self, size: int, amount: Fraction, with_curvature: bool) -> NoiseScales:
         """Plan the noise of one round: the number of events, the gradient, then the curvature's triangle."""

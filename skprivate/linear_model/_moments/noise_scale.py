@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The budget of a fit, and the integer scales of its discrete noise."""
 
+import functools
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isqrt, sqrt
@@ -52,14 +53,21 @@ class FitBudget:
             return cls(mechanism, request, request, Fraction(0))
         if not probability:
             raise ValueError("mechanism='gaussian' needs a delta above 0, such as 1e-6.")
-        fine = next(size for least, size in _SENSITIVITIES.items() if request > least)
-        rho = DiscreteGaussianMechanism(epsilon=request, delta=probability, squared_sensitivity=fine).rho
-        return cls(mechanism, rho, zcdp_to_epsilon(rho, probability), probability)
+        return cls(mechanism, *_rho_and_epsilon(request, probability), probability)
 
     @property
     def rho(self) -> Fraction | None:
         """Rho, with Gaussian noise."""
         return self.amount if self.mechanism == "gaussian" else None
+
+
+# A pure function of public numbers, which takes longer than the rest of the plan of a fit.
+@functools.lru_cache(maxsize=256)
+def _rho_and_epsilon(request: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the largest rho of a request that the rounding of sigma leaves, and its epsilon."""
+    fine = next(size for least, size in _SENSITIVITIES.items() if request > least)
+    rho = DiscreteGaussianMechanism(epsilon=request, delta=delta, squared_sensitivity=fine).rho
+    return rho, zcdp_to_epsilon(rho, delta)
 
 
 @dataclass(frozen=True, eq=False)

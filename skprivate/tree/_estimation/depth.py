@@ -44,6 +44,22 @@ class DepthInputs:
     variance: Callable[[int], float]
 
 
+def deepest_to_grow(n_rows: int) -> int:
+    """Return the deepest complete tree, of 2^p leaves at depth p, whose depth `choose_depth` can choose.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of private rows.
+
+    Returns
+    -------
+    depth : int
+        From 1 to 12.
+    """
+    return min(max((n_rows // _LEAST_ROWS).bit_length() - 1, 1), DEEPEST)
+
+
 def choose_depth(
     n_rows: int, leaf_counts: IntArray, variance: Callable[[int], float], n_features: int | IntArray = 2
 ) -> int:

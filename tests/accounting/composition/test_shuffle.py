@@ -147,6 +147,7 @@ def test_any_delta(delta):
     assert blanket.delta(epsilon, 10**4) <= delta < blanket.delta(0.995 * epsilon, 10**4)
 
 
+@pytest.mark.slow
 def test_monotone():
     def epsilon(epsilon0=2.0, n=1000, delta=1e-6):
         return shuffle_amplification(epsilon0, n, delta).epsilon

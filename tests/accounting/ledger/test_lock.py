@@ -18,6 +18,7 @@ from skprivate.exceptions import BudgetExceededError, LedgerError
 from skprivate.utils._files import locked
 
 pytestmark = [
+    pytest.mark.process,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork"),
     pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning"),
 ]

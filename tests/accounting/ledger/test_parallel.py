@@ -24,6 +24,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skprivate.accounting import PrivacyLedger, PrivacySpent
 from skprivate.exceptions import BudgetExceededError
 
+pytestmark = pytest.mark.process
+
 N = 20  # charges of 1/10 that the ceiling allows
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
 

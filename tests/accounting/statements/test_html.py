@@ -131,10 +131,25 @@ def luminance(colour):
 
 def test_contrast_in_light_and_dark():
     themes = re.findall(r"--fg:.*?(?=;\s*color|\})", make().to_html(), flags=re.S)
-    assert len(themes) == 2
+    # By the browser's preference, and by what the page around says.
+    assert len(themes) == 4
     for theme in themes:
         colours = dict(re.findall(r"--(\w+):\s*(#[0-9a-f]+)", theme))
         ground = luminance(colours.pop("bg"))
         for colour in colours.values():
             low, high = sorted([luminance(colour), ground])
             assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_a_page_around_says_whether_it_is_dark():
+    page = make()._repr_html_()
+    rules = {
+        selector: body
+        for selectors, body in re.findall(r"([^{}]+){([^{}]*)}", page.partition("</style>")[0])
+        for selector in selectors.strip().split(",")
+    }
+    light = rules['[data-jp-theme-light="true"] .skprivate-label']
+    dark = rules['[data-jp-theme-light="false"] .skprivate-label']
+    assert "--bg:#fff" in light
+    assert "--bg:#161616" in dark
+    assert rules[".vscode-dark .skprivate-label"] == rules['[data-theme="dark"] .skprivate-label'] == dark

@@ -10,61 +10,32 @@ import importlib
 import json
 import subprocess
 import sys
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pkgutil import iter_modules
 from unittest import mock
 
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
-import skprivate
-from skprivate import (
-    CollaborativeClassifier,
-    CollaborativeLARRegressor,
-    CollaborativeRegressor,
-    DPLogisticLLSRegressor,
-    DPLogLocationScaleRegressor,
-    DPNormalLLSRegressor,
-    DPSEVRegressor,
-    DPTreeClassifier,
-    LocallyPrivateTreeClassifier,
-    PrivateGridSearch,
-    PrivateNashSolver,
-    PrivateRandomizedSearch,
-    QuadraticAggregativeGame,
-    SecureSumAggregator,
-    TQMATransformer,
-)
+from skprivate import DPTreeClassifier, PrivateNashSolver, QuadraticAggregativeGame
 from skprivate.audit import AuditCase, check_private_estimator, parametrize_with_private_checks
 from skprivate.audit._battery import _checks
 from skprivate.audit._battery.battery import CHECKS
 from skprivate.audit._observation.recorder import Recording
 from skprivate.base import PrivateEstimatorMixin
-from skprivate.collaborative import BSTDAggregator, LocalAverageRegressor
+from skprivate.exceptions import DisclosureWarning, PrivacyLeakWarning, UtilityWarning
 from skprivate.games._solver_state import SolverState
 from skprivate.noise import DiscreteLaplaceMechanism
-from skprivate.preprocessing import BoundsScaler
-
-RNG = np.random.default_rng(0)
-N = 24
-X = RNG.uniform(-1, 1, (N, 2))
-LABELS = np.arange(N) % 2
-WORDS = np.array(["no", "yes", "maybe"])[np.arange(N) % 3]
-TARGET = RNG.uniform(-1, 1, N)
-PUBLIC = np.arange(N) < 8
-PERSONS = np.arange(N) // 2
-LIFE = np.zeros(N, dtype=[("event", bool), ("time", float)])
-LIFE["event"], LIFE["time"] = RNG.random(N) < 0.5, RNG.uniform(0.4, 3, N)
-SITES = np.repeat(np.arange(5), 6)
-
-TREE = {"epsilon": 1.5, "bounds": (-1, 1), "classes": [0, 1]}
-SHALLOW = {**TREE, "max_depth": 2}
-THREE = {**SHALLOW, "classes": ["maybe", "no", "yes"]}
-LLS = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (-1, 1)}
-AFT = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (0.4, 3)}
-GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
-ADD_REMOVE = {"relation": "add-remove"}
+from tests.audit.search_seconds import SEARCH_SECONDS, SHORT
+from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments, public_estimators
+from tests.marks import slow_unless
 
 # Whole fits are counted if the battery is thorough, and where noise is not recorded.
+X = np.zeros((24, 2))
+
 ALWAYS = {"check_epsilon_of_whole_fits", "check_partial_fit_spends"}
 LOCAL = {"check_noise_variance"}
 REGRESSOR = {"check_labels_outside_the_classes"}
@@ -131,122 +102,26 @@ HOLDS_ROWS = NO_NOISE | {
 }
 LABELS_ONLY = {"check_nothing_survives"}
 
-#: name -> (estimator, arguments of fit or None, number of whole fits, checks that are skipped)
-CASES = {
-    "tree, public rows": (
-        LocallyPrivateTreeClassifier(**TREE),
-        {"X": X, "y": LABELS, "is_public": PUBLIC},
-        1000,
-        LOCAL,
-    ),
-    "tree, nothing declared": (
-        LocallyPrivateTreeClassifier(1.5),
-        {"X": X, "y": WORDS, "is_public": PUBLIC},
-        0,
-        LOCAL,
-    ),
-    **{
-        f"tree, {mechanism}": (LocallyPrivateTreeClassifier(mechanism=mechanism, **SHALLOW), None, 0, LOCAL)
-        for mechanism in ("hadamard", "krr", "subset", "unary", "signed-laplace", "laplace")
-    },
-    **{
-        f"tree, three classes, {mechanism}": (
-            LocallyPrivateTreeClassifier(mechanism=mechanism, **THREE),
-            None,
-            0,
-            LOCAL,
-        )
-        for mechanism in ("hadamard", "krr", "subset", "unary")
-    },
-    "tree, labels": (
-        LocallyPrivateTreeClassifier(1.5, max_depth=2, protect="label", classes=THREE["classes"]),
-        None,
-        0,
-        LOCAL | LABELS_ONLY,
-    ),
-    "tree, persons": (
-        LocallyPrivateTreeClassifier(**SHALLOW),
-        {"X": X, "y": LABELS, "groups": PERSONS},
-        0,
-        LOCAL | GROUPS,
-    ),
-    "central": (DPTreeClassifier(**SHALLOW), None, 1000, set()),
-    "central, three classes": (DPTreeClassifier(**THREE), None, 0, set()),
-    "central, pruned": (
-        DPTreeClassifier(rule="cart", prune=True, **TREE),
-        {"X": X, "y": LABELS, "is_public": PUBLIC},
-        0,
-        set(),
-    ),
-    "central, persons": (
-        DPTreeClassifier(max_rows_per_group=2, **SHALLOW),
-        {"X": X, "y": LABELS, "groups": PERSONS},
-        0,
-        GROUPS,
-    ),
-    "sev": (DPSEVRegressor(**LLS), None, 1000, REGRESSOR),
-    "sev, taylor": (DPSEVRegressor(method="taylor", **LLS), None, 0, REGRESSOR),
-    "logistic, add-remove": (DPLogisticLLSRegressor(**LLS, **ADD_REMOVE), None, 0, REGRESSOR),
-    "logistic, gaussian": (DPLogisticLLSRegressor(**LLS, **GAUSSIAN), None, 0, BY_RHO),
-    "normal": (DPNormalLLSRegressor(**LLS), None, 0, REGRESSOR),
-    "normal, norm": (DPNormalLLSRegressor(1.5, x_norm=1.0, bounds_y=(-1, 1)), None, 0, REGRESSOR),
-    "normal, persons": (
-        DPNormalLLSRegressor(max_rows_per_group=2, **LLS),
-        {"X": X, "y": TARGET, "groups": PERSONS},
-        0,
-        REGRESSOR | GROUPS,
-    ),
-    "aft": (DPLogLocationScaleRegressor(**AFT), None, 0, REGRESSOR),
-    "aft, censored": (
-        DPLogLocationScaleRegressor(**AFT, max_iter=3),
-        {"X": X, "y": LIFE},
-        0,
-        REGRESSOR,
-    ),
-    "aft, censored, gaussian, persons": (
-        DPLogLocationScaleRegressor(distribution="lognormal", max_iter=3, **AFT, **GAUSSIAN, **ADD_REMOVE),
-        {"X": X, "y": LIFE, "groups": PERSONS},
-        0,
-        BY_RHO | GROUPS,
-    ),
-    "search": (
-        PrivateGridSearch(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), {"max_depth": [1, 2]}),
-        None,
-        0,
-        SEARCH,
-    ),
-    "search, persons, label": (
-        PrivateRandomizedSearch(
-            LocallyPrivateTreeClassifier(0.5, classes=[0, 1], protect="label"), {"max_depth": [1, 2, 3]}
-        ),
-        {"X": X, "y": LABELS, "groups": PERSONS},
-        0,
-        SEARCH | LABELS_ONLY,
-    ),
-    "tqma": (TQMATransformer(bounds=(-1, 1)), None, 0, NO_NOISE),
-    "bounds scaler": (BoundsScaler(bounds=(-1, 1)), None, 0, NO_NOISE),
-    "swapping": (BSTDAggregator(), None, 0, NO_NOISE),
-    "secure sum": (SecureSumAggregator(), None, 0, NO_NOISE),
-    "local average": (LocalAverageRegressor(), {"X": X, "y": TARGET}, 0, HOLDS_ROWS),
-    "platform": (
-        CollaborativeRegressor(),
-        {"X": np.tile(X[:6], (5, 1)), "y": np.tile(TARGET[:6], 5), "sites": SITES},
-        0,
-        HOLDS_ROWS,
-    ),
-    "platform, preset": (
-        CollaborativeLARRegressor(bounds=(-1, 1)),
-        {"X": np.tile(X[:6], (5, 1)), "y": np.tile(TARGET[:6], 5), "sites": SITES},
-        0,
-        HOLDS_ROWS,
-    ),
-    "platform, classes": (
-        CollaborativeClassifier(),
-        {"X": np.tile(X[:6], (5, 1)), "y": np.tile(LABELS[:6], 5), "sites": SITES},
-        0,
-        HOLDS_ROWS,
+#: Name of an instance -> checks that are skipped.
+SKIPPED = {
+    **{name: LOCAL for name in INSTANCES if name.startswith("tree")},
+    "tree, labels": LOCAL | LABELS_ONLY,
+    "tree, persons": LOCAL | GROUPS,
+    **{name: set() for name in INSTANCES if name.startswith("central")},
+    "central, persons": GROUPS,
+    **{name: REGRESSOR for name in INSTANCES if name.startswith(("sev", "logistic", "normal", "aft"))},
+    "logistic, gaussian": BY_RHO,
+    "normal, persons": REGRESSOR | GROUPS,
+    "aft, censored, gaussian, persons": BY_RHO | GROUPS,
+    "search": SEARCH,
+    "search, persons, label": SEARCH | LABELS_ONLY,
+    **dict.fromkeys(("tqma", "bounds scaler", "swapping", "secure sum"), NO_NOISE),
+    **dict.fromkeys(
+        ("local average, gaussian", "platform", "platform, preset", "platform, classes"), HOLDS_ROWS
     ),
 }
+# One of each family: whole fits are counted a thousand times.
+WHOLE_FITS = ("tree, public rows", "central", "sev")
 EXPECTED_FAILURES = {
     "platform, classes": {
         "check_labels_outside_the_classes": "classes_ are those of all sites together, as its docs say"
@@ -255,29 +130,67 @@ EXPECTED_FAILURES = {
 
 
 def test_every_private_estimator_is_there():
-    public = {getattr(skprivate, name) for name in skprivate.__all__}
-    private = {one for one in public if isinstance(one, type) and issubclass(one, PrivateEstimatorMixin)}
+    private = {one for one in public_estimators() if issubclass(one, PrivateEstimatorMixin)}
     assert len(private) >= 13
     # The solver's rows are players: it has a test of its own below.
-    assert private == {type(estimator) for estimator, *_ in CASES.values()} & private | {PrivateNashSolver}
+    assert private <= {type(INSTANCES[name].estimator) for name in SKIPPED} | {PrivateNashSolver}
 
 
-@pytest.mark.parametrize("name", ["tree, public rows", "central", "sev"])
-def test_whole_fits_of_each_family(name, short_searches):
-    estimator, data, n_trials, _ = CASES[name]
-    case = AuditCase.of(estimator, data, n_trials=n_trials)
-    only = ["check_epsilon_of_whole_fits"]
-    assert check_private_estimator(case, only=only, thorough=True)[0]["status"] == "passed"
+def case_of(name, n_trials=0):
+    """The case of an instance: the battery makes plain rows itself."""
+    instance = INSTANCES[name]
+    data = None
+    if instance.beside == "sites":
+        # Every site has the same rows, so that no answer depends on who is active.
+        data = arguments(instance, 30)
+        data |= {key: np.tile(data[key][:6], (5, 1)[: data[key].ndim]) for key in ("X", "y")}
+    elif instance.beside or instance.target == "life" or name.startswith("local average"):
+        data = arguments(instance)
+    return AuditCase.of(instance.estimator, data, n_trials=n_trials)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.filterwarnings("ignore::skprivate.exceptions.DisclosureWarning")
-@pytest.mark.filterwarnings("ignore:A prediction rests on few")
-def test_every_check_passes(name, short_searches):
-    estimator, data, n_trials, skipped = CASES[name]
+def start_lean_process():
+    """What pytest's own process is not: small, so that a check that looks at every living object is quick."""
+    warnings.simplefilter("error")
+    for kind in (DisclosureWarning, PrivacyLeakWarning, UtilityWarning):
+        warnings.simplefilter("ignore", kind)
+    warnings.filterwarnings("ignore", "A prediction rests on few")
+    for seconds in SEARCH_SECONDS:
+        seconds.update(dict.fromkeys(seconds, SHORT))
+
+
+def run_battery(name, n_trials=0, **options):
+    """Return the battery's results without estimators, and whether its case is more than a table X, y."""
+    case = case_of(name, n_trials)
     expected = EXPECTED_FAILURES.get(name, {})
-    case = AuditCase.of(estimator, data, n_trials=n_trials)
-    results = check_private_estimator(case, expected_failed_checks=expected, on_fail=None)
+    results = check_private_estimator(case, expected_failed_checks=expected, on_fail=None, **options)
+    has_more = case.relation == "add-remove" or bool(set(case.data_sets[0]) - {"X", "y"})
+    return [{**one, "estimator": None} for one in results], has_more
+
+
+def end_workers():
+    """End joblib's own workers, for which the process would wait for minutes."""
+    get_reusable_executor().shutdown(wait=True)
+
+
+@pytest.fixture(scope="module")
+def lean_process():
+    with ProcessPoolExecutor(1, get_context("spawn"), start_lean_process) as pool:
+        yield lambda *args, **options: pool.submit(run_battery, *args, **options).result()
+        pool.submit(end_workers).result()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WHOLE_FITS)
+def test_whole_fits_of_each_family(name, lean_process):
+    results, _ = lean_process(name, 1000, only=["check_epsilon_of_whole_fits"], thorough=True)
+    assert results[0]["status"] == "passed"
+
+
+@pytest.mark.parametrize("name", slow_unless(ONE_OF_EACH, SKIPPED))
+def test_every_check_passes(name, lean_process):
+    skipped, expected = SKIPPED[name], EXPECTED_FAILURES.get(name, {})
+    results, has_more = lean_process(name)
     by_status = {
         status: {one["check_name"]: one["reason"] for one in results if one["status"] == status}
         for status in ("failed", "skipped", "xfail")
@@ -285,7 +198,7 @@ def test_every_check_passes(name, short_searches):
     print(f"{name}: {len(results)} checks, {sum(one['seconds'] for one in results):.1f} s")
     assert by_status["failed"] == {}
     assert set(by_status["xfail"]) == set(expected)
-    if case.relation == "add-remove" or set(case.data_sets[0]) - {"X", "y"}:
+    if has_more:
         skipped = skipped | {"check_other_tables"}
     assert set(by_status["skipped"]) == (skipped | ALWAYS) - set(expected)
     assert all(by_status["skipped"].values())
@@ -404,7 +317,7 @@ class TestInterface:
         with pytest.raises(TypeError, match="estimator must be an unfitted estimator, not"):
             check_private_estimator(estimator)
 
-    @pytest.mark.parametrize("data", [(X, LABELS), {"y": LABELS}, X])
+    @pytest.mark.parametrize("data", [(X, X[:, 0]), {"y": X[:, 0]}, X])
     def test_data_without_names(self, data):
         with pytest.raises(TypeError, match="data must be a mapping of arguments of fit"):
             check_private_estimator(SMALL, data)

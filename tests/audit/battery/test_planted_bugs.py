@@ -442,6 +442,7 @@ def test_it_is_caught_by_name(bug):
     assert "Error:" not in result["reason"], "found by accident: a check that breaks off names nothing"
 
 
+@pytest.mark.slow
 def test_the_right_estimator_passes():
     results = check_private_estimator(AuditCase.of(DPMajority(), n_trials=400), on_fail=None)
     told = {one["check_name"]: (one["status"], one["reason"]) for one in results}

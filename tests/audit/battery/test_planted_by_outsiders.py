@@ -337,6 +337,7 @@ class TestHonestAndUnusual:
         results = check_private_estimator(self.Unusual(), on_fail=None)
         assert {one["check_name"]: one["reason"] for one in results if one["status"] == "failed"} == {}
 
+    @pytest.mark.slow
     def test_the_plain_one_neither(self):
         results = check_private_estimator(DPMean(), on_fail=None)
         assert {one["check_name"]: one["reason"] for one in results if one["status"] == "failed"} == {}
@@ -559,6 +560,7 @@ def test_the_epsilon_of_gaussian_noise_counts_with_its_delta():
     assert epsilon_of_gaussians(0.0, 1e-6) == 0
 
 
+@pytest.mark.slow
 def test_a_thorough_battery_audits_whole_fits():
     case = AuditCase.of(DPMean(), n_trials=1000)
     only = ["check_epsilon_of_whole_fits"]

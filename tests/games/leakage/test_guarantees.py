@@ -25,6 +25,7 @@ from skprivate.games._broadcast_mechanism import BroadcastMechanism
 from skprivate.games._games.sets import Unconstrained
 from skprivate.games._leakage.guarantees import privacy_guarantee
 from skprivate.games._leakage.sensitivity import player_distances
+from tests.marks import slow
 
 CRITERIA: Any = ("pml", "corollary1", "dp")
 HIDDEN = frozenset({"P", "Q", "r"})
@@ -107,7 +108,7 @@ def random_broadcasts(
     return path + rng.laplace(size=shape) * mechanism.noise_scales[:, None] * rng.choice([0.01, 1.0])
 
 
-@pytest.mark.parametrize("algorithm", ["ye", "wang_nedic"])
+@pytest.mark.parametrize("algorithm", ["ye", slow("wang_nedic")])
 def test_enumeration_of_a_correlated_game_equals_theorem_1(algorithm: str) -> None:
     mechanism, prior, start, weights = enumeration_case(algorithm)
     guarantee = privacy_guarantee(mechanism, prior)
@@ -126,7 +127,7 @@ def test_enumeration_of_a_correlated_game_equals_theorem_1(algorithm: str) -> No
     assert 0.9 * guarantee.epsilon < seen <= guarantee.epsilon + 1e-9
 
 
-@pytest.mark.parametrize("algorithm", ["ye", "wang_nedic"])
+@pytest.mark.parametrize("algorithm", [slow("ye"), "wang_nedic"])
 def test_enumeration_of_single_players_stays_within_their_guarantee(algorithm: str) -> None:
     """Two types: attained at one of the 2^N vertices. Three types: between the certified bounds."""
     rng = np.random.default_rng(2)

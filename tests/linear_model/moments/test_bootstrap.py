@@ -135,6 +135,7 @@ def test_replicates_are_of_rows_that_stand_out_of_the_noise_and_are_possible():
     )
 
 
+@pytest.mark.slow
 def test_replicates_are_fewer_with_very_many_features():
     for d, expected in ((98, 400), (200, 102), (300, 100)):
         release = MomentRelease(1000 * np.eye(d + 2), noise_of(1.0, d + 2), "gaussian")

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skprivate import LocallyPrivateTreeClassifier
+from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.datasets import make_posterior_drift
-from skprivate.tree._estimation.depth import choose_depth
+from skprivate.tree._estimation.depth import DEEPEST, choose_depth, deepest_to_grow
 from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares
 from skprivate.tree._estimation.probabilities import leaf_probabilities
 from skprivate.tree._estimation.weight import choose_weight, estimate_drift, estimate_slope
+from tests.marks import slow
 
 PUBLIC = np.array([[6, 2], [1, 3]])  # by leaf and label: 8 and 4 rows, signed -4 and 2
 SHARES = np.array([9 / 14, 5 / 14])
@@ -75,6 +76,23 @@ class TestDepth:
         asked = []
         choose_depth(10**9, self.COUNTS[:5], lambda leaves: asked.append(leaves) or 1.0)
         assert asked == [16]
+
+    def test_no_tree_deeper_than_what_may_be_chosen_is_grown(self):
+        for n_rows in [*range(1, 100), 127, 128, 3000, 2**15, 2**16, 2**17, 10**6]:
+            # Without noise only the number of rows limits the depth.
+            chosen = choose_depth(n_rows, 2 ** np.arange(DEEPEST + 1), lambda n_leaves: 1e-300)
+            assert deepest_to_grow(n_rows) == chosen
+
+    @pytest.mark.parametrize("prune", [True, "paper"])
+    def test_a_complete_tree_is_the_same_grown_in_full(self, prune, monkeypatch):
+        X, y = np.random.default_rng(0).uniform(size=(700, 2)), np.arange(700) % 2
+        tree = DPTreeClassifier(1000.0, bounds=(0, 1), classes=[0, 1], prune=prune, random_state=0)
+        first = tree.fit(X, y).partition_, tree.leaf_proba_
+        monkeypatch.setattr("skprivate.tree._base.deepest_to_grow", lambda n_rows: DEEPEST)
+        full = tree.fit(X, y).partition_, tree.leaf_proba_
+        assert first[0] == full[0]
+        assert first[0].max_depth > 1
+        np.testing.assert_array_equal(first[1], full[1])
 
 
 class TestByHand:
@@ -240,7 +258,7 @@ def mean_scores(weights, epsilons, seeds, n_public, n_features=2, **options):
 @pytest.mark.parametrize(
     ("n_public", "gamma", "goal"),
     [
-        (50, 0.5, [0.664, 0.685, 0.698, 0.727, 0.752]),
+        slow(50, 0.5, [0.664, 0.685, 0.698, 0.727, 0.752]),
         (1000, 5.0, [0.668, 0.687, 0.701, 0.729, 0.764]),
     ],
 )
@@ -251,7 +269,7 @@ def test_reaches_the_figures_of_the_prototype(n_public, gamma, goal):
 
 
 @pytest.mark.parametrize("drift", ["flipped", "unrelated"])
-@pytest.mark.parametrize("n_features", [2, 5, 10])
+@pytest.mark.parametrize("n_features", [2, slow(5), slow(10)])
 def test_misleading_public_rows_cost_little(drift, n_features):
     mean, _ = mean_scores(["auto", 0.0, 1e12], [0.5, 2, 8], 10, 1000, n_features, drift=drift)
     assert np.all(mean[0] >= mean[1:].max(axis=0) - 0.05)

@@ -20,6 +20,7 @@ from skprivate.tree._estimation.pruning import (
     prune_leaves,
 )
 from skprivate.tree._estimation.weight import choose_weight
+from tests.marks import slow
 
 # A complete tree of depth 2, and one whose first leaf is at depth 1.
 COMPLETE = np.array([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]], dtype=np.int32)
@@ -275,7 +276,7 @@ def scores(n_public, gamma, epsilons, seeds, n_features=2, max_depth="auto"):
     return table
 
 
-@pytest.mark.parametrize(("n_public", "gamma"), [(50, 0.5), (1000, 5.0)])
+@pytest.mark.parametrize(("n_public", "gamma"), [(50, 0.5), slow(1000, 5.0)])
 def test_pruned_is_as_good_as_the_better_of_public_only_and_private_only(n_public, gamma):
     # Goal: within .01 of the better one. A mean of 12 seeds has a standard error of some .004 to .01 against
     # it: 5.2 of them are allowed, so that 10 comparisons at the limit fail by chance in one of 1e6 draws.

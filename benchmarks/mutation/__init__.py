@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Small bugs that are planted at random places, and whether tests find them."""

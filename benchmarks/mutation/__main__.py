@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plant small bugs and see whether tests find them: ``python -m benchmarks.mutation --marks "not slow"``."""
+
+import argparse
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from .mutants import Mutant, draw_mutants
+
+ROOT = Path(__file__).parents[2]
+# Several times what the slowest room takes on a busy machine: a mutant may never end.
+_TIME_LIMIT = 1200
+
+
+def main() -> None:
+    """Run the tests of a mutant's room on every mutant; print those that survive."""
+    options = _parser().parse_args()
+    mutants = draw_mutants(ROOT / "skprivate", options.count, options.seed)
+    survivors = 0
+    with tempfile.TemporaryDirectory() as name:
+        copy = _copy(Path(name), options.tests)
+        for number, mutant in enumerate(mutants):
+            if options.only and number not in options.only:
+                continue
+            start = time.perf_counter()
+            killer = _killer(copy, mutant, options.marks)
+            survivors += not killer
+            print(f"{number:3} {time.perf_counter() - start:5.0f} s  {mutant}", flush=True)
+            print(f"      {killer or 'SURVIVES'}", flush=True)
+    print(f"{survivors} of {len(options.only) or len(mutants)} survive")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mutation", description=__doc__)
+    parser.add_argument("--count", type=int, default=60, help="number of mutants (default: 60)")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw of the mutants (default: 0)")
+    parser.add_argument("--only", type=int, nargs="*", default=[], help="numbers of mutants (default: all)")
+    parser.add_argument("--marks", default="", help="pytest's -m: which tests run (default: all)")
+    parser.add_argument("--tests", type=Path, default=ROOT, help="a checkout whose tests run (default: this)")
+    return parser
+
+
+def _copy(top: Path, checkout: Path) -> Path:
+    """Copy the package with its extensions, and the tests of a checkout."""
+    ignored = shutil.ignore_patterns("__pycache__", "*.c")
+    shutil.copytree(ROOT / "skprivate", top / "skprivate", ignore=ignored)
+    for folder in ("tests", "benchmarks", "examples", "doc"):
+        leave = shutil.ignore_patterns("__pycache__", "_build", "auto_examples", "generated")
+        shutil.copytree(checkout / folder, top / folder, ignore=leave)
+    for file in ("pyproject.toml", "README.md", "setup.py", "Makefile", "LICENSE"):
+        shutil.copy(checkout / file, top / file)
+    return top
+
+
+def _killer(copy: Path, mutant: Mutant, marks: str) -> str:
+    """Return the first test that fails, "" if none does: those of the same file first, then of its room."""
+    path = copy / "skprivate" / mutant.path
+    original = path.read_text(encoding="utf-8")
+    path.write_text(mutant.source, encoding="utf-8")
+    try:
+        for places in _tests_of(copy, mutant):
+            killer = _first_failure(copy, places, marks)
+            if killer:
+                return killer
+        return ""
+    finally:
+        path.write_text(original, encoding="utf-8")
+
+
+def _tests_of(copy: Path, mutant: Mutant) -> list[list[str]]:
+    """Return the tests of a mutant's file; of its room; those that run every estimator, on its room's."""
+    parts = [part.removeprefix("_") for part in Path(mutant.path).with_suffix("").parts]
+    own = copy.joinpath("tests", *parts[:-1], f"test_{parts[-1]}.py")
+    wide = [
+        copy / "tests" / f"test_{name}.py" for name in ("doctests", "frames", "skops", "scikit_learn_checks")
+    ]
+    room = importlib.import_module(f"skprivate.{Path(mutant.path).with_suffix('').parts[0]}")
+    names = " or ".join(name for name in getattr(room, "__all__", ()) if name[0].isupper())
+    runs = [[own], [copy / "tests" / parts[0]], [*wide, "-k", names] if names else wide[:1]]
+    return [[str(one) for one in run] for run in runs if Path(run[0]).exists()]
+
+
+def _first_failure(copy: Path, places: list[str], marks: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *places]
+    try:
+        done = subprocess.run(
+            [*command, *(["-m", marks] if marks else [])],
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_TIME_LIMIT,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no end within {_TIME_LIMIT} s"
+    if done.returncode in (0, 5):
+        return ""
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return failed[0][:150] if failed else f"pytest ends with {done.returncode}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Instances of every estimator: for scikit-learn's checks, the battery, data frames and skops.
+
+An estimator that joins the suite joins `INSTANCES` and `CHECKED`; tests fail until it does.
+"""
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import skprivate
+from skprivate import (
+    BoundsScaler,
+    BSTDAggregator,
+    CollaborativeClassifier,
+    CollaborativeLARRegressor,
+    CollaborativeRegressor,
+    DPLogisticLLSRegressor,
+    DPLogLocationScaleRegressor,
+    DPNormalLLSRegressor,
+    DPSEVRegressor,
+    DPTreeClassifier,
+    LocallyPrivateTreeClassifier,
+    PrivateGridSearch,
+    PrivateNashSolver,
+    PrivateRandomizedSearch,
+    QuadraticAggregativeGame,
+    SecureSumAggregator,
+    TQMATransformer,
+)
+from skprivate.collaborative import LocalAverageRegressor
+from skprivate.games import Box, Simplex
+from skprivate.preprocessing import estimate_bounds
+from skprivate.randomizers._factory import MECHANISMS
+
+WORDS = ["maybe", "no", "yes"]
+N_SITES = 5
+KERNELS = ("gaussian", "laplace", "epanechnikov", "partition", "knn")
+
+TREE = {"epsilon": 1.5, "bounds": (-1, 1), "classes": [0, 1]}
+SHALLOW = {**TREE, "max_depth": 2}
+THREE = {**SHALLOW, "classes": WORDS}
+LLS = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (-1, 1)}
+AFT = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (0.4, 3), "max_iter": 3}
+GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
+ADD_REMOVE = {"relation": "add-remove"}
+DEPTHS = {"max_depth": [1, 2]}
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """An estimator whose domain is declared, and what kind of rows it is fitted on.
+
+    Attributes
+    ----------
+    estimator : estimator
+    target : {"labels", "words", "numbers", "times", "life", "game"}
+        What y is; of a game there is none.
+    beside : {None, "public", "persons", "sites", "box", "simplex"}
+        What else `fit` is given; the set of a game's strategies.
+    """
+
+    estimator: Any
+    target: str
+    beside: str | None = None
+
+
+def arguments(instance: Instance, n: int = 24, n_features: int = 2) -> dict[str, Any]:
+    """Return the arguments of `fit`."""
+    if instance.target == "game":
+        sets = {None: None, "box": Box(0, 1), "simplex": Simplex(1.0)}
+        constants, strategies = [0.2, 0.4, 0.9], sets[instance.beside]
+        return {"game": QuadraticAggregativeGame(1.0, 0.5, constants, strategies, r_bounds=(0, 1))}
+    rng = np.random.default_rng(0)
+    X, numbers = rng.uniform(-1, 1, (n, n_features)), rng.uniform(-1, 1, n)
+    life = np.zeros(n, dtype=[("event", bool), ("time", float)])
+    life["event"], life["time"] = rng.random(n) < 0.5, rng.uniform(0.4, 3, n)
+    y = {
+        "labels": np.arange(n) % 2,
+        "words": np.array(WORDS)[np.arange(n) % 3],
+        "numbers": numbers,
+        "times": life["time"],
+        "life": life,
+    }
+    extra = {
+        None: {},
+        "public": {"is_public": np.arange(n) < n // 3},
+        "persons": {"groups": np.arange(n) // 2},
+        "sites": {"sites": np.repeat(np.arange(N_SITES), -(-n // N_SITES))[:n]},
+    }
+    return {"X": X, "y": y[instance.target], **extra[instance.beside]}
+
+
+PAID_BOUNDS = estimate_bounds(np.random.default_rng(0).uniform(-1, 1, (6_000, 2)), 1.5)
+RING = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
+
+INSTANCES = {
+    "tree, public rows": Instance(LocallyPrivateTreeClassifier(**TREE), "labels", "public"),
+    "tree, nothing declared": Instance(LocallyPrivateTreeClassifier(1.5), "words", "public"),
+    **{
+        f"tree, {mechanism}": Instance(LocallyPrivateTreeClassifier(mechanism=mechanism, **SHALLOW), "labels")
+        for mechanism in ("hadamard", "krr", "subset", "unary", "signed-laplace", "laplace")
+    },
+    **{
+        f"tree, three classes, {mechanism}": Instance(
+            LocallyPrivateTreeClassifier(mechanism=mechanism, **THREE), "words"
+        )
+        for mechanism in ("hadamard", "krr", "subset", "unary")
+    },
+    "tree, labels": Instance(
+        LocallyPrivateTreeClassifier(1.5, max_depth=2, protect="label", classes=WORDS), "words"
+    ),
+    "tree, persons": Instance(LocallyPrivateTreeClassifier(**SHALLOW), "labels", "persons"),
+    "central": Instance(DPTreeClassifier(**SHALLOW), "labels"),
+    "central, three classes": Instance(DPTreeClassifier(**THREE), "words"),
+    "central, pruned": Instance(DPTreeClassifier(rule="cart", prune=True, **TREE), "labels", "public"),
+    "central, persons": Instance(DPTreeClassifier(max_rows_per_group=2, **SHALLOW), "labels", "persons"),
+    "sev": Instance(DPSEVRegressor(**LLS), "numbers"),
+    "sev, taylor": Instance(DPSEVRegressor(method="taylor", **LLS), "numbers"),
+    "logistic, add-remove": Instance(DPLogisticLLSRegressor(**LLS, **ADD_REMOVE), "numbers"),
+    "logistic, gaussian": Instance(DPLogisticLLSRegressor(**LLS, **GAUSSIAN), "numbers"),
+    "normal": Instance(DPNormalLLSRegressor(**LLS), "numbers"),
+    "normal, norm": Instance(DPNormalLLSRegressor(1.5, x_norm=1.0, bounds_y=(-1, 1)), "numbers"),
+    "normal, persons": Instance(DPNormalLLSRegressor(max_rows_per_group=2, **LLS), "numbers", "persons"),
+    "aft": Instance(DPLogLocationScaleRegressor(**AFT), "times"),
+    "aft, censored": Instance(DPLogLocationScaleRegressor(**AFT), "life"),
+    "aft, censored, loglogistic": Instance(
+        DPLogLocationScaleRegressor(distribution="loglogistic", **AFT), "life"
+    ),
+    "aft, censored, gaussian, persons": Instance(
+        DPLogLocationScaleRegressor(distribution="lognormal", **AFT, **GAUSSIAN, **ADD_REMOVE),
+        "life",
+        "persons",
+    ),
+    "search": Instance(PrivateGridSearch(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), DEPTHS), "labels"),
+    "search, persons, label": Instance(
+        PrivateRandomizedSearch(
+            LocallyPrivateTreeClassifier(0.5, classes=[0, 1], protect="label"), {"max_depth": [1, 2, 3]}
+        ),
+        "labels",
+        "persons",
+    ),
+    "tqma": Instance(TQMATransformer(bounds=(-1, 1)), "numbers"),
+    "bounds scaler": Instance(BoundsScaler(bounds=(-1, 1)), "numbers"),
+    "bounds scaler, estimated bounds": Instance(BoundsScaler(PAID_BOUNDS), "numbers"),
+    "swapping": Instance(BSTDAggregator(), "numbers"),
+    "secure sum": Instance(SecureSumAggregator(), "numbers"),
+    **{
+        f"local average, {kernel}": Instance(LocalAverageRegressor(kernel, bounds=(-1, 1)), "numbers")
+        for kernel in KERNELS
+    },
+    "platform": Instance(CollaborativeRegressor(), "numbers", "sites"),
+    "platform, secure sum": Instance(
+        CollaborativeRegressor(LinearRegression(), TQMATransformer(bounds=(-1, 1)), SecureSumAggregator()),
+        "numbers",
+        "sites",
+    ),
+    "platform, preset": Instance(CollaborativeLARRegressor(bounds=(-1, 1)), "numbers", "sites"),
+    "platform, classes": Instance(CollaborativeClassifier(), "labels", "sites"),
+    "platform, words": Instance(CollaborativeClassifier(LogisticRegression()), "words", "sites"),
+    "pipeline": Instance(make_pipeline(BoundsScaler((-1, 1)), DPNormalLLSRegressor(**LLS)), "numbers"),
+    "players": Instance(PrivateNashSolver(max_iter=3), "game"),
+    "players in a box": Instance(PrivateNashSolver(weights=RING, max_iter=3), "game", "box"),
+    "players on a simplex": Instance(PrivateNashSolver(max_iter=3), "game", "simplex"),
+}
+
+#: Estimators as scikit-learn's checks fit them: on rows of any kind, so that little is declared.
+CHECKED = [
+    LocallyPrivateTreeClassifier(),
+    *(LocallyPrivateTreeClassifier(mechanism=mechanism) for mechanism in MECHANISMS),
+    LocallyPrivateTreeClassifier(rule="cart"),
+    LocallyPrivateTreeClassifier(rule="random", max_depth=3, criterion="entropy"),
+    LocallyPrivateTreeClassifier(prune=True),
+    LocallyPrivateTreeClassifier(prune="paper"),
+    LocallyPrivateTreeClassifier(protect="label"),
+    LocallyPrivateTreeClassifier(bounds=(-1e3, 1e3), public_weight=2.0, min_samples_leaf=2),
+    DPTreeClassifier(),
+    DPTreeClassifier(rule="cart", criterion="entropy"),
+    DPTreeClassifier(rule="random", max_depth=3),
+    DPTreeClassifier(prune=True),
+    DPTreeClassifier(prune="paper"),
+    *(
+        kind(**options)
+        for kind in (
+            DPLogLocationScaleRegressor,
+            DPSEVRegressor,
+            DPLogisticLLSRegressor,
+            DPNormalLLSRegressor,
+        )
+        for options in ({}, GAUSSIAN)
+    ),
+    DPLogLocationScaleRegressor(distribution="lognormal"),
+    DPLogLocationScaleRegressor(distribution="loglogistic", relation="add-remove", regularization="trim"),
+    DPLogLocationScaleRegressor(distribution="sev", method="taylor", regularization="none"),
+    DPSEVRegressor(bounds_X=(-10, 10), bounds_y=(-1e3, 1e3), regularization="zhang"),
+    DPNormalLLSRegressor(x_norm=5.0),
+    DPNormalLLSRegressor(x_norm=5.0, **GAUSSIAN),
+    BSTDAggregator(),
+    BSTDAggregator(p_lower=1, p_upper=2, random_state=0),
+    BSTDAggregator(order="random"),
+    BSTDAggregator(order="top", random_state=3),
+    BSTDAggregator(active_rule=None),
+    BSTDAggregator(active_rule="support"),
+    BSTDAggregator(active_rule="receiver"),
+    BSTDAggregator(p_lower=1, p_upper=3, active_rule="receiver", random_state=1),
+    *(SecureSumAggregator(active_rule=rule) for rule in ("box", "support", None)),
+    *(LocalAverageRegressor(kernel) for kernel in KERNELS),
+    *(LocalAverageRegressor(kernel, n_jobs=2, refine_to=10**6) for kernel in KERNELS),
+    LocalAverageRegressor("epanechnikov", bandwidth=0.2, bounds=(-5, 5)),
+    LocalAverageRegressor("knn", n_neighbors=3),
+    CollaborativeRegressor(),
+    CollaborativeRegressor(LinearRegression(), TQMATransformer(8)),
+    CollaborativeRegressor(aggregator=SecureSumAggregator()),
+    CollaborativeRegressor(on_site_error="drop"),
+    CollaborativeLARRegressor(),
+    CollaborativeLARRegressor(kernel="knn", active_rule="support"),
+    CollaborativeLARRegressor(kernel="epanechnikov", bandwidth=0.5),
+    CollaborativeClassifier(),
+    CollaborativeClassifier(LogisticRegression()),
+    CollaborativeClassifier(on_site_error="drop"),
+    TQMATransformer(),
+    TQMATransformer(bounds=(-5, 5)),
+    TQMATransformer(depth=0, bounds=(-5, 5), quasi_identifiers=[0]),
+    TQMATransformer(bounds=(-5, 5), quasi_identifiers=slice(0, 2)),
+    TQMATransformer(bounds=(-5, 5), perturb_fit=False),
+    BoundsScaler(),
+    BoundsScaler(bounds=(-10.0, 10.0)),
+    PrivateGridSearch(DPTreeClassifier(), {"max_depth": [1, 3]}),
+    PrivateGridSearch(DPNormalLLSRegressor(), {"regularization": ["floor", "trim"]}),
+    PrivateRandomizedSearch(LocallyPrivateTreeClassifier(4.0), {"prune": [False, True]}),
+]
+
+
+def public_estimators() -> set[type]:
+    """Return every estimator that the package exports."""
+    classes = [getattr(skprivate, name) for name in skprivate.__all__]
+    return {one for one in classes if inspect.isclass(one) and issubclass(one, BaseEstimator)}
+
+
+_FIRST = {type(instance.estimator): name for name, instance in reversed(INSTANCES.items())}
+#: Names of instances, one of every class, in an order that all workers share.
+ONE_OF_EACH = sorted(_FIRST.values())

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""scikit-learn's whole suite of checks, on every estimator and variant; no check is switched off by a tag."""
+
+import warnings
+from collections import Counter
+from unittest import SkipTest
+
+import pytest
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skprivate import PrivateNashSolver, TQMATransformer
+from skprivate.exceptions import DisclosureWarning, PrivacyLeakWarning, UtilityWarning
+from tests.catalogue import CHECKED, public_estimators
+
+_CLEAN = "fit_transform returns clean rows, transform coarse ones: this is what perturb_fit=False is for"
+#: Modules -> what their estimators warn of here: of domains that are not declared, of too few sites or rows.
+WARNINGS = {
+    "tree": [PrivacyLeakWarning],
+    "model_selection": [PrivacyLeakWarning],
+    "linear_model": [PrivacyLeakWarning, UtilityWarning],
+    "preprocessing": [PrivacyLeakWarning],
+    "collaborative": [PrivacyLeakWarning, DisclosureWarning, UtilityWarning],
+}
+#: They learn nothing from y, so that no score can be promised; others are poor at the default epsilon.
+POOR = {
+    "BSTDAggregator",
+    "SecureSumAggregator",
+    "LocallyPrivateTreeClassifier",
+    "DPLogLocationScaleRegressor",
+    "DPSEVRegressor",
+    "DPLogisticLLSRegressor",
+    "DPNormalLLSRegressor",
+}
+
+
+def expected_failures(estimator):
+    if not isinstance(estimator, TQMATransformer) or estimator.perturb_fit:
+        return {}
+    return dict.fromkeys(["check_transformer_general", "check_transformer_data_not_an_array"], _CLEAN)
+
+
+def parameters():
+    """Yield estimators and checks: variants of a class that has been there are slow."""
+    first = {type(estimator): estimator for estimator in reversed(CHECKED)}
+    for one in parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures).mark.args[1]:
+        values, marks = getattr(one, "values", one), list(getattr(one, "marks", ()))
+        if values[0] is not first[type(values[0])]:
+            marks.append(pytest.mark.slow)
+        yield pytest.param(*values, marks=marks)
+
+
+PARAMETERS = list(parameters())
+
+
+def name_of(value):
+    return repr(value) if hasattr(value, "get_params") else value.func.__name__
+
+
+@pytest.mark.parametrize(("estimator", "check"), PARAMETERS, ids=name_of)
+def test_check(estimator, check):
+    with warnings.catch_warnings():
+        for category in WARNINGS[type(estimator).__module__.split(".")[1]]:
+            warnings.simplefilter("ignore", category)
+        try:
+            check(estimator)
+        except SkipTest:
+            # A check skips itself where an optional package is missing, never because of a tag of ours.
+            assert check.func.__name__ == "check_array_api_input"
+            raise
+
+
+def test_every_estimator_is_checked_and_excused_only_as_said():
+    n_checks = Counter()
+    for parameter in PARAMETERS:
+        estimator, check = parameter.values
+        n_checks[id(estimator)] += 1
+        if any(mark.name == "xfail" for mark in parameter.marks):
+            assert check.func.__name__ in expected_failures(estimator)
+    assert len(n_checks) == len(CHECKED)
+    assert min(n_checks.values()) > 40
+    # The solver's input is a game.
+    assert {type(one) for one in CHECKED} | {PrivateNashSolver} >= public_estimators()
+
+
+@pytest.mark.parametrize("estimator", CHECKED, ids=repr)
+def test_tags(estimator):
+    tags = get_tags(estimator)
+    assert not any([tags._skip_test, tags.no_validation, tags.non_deterministic])
+    if isinstance(estimator, TQMATransformer):
+        assert tags.input_tags.allow_nan
+    said = tags.classifier_tags or tags.regressor_tags
+    scored = getattr(estimator, "estimator", estimator)  # a search scores as what it chooses from
+    assert (said is not None and said.poor_score) is (type(scored).__name__ in POOR)
