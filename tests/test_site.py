@@ -124,6 +124,7 @@ def test_pictures_of_a_page_are_found(html, expected):
     assert load("gallery_pictures").has_picture(html) is expected
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("picture", ["", ".. image:: dot.svg\n"], ids=["without", "with"])
 def test_an_example_without_a_picture_fails_the_build(picture, tmp_path):
     pytest.importorskip("pydata_sphinx_theme")
