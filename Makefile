@@ -9,6 +9,14 @@ SOURCES := $(shell find skprivate -name '*.pyx' -o -name '*.pxd') setup.py pypro
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_QUIET = 1
+# Python keeps what it compiles: pip does not compile for the demonstration.
+unexport PYTHONDONTWRITEBYTECODE
+
+# What `.ci/install` prints is why it failed. It runs while a recipe is expanded, so that this is make's last line:
+# a recipe that fails is followed by a line of make's own. `make -n` expands recipes too.
+DRY_RUN := $(findstring n,$(firstword -$(MAKEFLAGS)))
+fail_with = $(if $(1),$(error $(1)))
+install = $(if $(DRY_RUN),,$(call fail_with,$(shell sh .ci/install '$(PYTHON)' '$(VENV)' $(1))))
 
 .PHONY: same-python demo test test-all lint types doc bench clean
 
@@ -42,27 +50,17 @@ clean:
 	find skprivate -name '*.so' -delete -o -name '*.c' -delete
 
 # A .venv of another Python would quietly test that one.
-same-python: $(BIN)/python
-	@$(PYTHON) -c 'import subprocess, sys; own = "%d.%d" % sys.version_info[:2]; \
-	  code = "import sys; print(\"%d.%d\" % sys.version_info[:2])"; \
-	  there = subprocess.check_output(["$(BIN)/python", "-c", code], text=True).strip(); \
-	  sys.exit(0 if own == there else "$(VENV) has Python %s, not %s: pass VENV=..." % (there, own))'
-
-$(BIN)/python:
-	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else 0'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --upgrade pip
+same-python:
+	$(install)
 
 # Editable: the package runs from this folder; a changed kernel or extra is the only reason to install again.
-$(STAMPS)/plot: $(BIN)/python $(SOURCES) | same-python
-	$(BIN)/python -m pip install --editable '.[crypto,plot]'
+$(STAMPS)/plot: EXTRAS = plot
+$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/doc: EXTRAS = crypto,plot,$(@F)
+$(STAMPS)/plot $(STAMPS)/test $(STAMPS)/lint $(STAMPS)/doc: $(SOURCES) | same-python
+	$(call install,'$(EXTRAS)')
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/peers: $(STAMPS)/test
 	-$(BIN)/python -m pip install 'lifelines>=0.30' 'interpret-core>=0.7'
 	-$(PYTHON) -m venv $(BESIDE) && $(BESIDE)/bin/python -m pip install 'diffprivlib==0.6.6' 'scikit-learn==1.6.*'
-	@mkdir -p $(STAMPS) && touch $@
-
-$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/doc: $(STAMPS)/%: $(BIN)/python $(SOURCES) | same-python
-	$(BIN)/python -m pip install --editable '.[crypto,plot,$*]'
 	@mkdir -p $(STAMPS) && touch $@

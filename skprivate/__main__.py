@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Demonstration, in strict mode: accuracy and error against protection, what was spent, and a picture.
 
-Run ``python -m skprivate [PICTURE.png]``.
+Run ``python -m skprivate [--full] [PICTURE.png]``.
 """
 
 import argparse
@@ -23,10 +23,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "picture", nargs="?", default="skprivate_demo.png", type=Path, help="where to save it, a .png file"
     )
-    picture: Path = parser.parse_args(arguments).picture
+    parser.add_argument("--full", action="store_true", help="print the long tables too, in about 20 seconds")
+    options = parser.parse_args(arguments)
+    picture: Path = options.picture
     if picture.suffix != ".png" or not picture.parent.is_dir() or not os.access(picture.parent, os.W_OK):
         parser.error(f"{picture} must be a .png file in a folder that exists and can be written")
-    demonstration.run(picture)
+    demonstration.run(picture, options.full)
 
 
 if __name__ == "__main__":

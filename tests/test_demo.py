@@ -1,8 +1,8 @@
-# SPDX-License-Identifier: BSD-3-Clause
-"""The demonstration prints its tables, says what was spent, and saves a picture."""
+"""The demonstration prints one screen, or long tables too, and saves a picture that can be read."""
 
 import contextlib
 import io
+import itertools
 import re
 import sys
 
@@ -11,7 +11,11 @@ import pytest
 
 import skprivate
 from skprivate.__main__ import main
-from skprivate._demo import demonstration, games, parties, trees
+from skprivate._demo import demonstration, games, life, parties, summary, trees
+
+# Fewer than the demonstration shows; a test needs no more.
+N_PEOPLE, N_MACHINES = 20_000, 20_000
+COARSENED = [0.0412, 0.0308, 0.0284, 0.0277, 0.0275, 0.0274, 0.0274, 0.0274]
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +25,118 @@ def picture(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def output(picture):
+    """All of the demonstration, once, with one repetition, fewer people and fewer machines."""
     pytest.importorskip("matplotlib")
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
-        patch.setattr(demonstration, "REPETITIONS", 2)
-        main([str(picture)])
+        patch.setattr(demonstration, "SHORT_REPETITIONS", 1)
+        patch.setattr(demonstration, "REPETITIONS", 1)
+        patch.setattr(trees, "N_PEOPLE", N_PEOPLE)
+        patch.setattr(life, "N_MACHINES", N_MACHINES)
+        main(["--full", str(picture)])
     return out.getvalue()
 
 
-def test_tables_spending_and_picture(output, picture):
+@pytest.fixture(scope="module")
+def screen(output):
+    return output[: output.index("Picture: ")]
+
+
+@pytest.fixture(scope="module", params=["as usual", "lines cross"])
+def figure(request):
+    """The picture of numbers that it printed once, or with the two lines of machines swapped."""
+    pytest.importorskip("matplotlib")
+    machines = [[0.009, 0.0046, 0.0035, 0.0031, 0.0032], [0.025, 0.0088, 0.0047, 0.0056, 0.0051], [0.403] * 5]
+    if request.param == "lines cross":
+        machines[:2] = machines[1::-1]
+    hospitals = [[0.0466] * 8, [0.0274] * 8, COARSENED, [0.43, 2.1, 3.4, 6.7, 12, 25, 51, 100]]
+    players = [
+        [0.112, 0.32, 1.03, 3.05, 10.6],
+        [4.86, 3.76, 2.56, 1.47, 0.578],
+        [129, 43.1, 12.9, 4.31, 1.29],
+    ]
+    of_trees = trees._summary(np.array([0.69, 0.707, 0.722, 0.739, 0.753]), 0.78, 0.592, 0.547)
+    with pytest.MonkeyPatch.context() as patch:
+        give(patch, life, "abc", machines)
+        give(patch, parties, "abcd", hospitals)
+        give(patch, games, (games.STRATEGIES, games.PML_ONE, games.DP_ONE), players)
+        figure = summary.draw_picture([of_trees, *(part.summarise(1) for part in (life, parties, games))])
+    figure.set_dpi(100)  # 800 pixels
+    figure.draw_without_rendering()
+    return figure
+
+
+def give(monkeypatch, part, names, scores):
+    """Let a part of the demonstration find these scores."""
+    found = {name: np.array(values)[:, None] for name, values in zip(names, scores, strict=False)}
+    monkeypatch.setattr(part, "evaluate", lambda *_: found)
+
+
+def row(text, name):
+    (numbers,) = re.findall(rf"^ *{re.escape(name)}((?: +[\d.e+-]+)+)$", text, flags=re.MULTILINE)
+    return np.array(numbers.split(), dtype=float)
+
+
+def level(text, name):
+    return float(re.search(rf"{re.escape(name)} ([\d.]+)", text).group(1))
+
+
+def test_one_screen(screen):
+    lines = screen.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    headings = [line for line in lines if "SIMULATED" in line]
+    assert len(headings) == 4
+    assert "NOT differential privacy" in headings[2]
+    assert len(re.findall("^  compare: ", screen, flags=re.MULTILINE)) == 4
+    assert "epsilon 1, delta 0, of a row; claim: dp, local" in screen
+    assert "simulated: reports were drawn here" in screen
+    assert "python -m skprivate --full" in lines[0]
+
+
+def test_trees_learn_from_reports_what_public_rows_do_not_tell(screen):
+    accuracies = row(screen, "accuracy, reports and public rows")
+    # About .755 with a standard deviation of .01; what needs no noise does not vary: .61 and .55.
+    assert accuracies[-1] > level(screen, "forest on 100 public rows") + 0.07
+    assert level(screen, "one answer") < accuracies.min() < level(screen, "no privacy")
+
+
+def test_life_models_beat_a_constant(screen):
+    # A tenth of the machines, and ten times the error, of the demonstration.
+    assert row(screen, "error of the B10 life, %, all failed")[-1] < 5
+    assert level(screen, "all machines alike") == pytest.approx(40, abs=4)
+
+
+def test_players_are_told_of_what_is_in_the_long_table(output, screen):
+    prior, worst, error = (
+        row(screen, name)
+        for name in (
+            "nats told of one, prior known",
+            "nats told of one, all others known",
+            "error of strategies",
+        )
+    )
+    assert (prior < worst).all()
+    assert (np.diff(error) > 0).all()
+    assert error[0] < level(screen, "all play alike") < error[-1]
+    # Constants of a seed are random, noise is: guarantees follow from the scale alone.
+    np.testing.assert_array_equal(prior, long_games(output)[3])
+
+
+def test_a_message_that_the_numbers_do_not_bear_out_is_not_printed(monkeypatch):
+    rising = np.linspace(0.6, 0.7, 5)
+    assert "teach a tree" in trees._summary(rising, 0.8, 0.55, 0.5).message
+    assert "may not help" in trees._summary(rising, 0.8, 0.62, 0.5).message
+    for coarsened, word in ((0.05, "may"), (0.035, "err")):
+        give(monkeypatch, parties, "atcl", [[value] * 8 for value in (0.04, 0.03, coarsened, 9)])
+        assert parties.summarise(1).message.split()[1] == word
+    give(monkeypatch, life, "acr", [[value] * 5 for value in (0.01, 0.131, 0.4)])
+    assert life.summarise(1).message.endswith("below 14 %")
+    for errors, word in (([1] * 5, "may"), (range(5), "costs")):
+        give(monkeypatch, games, (games.STRATEGIES, games.PML_ONE, games.DP_ONE), [errors, [1] * 5, [1] * 5])
+        assert word in games.summarise(1).message
+
+
+def test_long_tables_of_trees(output):
     rows = re.findall(r"^ +(0\.5|1|2|4|8)((?: +0\.\d{3}){7})$", output, flags=re.MULTILINE)
     assert [row[0] for row in rows] == ["0.5", "1", "2", "4", "8"] * 3
     both = [float(row[1].split()[2]) for row in rows[:5]]
@@ -36,9 +144,7 @@ def test_tables_spending_and_picture(output, picture):
     assert both[-1] > 0.65, "at epsilon 8 the simulated tree learns"
     columns = ["epsilon", *trees.METHODS, trees.NON_PRIVATE]
     assert len(re.findall(" +".join(columns), output)) == 3
-    assert "SIMULATED" in output
-    assert "local" in output
-    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert re.search(r"^  deployment: simulated", output, flags=re.MULTILINE)
 
 
 def test_hospitals_that_predict_together(output):
@@ -68,11 +174,16 @@ def test_copies_of_a_hospital(output):
     assert "This is NOT differential privacy" in output
 
 
-def test_players_who_seek_an_equilibrium(output):
+def long_games(output):
+    """Return the columns of the long table."""
     names = ["noise scale", "strategies", "mean strategy", "PML, one", "DP, one", "PML, all", "DP, all"]
     table = re.search(" +" + " +".join(names) + r"\n((?: +[\d.e+-]+){7}\n)+", output)
     rows = np.array([line.split() for line in table.group().splitlines()[1:]], dtype=float)
-    scales, strategies, mean, pml, dp, pml_all, dp_all = rows.T
+    return rows.T
+
+
+def test_players_who_seek_an_equilibrium(output):
+    scales, strategies, mean, pml, dp, pml_all, dp_all = long_games(output)
     assert scales.tolist() == list(games.NOISE_SCALES)
     # 5000 draws of noise and more stand behind each error; a factor of 30 is no chance.
     assert (np.diff(strategies) > 0).all()
@@ -86,38 +197,55 @@ def test_players_who_seek_an_equilibrium(output):
     np.testing.assert_allclose(pml, np.log(dp / -np.expm1(-dp)), rtol=0.02)
 
 
-def test_the_picture_has_panels_of_the_players_and_of_leakage():
-    ones = np.ones((5, 2))
-    scores = {"strategies": ones, "PML, one": 2 * ones, "DP, one": 3 * ones}
-    figure = pytest.importorskip("matplotlib.figure").Figure()
-    left, right = figure.subplots(1, 2)
-    games.draw_lines(left, scores)
-    assert [text.get_text() for text in left.get_legend().get_texts()] == list(scores)
-    np.testing.assert_array_equal(figure.axes[2].lines[1].get_ydata(), 3)
-    games.draw_leakage(right)
-    diagonal, *curves = right.lines
-    np.testing.assert_array_equal(diagonal.get_xdata(), diagonal.get_ydata())
-    # At epsilon 8 and the priors uniform on 2 values, 70/30, uniform on 10 values, 99/1.
-    ends = [curve.get_ydata()[-1] for curve in curves]
-    np.testing.assert_allclose(ends, [0.693, 1.203, 2.300, 4.572], atol=6e-4)
+def texts_and_lines(axis):
+    """Return an axis's texts, and points of its lines, close together, in pixels."""
+    Text = pytest.importorskip("matplotlib.text").Text
+    texts = [text for text in axis.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    steps = np.linspace(0, 1, 200)
+    lines = []
+    for line in axis.lines:
+        corners = line.get_transform().transform(line.get_xydata())
+        lines += [start + steps[:, None] * (end - start) for start, end in itertools.pairwise(corners)]
+    return texts, np.concatenate(lines)
 
 
-def test_the_picture_has_a_panel_of_the_hospitals():
-    depths = np.arange(1.0, 9.0)
-    scores = {name: depths[:, None] * np.ones((1, 2)) for name in ("one alone", "together", "coarsened")}
-    scores["linkable, %"] = 10 * depths[:, None] * np.ones((1, 2))
-    figure = pytest.importorskip("matplotlib.figure").Figure()
-    axis = figure.add_subplot()
-    parties.draw_lines(axis, scores)
-    left, right = figure.axes
-    assert [text.get_text() for text in left.get_legend().get_texts()] == list(scores)
-    np.testing.assert_array_equal(left.lines[1].get_xydata(), np.column_stack([depths, depths]))
-    np.testing.assert_array_equal(right.lines[0].get_ydata(), 10 * depths)
+def test_the_picture_is_saved(output, picture):
+    assert f"Picture: {picture}" in output
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_the_picture_is_four_panels_with_a_message_each(figure, screen):
+    assert tuple(figure.get_size_inches() * 100) == (800, 600)
+    titles = [axis.get_title(loc="left").strip() for axis in figure.axes]
+    assert len(titles) == 4
+    assert sum(f"{title}. " in screen for title in titles) >= 2, "those that depend on no noise"
+    assert not any(axis.get_legend() for axis in figure.axes)
+
+
+def test_nothing_in_the_picture_covers_anything(figure):
+    everything = []
+    for axis in figure.axes:
+        texts, points = texts_and_lines(axis)
+        for text in texts:
+            box = text.get_window_extent()
+            assert not box.count_contains(points), f"a line runs through {text.get_text()!r}"
+            everything.append((text.get_text(), box))
+    for (name, box), (other, box_of_other) in itertools.combinations(everything, 2):
+        assert not box.overlaps(box_of_other), f"{name!r} covers {other!r}"
+    for name, box in everything:
+        assert figure.bbox.containsx(box.x0), name
+        assert figure.bbox.containsx(box.x1), name
+
+
+def test_letters_are_large_enough_at_800_pixels(figure):
+    for axis in figure.axes:
+        for text in texts_and_lines(axis)[0]:
+            assert text.get_fontsize() * 100 / 72 >= 10, text.get_text()
 
 
 def test_it_is_strict_and_leaves_the_setting_alone(monkeypatch, tmp_path):
     seen = []
-    monkeypatch.setattr(trees, "evaluate", lambda *_: seen.append(skprivate.get_config()["strict"]) or 1 / 0)
+    monkeypatch.setattr(trees, "summarise", lambda *_: seen.append(skprivate.get_config()["strict"]) or 1 / 0)
     before = skprivate.get_config()
     with pytest.raises(ZeroDivisionError):
         main([str(tmp_path / "picture.png")])
@@ -127,15 +255,14 @@ def test_it_is_strict_and_leaves_the_setting_alone(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("name", ["missing/picture.png", "picture.jpg", "picture", "."])
 def test_a_place_that_cannot_be_written_is_told_before_anything_runs(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demonstration, "run", lambda picture: 1 / 0)
+    monkeypatch.setattr(demonstration, "run", lambda *_: 1 / 0)
     with pytest.raises(SystemExit, match="2"):
         main([str(tmp_path / name)])
     assert "must be a .png file" in capsys.readouterr().err
 
 
 def test_without_matplotlib_it_names_the_extra(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demonstration, "REPETITIONS", 1)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    main([str(tmp_path / "picture.png")])
+    demonstration._save(tmp_path / "picture.png", [])
     assert "pip install 'skprivate[plot]'" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())

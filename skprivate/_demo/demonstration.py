@@ -4,47 +4,51 @@
 from pathlib import Path
 
 from .. import config_context
+from ..accounting import PrivacySpent
 from . import games, life, parties, trees
-from .results import Scores
+from .summary import Summary, print_summary, save_picture
 
-REPETITIONS = 5
+# Of the one screen, in a few seconds, and of the long tables.
+SHORT_REPETITIONS, REPETITIONS = 2, 5
 
 
-def run(picture: Path) -> None:
-    """Print the tables of all parts, and save the picture."""
+def run(picture: Path, full: bool = False) -> None:
+    """Print one screen and save the picture, or print the long tables after them."""
     with config_context(strict=True):
-        tree_results = trees.run(REPETITIONS)
-        life_scores = life.run(REPETITIONS)
-        party_scores = parties.run(REPETITIONS)
-        game_scores = games.run(REPETITIONS)
+        print(f"Means of {SHORT_REPETITIONS} repetitions. Long tables: python -m skprivate --full")
+        tree_summary, tree = trees.summarise(SHORT_REPETITIONS)
+        summaries = [tree_summary]
+        print_summary(tree_summary)
+        for part in (life, parties, games):
+            summaries.append(part.summarise(SHORT_REPETITIONS))
+            print_summary(summaries[-1])
+        print(_describe(tree.privacy_spent_))
+        _save(picture, summaries)
+        if full:
+            _print_long_tables()
+
+
+def _describe(spent: PrivacySpent) -> str:
+    return (
+        f"One tree spent: epsilon {float(spent.epsilon):g}, delta {float(spent.delta):g}, of a {spent.unit};"
+        f" claim: {spent.claim}, {spent.relation}.\n"
+        f"  Deployment: {spent.deployment}: reports were drawn here, and rows were seen here."
+    )
+
+
+def _save(picture: Path, summaries: list[Summary]) -> None:
+    try:
+        save_picture(picture, summaries)
+    except ImportError:
+        print("No picture: it needs matplotlib. Install it with: pip install 'skprivate[plot]'")
+    else:
+        print(f"Picture: {picture.resolve()}")
+
+
+def _print_long_tables() -> None:
+    print()
+    tree_results = trees.run(REPETITIONS)
+    for part in (life, parties, games):
+        part.run(REPETITIONS)
     print("\nWhat one tree at epsilon 1 on the second table spent and claims:\n")
     print(tree_results[1].tree.privacy_spent_)
-    try:
-        _save_picture(picture, tree_results, life_scores, party_scores, game_scores)
-    except ImportError:
-        print("\nNo picture: it needs matplotlib. Install it with: pip install 'skprivate[plot]'")
-    else:
-        print(f"\nPicture: {picture.resolve()}")
-
-
-def _save_picture(
-    path: Path,
-    tree_results: list[trees.Result],
-    life_scores: Scores,
-    party_scores: Scores,
-    game_scores: Scores,
-) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(17, 7.6), layout="constrained")
-    axes = figure.subplots(2, 4).ravel()
-    for axis, result in zip(axes, tree_results, strict=False):
-        trees.draw_accuracies(axis, result)
-    n_methods = len(tree_results[0].scores)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=n_methods)
-    trees.draw_partition(axes[3], tree_results[0].tree)
-    life.draw_errors(axes[4], life_scores)
-    parties.draw_lines(axes[5], party_scores)
-    games.draw_lines(axes[6], game_scores)
-    games.draw_leakage(axes[7])
-    figure.savefig(path, dpi=110)

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The part of the demonstration about players who seek an equilibrium: error and leakage against noise."""
 
-from typing import Any
-
 import numpy as np
 from scipy import stats
 
 from .._typing import FloatArray
-from ..accounting import pml_from_ldp
 from ..accounting._statements.guarantee import Criterion
 from ..games import PrivateNashSolver, QuadraticAggregativeGame
 from ..games._leakage.guarantees import View
-from .results import Scores, add_common_legend, print_table, progress
+from .results import Scores, print_table, progress
+from .summary import Baseline, Curve, Panel, Summary
 
 NOISE_SCALES = (1.0, 3.0, 10.0, 30.0, 100.0)
 N_PLAYERS, N_ROUNDS = 100, 50
@@ -25,7 +23,6 @@ _GUARANTEES: dict[str, tuple[View, Criterion]] = {
     PML_ALL: ("entire", "pml"),
     DP_ALL: ("entire", "dp"),
 }
-_PRIORS = {"uniform, 2 values": 0.5, "70/30": 0.3, "uniform, 10 values": 0.1, "99/1": 0.01}
 
 
 def run(repetitions: int) -> Scores:
@@ -74,33 +71,33 @@ def _guarantees(solver: PrivateNashSolver) -> dict[str, float]:
     }
 
 
-def draw_lines(axis: Any, scores: Scores) -> None:
-    """Draw the error of the strategies, and on an axis of its own what one player leaks."""
-    axis.plot(NOISE_SCALES, scores[STRATEGIES].mean(axis=1), marker="o", markersize=3, label=STRATEGIES)
-    axis.set(
-        xscale="log",
-        yscale="log",
-        xlabel="noise scale",
-        ylabel="root mean squared error",
-        title=TITLE.split(":")[0],
+def summarise(repetitions: int) -> Summary:
+    """Return errors against what the broadcasts tell of one player."""
+    scores = evaluate(repetitions)
+    error, prior, worst = (scores[name].mean(axis=1) for name in (STRATEGIES, PML_ONE, DP_ONE))
+    games = [_draw(repetition).solve() for repetition in range(repetitions)]
+    alike = float(np.mean([_rms(equilibrium - equilibrium.mean(axis=0)) for equilibrium in games]))
+    costs = (np.diff(error) > 0).all()
+    return Summary(
+        message=f"In a game, hiding players {'costs' if costs else 'may cost'} accuracy",
+        data=f"{N_PLAYERS} SIMULATED players",
+        rows={
+            "nats told of one, prior known": prior,
+            "nats told of one, all others known": worst,
+            "error of strategies": error,
+        },
+        baselines=[Baseline("all play alike", alike, side="above, left")],
+        panel=Panel(
+            x_name="told of one player, in nats (less hides more)",
+            y_name="error of strategies",
+            curves=[
+                Curve("to who knows\nthe prior", prior, error, at=1, side="below, left"),
+                Curve("to who knows\nall others", worst, error, at=1, side="above, right"),
+            ],
+            scales=("log", "log"),
+            x_ticks=(1, 10, 100),
+            y_ticks=(0.1, 1, 10),
+            x_limits=(0.3, 700),
+            y_limits=(0.07, 20),
+        ),
     )
-    twin = axis.twinx()
-    for name, style in ((PML_ONE, "--"), (DP_ONE, ":")):
-        twin.plot(NOISE_SCALES, scores[name].mean(axis=1), color="gray", linestyle=style, label=name)
-    twin.set(ylabel="epsilon of one player, nats", yscale="log")
-    add_common_legend(axis, twin, loc="lower center")
-
-
-def draw_leakage(axis: Any) -> None:
-    """Draw what a report of a given epsilon leaks at most, by the adversary's prior."""
-    epsilons = np.linspace(0.05, 8, 160)
-    axis.plot(epsilons, epsilons, color="gray", linestyle=":", label="any prior (epsilon)")
-    for name, p_min in _PRIORS.items():
-        axis.plot(epsilons, [pml_from_ldp(epsilon, p_min) for epsilon in epsilons.tolist()], label=name)
-    axis.set(
-        xlabel="epsilon of a report",
-        ylabel="pointwise maximal leakage, nats",
-        title="What a report leaks, by the prior",
-        ylim=(0, 8),
-    )
-    axis.legend(fontsize="small")

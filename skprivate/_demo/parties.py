@@ -13,7 +13,8 @@ from ..datasets import make_parties
 from ..exceptions import DisclosureWarning
 from ..metrics import correct_orientation_score
 from ..preprocessing import TQMATransformer
-from .results import Scores, add_common_legend, print_table, progress
+from .results import Scores, print_table, progress
+from .summary import Baseline, Curve, Panel, Summary
 
 DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8)
 N_ROWS, N_HOSPITALS, N_QUERIES = 10_000, 20, 1_000
@@ -78,12 +79,30 @@ def attack() -> str:
     return str(ModelExtractionAttack(random_state=0).run(platform, queries, truth, bounds=(0, 1)))
 
 
-def draw_lines(axis: Any, scores: Scores) -> None:
-    """Draw the errors, and on an axis of its own what can be linked."""
-    for name in (ALONE, TOGETHER, COARSENED):
-        axis.plot(DEPTHS, scores[name].mean(axis=1), marker="o", markersize=3, label=name)
-    axis.set(xlabel="depth of the query's cells", ylabel="root mean squared error", title=TITLE.split(":")[0])
-    twin = axis.twinx()
-    twin.plot(DEPTHS, scores[LINKABLE].mean(axis=1), color="gray", linestyle=":", label=LINKABLE)
-    twin.set(ylabel="attributes that can be linked, %", yscale="log")
-    add_common_legend(axis, twin)
+def summarise(repetitions: int) -> Summary:
+    """Return errors against the share of queried values that can be linked."""
+    scores = evaluate(repetitions)
+    alone, together, coarsened, linkable = (values.mean(axis=1) for values in scores.values())
+    helps = (coarsened < alone).all()
+    return Summary(
+        message=f"Hospitals {'' if helps else 'may '}err less together",
+        data=f"{N_HOSPITALS} SIMULATED; NOT differential privacy",
+        rows={
+            "% of queried values to be linked": linkable[::2],
+            "error, together, coarsened queries": coarsened[::2],
+        },
+        baselines=[
+            Baseline("one hospital alone", alone[0]),
+            Baseline("together, exact queries", together[0], side="below, right"),
+        ],
+        panel=Panel(
+            x_name="queried values that an outsider can link, %",
+            y_name="error of a dose",
+            curves=[Curve("together, coarsened queries", linkable, coarsened, at=1, side="above, right")],
+            scales=("log", "linear"),
+            x_ticks=(0.3, 1, 3, 10, 30, 100),
+            y_ticks=(0.02, 0.03, 0.04, 0.05),
+            x_limits=(0.3, 130),
+            y_limits=(0.02, 0.052),
+        ),
+    )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables, curves over epsilon, and the progress counter of the demonstration."""
+"""Long tables, and the progress counter of the demonstration."""
 
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from .._typing import FloatArray
 
@@ -37,22 +37,3 @@ def print_table(heading: str, levels: Iterable[float], scores: Scores, number_fo
     for row, level in enumerate(levels):
         means = [values[row].mean() for values in scores.values()]
         print(f"{level:>15g}" + "".join(f"{mean:>15{number_format}}" for mean in means))
-
-
-def draw_curves(axis: Any, scores: Scores, title: str, measure: str) -> None:
-    """Draw the scores against epsilon: a line per method, with a band of one standard deviation."""
-    for name, values in scores.items():
-        middle, spread = values.mean(axis=1), values.std(axis=1)
-        (line,) = axis.plot(EPSILONS, middle, marker="o", markersize=3, label=name)
-        axis.fill_between(
-            EPSILONS, middle - spread, middle + spread, color=line.get_color(), alpha=0.15, linewidth=0
-        )
-    axis.set(xscale="log", xlabel="epsilon", ylabel=measure, title=title.split(":")[0])
-    axis.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
-    axis.minorticks_off()
-
-
-def add_common_legend(axis: Any, twin: Any, **options: Any) -> None:
-    """Add one legend for the lines of two axes that share their x."""
-    lines = axis.get_lines() + twin.get_lines()
-    axis.legend(lines, [line.get_label() for line in lines], fontsize="small", **options)
