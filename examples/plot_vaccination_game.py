@@ -60,7 +60,7 @@ for axis, (name, solver) in zip(axes, runs.items(), strict=True):
     off = np.abs(solver.strategies_ - equilibrium).mean()
     axis.set(xscale="log", xlabel="round", title=f"{name}\nmean distance at the end {off:.3f}")
 axes[0].set_ylabel("probability of vaccination")
-figure.suptitle("Strategies of 12 players; dashes are the equilibrium, dark is a cheap vaccine")
+figure.suptitle("Strategies of 12 players; dashes are the equilibrium, violet is a cheap vaccine")
 plt.show()
 
 # %%
@@ -149,7 +149,7 @@ for growth in growths:
     rows.append([*bounds, np.mean(leaks), np.mean(ratios)])
 print(result)
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 labels = (
     "Theorem 1, exact",
     "Corollary 1",
@@ -158,10 +158,11 @@ labels = (
     "honest gain, mean",
 )
 for values, label, style in zip(np.transpose(rows), labels, ("-", "-", "-", "o--", "o--"), strict=True):
-    left.plot(growths, values, style, label=label)
-left.set(xlabel="growth p of the scale 5 (1 + p k)", ylabel="nats", yscale="log", title="All ten players")
-left.set_ylim(None, 800)
-left.legend(fontsize="small", loc="upper right")
+    axis.plot(growths, values, style, label=label)
+axis.set(xlabel="growth p of the scale 5 (1 + p k)", ylabel="nats", yscale="log", title="All ten players")
+axis.set_ylim(None, 800)
+axis.legend(fontsize="small", loc="upper right")
+plt.show()
 
 # %%
 # One player among others who follow
@@ -180,15 +181,16 @@ for n_players in sizes:
     fitted = [PrivateNashSolver(noise_scale=scale, random_state=s, **short).fit(played) for s in range(20)]
     single.append(fitted[0].privacy_guarantee(prior, view="individual").epsilon)
     posterior.append(max(BayesAdversary(prior).run(played, solver).leakages[0] for solver in fitted))
-right.plot(sizes, single, label="leakage of one player, exact")
-right.plot(sizes, posterior, "o--", label="posterior of player 1, largest of 20 runs")
-right.axhline(0.2, color="tab:green", label="differential privacy of one player")
-right.axhline(math.log(1 / 0.3), color="black", linestyle=":", label="log(1 / 0.3): all there is to learn")
-right.set(xscale="log", xlabel="players", ylabel="nats", title="One player among followers", xticks=sizes)
-right.minorticks_off()
-right.set_xticklabels(map(str, sizes))
-right.set_ylim(0, 1.75)
-right.legend(fontsize="small", loc="upper left")
+figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+axis.plot(sizes, single, label="leakage of one player, exact")
+axis.plot(sizes, posterior, "o--", label="posterior of player 1, largest of 20 runs")
+axis.axhline(0.2, color="tab:green", label="differential privacy of one player")
+axis.axhline(math.log(1 / 0.3), color="black", linestyle=":", label="log(1 / 0.3): all there is to learn")
+axis.set(xscale="log", xlabel="players", ylabel="nats", title="One player among followers", xticks=sizes)
+axis.minorticks_off()
+axis.set_xticklabels(map(str, sizes))
+axis.set_ylim(0, 1.75)
+axis.legend(fontsize="small", loc="upper left")
 plt.show()
 
 # %%

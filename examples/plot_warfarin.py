@@ -9,7 +9,8 @@ and weight are coarsened before they leave, and answers are swapped among the ho
 operator sees them. What does that cost in accuracy, and what does it protect?
 
 The file is not shipped: put it where `skprivate.datasets.fetch_warfarin` says, or run with
-``SKPRIVATE_DATA=FOLDER``.
+``SKPRIVATE_DATA=FOLDER``. Without it the page shows patients who are SIMULATED, and its pictures say so; what
+the text tells of doses and attacks is about the file.
 """
 
 # %%
@@ -20,20 +21,49 @@ The file is not shipped: put it where `skprivate.datasets.fetch_warfarin` says, 
 # public range, since an answer counts as active by its size.
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
+from sklearn.utils import Bunch
 
 import skprivate
 from skprivate import CollaborativeLARRegressor, CollaborativeRegressor, LocalAverageRegressor
 from skprivate.audit import AttributeAttack, ModelExtractionAttack
 from skprivate.datasets import fetch_warfarin
 
+
+def simulate_patients(n_rows=5_527):
+    """Ages in classes of ten years; the dose falls with age and grows with weight."""
+    rng = np.random.default_rng(0)
+    columns = {
+        "age": rng.choice(np.arange(15, 100, 10), n_rows),
+        "height": rng.normal(168, 10, n_rows).clip(120, 220),
+        "weight": rng.normal(78, 18, n_rows).clip(30, 250),
+    }
+    race = rng.integers(4, size=n_rows)
+    columns |= {f"race={name}": race == k for k, name in enumerate(("Asian", "Black", "White", "Unknown"))}
+    columns |= {name: rng.random(n_rows) < 0.05 for name in ("amiodarone", "enzyme inducer")}
+    X = pd.DataFrame(columns, dtype=float)
+    logs = 3.4 - 0.012 * (X["age"] - 60) + 0.008 * (X["weight"] - 78) + rng.normal(0, 0.4, n_rows)
+    ends = [(10, 100), (120, 220), (30, 250)] + 6 * [(0, 1)]
+    return Bunch(
+        data=X,
+        target=np.exp(logs).clip(1, 249),
+        quasi_identifiers=["age", "height", "weight"],
+        bounds=tuple(np.transpose(ends).astype(float)),
+        target_range=(0.0, 250.0),
+    )
+
+
 skprivate.set_config(strict=True)
-data = fetch_warfarin(as_frame=True)
+try:
+    data, source = fetch_warfarin(as_frame=True), "Warfarin"
+except FileNotFoundError:
+    data, source = simulate_patients(), "SIMULATED patients"
 X, X_test, dose, dose_test = train_test_split(data.data, data.target, test_size=0.09, random_state=0)
 hospitals = np.random.default_rng(0).permutation(len(X)) % 10
 largest = data.target_range[1]
-print(f"{len(X)} patients at 10 hospitals, {len(X_test)} to test")
+print(f"{source}: {len(X)} patients at 10 hospitals, {len(X_test)} to test")
 
 # %%
 # Four ways to choose a dose
@@ -87,6 +117,7 @@ for axis, (group, members) in zip(axes, groups.items(), strict=True):
     axis.set_title(f"{group} dose, {members.sum()} patients")
     axis.tick_params(axis="x", rotation=60)
 axes[0].set_ylabel("% of patients")
+figure.suptitle(source)
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
 plt.show()
 

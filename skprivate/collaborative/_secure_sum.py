@@ -84,6 +84,8 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     platform's function, and may infer who is in the data; noise on the released sum is the remedy.
     Keys are made by ``fit``, are in no repr and no pickle, and are made anew after unpickling.
 
+    Proof: :doc:`/proofs/swapping`.
+
     References
     ----------
     .. [1] S.-B. Lin, X. Liu, Y. Wang, "Striking the Perfect Balance: Preserving Privacy While Boosting

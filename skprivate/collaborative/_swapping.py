@@ -109,6 +109,8 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
     For m up to 10, enumeration finds no more than ``p_lower * (m // w) + min(m % w, p_lower)`` with ``w =
     p_lower + p_upper``, for which we have no proof. The paper's bound, ``p_lower - 1``, is false.
 
+    Proof: :doc:`/proofs/swapping`.
+
     The bound counts the parties of one query together, and is none for one party whose rank is always the
     same. Of 20 responses with ``p_lower=3, p_upper=8`` the expected share that keeps its value is 0.40 % with
     "fewest", 8.2 % with "random" and 6.8 % with "top", but 0.86, 19.5 and 39.7 % at the worst rank; and a

@@ -93,6 +93,8 @@ class TreeClient:
     memory file holds reports and amounts, nothing else about the person. Values outside the partition's box
     count as values on its boundary, silently; a label outside the classes is refused here, on the device.
 
+    Proof: :doc:`/proofs/tree_release`.
+
     References
     ----------
     Erlingsson, Pihur, Korolova, RAPPOR, CCS 2014, for answers that are drawn once and repeated.

@@ -81,6 +81,8 @@ class TreeCurator(SavedCurator):
     reports still come in. That the clients ran what was specified, each of them once, is their claim and
     cannot be checked from here. Not protected: the number of reports, and who sent one.
 
+    Proof: :doc:`/proofs/tree_release`.
+
     Every file of reports has a random batch id, and reports that come without a file are counted under an id
     that this curator draws at the first of them, a copy another. A merge of curators that share an id is
     refused, so that nothing is counted twice. Copies of a curator that has counted nothing share none: plan

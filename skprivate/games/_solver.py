@@ -120,6 +120,8 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     of double arithmetic (`PrivacyGuarantee.allowance`). A pseudo-gradient of which nothing is public may
     be computed as it likes; a projection that a user wrote must be exact to the rounding of its steps.
 
+    Proof: :doc:`/proofs/games`.
+
     A warning says that a game is not monotone. Where P, Q or B is private, or the game is a user's own, that
     is one bit about the private part, for whoever runs `fit` and not in the broadcasts.
 
@@ -298,6 +300,8 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         -----
         A function of public things: it says nothing about the players' data, and holds for any run with these
         parameters.
+
+        Proof: :doc:`/proofs/games`.
         """
         check_is_fitted(self)
         return privacy_guarantee(self.mechanism_, prior, view=view, criterion=criterion)

@@ -95,6 +95,8 @@ class MomentAccumulator:
     `max_rows`, the batch ids, whether the rows are more than `max_rows`; and the number of rows, where there
     are no weights and no groups, unless the estimator's relation is "add-remove".
 
+    Proof: :doc:`/proofs/moments`.
+
     A batch without an id is counted under an id that this object draws once. A merge of accumulators that
     share an id is refused, so that nothing is counted twice. Copies of an accumulator that holds nothing
     share none: make one, send it to every worker, merge what comes back. An accumulator is for one thread at

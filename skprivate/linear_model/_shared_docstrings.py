@@ -13,8 +13,8 @@ epsilon : float or Fraction, default=1.0
 
 _PARAMETERS = """\
 delta : float or Fraction, default=0.0
-    In [0, 1); needed by ``mechanism="gaussian"``, which loses more than epsilon with at most this
-    probability, and not spent otherwise.
+    In [0, 1); the delta of (epsilon, delta)-differential privacy, needed by ``mechanism="gaussian"`` and not
+    spent otherwise.
 mechanism : {"laplace", "gaussian"}, default="laplace"
     Exact discrete Laplace noise (epsilon), or exact discrete Gaussian noise (epsilon and delta, by rho of
     zero-concentrated differential privacy), which is smaller with many features.
@@ -76,12 +76,12 @@ _PRIVACY = """\
 **Privacy.** Neighbouring tables differ, as ``relation`` says, by one row, or with ``groups`` by the rows
 of one person, of which at most ``max_rows_per_group`` count. Uncensored targets: the sums of products of
 (1, y, x), scaled to [-1, 1] by the bounds and rounded toward zero to integers, are released once with
-exact noise; their sensitivity follows from the bounds (proofs: ``doc/proofs/moments.rst``). Censored
+exact noise; their sensitivity follows from the bounds (proof: :doc:`/proofs/moments`). Censored
 targets: a histogram of 64 bins of log time by event with a fifth of the budget, then ``max_iter`` rounds
-of weighted sums. Coefficients, intervals, curves and warnings are functions of these. Whoever runs
-``fit`` sees the rows and is trusted. Not protected: the number of rows (of persons, with ``groups``)
-unless ``relation="add-remove"``, and the bounds. A seeded fit, or one that reads bounds from the rows,
-claims "not-private"."""
+of weighted sums (proof: :doc:`/proofs/censored`). Coefficients, intervals, curves and warnings are
+functions of these. Whoever runs ``fit`` sees the rows and is trusted. Not protected: the number of rows
+(of persons, with ``groups``) unless ``relation="add-remove"``, and the bounds. A seeded fit, or one that
+reads bounds from the rows, claims "not-private"."""
 
 _REFERENCES = """\
 Sheng, Fang, Differentially private log-location-scale regression using functional mechanism, 2024.

@@ -107,6 +107,8 @@ class DiscreteLaplaceMechanism(_IntegerMechanism):
     whole vectors are always drawn. The sampler does not run in constant time: who can time a call learns
     something about the noise. Noise from a seed is no protection.
 
+    Proof: :doc:`/proofs/discrete_noise`.
+
     References
     ----------
     C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020.
@@ -220,6 +222,8 @@ class DiscreteGaussianMechanism(_IntegerMechanism):
     Steinke), and divergences of independent entries add: rho = squared_sensitivity /
     (2 sigma^2). Released are the noisy integers and nothing else; whole vectors are always drawn. The
     sampler is exact but does not run in constant time. Noise from a seed is no protection.
+
+    Proof: :doc:`/proofs/discrete_noise`.
 
     References
     ----------
@@ -374,6 +378,8 @@ def laplace_sum(
     **Privacy**: n clients who each add their own noise trust nobody; whoever draws the sum sees the rows.
     The result is distributed as the clients' total, so it simulates local privacy and does not provide it.
     Not constant time.
+
+    Proof: :doc:`/proofs/discrete_noise`.
 
     Examples
     --------

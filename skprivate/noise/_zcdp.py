@@ -42,6 +42,8 @@ def zcdp_to_epsilon(rho: float | Fraction, delta: float | Fraction) -> Fraction:
     evaluated with 120 decimals, errs by less than 1e-60 of its largest term, which is at most epsilon + 62.
     1e-40 (1 + epsilon) is added, and the sum rounded up to a multiple of 2^-64.
 
+    Proof: :doc:`/proofs/discrete_noise`.
+
     Examples
     --------
     >>> from skprivate.noise import zcdp_to_epsilon

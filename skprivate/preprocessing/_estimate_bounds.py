@@ -126,6 +126,8 @@ def estimate_bounds(
     part. Whoever calls this sees the rows and is trusted. A seeded call claims "not-private", and so does an
     estimator that is given its bounds.
 
+    Proof: :doc:`/proofs/bounds`.
+
     A bin stands out when its noisy count is at least t log(401 d / 1e-6), t being the scale of the noise in
     rows: since noise reaches m with probability below exp(-m / t), the probability that any of the 401 d bins
     stands out without rows is below one in a million. With d = 10 and epsilon = 1, that takes some 440 rows

@@ -103,6 +103,8 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     orientation is at most q times that.
     `disclosure_risk_` takes mu to be 1/1000 of the range: 0.4 % times 2^depth, 6.4 % at depth 4.
 
+    Proof: :doc:`/proofs/swapping`.
+
     Bounds must be public; read from rows they are recorded as a leak. Not protected: other columns; the cell
     itself, and so whoever is alone in it; values on a lattice, such as ages in decades, whose correct
     orientation may be 0 % or 100 % at any depth; a person whose cells of several attributes together hold

@@ -299,6 +299,10 @@ class LocalRandomizer(ABC):
         TypeError, ValueError
             The prior has another shape, a negative or infinite entry, or does not sum to 1 within 1e-9.
 
+        Notes
+        -----
+        Proof: :doc:`/proofs/leakage`.
+
         Examples
         --------
         >>> from skprivate.randomizers import KRRRandomizer

@@ -115,6 +115,8 @@ class SubsetRandomizer(_BitRandomizer):
     point to attack. The number of random words used does not depend on the data, but the time of other
     operations is not guaranteed to be constant.
 
+    Proof: :doc:`/proofs/subset`.
+
     References
     ----------
     Ye, Barg, Optimal schemes for discrete distribution estimation under locally differential privacy, IEEE
@@ -257,6 +259,8 @@ class UnaryRandomizer(_BitRandomizer):
     certified in integers to be at most exp(epsilon). Only integers are compared: there is no floating point
     to attack. The number of random words used does not depend on the data, but the time of other operations
     is not guaranteed to be constant.
+
+    Proof: :doc:`/proofs/unary`.
 
     References
     ----------

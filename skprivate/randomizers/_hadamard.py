@@ -76,6 +76,8 @@ class HadamardRandomizer(LocalRandomizer):
     exp(epsilon). Only integers are compared: there is no floating point to attack. The number of random words
     used does not depend on the data, but the time of other operations is not guaranteed to be constant.
 
+    Proof: :doc:`/proofs/hadamard`.
+
     References
     ----------
     Acharya, Sun, Zhang, Hadamard response: estimating distributions privately, efficiently, and with little

@@ -100,6 +100,8 @@ class KRRRandomizer(ResponseRandomizer):
     exp(epsilon). Only integers are compared: there is no floating point to attack. The number of random words
     used does not depend on the data, but the time of other operations is not guaranteed to be constant.
 
+    Proof: :doc:`/proofs/randomised_response`.
+
     References
     ----------
     Kairouz, Bonawitz, Ramage, Discrete distribution estimation under local privacy, ICML 2016.

@@ -55,6 +55,8 @@ class LabelRandomizer(ResponseRandomizer):
     operations is not guaranteed to be constant. `leakage` is that of the cell, sent in the clear, and of the
     label together: it exceeds epsilon where cells are rare.
 
+    Proof: :doc:`/proofs/randomised_response`.
+
     References
     ----------
     Warner, Randomized response: a survey technique for eliminating evasive answer bias, Journal of the

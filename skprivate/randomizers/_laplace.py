@@ -170,6 +170,8 @@ class LaplaceRandomizer(_NoisyVectorRandomizer):
     the integers ``2^exponent (U, V)``, whose L1 sensitivity is ``4 * 2^exponent``; every report is a whole
     vector of noise. See `skprivate.noise.DiscreteLaplaceMechanism` for what the sampler does not hide.
 
+    Proof: :doc:`/proofs/discrete_noise`.
+
     References
     ----------
     Ma, Yang, Optimal locally private nonparametric classification with public data, 2023.
@@ -275,6 +277,8 @@ class SignedLaplaceRandomizer(_NoisyVectorRandomizer):
     by 1 in each of two entries: by 2 in L1 always. The noise is exact discrete Laplace noise on the integers
     ``2^exponent`` times the vector, whose L1 sensitivity is ``2 * 2^exponent``; every report is a whole
     vector of noise. See `skprivate.noise.DiscreteLaplaceMechanism` for what the sampler does not hide.
+
+    Proof: :doc:`/proofs/discrete_noise`.
 
     Examples
     --------

@@ -111,6 +111,8 @@ class DPTreeClassifier(BasePrivateTree):
     ``max_rows_per_group`` rows for each. A seeded fit, or one that reads bounds or classes from private rows,
     claims "not-private".
 
+    Proof: :doc:`/proofs/tree_release`.
+
     With two classes ``predict_proba`` takes the number of private rows in a leaf from the public ones
     (P_X = Q_X).
 

@@ -121,6 +121,8 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
     ``protect="label"`` the relation is label: two private rows with the same features and different labels
     are hard to tell apart, and the features themselves are NOT protected, so bounds may be read from them.
 
+    Proof: :doc:`/proofs/tree_release`.
+
     A fit with the Laplace mechanisms draws the sum of all clients' noises at once, within a total variation
     of 2^-201 a leaf (`skprivate.noise.laplace_sum`); clients draw exactly.
 

@@ -138,6 +138,8 @@ def shuffle_amplification(
     them, and does not collude with whoever reads them. A curator who collects reports from the clients
     directly has no such claim: there, ``epsilon0`` counts.
 
+    Proof: :doc:`/proofs/shuffling`.
+
     *Bounds.* "closed form" is Theorem 3.1 of [1]. "clones" and the blankets are computed from one lemma [2]
     with three choices of q. Let a and b be the distributions of the attacked client's report under two
     values, and q <= R(x) for every x, with mass m. So another client's report is a draw from q / m with

@@ -57,6 +57,8 @@ def pointwise_maximal_leakage(channel: ArrayLike, prior: ArrayLike) -> FloatArra
     **Privacy**: a function of public things alone. It holds for adversaries with this prior; under another
     prior see `PrivacyGuarantee.under_prior`.
 
+    Proof: :doc:`/proofs/leakage`.
+
     References
     ----------
     Saeidian, Cervia, Oechtering, Skoglund, Pointwise maximal leakage, IEEE Transactions on Information Theory
@@ -250,6 +252,8 @@ def pml_from_ldp(epsilon: float | Fraction, p_min: float | Fraction) -> float:
 
     **Privacy**: a bound for every mechanism of that epsilon, and every prior of that smallest probability.
 
+    Proof: :doc:`/proofs/leakage`.
+
     Examples
     --------
     >>> from skprivate.accounting import pml_from_ldp
@@ -299,6 +303,8 @@ def pml_laplace(scale: float | Fraction, prior: Any) -> float:
 
     **Privacy**: for noise that is exactly Laplace; on a grid (`DiscreteLaplaceMechanism`) it is the same for
     values on the grid.
+
+    Proof: :doc:`/proofs/leakage`.
 
     Examples
     --------
@@ -360,6 +366,8 @@ def prior_ratio(counts: ArrayLike, confidence: float | Fraction) -> float:
     the least L(x) / P(x).
 
     **Privacy**: counts of private rows are not public: take them from public rows, or pay for them.
+
+    Proof: :doc:`/proofs/leakage`.
 
     References
     ----------

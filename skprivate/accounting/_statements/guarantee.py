@@ -164,6 +164,10 @@ class PrivacyGuarantee:
             rho or the confidence is out of its range, nothing is left of the confidence, the criterion is
             not "pml" (differential privacy holds under every prior as it is), or `movable` is False: under
             another prior players may depend on each other, which no rho bounds.
+
+        Notes
+        -----
+        Proof: :doc:`/proofs/leakage`.
         """
         if self.criterion != "pml":
             raise ValueError("only criterion 'pml' moves to another prior; 'dp' holds under every prior.")

@@ -85,7 +85,7 @@ class MaskedSum(Roster):
     a key that HKDF derives from their secret and the digest, which is injective but for collisions of
     SHA-256 (``_protocols/query_digest.py``). A site that was asked something else uses keys that no other
     honest site uses in any message; as long as one other honest site is left, its message is masked by at
-    least one stream that appears nowhere else, and is uniform.
+    least one stream that appears nowhere else, and is uniform. The sums: :doc:`/proofs/swapping`.
 
     Binding does not stop differencing: every opened sum tells about rows near the query. Let a query be
     opened once, limit the number of queries, and add noise to sums that many may see.
