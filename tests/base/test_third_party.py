@@ -10,6 +10,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
@@ -43,6 +44,8 @@ def halves(tmp_path_factory):
     (folder / "halves.py").write_text(SOURCE.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
+        # Workers that an earlier test started do not know the folder.
+        get_reusable_executor().shutdown(wait=True)
         yield importlib.import_module("halves").DPHalvesClassifier
 
 
