@@ -154,6 +154,7 @@ def test_clones_and_copies_by_other_processes(halves):
     assert {type(copy).__module__ for copy in copies} == {"halves"}, "a subclass keeps its own module"
 
 
+@pytest.mark.slow
 def test_it_passes_the_battery(halves):
     results = check_private_estimator(halves(epsilon=1.5, bounds=(0, 1), classes=[0, 1]), on_fail=None)
     assert {one["check_name"]: one["reason"] for one in results if one["status"] == "failed"} == {}

@@ -404,6 +404,7 @@ def test_a_killed_client_leaves_no_reports(folder):
     assert not (folder / "r.bin").exists()
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_table(folder):
     peaks = []
     for n in (20_000, 100_000):

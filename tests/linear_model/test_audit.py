@@ -290,6 +290,7 @@ def bug(request, monkeypatch):
     return plant and (lambda: plant(monkeypatch))
 
 
+@pytest.mark.slow
 # At half the sensitivity the scales, and so the hits, are the same; `TestReplay` sees it.
 @pytest.mark.parametrize("bug", ["right", "half the noise"], indirect=True)
 def test_audit_of_moments(epsilon_lower_bound, bug):

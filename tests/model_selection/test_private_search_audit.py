@@ -99,6 +99,7 @@ def by_hidden_count(drawn_from):
     return best_run
 
 
+@pytest.mark.slow
 def test_a_released_exact_count_is_caught(epsilon_lower_bound, monkeypatch):
     monkeypatch.setattr(_base_search, "best_run", by_hidden_count(_base_search.best_run))
     assert (

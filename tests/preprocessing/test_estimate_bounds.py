@@ -197,6 +197,7 @@ def audit(epsilon_lower_bound, trials=2500):
     return hits, epsilon_lower_bound(*hits, trials, confidence=1 - 1e-7)
 
 
+@pytest.mark.slow
 def test_the_audit_passes_the_noise_and_catches_half_of_it(epsilon_lower_bound, monkeypatch):
     hits, right = audit(epsilon_lower_bound)
     print(f"right noise: {hits}, epsilon >= {right:.3f}")

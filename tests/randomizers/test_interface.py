@@ -81,7 +81,7 @@ def test_mean_and_full_variance_where_blocks_cut_cells(n_labels, n_blocks) -> No
     check_moments(HadamardRandomizer(1.5, 4, n_labels, n_blocks=n_blocks), TABLE[:, :n_labels], runs=2500)
 
 
-@pytest.mark.parametrize("simulate", [False, True])
+@pytest.mark.parametrize("simulate", [False, slow(True)])
 @pytest.mark.parametrize("kind", NOISY)
 def test_mean_and_variance_of_noisy_vectors(kind, simulate) -> None:
     check_moments(kind(1.0, 4), TABLE[:, :2] // 8, runs=2500, simulate=simulate)

@@ -298,6 +298,7 @@ class TestSearch:
         assert all(entry.private for entry in ledger.entries())
         assert search.best_score_ > 0.55
 
+    @pytest.mark.slow
     def test_a_ceiling_is_never_passed(self, tmp_path):
         ledger = PrivacyLedger(tmp_path / "search.ledger", epsilon=5)
         with pytest.raises(BudgetExceededError):

@@ -187,7 +187,10 @@ def test_whole_fits_of_each_family(name, lean_process):
     assert results[0]["status"] == "passed"
 
 
-@pytest.mark.parametrize("name", slow_unless(ONE_OF_EACH, SKIPPED))
+@pytest.mark.parametrize(
+    "name",
+    slow_unless(set(ONE_OF_EACH) - {"logistic, add-remove", "normal", "search, persons, label"}, SKIPPED),
+)
 def test_every_check_passes(name, lean_process):
     skipped, expected = SKIPPED[name], EXPECTED_FAILURES.get(name, {})
     results, has_more = lean_process(name)
@@ -264,6 +267,7 @@ def test_the_solver_of_games():
 SMALL = DPTreeClassifier(epsilon=1.5, max_depth=1, bounds=(0, 1), classes=[0, 1])
 
 
+@pytest.mark.slow
 @parametrize_with_private_checks([AuditCase.of(SMALL, n_trials=0)])
 def test_as_a_parametrisation(estimator, check):
     check(estimator)

@@ -21,6 +21,7 @@ from skprivate.audit import AuditCase, check_private_estimator
 from skprivate.audit._battery.comparisons import noisy_paths
 from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, claim_of, private_fit
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
+from tests.marks import slow_unless
 
 pytestmark = pytest.mark.usefixtures("short_searches")
 EPSILON = Fraction(3, 2)
@@ -433,7 +434,10 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("bug", PLANTED)
+MANY_FITS = {"noise 1.25 times too small, outside"}
+
+
+@pytest.mark.parametrize("bug", slow_unless(PLANTED.keys() - MANY_FITS, PLANTED))
 def test_it_is_caught_by_name(bug):
     planted, name = PLANTED[bug]
     result = check_private_estimator(planted, only=[name], on_fail=None)[0]

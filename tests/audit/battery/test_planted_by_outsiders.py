@@ -320,6 +320,7 @@ def test_the_old_ways_do_not_see_it(bug):
     assert all(recording.releases for recording in models)
 
 
+@pytest.mark.slow
 class TestHonestAndUnusual:
     class Unusual(DPMean):
         """Times, names drawn at random, a counter on the class, a public cache, a public line in a log."""
@@ -337,7 +338,6 @@ class TestHonestAndUnusual:
         results = check_private_estimator(self.Unusual(), on_fail=None)
         assert {one["check_name"]: one["reason"] for one in results if one["status"] == "failed"} == {}
 
-    @pytest.mark.slow
     def test_the_plain_one_neither(self):
         results = check_private_estimator(DPMean(), on_fail=None)
         assert {one["check_name"]: one["reason"] for one in results if one["status"] == "failed"} == {}

@@ -143,6 +143,7 @@ def test_warnings_of_a_function_are_found_and_silenced():
     )
 
 
+@pytest.mark.slow
 def test_what_other_settings_keep_is_found():
     number, word = ["a", "b"], ["word"]
     parts = columns(
