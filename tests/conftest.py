@@ -136,3 +136,13 @@ def tenth():
         deployment="curator",
         claim="dp",
     )
+
+
+@pytest.fixture
+def short_searches(monkeypatch):
+    """Searches of a third of a second in every battery."""
+    from tests.audit.search_seconds import SEARCH_SECONDS, SHORT
+
+    for seconds in SEARCH_SECONDS:
+        for thorough in seconds:
+            monkeypatch.setitem(seconds, thorough, SHORT)

@@ -14,6 +14,7 @@ import pytest
 
 import skprivate
 
+pytestmark = pytest.mark.usefixtures("short_searches")
 ROOT = Path(__file__).parent.parent
 TOP = Path(skprivate.__file__).parent
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

@@ -9,7 +9,13 @@ import pytest
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skprivate import PrivateNashSolver, TQMATransformer
+from skprivate import (
+    DPLogisticLLSRegressor,
+    DPNormalLLSRegressor,
+    DPSEVRegressor,
+    PrivateNashSolver,
+    TQMATransformer,
+)
 from skprivate.exceptions import DisclosureWarning, PrivacyLeakWarning, UtilityWarning
 from tests.catalogue import CHECKED, public_estimators
 
@@ -41,11 +47,12 @@ def expected_failures(estimator):
 
 
 def parameters():
-    """Yield estimators and checks: variants of a class that has been there are slow."""
+    """Yield estimators and checks: presets, and variants of a class that has been there, are slow."""
     first = {type(estimator): estimator for estimator in reversed(CHECKED)}
+    presets = (DPSEVRegressor, DPLogisticLLSRegressor, DPNormalLLSRegressor)
     for one in parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures).mark.args[1]:
         values, marks = getattr(one, "values", one), list(getattr(one, "marks", ()))
-        if values[0] is not first[type(values[0])]:
+        if values[0] is not first[type(values[0])] or isinstance(values[0], presets):
             marks.append(pytest.mark.slow)
         yield pytest.param(*values, marks=marks)
 

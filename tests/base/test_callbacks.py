@@ -29,6 +29,7 @@ from skprivate import (
 )
 from skprivate.audit._observation.flat_objects import flatten_object
 from skprivate.exceptions import BudgetExceededError
+from tests.marks import slow
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -185,7 +186,7 @@ def test_a_failing_callback_ends_all_and_undoes_the_fit(name):
     assert vars(fresh) == before
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, slow(2)])
 def test_local_models_are_not_handed_the_callbacks(n_jobs):
     recorder = Recorder()
     platform = CollaborativeClassifier(LogisticRegression(), n_jobs=n_jobs)

@@ -36,6 +36,7 @@ from skprivate.exceptions import (
     SiteError,
     SiteWarning,
 )
+from tests.marks import slow
 
 M = 12
 
@@ -369,7 +370,7 @@ class TestSearch:
         assert search.best_params_ == {"depth": 4}
         assert search.best_estimator_.sites_ == list(range(M))
 
-    @pytest.mark.parametrize("n_jobs", [None, 2])
+    @pytest.mark.parametrize("n_jobs", [None, slow(2)])
     def test_over_a_part_s_depth(self, n_jobs, parties):
         X, y, sites = parties
         platform = CollaborativeRegressor(

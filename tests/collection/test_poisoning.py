@@ -115,6 +115,7 @@ def test_estimates_by_row_do_not_help(collection):
     assert wrong == {0.003: 10, 0.01: 24}
 
 
+@pytest.mark.slow
 def test_estimates_by_row_cost_nothing(collection):
     randomizer, categories, _ = collection
     plain, by_row = [], []

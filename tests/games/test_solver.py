@@ -122,6 +122,7 @@ def test_wang_nedic_reaches_the_unique_equilibrium_without_noise(herd):
     assert fitted.residual_ == herd.residual(fitted.strategies_) < 0.02
 
 
+@pytest.mark.slow
 def test_error_with_noise(game):
     # Mean over 20 seeds of the mean error: about .02 with M = 1 and .2 with M = 10.
     equilibrium = game.solve()

@@ -24,6 +24,7 @@ from skprivate.linear_model._accumulation.plan import RowWeights
 from skprivate.linear_model._accumulator import MomentAccumulator
 from skprivate.linear_model._moments.gram import check_room, exact_gram
 from skprivate.utils._json_documents import digest, pack_integers, unpack_integers
+from tests.marks import slow
 
 N, D = 400, 3
 BOUNDS_X, BOUNDS_Y = ([-3.0, -2.0, 0.0], [3.0, 4.0, 1.0]), (0.1, 500.0)
@@ -96,7 +97,7 @@ def test_order_batches_and_merges_do_not_matter(data, options, seed):
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, slow(2)])
 def test_workers_do_not_matter(rows, backend, n_jobs):
     X, y = rows
     template = make()

@@ -341,6 +341,7 @@ def record_pair(structured, bug, **options):
     return record(model, here, outputs)[0], record(model, there, outputs)[0], model
 
 
+@pytest.mark.slow
 def test_audit_of_a_censored_fit(epsilon_lower_bound, bug):
     """All releases of one fit, the rounds around the parameters that its own outputs chose."""
     # The loss is spread over many values: few outputs show most of it.

@@ -11,7 +11,6 @@ from skprivate import PrivacySpent
 from skprivate.base import PlannedCost, PrivateEstimatorMixin, private_fit
 from skprivate.model_selection import PrivateGridSearch, _base_search, _scores
 from skprivate.noise import DiscreteLaplaceMechanism
-from tests.marks import slow
 
 pytestmark = pytest.mark.statistical
 
@@ -72,7 +71,8 @@ def counted(search):
     return search.best_estimator_.count_ >= 1
 
 
-@pytest.mark.parametrize("event", [slow(guessed_right), counted])
+@pytest.mark.slow
+@pytest.mark.parametrize("event", [guessed_right, counted])
 def test_a_sound_search_stays_below_its_claim(event, epsilon_lower_bound):
     assert audited(epsilon_lower_bound, {"label": [0, 1]}, event) <= 3 * EPSILON
 

@@ -74,6 +74,7 @@ def test_no_point_of_a_panel_passes_its_bound(seed, rate):
 # In these, Gauss rules of one order err alike, by 2e-13 and by 3e-10.
 @example(seed=0, rate=4.0)
 @example(seed=210, rate=4.0)
+@pytest.mark.slow
 def test_error_covers_kinks_and_gaps(seed, rate):
     rng = np.random.default_rng(seed)
     edges, masses = np.sort(rng.random(5)), rng.dirichlet(np.full(4, 0.3))

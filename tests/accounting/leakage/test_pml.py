@@ -284,6 +284,7 @@ def test_envelope_at_a_jump_and_of_a_channel_that_tells_nothing():
 
 @settings(max_examples=10)
 @given(seed=st.integers(0, 10**4))
+@pytest.mark.slow
 def test_envelope_falls_with_delta_and_starts_at_almost_sure(seed):
     channel, prior = random_case(seed, 3, 4)
     levels = [pml_guarantee(channel, prior, "envelope", delta) for delta in (1e-9, 0.2, 0.7)]

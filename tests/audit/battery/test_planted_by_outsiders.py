@@ -447,6 +447,7 @@ class SwallowsEverything(DPMean):
                 time.sleep(0.01)
 
 
+@pytest.mark.slow
 class TestTheProgramAround:
     """A battery leaves the process as it was: nobody else's noise can be foretold, no budget is spent."""
 

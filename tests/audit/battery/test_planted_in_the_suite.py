@@ -13,7 +13,7 @@ from skprivate.audit import AuditCase, check_private_estimator
 from skprivate.noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism
 from skprivate.randomizers._factory import MECHANISMS
 
-pytestmark = pytest.mark.usefixtures("short_searches")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("short_searches")]
 TREE = {"epsilon": 1.5, "max_depth": 2, "bounds": (-1, 1), "classes": [0, 1]}
 ESTIMATORS = {
     "central": DPTreeClassifier(**TREE),

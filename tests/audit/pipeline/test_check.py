@@ -63,6 +63,7 @@ def holes(pipeline, rows=FRAME, **options):
     return {(hole.step, hole.place) for hole in check.holes}
 
 
+@pytest.mark.slow
 def test_everything_that_counts_as_stateless_passes():
     number = ["a", "b"]
     floats = [[0.0, 0.5], [0.25, 1.0]]

@@ -18,6 +18,7 @@ from skprivate.games._games.best_response import (
 )
 from skprivate.games._games.projection_set import ProjectionSet
 from skprivate.games._games.sets import Unconstrained, check_constraint
+from tests.marks import slow
 
 KINDS = ("convex", "concave", "indefinite", "flat")
 
@@ -45,7 +46,7 @@ def simplex_grid(n_dims):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["box", "simplex"])
-@pytest.mark.parametrize("n_dims", [1, 2, 3])
+@pytest.mark.parametrize("n_dims", [1, 2, slow(3)])
 def test_gains_are_those_of_a_fine_grid(kind, name, n_dims):
     generator = np.random.default_rng(3)
     grid = box_grid(n_dims) if name == "box" else simplex_grid(n_dims)

@@ -246,6 +246,7 @@ def information(prior: Any, n_players: int) -> float:
 
 @settings(max_examples=150)
 @given(st.integers(0, 2**32 - 1))
+@pytest.mark.slow
 def test_each_criterion_is_at_most_the_next(seed: int) -> None:
     mechanism, prior = random_case(seed)
     for view in ("entire", "individual"):

@@ -62,6 +62,7 @@ def test_estimates_are_above_the_truth_and_near(distribution: Any, rate: float) 
     )
 
 
+@pytest.mark.slow
 def test_the_stated_confidence_holds() -> None:
     """At confidence .9 at most a tenth of the estimates may lie below the truth.
 
@@ -116,6 +117,7 @@ def test_points_between_those_of_the_net_are_covered() -> None:
     assert privacy_guarantee(mechanism, prior).epsilon > privacy_guarantee(mechanism, stats.uniform()).epsilon
 
 
+@pytest.mark.slow
 def test_every_kind_of_player_takes_its_share_of_the_confidence() -> None:
     P, prior = np.array([1.0, 1.0, 0.5]).reshape(3, 1, 1), sampled(stats.uniform())
     rounds: dict[str, Any] = {"noise_scales": np.ones(3), "steps": np.full(3, 0.5)}
