@@ -220,7 +220,7 @@ class TestPrivateSearches:
             assert not hasattr(search, "set_callbacks")
             assert not hasattr(search.fit(X, TARGET), "set_callbacks")
 
-    @pytest.mark.parametrize("n_jobs", [None, 2])
+    @pytest.mark.parametrize("n_jobs", [None, slow(2)])
     @pytest.mark.parametrize("where", ["estimator", "step", "pipeline", "grid"])
     def test_callbacks_of_candidates_hear_nothing(self, where, n_jobs):
         recorder = Recorder()

@@ -143,6 +143,7 @@ def test_keys_are_made_anew_before_their_memory_grows(monkeypatch):
     assert [sessions.index(session) for session in sessions] == [0, 0, 0, 3, 3, 3, 6]
 
 
+@pytest.mark.slow
 def test_processes_and_threads():
     X = np.random.default_rng(4).normal(size=(6, 5))
     aggregator = SecureSumAggregator().fit(X)

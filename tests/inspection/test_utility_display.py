@@ -94,6 +94,7 @@ def test_the_warning_is_in_the_picture(axes):
     assert axes.get_title() == "For planning, on public or simulated data: this picture itself is NOT private"
 
 
+@pytest.mark.slow
 def test_pipeline_scoring_and_frames(axes):
     pipeline = make_pipeline(Normalizer(), DPTreeClassifier(bounds=(0, 1), classes=[0, 1]))
     display = PrivacyUtilityDisplay.from_estimator(

@@ -14,6 +14,7 @@ from skprivate.accounting import (
     pml_from_ldp,
     pml_laplace,
 )
+from tests.marks import slow
 
 
 @given(
@@ -69,7 +70,7 @@ def mean_fading(distribution, rate, where):
         (stats.beta(2, 3), 4.0),
         (stats.beta(5, 5), 10.0),
         (stats.truncnorm(-1, 2), 3.0),
-        (stats.triang(0.3), 5.0),
+        slow(stats.triang(0.3), 5.0),
         (stats.beta(1.5, 1, loc=-3, scale=6), 0.4),
     ],
 )

@@ -189,7 +189,7 @@ def test_whole_fits_of_each_family(name, lean_process):
 
 @pytest.mark.parametrize(
     "name",
-    slow_unless(set(ONE_OF_EACH) - {"logistic, add-remove", "normal", "search, persons, label"}, SKIPPED),
+    slow_unless(set(ONE_OF_EACH) - {"sev", "logistic, add-remove", "normal", "search"}, SKIPPED),
 )
 def test_every_check_passes(name, lean_process):
     skipped, expected = SKIPPED[name], EXPECTED_FAILURES.get(name, {})

@@ -108,7 +108,8 @@ def random_broadcasts(
     return path + rng.laplace(size=shape) * mechanism.noise_scales[:, None] * rng.choice([0.01, 1.0])
 
 
-@pytest.mark.parametrize("algorithm", ["ye", slow("wang_nedic")])
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["ye", "wang_nedic"])
 def test_enumeration_of_a_correlated_game_equals_theorem_1(algorithm: str) -> None:
     mechanism, prior, start, weights = enumeration_case(algorithm)
     guarantee = privacy_guarantee(mechanism, prior)

@@ -104,6 +104,7 @@ def test_pairs_give_the_same_as_the_grid(seed: int, monkeypatch: pytest.MonkeyPa
     assert found.lower == pytest.approx(at_profiles, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_many_profiles_off_a_grid() -> None:
     rng = np.random.default_rng(0)
     prior = JointPrior(rng.normal(size=(2000, 5)), np.full(2000, 1 / 2000))

@@ -167,6 +167,7 @@ for dtype in (np.float64, np.float32):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="protects a page by a call of Linux's")
+@pytest.mark.slow
 def test_nothing_is_read_beyond_the_table():
     """The table ends where a page ends, and the next one may not be read."""
     assert subprocess.run([sys.executable, "-c", GUARDED]).returncode == 0
