@@ -16,6 +16,7 @@ from .mutants import Mutant, draw_mutants
 ROOT = Path(__file__).parents[2]
 # Several times what the slowest room takes on a busy machine: a mutant may never end.
 _TIME_LIMIT = 1200
+_WIDE = ("doctests", "frames", "skops", "scikit_learn_checks")
 
 
 def main() -> None:
@@ -77,9 +78,8 @@ def _tests_of(copy: Path, mutant: Mutant) -> list[list[str]]:
     """Return the tests of a mutant's file; of its room; those that run every estimator, on its room's."""
     parts = [part.removeprefix("_") for part in Path(mutant.path).with_suffix("").parts]
     own = copy.joinpath("tests", *parts[:-1], f"test_{parts[-1]}.py")
-    wide = [
-        copy / "tests" / f"test_{name}.py" for name in ("doctests", "frames", "skops", "scikit_learn_checks")
-    ]
+    every = (copy / "tests" / f"test_{name}.py" for name in _WIDE)
+    wide = [path for path in every if path.exists()]
     room = importlib.import_module(f"skprivate.{Path(mutant.path).with_suffix('').parts[0]}")
     names = " or ".join(name for name in getattr(room, "__all__", ()) if name[0].isupper())
     runs = [[own], [copy / "tests" / parts[0]], [*wide, "-k", names] if names else wide[:1]]

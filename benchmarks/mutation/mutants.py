@@ -106,7 +106,7 @@ def _changes(node: ast.AST) -> Iterator[ast.AST | str]:
         yield repr(not node.value)
     elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         yield repr(node.value + 1)
-    elif isinstance(node, ast.Return) and node.value is not None:
+    elif isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) != "None":
         yield "return None"
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield "pass"
