@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.__main__ import HOME, catalogue, chosen
 from benchmarks._tables import Table
+from benchmarks.mutation.mutants import draw_mutants
 
 ROOT = HOME.parent
 FOUND = catalogue()
@@ -78,3 +79,20 @@ def test_a_table_aligns_headings_numbers_and_gaps(capsys):
     assert capsys.readouterr().out == "  method     error\n  ours        1.23\n  theirs         -\n"
     with pytest.raises(ValueError, match="no alignment"):
         Table(("method", "8"))
+
+
+def test_mutants_change_one_place_each(tmp_path):
+    source = "def share(count, total):\n    if not total:\n        return None\n    return count / total\n"
+    (tmp_path / "shares.py").write_text(source, encoding="utf-8")
+    mutants = draw_mutants(tmp_path, 10, seed=0)
+    assert {str(mutant) for mutant in mutants} <= {
+        "shares.py:2: not total -> (total)",
+        "shares.py:4: count / total -> (count * total)",
+        "shares.py:4: return count / total -> return None",
+    }
+    assert len(mutants) == 2, "one of a line"
+    for mutant in mutants:
+        ast.parse(mutant.source)
+        changed = [a != b for a, b in zip(source.splitlines(), mutant.source.splitlines(), strict=True)]
+        assert sum(changed) == 1
+    assert mutants == draw_mutants(tmp_path, 10, seed=0)
