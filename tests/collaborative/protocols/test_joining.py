@@ -174,7 +174,7 @@ def test_a_site_responds_to_a_query_message_as_to_its_rows():
 
 def test_a_site_s_name_is_text():
     model = LinearRegression().fit(X, Y)
-    for name, problem in (("", "needs a name"), ("\ud800", "surrogate")):
+    for name, problem in (("", "needs a name"), ("\ud800", "lone surrogates")):
         with pytest.raises(ValueError, match=problem):
             CollaborativeSite(name, model, 10)
 

@@ -88,7 +88,7 @@ def test_a_roster_holds_no_secret_and_can_be_pickled(kind):
         ({"north": "x" * 32}, ValueError, "32 bytes"),
         ({"": bytes(32)}, TypeError, "not empty"),
         ({3: bytes(32)}, TypeError, "strings"),
-        ({"nor\ud800th": bytes(32)}, ValueError, "surrogate"),
+        ({"nor\ud800th": bytes(32)}, ValueError, "lone surrogates"),
     ],
 )
 def test_bad_members_are_refused(kind, publics, change, error, message):
