@@ -360,3 +360,14 @@ def test_the_curvature_is_released_anew_only_where_that_tells_more():
     assert worse > rule.relative_error(estimate, release.theta, step, estimate.noise)
     nearer = replace(estimate, theta=release.theta)
     assert rule.relative_error(nearer, release.theta, step, 0.0) == 0.0
+
+
+@pytest.mark.parametrize("count", range(1, 9))
+def test_shares_of_rounds(count):
+    """All of the budget; from three rounds on the first and the last have their own, the others are equal."""
+    shares = censored._shares(count)
+    assert len(shares) == count
+    assert sum(shares) == 1
+    if count > 2:
+        assert (shares[0], shares[-1]) == (censored._FIRST_SHARE, censored._LAST_SHARE)
+        assert len(set(shares[1:-1])) == 1
