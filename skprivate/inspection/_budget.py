@@ -18,12 +18,12 @@ Quantity = Literal["epsilon", "delta"]
 Against = Literal["time", "fits"]
 
 _WITHOUT = {"label": "no label", "data": "no group of data"}
-# So many entries have room for their labels below their bars, each of so many characters, on matplotlib's usual
-# axes: 5 inches wide, with letters of 10 points, slanted.
+# So many entries have room for their labels below their bars, each of so many characters, on matplotlib's
+# usual axes: 5 inches wide, with letters of 10 points, slanted.
 _MOST_TICK_LABELS = 8
 _LONGEST_TICK_LABEL = 14
-# Largest share of the height that the legend takes above what is drawn, so that most is left for the bars. It has
-# more columns before, as many as names of estimators fit side by side on those axes.
+# Largest share of the height that the legend takes above what is drawn, so that most is left for the bars. It
+# has more columns before, as many as names of estimators fit side by side on those axes.
 _LARGEST_LEGEND = 0.4
 _MOST_COLUMNS = 3
 
