@@ -27,8 +27,10 @@ def kernels() -> set[str]:
 
 
 def faults(wheel: Path) -> Iterator[str]:
+    """Yield what is wrong with a wheel, repaired or not."""
     with ZipFile(wheel) as archive:
-        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        # auditwheel adds the folders.
+        names = {name for name in archive.namelist() if ".dist-info/" not in name and name[-1] != "/"}
     compiled = {
         (path.parent / path.name.split(".")[0]).as_posix()
         for path in map(PurePosixPath, names)

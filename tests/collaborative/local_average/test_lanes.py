@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The C loops of `lanes.pxd` against NumPy, compiled for each width by a compiler of choice.
 
-``CC`` names the compiler, and ``RUNNER`` a command that runs what it makes, if this machine does not: `.ci/cross_compile.py`
-sets both.
+``CC`` names the compiler, and ``RUNNER`` a command that runs what it makes, if this machine does not:
+`.ci/cross_compile.py` sets both.
 """
 
 import os
@@ -99,7 +99,7 @@ class Answer:
 
 
 def reference(case):
-    """What the loops compute, in their order of summation: eight lanes, the numerator's and the denominator's."""
+    """Compute the same in the same order; sums have eight lanes, the numerator's before the denominator's."""
     with np.errstate(over="ignore", under="ignore"):
         squares = np.zeros(N)
         for column, value in zip(case.columns, case.query, strict=True):
