@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Say what a wheel lacks or holds too much of: ``python .ci/check_wheel.py WHEEL ...``."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -26,6 +27,12 @@ def kernels() -> set[str]:
     return found | {"skprivate/_cyutility"}
 
 
+def declared_version() -> str:
+    """Return the version that the package says it has."""
+    text = (ROOT / "skprivate" / "__init__.py").read_text(encoding="utf-8")
+    return re.search(r'^__version__ = "(.*)"$', text, re.MULTILINE)[1]
+
+
 def faults(wheel: Path) -> Iterator[str]:
     """Yield what is wrong with a wheel, repaired or not."""
     with ZipFile(wheel) as archive:
@@ -41,6 +48,8 @@ def faults(wheel: Path) -> Iterator[str]:
     for name in sorted(names):
         if not name.startswith("skprivate/") or PurePosixPath(name).suffix not in SUFFIXES:
             yield f"holds {name}"
+    if f"-{declared_version()}-" not in wheel.name:
+        yield "has another version"
     if wheel.stat().st_size > LARGEST:
         yield f"is larger than {LARGEST:,} bytes"
 
