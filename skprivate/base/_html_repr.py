@@ -17,10 +17,10 @@ from ..accounting._statements.html import (
     unpublishable_fragment,
 )
 from ..utils import check_epsilon
-from ..utils._compat import captioned_block
+from ..utils._compat import ReprHTMLMixin, captioned_block
 
 
-class PrivacyHTMLMixin:
+class PrivacyHTMLMixin(ReprHTMLMixin):
     """Mixin that puts a privacy label under scikit-learn's diagram; to be placed before its mixins.
 
     In the diagram, also that of a pipeline, its box says in a caption what was spent, or will be. An object
