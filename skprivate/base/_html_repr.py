@@ -17,10 +17,10 @@ from ..accounting._statements.html import (
     unpublishable_fragment,
 )
 from ..utils import check_epsilon
-from ..utils._compat import ReprHTMLMixin, captioned_block
+from ..utils._compat import captioned_block
 
 
-class PrivacyHTMLMixin(ReprHTMLMixin):
+class PrivacyHTMLMixin:
     """Mixin that puts a privacy label under scikit-learn's diagram; to be placed before its mixins.
 
     In the diagram, also that of a pipeline, its box says in a caption what was spent, or will be. An object
@@ -48,6 +48,14 @@ class PrivacyHTMLMixin(ReprHTMLMixin):
 
     def _html_repr(self) -> str:
         return estimator_html_repr(self) + self._privacy_block()
+
+    # scikit-learn < 1.7 shows its diagram in both without asking `_html_repr`.
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        return bundle | {"text/html": self._html_repr()} if "text/html" in bundle else bundle
 
     def _privacy_block(self) -> str:
         fitted = vars(self)

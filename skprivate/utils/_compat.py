@@ -17,21 +17,9 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import _num_samples as num_samples
 
 try:
-    from sklearn.utils._repr_html.base import ReprHTMLMixin
     from sklearn.utils._repr_html.estimator import _get_visual_block, _VisualBlock
 except ImportError:  # scikit-learn < 1.7
     from sklearn.utils._estimator_html_repr import _get_visual_block, _VisualBlock
-
-    class ReprHTMLMixin:  # type: ignore[no-redef]
-        """HTML of an estimator is what its ``_html_repr`` returns; to be placed before ``BaseEstimator``."""
-
-        def _repr_html_inner(self) -> str:
-            return self._html_repr()  # type: ignore[attr-defined,no-any-return]
-
-        def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-            bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-            return bundle | {"text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
-
 
 try:
     from sklearn.callback import CallbackSupportMixin, ProgressBar
@@ -49,7 +37,6 @@ __all__ = [
     "Interval",
     "InvalidParameterError",
     "ProgressBar",
-    "ReprHTMLMixin",
     "StrOptions",
     "captioned_block",
     "fit_context",
