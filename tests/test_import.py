@@ -90,7 +90,9 @@ def test_an_old_python_is_refused_in_one_line():
 
 
 def test_the_package_asks_for_the_versions_that_it_checks():
-    asked = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     python, learn = _requirements.OLDEST_PYTHON, _requirements.OLDEST_SCIKIT_LEARN
     assert asked["requires-python"] == f">={python[0]}.{python[1]}"
     assert f"scikit-learn>={learn[0]}.{learn[1]}" in asked["dependencies"]
