@@ -26,7 +26,7 @@ def compile_flags(family: str, name: str) -> list[str]:
     if family == "msvc":
         clang = "clang" in os.environ.get("CC", "")
         return ["/Od" if DEBUG else "/O2", "/fp:precise", *["/clang:-ffp-contract=off"] * clang]
-    # It makes and releases views, and loops over nothing: -O3 is a third larger, and -Os slower by 20 ns a call.
+    # It makes and releases views, and loops over nothing: -O3 is a third larger, -Os slower by 20 ns a call.
     level = "-O1" if name == SHARED else "-O3"
     # Debugging information takes a fifth of the compiler's time.
     return [*(["-O2", "-g"] if DEBUG else [level, "-g0"]), "-ffp-contract=off"]

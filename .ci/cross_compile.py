@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compile the kernels for other machines with zig, and run the loops of `lanes.pxd` where an emulator is found.
+"""Compile the kernels for other machines with zig, and run the loops of `lanes.pxd` in emulators.
 
-``make cross`` runs it. Objects only: a module is linked and imported by the workflows' own machines. Python's
-headers are those of this machine, but for `pyconfig.h`, which Python's build writes for one machine: a short
-one takes the sizes of types from the compiler. That is enough to compile against, and proves nothing of how
-Python is built there.
+``make cross`` runs it; where there is no emulator, a target is only compiled. Objects only: modules are linked
+and imported on the machines of the workflows. Python's headers are those of this machine, but for `pyconfig.h`,
+which Python's build writes for one machine: a short one takes the sizes of types from the compiler. That is
+enough to compile against, and proves nothing of how Python is built there.
 """
 
 import os
@@ -84,6 +84,7 @@ def run_lanes(target: str, runner: str) -> bool:
 
 
 def main(targets: list[str]) -> bool:
+    """Return whether all compile, and the loops compute the same."""
     good = True
     with tempfile.TemporaryDirectory() as name:
         headers = Path(name) / "include"
