@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compile the kernels for other machines with zig, and run the loops of `lanes.pxd` in emulators.
 
-``make cross`` runs it; where there is no emulator, a target is only compiled. Objects only: modules are linked
-and imported on the machines of the workflows. Python's headers are those of this machine, but for `pyconfig.h`,
+``make cross`` runs it; a target without an emulator is only compiled. Objects only: modules are linked and
+imported on the workflows' own machines. Python's headers are those of this machine, but for `pyconfig.h`,
 which Python's build writes for one machine: a short one takes the sizes of types from the compiler. That is
 enough to compile against, and proves nothing of how Python is built there.
 """
