@@ -2,7 +2,7 @@
 """The synthesis of the parties' responses from masked sums, as an estimator."""
 
 import os
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -108,7 +108,12 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         "active_rule": [StrOptions({"box", "support"}), None],
     }
 
-    def __init__(self, *, party_sizes: ArrayLike | None = None, active_rule: str | None = "support") -> None:
+    def __init__(
+        self,
+        *,
+        party_sizes: ArrayLike | None = None,
+        active_rule: Literal["box", "support"] | None = "support",
+    ) -> None:
         self.party_sizes = party_sizes
         self.active_rule = active_rule
 

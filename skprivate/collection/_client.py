@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._typing import Protection
 from ..accounting._amounts import from_text, show, to_text
 from ..exceptions import BudgetExceededError, PrivacyLeakError
 from ..utils import check_positive
@@ -119,7 +120,7 @@ class TreeClient:
         *,
         memory: str | os.PathLike[str] | None = None,
         lifetime_epsilon: float | Fraction | None = None,
-        protect: str = "record",
+        protect: Protection = "record",
     ) -> None:
         if not isinstance(specification, TreeSpecification):
             raise TypeError("specification must be a TreeSpecification: read it with its from_json.")

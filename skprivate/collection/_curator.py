@@ -5,13 +5,14 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from fractions import Fraction
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from .._typing import IntArray
+from .._typing import CentralRelation, IntArray
 from ..tree import LocallyPrivateTreeClassifier
 from ..utils import check_int
 from ..utils._public_module import public_module
@@ -305,11 +306,11 @@ class TreeCurator(SavedCurator):
         self,
         counts: ArrayLike,
         *,
-        mechanism: str,
-        epsilon: Any = None,
-        noise_variance: Any = None,
-        delta: Any = 0,
-        relation: str = "replace-one",
+        mechanism: Literal["laplace", "discrete-laplace", "gaussian"],
+        epsilon: float | Fraction | None = None,
+        noise_variance: float | Fraction | None = None,
+        delta: float | Fraction = 0,
+        relation: CentralRelation = "replace-one",
         max_rows_per_unit: int | None = None,
     ) -> "TreeCurator":
         """Return a curator that holds counts from elsewhere, those of a secure aggregation service, say.

@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,8 +11,8 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray
-from ..accounting import PrivacyGuarantee, PrivacySpent
+from .._typing import FloatArray, RandomSource
+from ..accounting import PrivacyGuarantee, PrivacyLedger, PrivacySpent
 from ..accounting._statements.guarantee import Criterion
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, private_fit
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
@@ -24,7 +24,7 @@ from ..utils._progress import progress
 from ..utils._public_module import public_module
 from ..utils._user_frame import warn_user
 from ._broadcast_grid import make_grid
-from ._broadcast_mechanism import BroadcastMechanism, extend_rounds
+from ._broadcast_mechanism import Algorithm, BroadcastMechanism, extend_rounds
 from ._broadcast_round import Dynamics
 from ._communication_weights import check_weights
 from ._games.game import AggregativeGame
@@ -190,7 +190,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
 
     def __init__(
         self,
-        algorithm: str = "wang_nedic",
+        algorithm: Algorithm = "wang_nedic",
         *,
         weights: Any = None,
         max_iter: int = 1000,
@@ -198,9 +198,9 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         step_size: Any = (1.0, 2.0, 0.1),
         consensus_step: Any = (1.0, 2.0, 0.1),
         clip_norm: float | None = None,
-        store: str = "none",
-        random_state: Any = None,
-        ledger: Any = None,
+        store: Literal["none", "observations", "all"] = "none",
+        random_state: RandomSource = None,
+        ledger: PrivacyLedger | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.weights = weights

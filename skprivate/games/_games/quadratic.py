@@ -2,7 +2,7 @@
 """Games with quadratic costs, whose pseudo-gradients are affine."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -123,7 +123,7 @@ class QuadraticAggregativeGame(AffineGame):
         bounds: Any = None,
         *,
         own_effect: bool = True,
-        private: str | Collection[str] = "r",
+        private: Literal["P", "Q", "r"] | Collection[Literal["P", "Q", "r"]] = "r",
         r_bounds: Any = None,
     ) -> None:
         constants = check_vectors(r, "r")

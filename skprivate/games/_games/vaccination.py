@@ -133,7 +133,7 @@ class VaccinationGame(AffineGame):
         *,
         bounds: Any = (0, 1),
         own_effect: bool = True,
-        private: str | Collection[str] = ("A", "B"),
+        private: Literal["A", "B"] | Collection[Literal["A", "B"]] = ("A", "B"),
         A_bounds: Any = None,
     ) -> None:
         if cost not in ("herd_immunity", "as_printed"):
