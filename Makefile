@@ -34,8 +34,11 @@ lint: $(STAMPS)/lint
 	$(BIN)/ruff format --check .
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint skprivate
 
+# The package, and then a user's files as a user's checker reads them: its own options, and so its own cache.
 types: $(STAMPS)/lint
 	$(BIN)/mypy
+	$(BIN)/mypy --strict --follow-imports=silent --cache-dir=.mypy_cache/user tests/types
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
 
 doc: $(STAMPS)/doc
 	$(BIN)/python -m sphinx -q -N -W --keep-going -b html doc doc/_build/html

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Types that several files share: arrays by kind of entry, and names that parameters and statements take."""
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ IntArray = NDArray[np.int64]
 IndexArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 
-#: What a parameter ``random_state`` takes.
-RandomSource = int | np.integer[Any] | np.random.RandomState | np.random.Generator | None
+#: What a parameter ``random_state`` takes. A string: evaluated, it would load numpy.random into every client.
+RandomSource: TypeAlias = "int | np.integer[Any] | np.random.RandomState | np.random.Generator | None"
 
 #: Noise of a local randomizer, or the choice of it.
 ReportMechanism = Literal["auto", "hadamard", "krr", "subset", "unary", "signed-laplace", "laplace"]
