@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Real
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypedDict
 
 import numpy as np
 
@@ -34,6 +34,14 @@ from ._specification import TreeSpecification
 _FORMAT = "skprivate.client"
 _VERSION = 1
 _FIELDS = ("lifetime", "spent", "reports")
+
+
+class ClientOptions(TypedDict, total=False):
+    """What a `TreeClient` takes besides its specification."""
+
+    memory: str | os.PathLike[str] | None
+    lifetime_epsilon: float | Fraction | None
+    protect: Protection
 
 
 @public_module("skprivate.collection")

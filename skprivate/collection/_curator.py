@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from ..tree import LocallyPrivateTreeClassifier
 from ..utils import check_int
 from ..utils._public_module import public_module
 from ._checkpoint import SavedCurator
-from ._client import TreeClient
+from ._client import ClientOptions, TreeClient
 from ._collection_design import design_collection
 from ._curator_state import CuratorState, check_tree
 from ._external_counts import ExternalCounts, ExternalMechanism, ExternalNoise, describe_external_spending
@@ -142,7 +142,7 @@ class TreeCurator(SavedCurator):
         """Batch id -> number of its reports that are counted, and that it has."""
         return dict(self._state.history)
 
-    def client(self, **options: Any) -> TreeClient:
+    def client(self, **options: Unpack[ClientOptions]) -> TreeClient:
         """Return a client of this specification; options as in `TreeClient`."""
         return TreeClient(self.specification, **options)
 

@@ -160,7 +160,7 @@ class MomentAccumulator:
         self._n_rows = 0
         self._batches: frozenset[str] = frozenset()
         self._own_id: str | None = None
-        self._released_model: Any = None
+        self._released_model: BaseLogLocationScale | None = None
 
     @property
     def batch_ids(self) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ class MomentAccumulator:
         return self._gram is None
 
     @property
-    def released_model(self) -> Any:
+    def released_model(self) -> BaseLogLocationScale | None:
         """The model that `release` made, None before; an interrupt just before it returns loses nothing."""
         return self._released_model
 

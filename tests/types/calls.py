@@ -32,9 +32,11 @@ def right_calls(folder: Path) -> list[NDArray[np.float64] | str]:
         X, y + 1
     )
     b10, interval = model.predict_quantile(X, 0.1, return_interval=True)
-    platform = CollaborativeLARRegressor(p_upper=4, kernel="knn", n_neighbors=5, bounds=(0, 1))
+    platform = CollaborativeLARRegressor(kernel="knn", n_neighbors=5, bounds=(0, 1))
     answers = platform.fit(X, y, sites=np.arange(80) % 10).predict(X)
-    guarantee = PrivateNashSolver("ye", max_iter=3).fit(game).privacy_guarantee(view="individual")
+    guarantee = (
+        PrivateNashSolver("ye", max_iter=3).fit(game).privacy_guarantee(view="individual", criterion="dp")
+    )
     ledger = PrivacyLedger(folder / "ledger.db", epsilon=10)
     candidates = DPTreeClassifier(bounds=(0, 1), classes=[0, 1])
     search = PrivateGridSearch(candidates, {"max_depth": [1, 2]}, scoring="accuracy", ledger=ledger)

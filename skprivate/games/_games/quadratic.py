@@ -19,7 +19,7 @@ from .affine import (
     transposed,
 )
 from .linear_map import LinearMap
-from .sets import check_constraint
+from .sets import Bounds, check_constraint
 
 # Relative difference of a matrix and its transpose that counts as rounding.
 _ROUNDING = 1e-12
@@ -120,7 +120,7 @@ class QuadraticAggregativeGame(AffineGame):
         P: ArrayLike,
         Q: ArrayLike,
         r: ArrayLike,
-        bounds: Any = None,
+        bounds: Bounds = None,
         *,
         own_effect: bool = True,
         private: Literal["P", "Q", "r"] | Collection[Literal["P", "Q", "r"]] = "r",
