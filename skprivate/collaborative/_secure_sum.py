@@ -5,7 +5,7 @@ import os
 from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -102,6 +102,9 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     >>> aggregator.predict(responses)
     array([2.75, 3.75])
     """
+
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "party_sizes": ["array-like", None],

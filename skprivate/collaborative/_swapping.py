@@ -168,6 +168,9 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
     responses to a query: at most 33.3 % keep their value
     """
 
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
     _parameter_constraints: dict[str, list[Any]] = {
         "p_lower": [Interval(Integral, 1, None, closed="left")],
         "p_upper": [Interval(Integral, 1, None, closed="left")],

@@ -26,7 +26,7 @@ from ..utils._user_frame import warn_user
 from ._broadcast_grid import make_grid
 from ._broadcast_mechanism import Algorithm, BroadcastMechanism, extend_rounds
 from ._broadcast_round import Dynamics
-from ._communication_weights import check_weights
+from ._communication_weights import Mixing, check_weights
 from ._games.game import AggregativeGame
 from ._leakage.guarantees import View, privacy_guarantee
 from ._privacy_statement import largest_public_magnitude, make_mechanism, make_statement, player_epsilon
@@ -161,6 +161,12 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     # A game and its starting point are no metadata of rows, which scikit-learn would route.
     __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
     __metadata_request__partial_fit = {"game": UNUSED}
+    start_: FloatArray
+    mixing_: Mixing
+    strategies_: FloatArray
+    estimates_: FloatArray
+    observations_: FloatArray
+    history_: dict[str, FloatArray]
     mechanism_: BroadcastMechanism
     noise_scales_: FloatArray
     consensus_steps_: FloatArray

@@ -98,6 +98,9 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     (`_search`), and all but the best are dropped (`_adopt`).
     """
 
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
     estimator: Any
     eta: Any
     validation_fraction: Any

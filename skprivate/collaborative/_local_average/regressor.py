@@ -121,6 +121,10 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     #: The object holds the rows it was fitted on: it stays where they are.
     releases_state = False
 
+    n_neighbors_: int | None
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
     _parameter_constraints: dict[str, list[Any]] = {
         "kernel": [StrOptions(set(MODELS))],
         "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv"})],

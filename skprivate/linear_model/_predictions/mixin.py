@@ -44,6 +44,8 @@ class LogLocationScalePredictions:
         Intercept, scale and slopes of fits to replicated releases.
     """
 
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
     coef_: FloatArray
     intercept_: float
     scale_: float
