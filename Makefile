@@ -37,7 +37,7 @@ lint: $(STAMPS)/lint
 # The package, and then a user's files as a user's checker reads them: its own options, and so its own cache.
 types: $(STAMPS)/lint
 	$(BIN)/mypy
-	$(BIN)/mypy --strict --follow-imports=silent --cache-dir=.mypy_cache/user tests/types
+	$(BIN)/mypy --config-file= --strict --follow-imports=silent --cache-dir=.mypy_cache/user tests/types
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
 
 doc: $(STAMPS)/doc

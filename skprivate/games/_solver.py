@@ -11,9 +11,8 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray, RandomSource
+from .._typing import Criterion, FloatArray, RandomSource
 from ..accounting import PrivacyGuarantee, PrivacyLedger, PrivacySpent
-from ..accounting._statements.guarantee import Criterion
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, private_fit
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise import check_entropy

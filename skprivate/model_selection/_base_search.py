@@ -15,8 +15,8 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._typing import Unit
 from ..accounting import PrivacyLedger, PrivacySpent
-from ..accounting._statements.spent import Unit
 from ..base import (
     SHARED_CONSTRAINTS,
     PrivateEstimatorMixin,

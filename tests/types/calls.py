@@ -28,15 +28,11 @@ game = QuadraticAggregativeGame(1.0, 0.5, [0.2, 0.4, 0.9], private="r", r_bounds
 
 def right_calls(folder: Path) -> list[NDArray[np.float64] | str]:
     tree = LocallyPrivateTreeClassifier(epsilon=2, rule="cart", bounds=(0, 1), classes=[0, 1]).fit(X, y)
-    model = DPLogLocationScaleRegressor(distribution="lognormal", bounds_X=(0, 1), bounds_y=(1, 9)).fit(
-        X, y + 1
-    )
-    b10, interval = model.predict_quantile(X, 0.1, return_interval=True)
+    life = DPLogLocationScaleRegressor(distribution="lognormal", bounds_X=(0, 1), bounds_y=(1, 9))
+    b10, interval = life.fit(X, y + 1).predict_quantile(X, 0.1, return_interval=True)
     platform = CollaborativeLARRegressor(kernel="knn", n_neighbors=5, bounds=(0, 1))
     answers = platform.fit(X, y, sites=np.arange(80) % 10).predict(X)
-    guarantee = (
-        PrivateNashSolver("ye", max_iter=3).fit(game).privacy_guarantee(view="individual", criterion="dp")
-    )
+    guarantee = PrivateNashSolver("ye", max_iter=3).fit(game).privacy_guarantee(criterion="dp")
     ledger = PrivacyLedger(folder / "ledger.db", epsilon=10)
     candidates = DPTreeClassifier(bounds=(0, 1), classes=[0, 1])
     search = PrivateGridSearch(candidates, {"max_depth": [1, 2]}, scoring="accuracy", ledger=ledger)
