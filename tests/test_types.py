@@ -10,6 +10,13 @@ import typing
 import pytest
 
 import skprivate
+from skprivate.collection._external_counts import _MECHANISMS, _RELATIONS
+from skprivate.datasets import make_location_scale, make_posterior_drift
+from skprivate.datasets._location_scale import _ERROR_DISTRIBUTIONS
+from skprivate.datasets._posterior_drift import _DRIFTS
+from skprivate.linear_model._distributions import DISTRIBUTIONS
+from skprivate.randomizers import make_randomizer
+from skprivate.randomizers._factory import MECHANISMS
 from skprivate.utils._compat import StrOptions
 from tests.catalogue import public_estimators
 from tests.types import calls
@@ -39,6 +46,21 @@ def test_literals_are_the_strings_that_a_fit_allows(estimator):
     annotated = {name: strings_in(parameter.annotation) for name, parameter in parameters.items()}
     allowed = {name: strings_allowed(constraints.get(name, [])) for name in parameters}
     assert annotated == allowed
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "allowed"),
+    [
+        (make_randomizer, "mechanism", {"auto", *MECHANISMS}),
+        (skprivate.MomentAccumulator, "distribution", DISTRIBUTIONS),
+        (make_location_scale, "distribution", _ERROR_DISTRIBUTIONS),
+        (make_posterior_drift, "drift", _DRIFTS),
+        (skprivate.TreeCurator.from_counts, "mechanism", _MECHANISMS),
+        (skprivate.TreeCurator.from_counts, "relation", _RELATIONS),
+    ],
+)
+def test_literals_are_the_strings_that_a_function_knows(function, name, allowed):
+    assert strings_in(inspect.signature(function).parameters[name].annotation) == set(allowed)
 
 
 def test_a_literal_is_among_those_that_were_compared():

@@ -16,6 +16,7 @@ from skprivate import (
     MomentAccumulator,
     PrivacySpent,
     PrivateGridSearch,
+    PrivateNashSolver,
 )
 from skprivate.accounting import EstimatedBounds
 from skprivate.datasets import fetch_census, fetch_warfarin, make_location_scale
@@ -65,3 +66,9 @@ def predictions(X: Floats) -> None:
     search = PrivateGridSearch(DPTreeClassifier(), {"max_depth": [1, 2]}).fit(X, X[:, 0] > 0)
     assert_type(search.predict_proba(X), Floats)
     assert_type(search.predict(X), NDArray[Any])
+
+
+def fitted_attributes(solver: PrivateNashSolver, tree: DPTreeClassifier, search: PrivateGridSearch) -> None:
+    assert_type(solver.strategies_, Floats)
+    assert_type(tree.privacy_spent_, PrivacySpent)
+    assert_type(search.n_features_in_, int)
