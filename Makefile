@@ -34,10 +34,13 @@ lint: $(STAMPS)/lint
 	$(BIN)/ruff format --check .
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint skprivate
 
-# The package, and then a user's files as a user's checker reads them: its own options, and so its own cache.
+# The package, of other systems too: a name that Windows' Python has not is an error there. Then a user's files as
+# a user's checker reads them. A cache of its own for each.
 types: $(STAMPS)/lint
-	$(BIN)/mypy
-	$(BIN)/mypy --config-file= --strict --follow-imports=silent --cache-dir=.mypy_cache/user tests/types
+	for system in linux darwin win32; do \
+	  $(BIN)/mypy --platform $$system --cache-dir .mypy_cache/$$system || exit; \
+	done
+	$(BIN)/mypy --config-file= --strict --follow-imports=silent --cache-dir .mypy_cache/user tests/types
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright --pythonpath $(BIN)/python
 
 doc: $(STAMPS)/doc

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +18,7 @@ from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarni
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import check_int
-from ..utils._compat import Interval, StrOptions
+from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._progress import progress
 from ..utils._public_module import public_module
 from ..utils._user_frame import warn_user
@@ -129,6 +129,10 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     private costs that players do not broadcast: the guarantee does not cover them, and the object, its
     pickle included, must not be published (``releases_state`` is False). Publish ``observations_``.
 
+    The input of `fit` is a game, and no table of rows: the solver's tags say so, and scikit-learn's
+    ``check_estimator``, whose checks fit tables, passes it over with a warning. Parameters, clones and
+    representations are those of any estimator.
+
     An interrupt (Ctrl-C) ends the run after the round under way, with a warning; `partial_fit` goes on. What
     the ledger was charged for rounds that did not run pays for the first that run later.
 
@@ -217,6 +221,11 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         self.store = store
         self.random_state = random_state
         self.ledger = ledger
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
 
     @private_fit
     def fit(self, game: AggregativeGame, x0: Any = None) -> Self:
