@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,9 +11,8 @@ from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray
-from ..accounting import PrivacyGuarantee, PrivacySpent
-from ..accounting._statements.guarantee import Criterion
+from .._typing import Criterion, FloatArray, RandomSource
+from ..accounting import PrivacyGuarantee, PrivacyLedger, PrivacySpent
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, private_fit
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise import check_entropy
@@ -24,9 +23,9 @@ from ..utils._progress import progress
 from ..utils._public_module import public_module
 from ..utils._user_frame import warn_user
 from ._broadcast_grid import make_grid
-from ._broadcast_mechanism import BroadcastMechanism, extend_rounds
+from ._broadcast_mechanism import Algorithm, BroadcastMechanism, extend_rounds
 from ._broadcast_round import Dynamics
-from ._communication_weights import check_weights
+from ._communication_weights import Mixing, check_weights
 from ._games.game import AggregativeGame
 from ._leakage.guarantees import View, privacy_guarantee
 from ._privacy_statement import largest_public_magnitude, make_mechanism, make_statement, player_epsilon
@@ -165,6 +164,12 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     # A game and its starting point are no metadata of rows, which scikit-learn would route.
     __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
     __metadata_request__partial_fit = {"game": UNUSED}
+    start_: FloatArray
+    mixing_: Mixing
+    strategies_: FloatArray
+    estimates_: FloatArray
+    observations_: FloatArray
+    history_: dict[str, FloatArray]
     mechanism_: BroadcastMechanism
     noise_scales_: FloatArray
     consensus_steps_: FloatArray
@@ -194,7 +199,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
 
     def __init__(
         self,
-        algorithm: str = "wang_nedic",
+        algorithm: Algorithm = "wang_nedic",
         *,
         weights: Any = None,
         max_iter: int = 1000,
@@ -202,9 +207,9 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         step_size: Any = (1.0, 2.0, 0.1),
         consensus_step: Any = (1.0, 2.0, 0.1),
         clip_norm: float | None = None,
-        store: str = "none",
-        random_state: Any = None,
-        ledger: Any = None,
+        store: Literal["none", "observations", "all"] = "none",
+        random_state: RandomSource = None,
+        ledger: PrivacyLedger | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.weights = weights
