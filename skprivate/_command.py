@@ -2,7 +2,7 @@
 """The command ``skprivate``: hands each sub-command on to its own program, and imports only that."""
 
 import argparse
-
+from collections.abc import Sequence
 
 from . import __version__
 
