@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files for publishing agree with pyproject.toml and with each other; workflows take nothing that can move."""
+"""Files for publishing agree with pyproject.toml and each other; workflows take nothing that can move."""
 
 import importlib.util
 import re
