@@ -111,6 +111,15 @@ def test_citations_agree():
     assert skprivate.__version__ not in page
 
 
+def test_links_of_the_readme_work_on_pypi_too():
+    targets = re.findall(r"\]\(([^)]+)\)", text_of("README.md"))
+    assert targets
+    for target in targets:
+        assert target.startswith("https://"), target
+        _, here, path = target.partition("/skprivate/main/" if "raw." in target else "/blob/main/")
+        assert not here or (ROOT / path).is_file(), target
+
+
 def test_read_the_docs_installs_what_make_doc_installs():
     (install,) = read(".readthedocs.yaml")["python"]["install"]
     stamp = re.search(r"/doc: EXTRAS = (\S+),\$\(@F\)", text_of("Makefile"))
