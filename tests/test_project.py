@@ -88,6 +88,7 @@ def test_the_conda_recipe_asks_for_what_pyproject_asks_for():
     assert recipe["build"]["python"]["entry_points"] == [
         f"{name} = {home}" for name, home in PROJECT["scripts"].items()
     ]
+    assert recipe["build"]["skip"] == f'match(python, "{PROJECT["requires-python"].replace(">=", "<")}")'
     assert recipe["about"]["license"] == PROJECT["license"]
     assert recipe["about"]["repository"] == PROJECT["urls"]["Source"]
 
