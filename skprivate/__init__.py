@@ -3,6 +3,7 @@
 
 from typing import TYPE_CHECKING
 
+from . import _requirements as _requirements
 from ._config import config_context, get_config, set_config
 from .utils._lazy import lazy_exports
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Marks of single values in a parametrisation."""
+"""Marks of tests, and of single values in a parametrisation."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
+
+from skprivate.utils._compat import ProgressBar
+
+needs_callbacks = pytest.mark.skipif(ProgressBar is None, reason="scikit-learn has callbacks since 1.9")
 
 
 def slow(*values: Any) -> Any:

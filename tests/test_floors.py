@@ -14,7 +14,7 @@ import skprivate
 TOP = Path(skprivate.__file__).parent
 FLOORS = (
     {"_typing"},
-    {"exceptions", "_config"},
+    {"exceptions", "_config", "_requirements"},
     {"utils"},
     {"noise", "metrics"},
     {"accounting"},

@@ -4,8 +4,12 @@
 import importlib
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+
+from skprivate import _requirements
 
 pytestmark = pytest.mark.process
 
@@ -67,3 +71,26 @@ def test_public_names_resolve_and_are_listed(room):
     assert set(module.__all__) <= set(dir(module))
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         module.Nothing  # noqa: B018
+
+
+def test_an_old_scikit_learn_is_refused_in_one_line(tmp_path):
+    old = tmp_path / "scikit_learn-1.5.2.dist-info"
+    old.mkdir()
+    (old / "METADATA").write_text("Metadata-Version: 2.1\nName: scikit-learn\nVersion: 1.5.2\n")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import skprivate"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    expected = "ImportError: skprivate needs scikit-learn 1.6 or newer, and this is scikit-learn 1.5.2."
+    assert out.stderr.splitlines()[-1] == expected
+
+
+def test_an_old_python_is_refused_in_one_line():
+    with pytest.raises(ImportError) as refused:
+        _requirements.check_python((3, 10, 13))
+    assert str(refused.value) == "skprivate needs Python 3.11 or newer, and this is Python 3.10.13."
+
+
+def test_the_package_asks_for_the_versions_that_it_checks():
+    asked = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    python, learn = _requirements.OLDEST_PYTHON, _requirements.OLDEST_SCIKIT_LEARN
+    assert asked["requires-python"] == f">={python[0]}.{python[1]}"
+    assert f"scikit-learn>={learn[0]}.{learn[1]}" in asked["dependencies"]

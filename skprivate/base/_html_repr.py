@@ -49,6 +49,14 @@ class PrivacyHTMLMixin:
     def _html_repr(self) -> str:
         return estimator_html_repr(self) + self._privacy_block()
 
+    # scikit-learn < 1.7 shows its diagram in both without asking `_html_repr`.
+    def _repr_html_inner(self) -> str:
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        return bundle | {"text/html": self._html_repr()} if "text/html" in bundle else bundle
+
     def _privacy_block(self) -> str:
         fitted = vars(self)
         if not self.releases_state:

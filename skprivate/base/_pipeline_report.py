@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.callback import ProgressBar
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..accounting import DisclosureRisk, EstimatedBounds, PrivacyReport, PrivacySpent, StepReport
 from ..accounting._statements.estimated_bounds import estimates_in
 from ..utils import splits_by_group
+from ..utils._compat import ProgressBar
 from ..utils._public_module import public_module
 from ._html_repr import PrivacyHTMLMixin
 from ._public_steps import PublicEstimator

@@ -10,7 +10,6 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -19,7 +18,7 @@ from ..base import PrivateEstimatorMixin, private_fit, redact_errors
 from ..exceptions import SiteError, SiteWarning
 from ..preprocessing import TQMATransformer
 from ..utils import as_labels, check_characters
-from ..utils._compat import StrOptions, safe_indexing
+from ..utils._compat import CallbackSupportMixin, StrOptions, safe_indexing
 from ..utils._progress import progress
 from ..utils._table_validation import validate_data
 from ..utils._user_frame import warn_user

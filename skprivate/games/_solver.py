@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +18,7 @@ from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarni
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..utils import check_int
-from ..utils._compat import Interval, StrOptions
+from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._progress import progress
 from ..utils._public_module import public_module
 from ..utils._user_frame import warn_user

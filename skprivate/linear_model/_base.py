@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +18,7 @@ from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..utils import check_bounds, is_structured, number_groups, select_rows
-from ..utils._compat import Interval, StrOptions
+from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._private_fit import public_errors
 from ..utils._progress import progress
 from ..utils._replacements import within_bounds

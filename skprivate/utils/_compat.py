@@ -14,14 +14,29 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils._repr_html.estimator import _get_visual_block, _VisualBlock
 from sklearn.utils.validation import _num_samples as num_samples
+
+try:
+    from sklearn.utils._repr_html.estimator import _get_visual_block, _VisualBlock
+except ImportError:  # scikit-learn < 1.7
+    from sklearn.utils._estimator_html_repr import _get_visual_block, _VisualBlock
+
+try:
+    from sklearn.callback import CallbackSupportMixin, ProgressBar
+except ImportError:  # scikit-learn < 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Base of what would take callbacks: this scikit-learn has none, and no ``set_callbacks``."""
+
+    ProgressBar = None
 
 __all__ = [
     "BaseScorer",
+    "CallbackSupportMixin",
     "HasMethods",
     "Interval",
     "InvalidParameterError",
+    "ProgressBar",
     "StrOptions",
     "captioned_block",
     "fit_context",

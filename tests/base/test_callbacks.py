@@ -6,7 +6,6 @@ import threading
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.callback import CallbackSupportMixin, ProgressBar
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -29,7 +28,8 @@ from skprivate import (
 )
 from skprivate.audit._observation.flat_objects import flatten_object
 from skprivate.exceptions import BudgetExceededError
-from tests.marks import slow
+from skprivate.utils._compat import CallbackSupportMixin, ProgressBar
+from tests.marks import needs_callbacks, slow
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -59,6 +59,7 @@ CASES = {
     "game": (PrivateNashSolver(max_iter=7), {"game": GAME}, 7),
 }
 pytestmark = [
+    needs_callbacks,
     pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning"),
     pytest.mark.filterwarnings("ignore::skprivate.exceptions.PrivacyLeakWarning"),
     pytest.mark.filterwarnings("ignore::skprivate.exceptions.DisclosureWarning"),

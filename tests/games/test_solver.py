@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.stats import uniform
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skprivate import PrivacyLedger, config_context, privacy_report
@@ -31,6 +30,8 @@ from skprivate.games import (
 from skprivate.games._broadcast_round import PlayerStates
 from skprivate.games._schedules import Schedules
 from skprivate.games._solver_state import SolverState
+from skprivate.utils._compat import ProgressBar
+from tests.marks import needs_callbacks
 
 RING = (np.eye(5) + np.roll(np.eye(5), 1, axis=0) + np.roll(np.eye(5), -1, axis=0)) / 3
 R = np.array([[-0.6, 0.3], [0.1, 0.0], [0.4, -0.2], [0.9, 0.5], [-0.1, -0.9]])
@@ -228,6 +229,7 @@ class Recording:
             raise KeyboardInterrupt
 
 
+@needs_callbacks
 def test_an_interrupt_keeps_the_rounds_done(game):
     fitted = solver(store="all").set_callbacks(Recording(interrupt_after=29))
     with pytest.warns(ConvergenceWarning, match="after 29 of 50"):
@@ -237,6 +239,7 @@ def test_an_interrupt_keeps_the_rounds_done(game):
     assert fitted.set_callbacks().partial_fit(game).n_iter_ == 79
 
 
+@needs_callbacks
 def test_rounds_paid_for_before_an_interrupt_are_not_charged_again(game, tmp_path):
     ledger = PrivacyLedger(tmp_path / "games.ledger")
     fitted = solver(ledger=ledger).set_callbacks(Recording(interrupt_after=29))
@@ -479,6 +482,7 @@ def test_strict_mode_travels_with_a_pickle():
         pickle.loads(packed).fit(game)
 
 
+@needs_callbacks
 def test_progress_is_reported(game, capsys):
     pytest.importorskip("rich")
     fitted = solver(max_iter=250).set_callbacks(ProgressBar()).fit(game)
@@ -486,6 +490,7 @@ def test_progress_is_reported(game, capsys):
     assert "PrivateNashSolver" in capsys.readouterr().out
 
 
+@needs_callbacks
 @pytest.mark.parametrize(("rounds", "parts"), [(7, 7 + 1), (1000, 100 + 1), (150, 75 + 1)])
 def test_callbacks_hear_of_at_most_a_hundred_parts(game, rounds, parts):
     counting = Recording()

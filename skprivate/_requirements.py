@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Refuse a Python or a scikit-learn that is too old in one line, before an import fails somewhere inside.
+
+An installer refuses them too, unless it is told not to look, or scikit-learn is replaced afterwards.
+"""
+
+import re
+import sys
+from importlib import metadata
+
+#: What pyproject.toml asks for, too.
+OLDEST_PYTHON = (3, 11)
+OLDEST_SCIKIT_LEARN = (1, 6)
+
+
+def check_python(found: tuple[int, ...]) -> None:
+    """Raise ImportError for a version of Python that is too old."""
+    if found[:2] < OLDEST_PYTHON:
+        raise ImportError(_refusal("Python", OLDEST_PYTHON, ".".join(map(str, found[:3]))))
+
+
+def check_scikit_learn() -> None:
+    """Raise ImportError for a scikit-learn that is too old; without one, clients still work."""
+    try:
+        found = metadata.version("scikit-learn")
+    except metadata.PackageNotFoundError:
+        return
+    numbers = re.match(r"(\d+)\.(\d+)", found)
+    if numbers and tuple(map(int, numbers.groups())) < OLDEST_SCIKIT_LEARN:
+        raise ImportError(_refusal("scikit-learn", OLDEST_SCIKIT_LEARN, found))
+
+
+def _refusal(name: str, oldest: tuple[int, int], found: str) -> str:
+    return f"skprivate needs {name} {oldest[0]}.{oldest[1]} or newer, and this is {name} {found}."
+
+
+check_python(sys.version_info[:3])
+check_scikit_learn()
