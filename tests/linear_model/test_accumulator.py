@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Accumulators: the moments of `fit`, whoever gathers them; nothing twice or by halves, released once."""
 
+import contextlib
 import copy
+import functools
 import json
 import pickle
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +24,7 @@ from sklearn.linear_model import LinearRegression
 
 from skprivate import DPLogLocationScaleRegressor, PrivacyLedger
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
-from skprivate.linear_model import DPSEVRegressor
+from skprivate.linear_model import DPSEVRegressor, _accumulator
 from skprivate.linear_model._accumulation.plan import RowWeights
 from skprivate.linear_model._accumulator import MomentAccumulator
 from skprivate.linear_model._moments.gram import check_room, exact_gram
@@ -685,3 +690,84 @@ class TestOnePairOfBounds:
         copy = MomentAccumulator.from_bytes(empty.to_bytes())
         assert not copy.plan.columns_known
         assert copy.update(X, y, batch_id=0).to_bytes() == empty.update(X, y, batch_id=0).to_bytes()
+
+
+# Threads
+
+
+@pytest.fixture
+def two_at_once():
+    """Return a decorator: what it wraps waits a little for a second thread that calls it, too."""
+
+    def decorate(function):
+        barrier = threading.Barrier(2)
+
+        @functools.wraps(function)
+        def wrapper(*args):
+            result = function(*args)
+            with contextlib.suppress(threading.BrokenBarrierError):
+                barrier.wait(0.05)
+            return result
+
+        return wrapper
+
+    return decorate
+
+
+def in_two_threads(*calls):
+    """Return what the calls return or raise."""
+
+    def outcome(call):
+        try:
+            return call()
+        except RuntimeError as error:
+            return error
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(outcome, calls))
+
+
+def test_threads_lose_no_batch(rows, two_at_once, monkeypatch):
+    X, y = rows
+    monkeypatch.setattr(_accumulator, "exact_gram", two_at_once(exact_gram))
+    shared = make()
+    in_two_threads(lambda: shared.update(X[:100], y[:100]), lambda: shared.update(X[100:], y[100:]))
+    np.testing.assert_array_equal(gram(shared), gram(make().update(X, y)))
+
+
+def test_accumulators_that_are_merged_into_each_other_do_not_wait_for_ever(rows, two_at_once, monkeypatch):
+    X, y = rows
+    first, second = make(), make()
+    monkeypatch.setattr(_accumulator, "lock_of", two_at_once(_accumulator.lock_of))
+    in_two_threads(lambda: first.merge(second), lambda: second.merge(first))
+    assert first.update(X, y).merge(second).batch_ids == first.batch_ids
+
+
+def test_of_two_threads_one_releases_and_is_charged(tmp_path, two_at_once, monkeypatch):
+    X, y = make_rows(1000)
+    fit = _accumulator.fit_accumulated
+    monkeypatch.setattr(_accumulator, "fit_accumulated", two_at_once(fit))
+    ledger = PrivacyLedger(tmp_path / "study.ledger")
+    shared, estimator = make().update(X, y), DPLogLocationScaleRegressor(100.0, ledger=ledger)
+    found = in_two_threads(*2 * [lambda: shared.release(estimator)])
+    assert sorted(isinstance(one, RuntimeError) for one in found) == [False, True]
+    assert len(ledger.entries()) == 1
+
+
+def test_no_update_brings_back_moments_that_are_released(rows, two_at_once, monkeypatch):
+    X, y = make_rows(500)
+    wait = two_at_once(lambda: None)
+    fit = _accumulator.fit_accumulated
+    sums = _accumulator.exact_gram
+
+    def wait_and_sum(*args):
+        wait()
+        # Behind the release, if that does not wait.
+        time.sleep(0.05)
+        return sums(*args)
+
+    shared, estimator = make().update(X, y), DPLogLocationScaleRegressor(100.0)
+    monkeypatch.setattr(_accumulator, "fit_accumulated", lambda *args: (wait(), fit(*args))[1])
+    monkeypatch.setattr(_accumulator, "exact_gram", wait_and_sum)
+    in_two_threads(lambda: shared.release(estimator), lambda: shared.update(X[:9], y[:9]))
+    assert shared.released
