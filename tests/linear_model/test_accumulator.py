@@ -3,12 +3,9 @@
 
 import contextlib
 import copy
-import functools
 import json
 import pickle
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -28,6 +25,7 @@ from skprivate.linear_model import DPSEVRegressor, _accumulator
 from skprivate.linear_model._accumulation.plan import RowWeights
 from skprivate.linear_model._accumulator import MomentAccumulator
 from skprivate.linear_model._moments.gram import check_room, exact_gram
+from skprivate.utils._atomic_state import assign, lock_of
 from skprivate.utils._json_documents import digest, pack_integers, unpack_integers
 from tests.marks import slow
 
@@ -695,58 +693,55 @@ class TestOnePairOfBounds:
 # Threads
 
 
-@pytest.fixture
-def two_at_once():
-    """Return a decorator: what it wraps waits a little for a second thread that calls it, too."""
+def two_at_once(function):
+    """Return the function, in which each of two threads waits a little for the other."""
+    barrier = threading.Barrier(2)
 
-    def decorate(function):
-        barrier = threading.Barrier(2)
+    def wait_and_call(*args, **kwargs):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            barrier.wait(0.2)
+        return function(*args, **kwargs)
 
-        @functools.wraps(function)
-        def wrapper(*args):
-            result = function(*args)
-            with contextlib.suppress(threading.BrokenBarrierError):
-                barrier.wait(0.05)
-            return result
-
-        return wrapper
-
-    return decorate
+    return wait_and_call
 
 
 def in_two_threads(*calls):
-    """Return what the calls return or raise."""
+    """Return what the calls return or raise; a deadlock is no call that hangs."""
+    found = []
 
-    def outcome(call):
+    def run(call):
         try:
-            return call()
+            found.append(call())
         except RuntimeError as error:
-            return error
+            found.append(error)
 
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(outcome, calls))
+    threads = [threading.Thread(target=run, args=(call,), daemon=True) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len(found) == len(calls)
+    return found
 
 
-def test_threads_lose_no_batch(rows, two_at_once, monkeypatch):
+def test_threads_lose_no_batch(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(_accumulator, "exact_gram", two_at_once(exact_gram))
+    monkeypatch.setattr(_accumulator, "assign", two_at_once(assign))
     shared = make()
     in_two_threads(lambda: shared.update(X[:100], y[:100]), lambda: shared.update(X[100:], y[100:]))
     np.testing.assert_array_equal(gram(shared), gram(make().update(X, y)))
 
 
-def test_accumulators_that_are_merged_into_each_other_do_not_wait_for_ever(rows, two_at_once, monkeypatch):
-    X, y = rows
+def test_accumulators_that_are_merged_into_each_other_do_not_wait_for_ever(monkeypatch):
     first, second = make(), make()
-    monkeypatch.setattr(_accumulator, "lock_of", two_at_once(_accumulator.lock_of))
-    in_two_threads(lambda: first.merge(second), lambda: second.merge(first))
-    assert first.update(X, y).merge(second).batch_ids == first.batch_ids
+    monkeypatch.setattr(_accumulator, "lock_of", two_at_once(lock_of))
+    assert {*in_two_threads(lambda: first.merge(second), lambda: second.merge(first))} == {first, second}
 
 
-def test_of_two_threads_one_releases_and_is_charged(tmp_path, two_at_once, monkeypatch):
+def test_of_two_threads_one_releases_and_is_charged(tmp_path, monkeypatch):
     X, y = make_rows(1000)
-    fit = _accumulator.fit_accumulated
-    monkeypatch.setattr(_accumulator, "fit_accumulated", two_at_once(fit))
+    fit = two_at_once(_accumulator.fit_accumulated)
+    monkeypatch.setattr(_accumulator, "fit_accumulated", fit)
     ledger = PrivacyLedger(tmp_path / "study.ledger")
     shared, estimator = make().update(X, y), DPLogLocationScaleRegressor(100.0, ledger=ledger)
     found = in_two_threads(*2 * [lambda: shared.release(estimator)])
@@ -754,20 +749,23 @@ def test_of_two_threads_one_releases_and_is_charged(tmp_path, two_at_once, monke
     assert len(ledger.entries()) == 1
 
 
-def test_no_update_brings_back_moments_that_are_released(rows, two_at_once, monkeypatch):
-    X, y = make_rows(500)
-    wait = two_at_once(lambda: None)
-    fit = _accumulator.fit_accumulated
-    sums = _accumulator.exact_gram
+def test_no_update_brings_back_moments_that_are_released(monkeypatch):
+    X, y = make_rows(1000)
+    shared, estimator = make(1001).update(X, y), DPLogLocationScaleRegressor(100.0)
+    updating, released = threading.Event(), threading.Event()
 
-    def wait_and_sum(*args):
-        wait()
-        # Behind the release, if that does not wait.
-        time.sleep(0.05)
-        return sums(*args)
+    def assign_late(target, **changes):
+        if "_batches" in changes:
+            updating.set()
+            # In vain, if the release waits for this update.
+            released.wait(0.3)
+        assign(target, **changes)
 
-    shared, estimator = make().update(X, y), DPLogLocationScaleRegressor(100.0)
-    monkeypatch.setattr(_accumulator, "fit_accumulated", lambda *args: (wait(), fit(*args))[1])
-    monkeypatch.setattr(_accumulator, "exact_gram", wait_and_sum)
-    in_two_threads(lambda: shared.release(estimator), lambda: shared.update(X[:9], y[:9]))
+    def release():
+        updating.wait(60)
+        shared.release(estimator)
+        released.set()
+
+    monkeypatch.setattr(_accumulator, "assign", assign_late)
+    in_two_threads(lambda: shared.update(X[:1], y[:1]), release)
     assert shared.released
