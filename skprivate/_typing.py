@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Types that several sub-packages share: arrays by kind of entry, and the choices that a statement has."""
+"""Types that several files share: arrays by kind of entry, and names that parameters and statements take."""
 
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,35 @@ IntArray = NDArray[np.int64]
 IndexArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 
+#: What a parameter ``random_state`` takes. A string: evaluated, it would load numpy.random into every client.
+RandomSource: TypeAlias = "int | np.integer[Any] | np.random.RandomState | np.random.Generator | None"
+
+#: Noise of a local randomizer, or the choice of it.
+ReportMechanism = Literal["auto", "hadamard", "krr", "subset", "unary", "signed-laplace", "laplace"]
+#: How the cells of a tree are split, and by which impurity of the public labels.
+SplitRule = Literal["max-edge", "cart", "random"]
+SplitCriterion = Literal["gini", "entropy"]
+#: What of a row a client protects.
+Protection = Literal["record", "label"]
+#: Distribution of the target of a log-location-scale model.
+Distribution = Literal["weibull", "loglogistic", "lognormal", "sev", "logistic", "normal"]
+#: Noise of a curator who holds the rows.
+CentralMechanism = Literal["laplace", "gaussian"]
+#: How scale and intercept are estimated from moments.
+MomentMethod = Literal["moments", "taylor"]
+#: Treatments of directions of the features whose moments are below the level of the noise.
+Regularization = Literal["floor", "trim", "zhang", "none"]
+#: Kernel of a local average.
+AveragingKernel = Literal["gaussian", "laplace", "epanechnikov", "partition", "knn"]
+#: Which free rank is swapped next.
+SwapOrder = Literal["fewest", "random", "top"]
+#: Whose response counts.
+ActiveRule = Literal["box", "receiver", "support"]
+#: What a platform does about a site that fails.
+OnSiteError = Literal["raise", "drop"]
+
+#: Which data sets of a curator count as neighbours.
+CentralRelation = Literal["replace-one", "add-remove"]
 #: Which data sets count as neighbours.
 Relation = Literal["replace-one", "add-remove", "local", "label"]
 #: What neighbouring data sets differ in.

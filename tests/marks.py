@@ -4,10 +4,17 @@
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import polars as pl
 import pytest
+from sklearn.utils.validation import _get_feature_names as get_feature_names
 
 from skprivate.utils._compat import ProgressBar
 
+#: Polars 2 has no ``__dataframe__``, by which scikit-learn before 1.9 reads the names of columns.
+READS_NAMES_OF_POLARS = get_feature_names(pl.DataFrame({"age": [1]})) is not None
+needs_names_of_polars = pytest.mark.skipif(
+    not READS_NAMES_OF_POLARS, reason="this scikit-learn reads no names of columns from this polars"
+)
 needs_callbacks = pytest.mark.skipif(ProgressBar is None, reason="scikit-learn has callbacks since 1.9")
 
 

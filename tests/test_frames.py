@@ -12,11 +12,13 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 
 from skprivate import BoundsScaler, PrivateGridSearch, PrivateNashSolver, PrivateRandomizedSearch
 from tests.catalogue import INSTANCES, ONE_OF_EACH, arguments, public_estimators
+from tests.marks import needs_names_of_polars
 
 N = 120
 NAMES = ["age", "dose", "years"]
 BOUNDS = {name: (-1, 1) for name in NAMES}
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
+LIBRARIES = ["pandas", pytest.param("polars", marks=needs_names_of_polars)]
 COLUMNS = {"pandas": pd.Series, "polars": pl.Series}
 #: One of each class but the solver, whose input is a game; and classes that are words.
 NAMED = [name for name in ONE_OF_EACH if name not in ("players", "pipeline")]
@@ -80,7 +82,7 @@ def test_every_transformer_is_here():
     assert {type(INSTANCES[name].estimator) for name in NAMED} == public_estimators() - {PrivateNashSolver}
 
 
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", NAMED)
 class TestEveryEstimator:
     def test_the_same_as_from_arrays(self, name, library):
@@ -105,7 +107,7 @@ class TestEveryEstimator:
             method(X)
 
 
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", TRANSFORMERS)
 class TestTransformers:
     def test_frames_out(self, name, library):
@@ -146,7 +148,7 @@ def part_of(transformer):
     return {"bounds": bounds} if "bounds" in transformer.get_params() else {}
 
 
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", WITH_EPSILON)
 class TestSearches:
     def test_searches_and_splits(self, name, library):
@@ -170,7 +172,7 @@ class TestSearches:
         assert_same(search.predict(frame), expected.predict(X))
 
 
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_censored_targets_in_a_frame(library):
     """Two columns, event and time: in a fit, a plain search and a private one."""
     rows = FRAMES[library](dict(zip(NAMES, X.T, strict=True)))

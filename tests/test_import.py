@@ -73,6 +73,28 @@ def test_public_names_resolve_and_are_listed(room):
         module.Nothing  # noqa: B018
 
 
+WITHOUT_POSIX = """
+import importlib, pkgutil, sys
+for name in ("fcntl", "grp", "pwd", "resource", "termios", "tty", "pty", "syslog"):
+    sys.modules[name] = None
+import skprivate
+for module in pkgutil.walk_packages(skprivate.__path__, "skprivate."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print(len([getattr(skprivate, name) for name in skprivate.__all__]), len(skprivate.__all__))
+X = [[0.1], [0.2], [0.8], [0.9]]
+tree = skprivate.LocallyPrivateTreeClassifier(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, [0, 0, 1, 1])
+print(tree.privacy_spent_.claim)
+"""
+
+
+def test_everything_imports_without_the_modules_of_posix():
+    command = [sys.executable, "-c", WITHOUT_POSIX]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert out[0] == out[1]
+    assert out[2] == "dp"
+
+
 def test_an_old_scikit_learn_is_refused_in_one_line(tmp_path):
     old = tmp_path / "scikit_learn-1.5.2.dist-info"
     old.mkdir()
@@ -90,7 +112,9 @@ def test_an_old_python_is_refused_in_one_line():
 
 
 def test_the_package_asks_for_the_versions_that_it_checks():
-    asked = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     python, learn = _requirements.OLDEST_PYTHON, _requirements.OLDEST_SCIKIT_LEARN
     assert asked["requires-python"] == f">={python[0]}.{python[1]}"
     assert f"scikit-learn>={learn[0]}.{learn[1]}" in asked["dependencies"]

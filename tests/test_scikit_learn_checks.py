@@ -6,8 +6,9 @@ from collections import Counter
 from unittest import SkipTest
 
 import pytest
-from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.exceptions import SkipTestWarning
+from sklearn.utils import estimator_checks, get_tags
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from skprivate import (
     DPLogisticLLSRegressor,
@@ -88,6 +89,30 @@ def test_every_estimator_is_checked_and_excused_only_as_said():
     assert min(n_checks.values()) > 40
     # The solver's input is a game.
     assert {type(one) for one in CHECKED} | {PrivateNashSolver} >= public_estimators()
+
+
+def test_scikit_learn_is_told_that_the_solver_takes_no_table():
+    with pytest.warns(SkipTestWarning, match="Can't test estimator PrivateNashSolver which requires input"):
+        check_estimator(PrivateNashSolver())
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_tags_renamed,
+        estimator_checks.check_valid_tag_types,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+        estimator_checks.check_mixin_order,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_set_params,
+    ],
+)
+def test_the_solver_passes_what_needs_no_table(check):
+    check("PrivateNashSolver", PrivateNashSolver())
 
 
 @pytest.mark.parametrize("estimator", CHECKED, ids=repr)

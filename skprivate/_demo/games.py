@@ -4,8 +4,7 @@
 import numpy as np
 from scipy import stats
 
-from .._typing import FloatArray
-from ..accounting._statements.guarantee import Criterion
+from .._typing import Criterion, FloatArray
 from ..games import PrivateNashSolver, QuadraticAggregativeGame
 from ..games._leakage.guarantees import View
 from .results import Scores, print_table, progress

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The privacy section of a model card, for a statement or for the fitted estimator that holds it."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from ._privacy_report import PrivacyReport
 from ._statements.disclosure_risk import DisclosureRisk
 from ._statements.guarantee import PrivacyGuarantee
 from ._statements.model_card import blocks_of_report, blocks_of_spent, blocks_of_text
 from ._statements.spent import PrivacySpent
+
+Card = TypeVar("Card")
 
 
 def privacy_section(statement: Any) -> str:
@@ -54,7 +56,7 @@ def privacy_section(statement: Any) -> str:
     return "\n\n".join([*notice, *blocks])
 
 
-def add_privacy_section(card: Any, statement: Any = None, *, title: str = "Privacy") -> Any:
+def add_privacy_section(card: Card, statement: Any = None, *, title: str = "Privacy") -> Card:
     """Add the section to a model card of skops.
 
     Parameters
@@ -89,9 +91,12 @@ def add_privacy_section(card: Any, statement: Any = None, *, title: str = "Priva
     >>> card = add_privacy_section(Card(), spent)
     ['Privacy']
     """
-    if not hasattr(card, "add"):
+    sections: Any = card
+    if not hasattr(sections, "add"):
         raise TypeError(f"card must be a skops.card.Card, not {type(card).__name__}.")
-    return card.add(**{title: privacy_section(card.get_model() if statement is None else statement)})
+    text = privacy_section(sections.get_model() if statement is None else statement)
+    changed: Card = sections.add(**{title: text})
+    return changed
 
 
 def _statements(statement: Any) -> tuple[Any, ...]:

@@ -5,8 +5,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Literal, Self
 
+from .._typing import Claim
 from ..utils._public_module import public_module
 from ._composition.compose import compose
 from ._statements.html import label_fragment, label_page, labels_of_report
@@ -47,7 +48,7 @@ class StepReport:
 
     path: str
     estimator: str
-    status: str
+    status: Literal["paid", "paid before", "stateless", "public", "unpaid"]
     reason: str
     spent: PrivacySpent | None = None
 
@@ -103,7 +104,7 @@ class PrivacyReport:
         return found or (() if self.private else ("no step drew noise",))
 
     @property
-    def claim(self) -> str:
+    def claim(self) -> Claim:
         """ "dp" if every step that read rows paid and is private, else "not-private"."""
         covered = bool(self.paid) and not self.unpaid and all(spent.private for spent in self.paid)
         return "dp" if covered else "not-private"

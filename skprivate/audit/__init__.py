@@ -45,4 +45,22 @@ _HOMES = {
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__ = sorted(_HOMES)
+__all__ = [
+    "AttributeAttack",
+    "AuditCase",
+    "BayesAdversary",
+    "EpsilonAudit",
+    "GradientMatchingAdversary",
+    "Hole",
+    "ModelExtractionAttack",
+    "PipelineCheck",
+    "SensitivityFuzz",
+    "audit_epsilon",
+    "check_private_estimator",
+    "check_private_pipeline",
+    "epsilon_lower_bound",
+    "low_bits",
+    "parametrize_with_private_checks",
+    "record_releases",
+    "sensitivity_fuzz",
+]

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from ..utils._public_module import public_module
 from ._cases.case import AuditCase
@@ -58,7 +58,7 @@ class SensitivityFuzz:
     found_in: str
     n_pairs: int
     n_integers: int
-    measure: str = "epsilon"
+    measure: Literal["epsilon", "rho"] = "epsilon"
     same_form: bool = True
 
     @property

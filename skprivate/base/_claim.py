@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any, TypedDict
 
 from .. import _config
+from .._typing import Claim
 from ..accounting._statements.estimated_bounds import reasons_of_inputs
-from ..accounting._statements.spent import Claim
 from ..exceptions import PrivacyLeakError
 
 UNSEEDED = (

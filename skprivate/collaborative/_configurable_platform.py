@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._typing import OnSiteError, RandomSource
 from ..base import assign_roles
 from ._local_average.regressor import LocalAverageRegressor
 from ._message_platform import MessagePlatform
@@ -33,8 +34,8 @@ class ConfigurablePlatform(MessagePlatform):
         aggregator: Any = None,
         *,
         n_jobs: int | None = None,
-        on_site_error: str = "raise",
-        random_state: Any = None,
+        on_site_error: OnSiteError = "raise",
+        random_state: RandomSource = None,
     ) -> None:
         self.estimator = estimator
         self.query_perturber = query_perturber

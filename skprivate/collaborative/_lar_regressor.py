@@ -2,8 +2,9 @@
 """The published platform as one estimator: coarsened queries, local averages and bounded swapping."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
+from .._typing import ActiveRule, AveragingKernel, OnSiteError, RandomSource, SwapOrder
 from ..base import assign_roles
 from ..preprocessing import TQMATransformer
 from ..utils._public_module import public_module
@@ -105,16 +106,16 @@ class CollaborativeLARRegressor(RegressionPlatform):
         p_lower: int = 2,
         p_upper: int = 8,
         *,
-        kernel: str = "gaussian",
-        bandwidth: Any = "cv",
-        n_neighbors: Any = "cv",
+        kernel: AveragingKernel = "gaussian",
+        bandwidth: float | Literal["cv"] = "cv",
+        n_neighbors: int | Literal["cv"] = "cv",
         bounds: Any = None,
         quasi_identifiers: Any = None,
-        order: str = "fewest",
-        active_rule: str | None = "support",
+        order: SwapOrder = "fewest",
+        active_rule: ActiveRule | None = "support",
         n_jobs: int | None = None,
-        on_site_error: str = "raise",
-        random_state: Any = None,
+        on_site_error: OnSiteError = "raise",
+        random_state: RandomSource = None,
     ) -> None:
         self.depth = depth
         self.p_lower = p_lower

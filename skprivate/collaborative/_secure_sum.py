@@ -2,10 +2,10 @@
 """The synthesis of the parties' responses from masked sums, as an estimator."""
 
 import os
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -103,12 +103,20 @@ class SecureSumAggregator(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     array([2.75, 3.75])
     """
 
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "party_sizes": ["array-like", None],
         "active_rule": [StrOptions({"box", "support"}), None],
     }
 
-    def __init__(self, *, party_sizes: ArrayLike | None = None, active_rule: str | None = "support") -> None:
+    def __init__(
+        self,
+        *,
+        party_sizes: ArrayLike | None = None,
+        active_rule: Literal["box", "support"] | None = "support",
+    ) -> None:
         self.party_sizes = party_sizes
         self.active_rule = active_rule
 

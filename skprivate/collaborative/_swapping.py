@@ -5,12 +5,12 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, RegressorMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray
+from .._typing import ActiveRule, FloatArray, RandomSource, SwapOrder
 from ..accounting import DisclosureRisk
 from ..base import SHARED_CONSTRAINTS, private_fit, redact_errors
 from ..base._html_repr import PrivacyHTMLMixin
@@ -168,6 +168,9 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
     responses to a query: at most 33.3 % keep their value
     """
 
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
     _parameter_constraints: dict[str, list[Any]] = {
         "p_lower": [Interval(Integral, 1, None, closed="left")],
         "p_upper": [Interval(Integral, 1, None, closed="left")],
@@ -182,10 +185,10 @@ class BSTDAggregator(PrivacyHTMLMixin, OneToOneFeatureMixin, TransformerMixin, R
         p_lower: int = 2,
         p_upper: int = 8,
         *,
-        party_sizes: Any = None,
-        order: str = "fewest",
-        active_rule: str | None = "support",
-        random_state: Any = None,
+        party_sizes: ArrayLike | None = None,
+        order: SwapOrder = "fewest",
+        active_rule: ActiveRule | None = "support",
+        random_state: RandomSource = None,
     ) -> None:
         self.p_lower = p_lower
         self.p_upper = p_upper

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Real
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypedDict
 
 import numpy as np
 
+from .._typing import Protection
 from ..accounting._amounts import from_text, show, to_text
 from ..exceptions import BudgetExceededError, PrivacyLeakError
 from ..utils import check_positive
@@ -33,6 +34,14 @@ from ._specification import TreeSpecification
 _FORMAT = "skprivate.client"
 _VERSION = 1
 _FIELDS = ("lifetime", "spent", "reports")
+
+
+class ClientOptions(TypedDict, total=False):
+    """What a `TreeClient` takes besides its specification."""
+
+    memory: str | os.PathLike[str] | None
+    lifetime_epsilon: float | Fraction | None
+    protect: Protection
 
 
 @public_module("skprivate.collection")
@@ -119,7 +128,7 @@ class TreeClient:
         *,
         memory: str | os.PathLike[str] | None = None,
         lifetime_epsilon: float | Fraction | None = None,
-        protect: str = "record",
+        protect: Protection = "record",
     ) -> None:
         if not isinstance(specification, TreeSpecification):
             raise TypeError("specification must be a TreeSpecification: read it with its from_json.")

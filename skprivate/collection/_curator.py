@@ -5,19 +5,20 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from fractions import Fraction
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from .._typing import IntArray
+from .._typing import CentralRelation, IntArray
 from ..tree import LocallyPrivateTreeClassifier
 from ..utils import check_int
 from ..utils._atomic_state import one_thread_at_a_time
 from ..utils._public_module import public_module
 from ._checkpoint import SavedCurator
-from ._client import TreeClient
+from ._client import ClientOptions, TreeClient
 from ._collection_design import design_collection
 from ._curator_state import CuratorState, check_tree
 from ._external_counts import ExternalCounts, ExternalMechanism, ExternalNoise, describe_external_spending
@@ -141,7 +142,7 @@ class TreeCurator(SavedCurator):
         """Batch id -> number of its reports that are counted, and that it has."""
         return dict(self._state.history)
 
-    def client(self, **options: Any) -> TreeClient:
+    def client(self, **options: Unpack[ClientOptions]) -> TreeClient:
         """Return a client of this specification; options as in `TreeClient`."""
         return TreeClient(self.specification, **options)
 
@@ -314,11 +315,11 @@ class TreeCurator(SavedCurator):
         self,
         counts: ArrayLike,
         *,
-        mechanism: str,
-        epsilon: Any = None,
-        noise_variance: Any = None,
-        delta: Any = 0,
-        relation: str = "replace-one",
+        mechanism: Literal["laplace", "discrete-laplace", "gaussian"],
+        epsilon: float | Fraction | None = None,
+        noise_variance: float | Fraction | None = None,
+        delta: float | Fraction = 0,
+        relation: CentralRelation = "replace-one",
         max_rows_per_unit: int | None = None,
     ) -> "TreeCurator":
         """Return a curator that holds counts from elsewhere, those of a secure aggregation service, say.

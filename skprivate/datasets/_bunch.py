@@ -18,7 +18,7 @@ def as_bunch(
     description: str,
     return_X_y: bool,
     as_frame: bool,
-) -> Any:
+) -> Bunch | tuple[Any, ...]:
     """Return a Bunch, or with ``return_X_y`` a tuple; with ``as_frame`` data and target are of pandas."""
     X: Any = data
     y: Any = target

@@ -2,14 +2,20 @@
 """Income and census answers (UCI Adult), with people born outside the United States as the public rows."""
 
 import csv
+import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import Bunch
 
+from .._typing import BoolArray, FloatArray, IntArray
 from ._bunch import as_bunch
 from ._files import find_data_file
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # As published, and without the empty line at its end.
 _SHA256 = (
@@ -52,7 +58,48 @@ tells private rows from public ones).
 """
 
 
-def fetch_census(*, data_home: Any = None, return_X_y: bool = False, as_frame: bool = False) -> Any:
+@overload
+def fetch_census(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    return_X_y: Literal[False] = False,
+    as_frame: bool = False,
+) -> Bunch: ...
+
+
+@overload
+def fetch_census(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    return_X_y: Literal[True],
+    as_frame: Literal[False] = False,
+) -> tuple[FloatArray, IntArray, BoolArray]: ...
+
+
+@overload
+def fetch_census(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    return_X_y: Literal[True],
+    as_frame: Literal[True],
+) -> tuple["pd.DataFrame", "pd.Series", BoolArray]: ...
+
+
+@overload
+def fetch_census(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Bunch | tuple[Any, ...]: ...
+
+
+def fetch_census(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Bunch | tuple[Any, ...]:
     """Load the census data of the LPCT paper: the training part of UCI Adult.
 
     The loader downloads nothing: it reads ``census/adult.data`` below the data folder and checks its hash.

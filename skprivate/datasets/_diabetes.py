@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Diabetes outcomes of the LPCT paper, with its public rows, without the replicated rows."""
 
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
+from sklearn.utils import Bunch
 
+from .._typing import BoolArray, FloatArray, IntArray
 from ._bunch import as_bunch
 from ._files import find_data_file
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHA256 = "86f39d1591d4d47bb6370d2b6c944e4f8eb4702eba43b4ebdc07535abd350701"
 _SOURCE = "https://www.kaggle.com/datasets/nanditapore/healthcare-diabetes (CC0, needs a login)"
@@ -21,9 +27,53 @@ rows are the public ones, as in the LPCT paper; by default only the first copy o
 """
 
 
+@overload
 def fetch_diabetes_outcome(
-    *, data_home: Any = None, deduplicate: bool = True, return_X_y: bool = False, as_frame: bool = False
-) -> Any:
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    deduplicate: bool = True,
+    return_X_y: Literal[False] = False,
+    as_frame: bool = False,
+) -> Bunch: ...
+
+
+@overload
+def fetch_diabetes_outcome(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    deduplicate: bool = True,
+    return_X_y: Literal[True],
+    as_frame: Literal[False] = False,
+) -> tuple[FloatArray, IntArray, BoolArray]: ...
+
+
+@overload
+def fetch_diabetes_outcome(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    deduplicate: bool = True,
+    return_X_y: Literal[True],
+    as_frame: Literal[True],
+) -> tuple["pd.DataFrame", "pd.Series", BoolArray]: ...
+
+
+@overload
+def fetch_diabetes_outcome(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    deduplicate: bool = True,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Bunch | tuple[Any, ...]: ...
+
+
+def fetch_diabetes_outcome(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    deduplicate: bool = True,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Bunch | tuple[Any, ...]:
     """Load the diabetes outcomes of the LPCT paper.
 
     The published file needs a login at its source, so it is not downloaded: the loader reads

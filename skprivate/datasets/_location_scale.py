@@ -2,12 +2,12 @@
 """Simulated lifetimes of a fleet that follow a log-location-scale model, censored at the machines' ages."""
 
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import FloatArray
+from .._typing import Distribution, FloatArray, RandomSource
 from ..utils import check_int
 from ._random_source import make_random_source
 
@@ -23,18 +23,66 @@ _ERROR_DISTRIBUTIONS = {
 _SURVIVAL = np.dtype([("event", np.bool_), ("time", np.float64)])
 
 
+@overload
 def make_location_scale(
     n_samples: int = 10_000,
     n_features: int = 5,
     *,
-    distribution: str = "weibull",
+    distribution: Distribution = "weibull",
+    scale: float = 0.5,
+    coef: ArrayLike | None = None,
+    intercept: float = 0.0,
+    censoring: float = 0.0,
+    structured: bool | None = None,
+    return_coef: Literal[False] = False,
+    random_state: RandomSource = None,
+) -> tuple[FloatArray, NDArray[Any]]: ...
+
+
+@overload
+def make_location_scale(
+    n_samples: int = 10_000,
+    n_features: int = 5,
+    *,
+    distribution: Distribution = "weibull",
+    scale: float = 0.5,
+    coef: ArrayLike | None = None,
+    intercept: float = 0.0,
+    censoring: float = 0.0,
+    structured: bool | None = None,
+    return_coef: Literal[True],
+    random_state: RandomSource = None,
+) -> tuple[FloatArray, NDArray[Any], FloatArray]: ...
+
+
+@overload
+def make_location_scale(
+    n_samples: int = 10_000,
+    n_features: int = 5,
+    *,
+    distribution: Distribution = "weibull",
     scale: float = 0.5,
     coef: ArrayLike | None = None,
     intercept: float = 0.0,
     censoring: float = 0.0,
     structured: bool | None = None,
     return_coef: bool = False,
-    random_state: Any = None,
+    random_state: RandomSource = None,
+) -> tuple[Any, ...]: ...
+
+
+def make_location_scale(
+    n_samples: int = 10_000,
+    n_features: int = 5,
+    *,
+    distribution: Distribution = "weibull",
+    scale: float = 0.5,
+    coef: ArrayLike | None = None,
+    intercept: float = 0.0,
+    censoring: float = 0.0,
+    structured: bool | None = None,
+    return_coef: bool = False,
+    random_state: RandomSource = None,
 ) -> tuple[Any, ...]:
     """Simulate a fleet: features, and lifetimes that follow a log-location-scale model in them.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .._typing import FloatArray, RandomSource
 from ..utils import check_int
 from ._random_source import make_random_source
 
@@ -18,7 +18,7 @@ def make_parties(
     *,
     n_features: int = 5,
     noise: float = 0.1,
-    random_state: Any = None,
+    random_state: RandomSource = None,
 ) -> tuple[FloatArray, FloatArray, NDArray[np.intp]]:
     """Simulate parties whose rows follow one regression function: the collaborative prediction paper's toy.
 

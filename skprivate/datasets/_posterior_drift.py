@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Simulated private and public rows whose labels have different posterior probabilities."""
 
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .._typing import FloatArray, RandomSource
 from ..utils import check_int
 from ._random_source import make_random_source
 
@@ -19,8 +19,8 @@ def make_posterior_drift(
     *,
     n_features: int = 2,
     gamma: float = 1.0,
-    drift: str = "power",
-    random_state: Any = None,
+    drift: Literal["power", "flipped", "unrelated"] = "power",
+    random_state: RandomSource = None,
 ) -> tuple[FloatArray, NDArray[np.int64], NDArray[np.bool_]]:
     """Simulate private and public rows that share P(X) but not P(Y | X).
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lifetimes of turbofan engines from their first cycles; the test engines' inputs are public."""
 
+import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from sklearn.utils import Bunch
 from .._typing import FloatArray
 from ..utils import check_int
 from ._files import find_data_file
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHA256 = {
     "train_FD001.txt": "963b5e22825b34d8b21c69e1aeb4af3e647050eb672ee8834ba4b5d91d2de0f8",
@@ -40,15 +44,63 @@ the inputs of the training engines are private; nothing here is computed from th
 """
 
 
+@overload
 def fetch_turbofan(
     *,
-    data_home: Any = None,
+    data_home: str | os.PathLike[str] | None = None,
+    n_components: int = 3,
+    n_cycles: int = 150,
+    sensors: Sequence[int] = (4, 17, 20),
+    return_X_y: Literal[False] = False,
+    as_frame: bool = False,
+) -> Bunch: ...
+
+
+@overload
+def fetch_turbofan(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    n_components: int = 3,
+    n_cycles: int = 150,
+    sensors: Sequence[int] = (4, 17, 20),
+    return_X_y: Literal[True],
+    as_frame: Literal[False] = False,
+) -> tuple[FloatArray, FloatArray]: ...
+
+
+@overload
+def fetch_turbofan(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    n_components: int = 3,
+    n_cycles: int = 150,
+    sensors: Sequence[int] = (4, 17, 20),
+    return_X_y: Literal[True],
+    as_frame: Literal[True],
+) -> tuple["pd.DataFrame", "pd.Series"]: ...
+
+
+@overload
+def fetch_turbofan(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
     n_components: int = 3,
     n_cycles: int = 150,
     sensors: Sequence[int] = (4, 17, 20),
     return_X_y: bool = False,
     as_frame: bool = False,
-) -> Any:
+) -> Bunch | tuple[Any, ...]: ...
+
+
+def fetch_turbofan(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    n_components: int = 3,
+    n_cycles: int = 150,
+    sensors: Sequence[int] = (4, 17, 20),
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Bunch | tuple[Any, ...]:
     """Load the case study of the DP-LLS paper: lifetimes of turbofan engines from their first cycles.
 
     The loader downloads nothing: it reads ``train_FD001.txt``, ``test_FD001.txt`` and ``RUL_FD001.txt`` in

@@ -2,14 +2,18 @@
 """Stable doses of warfarin with what a doctor knows of the patient, for collaborative prediction."""
 
 import csv
+import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from .._typing import FloatArray
 from ._files import find_data_file
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHA256 = "13c37c04d28bee5c02b2ff55afbc256b11aec74b2d2eea284744dce1af697810"
 _SOURCE = (
@@ -66,9 +70,53 @@ _IMPUTED = (
 _NOT_IMPUTED = "Missing values are NaN."
 
 
+@overload
 def fetch_warfarin(
-    *, data_home: Any = None, impute: bool = True, return_X_y: bool = False, as_frame: bool = False
-) -> Any:
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    impute: bool = True,
+    return_X_y: Literal[False] = False,
+    as_frame: bool = False,
+) -> Bunch: ...
+
+
+@overload
+def fetch_warfarin(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    impute: bool = True,
+    return_X_y: Literal[True],
+    as_frame: Literal[False] = False,
+) -> tuple[FloatArray, FloatArray]: ...
+
+
+@overload
+def fetch_warfarin(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    impute: bool = True,
+    return_X_y: Literal[True],
+    as_frame: Literal[True],
+) -> tuple["pd.DataFrame", "pd.Series"]: ...
+
+
+@overload
+def fetch_warfarin(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    impute: bool = True,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Bunch | tuple[Any, ...]: ...
+
+
+def fetch_warfarin(
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    impute: bool = True,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Bunch | tuple[Any, ...]:
     """Load the case study of the collaborative prediction paper: stable doses of warfarin.
 
     The loader downloads nothing: it reads ``warfarin/warfarin.csv`` below the data folder and checks its
@@ -158,7 +206,9 @@ def _any_taken(answers: list[float]) -> float:
     return 1.0 if 1.0 in answers else float(np.sum(answers))
 
 
-def _pack(data: FloatArray, target: FloatArray, *, impute: bool, return_X_y: bool, as_frame: bool) -> Any:
+def _pack(
+    data: FloatArray, target: FloatArray, *, impute: bool, return_X_y: bool, as_frame: bool
+) -> Bunch | tuple[Any, ...]:
     names = [*_QUASI_IDENTIFIERS, *_RACES, *_DRUGS]
     ranges = np.array([*_QUASI_IDENTIFIERS.values(), *[(0.0, 1.0)] * (len(_RACES) + len(_DRUGS))])
     X: Any = data

@@ -3,16 +3,16 @@
 
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray
-from ..accounting import PrivacyGuarantee, PrivacySpent
-from ..accounting._statements.guarantee import Criterion
+from .._typing import Criterion, FloatArray, RandomSource
+from ..accounting import PrivacyGuarantee, PrivacyLedger, PrivacySpent
 from ..base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, private_fit
 from ..exceptions import PrivacyLeakWarning, PrivacyUnboundedError, UtilityWarning
 from ..noise import check_entropy
@@ -23,9 +23,9 @@ from ..utils._progress import progress
 from ..utils._public_module import public_module
 from ..utils._user_frame import warn_user
 from ._broadcast_grid import make_grid
-from ._broadcast_mechanism import BroadcastMechanism, extend_rounds
+from ._broadcast_mechanism import Algorithm, BroadcastMechanism, extend_rounds
 from ._broadcast_round import Dynamics
-from ._communication_weights import check_weights
+from ._communication_weights import Mixing, check_weights
 from ._games.game import AggregativeGame
 from ._leakage.guarantees import View, privacy_guarantee
 from ._privacy_statement import largest_public_magnitude, make_mechanism, make_statement, player_epsilon
@@ -129,6 +129,10 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     private costs that players do not broadcast: the guarantee does not cover them, and the object, its
     pickle included, must not be published (``releases_state`` is False). Publish ``observations_``.
 
+    The input of `fit` is a game, and no table of rows: the solver's tags say so, and scikit-learn's
+    ``check_estimator``, whose checks fit tables, passes it over with a warning. Parameters, clones and
+    representations are those of any estimator.
+
     An interrupt (Ctrl-C) ends the run after the round under way, with a warning; `partial_fit` goes on. What
     the ledger was charged for rounds that did not run pays for the first that run later.
 
@@ -160,6 +164,12 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
     # A game and its starting point are no metadata of rows, which scikit-learn would route.
     __metadata_request__fit = {"game": UNUSED, "x0": UNUSED}
     __metadata_request__partial_fit = {"game": UNUSED}
+    start_: FloatArray
+    mixing_: Mixing
+    strategies_: FloatArray
+    estimates_: FloatArray
+    observations_: FloatArray
+    history_: dict[str, FloatArray]
     mechanism_: BroadcastMechanism
     noise_scales_: FloatArray
     consensus_steps_: FloatArray
@@ -189,7 +199,7 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
 
     def __init__(
         self,
-        algorithm: str = "wang_nedic",
+        algorithm: Algorithm = "wang_nedic",
         *,
         weights: Any = None,
         max_iter: int = 1000,
@@ -197,9 +207,9 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         step_size: Any = (1.0, 2.0, 0.1),
         consensus_step: Any = (1.0, 2.0, 0.1),
         clip_norm: float | None = None,
-        store: str = "none",
-        random_state: Any = None,
-        ledger: Any = None,
+        store: Literal["none", "observations", "all"] = "none",
+        random_state: RandomSource = None,
+        ledger: PrivacyLedger | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.weights = weights
@@ -211,6 +221,11 @@ class PrivateNashSolver(CallbackSupportMixin, PrivateEstimatorMixin, BaseEstimat
         self.store = store
         self.random_state = random_state
         self.ledger = ledger
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
 
     @private_fit
     def fit(self, game: AggregativeGame, x0: Any = None) -> Self:

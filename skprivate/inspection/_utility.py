@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedS
 from sklearn.utils import indexable
 from sklearn.utils.validation import has_fit_parameter
 
-from .._typing import FloatArray
+from .._typing import FloatArray, RandomSource
 from ..utils import check_positive
 from ..utils._compat import num_samples, rows_of, safe_indexing
 from ..utils._public_module import public_module
@@ -131,7 +131,7 @@ class PrivacyUtilityDisplay:
         fit_params: Mapping[str, Any] | None = None,
         scoring: str | Callable[..., float] | None = None,
         non_private: Any = "auto",
-        random_state: Any = None,
+        random_state: RandomSource = None,
         n_jobs: int | None = None,
         ax: Any = None,
         **kwargs: Any,

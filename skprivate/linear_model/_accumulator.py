@@ -3,14 +3,15 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, Self
+from fractions import Fraction
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._config import get_config
-from .._typing import IntArray
+from .._typing import CentralMechanism, Distribution, IntArray
 from ..utils import check_characters
 from ..utils._atomic_state import assign, lock_of, one_thread_at_a_time
 from ..utils._private_fit import redact_errors
@@ -20,7 +21,10 @@ from ._accumulation.batches import iter_batches
 from ._accumulation.fit import fit_accumulated
 from ._accumulation.plan import AccumulatorPlan, refuse_censored
 from ._accumulation.saved_moments import SavedMoments, check_names
+from ._base import BaseLogLocationScale
 from ._moments.gram import exact_gram
+
+Regressor = TypeVar("Regressor", bound=BaseLogLocationScale)
 
 
 @public_module("skprivate.linear_model")
@@ -125,10 +129,10 @@ class MomentAccumulator:
         bounds_y: Any,
         max_rows: int,
         *,
-        distribution: str = "weibull",
-        mechanism: str = "laplace",
-        x_norm: Any = None,
-        max_sample_weight: Any = None,
+        distribution: Distribution = "weibull",
+        mechanism: CentralMechanism = "laplace",
+        x_norm: float | None = None,
+        max_sample_weight: float | Fraction | None = None,
         max_rows_per_group: int | None = None,
         feature_names: Sequence[str] | None = None,
         target: str | None = None,
@@ -156,7 +160,7 @@ class MomentAccumulator:
         self._n_rows = 0
         self._batches: frozenset[str] = frozenset()
         self._own_id: str | None = None
-        self._released_model: Any = None
+        self._released_model: BaseLogLocationScale | None = None
 
     @property
     def batch_ids(self) -> tuple[str, ...]:
@@ -169,7 +173,7 @@ class MomentAccumulator:
         return self._gram is None
 
     @property
-    def released_model(self) -> Any:
+    def released_model(self) -> BaseLogLocationScale | None:
         """The model that `release` made, None before; an interrupt just before it returns loses nothing."""
         return self._released_model
 
@@ -315,7 +319,7 @@ class MomentAccumulator:
         return mine, theirs.for_columns(mine.grid.n_features) if mine.columns_known else theirs
 
     @one_thread_at_a_time
-    def release(self, estimator: Any) -> Any:
+    def release(self, estimator: Regressor) -> Regressor:
         """Fit an estimator to the rows so far, once; then the moments are wiped.
 
         Parameters
@@ -341,7 +345,7 @@ class MomentAccumulator:
             The estimator does not fit the accumulator; the moments are still there.
         """
         self._require_unreleased()
-        fitted = fit_accumulated(clone(estimator), self)
+        fitted: Regressor = fit_accumulated(clone(estimator), self)
         self._wipe(fitted)
         return fitted
 

@@ -4,15 +4,23 @@
 from collections.abc import Mapping
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray
-from ..accounting import PrivacySpent
+from .._typing import (
+    CentralMechanism,
+    CentralRelation,
+    Distribution,
+    FloatArray,
+    MomentMethod,
+    RandomSource,
+    Regularization,
+)
+from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
 from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..exceptions import UtilityWarning
@@ -70,7 +78,7 @@ class BaseLogLocationScale(
     the cost, draws the noise, and post-processes what was released (`_adopt`).
     """
 
-    distribution: str
+    distribution: Distribution
 
     leak_remedy = (
         "Declare them from public knowledge (bounds_X=..., bounds_y=...), or pay for them: estimate_bounds."
@@ -83,22 +91,22 @@ class BaseLogLocationScale(
 
     def __init__(
         self,
-        epsilon: Any = 1.0,
+        epsilon: float | Fraction = 1.0,
         *,
-        delta: Any = 0.0,
-        mechanism: str = "laplace",
+        delta: float | Fraction = 0.0,
+        mechanism: CentralMechanism = "laplace",
         bounds_X: Any = None,
         bounds_y: Any = None,
-        x_norm: Any = None,
-        method: str = "moments",
-        regularization: str = "floor",
+        x_norm: float | None = None,
+        method: MomentMethod = "moments",
+        regularization: Regularization = "floor",
         scale_bounds: Any = None,
-        relation: str = "replace-one",
-        max_iter: Any = "auto",
-        hazard_clip: Any = "auto",
+        relation: CentralRelation = "replace-one",
+        max_iter: int | Literal["auto"] = "auto",
+        hazard_clip: float | Literal["auto"] = "auto",
         max_rows_per_group: int = 1,
-        random_state: Any = None,
-        ledger: Any = None,
+        random_state: RandomSource = None,
+        ledger: PrivacyLedger | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

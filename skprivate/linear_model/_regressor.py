@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The private log-location-scale regressor of times, censored or not."""
 
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal
 
 from sklearn.utils import Tags
 
+from .._typing import (
+    CentralMechanism,
+    CentralRelation,
+    Distribution,
+    MomentMethod,
+    RandomSource,
+    Regularization,
+)
+from ..accounting import PrivacyLedger
 from ..utils._compat import StrOptions
 from ..utils._public_module import public_module
 from ._base import LLS_CONSTRAINTS, BaseLogLocationScale
@@ -104,23 +114,23 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
 
     def __init__(
         self,
-        epsilon: Any = 1.0,
+        epsilon: float | Fraction = 1.0,
         *,
-        distribution: str = "weibull",
-        delta: Any = 0.0,
-        mechanism: str = "laplace",
+        distribution: Distribution = "weibull",
+        delta: float | Fraction = 0.0,
+        mechanism: CentralMechanism = "laplace",
         bounds_X: Any = None,
         bounds_y: Any = None,
-        x_norm: Any = None,
-        method: str = "moments",
-        regularization: str = "floor",
+        x_norm: float | None = None,
+        method: MomentMethod = "moments",
+        regularization: Regularization = "floor",
         scale_bounds: Any = None,
-        relation: str = "replace-one",
-        max_iter: Any = "auto",
-        hazard_clip: Any = "auto",
+        relation: CentralRelation = "replace-one",
+        max_iter: int | Literal["auto"] = "auto",
+        hazard_clip: float | Literal["auto"] = "auto",
         max_rows_per_group: int = 1,
-        random_state: Any = None,
-        ledger: Any = None,
+        random_state: RandomSource = None,
+        ledger: PrivacyLedger | None = None,
     ) -> None:
         super().__init__(
             epsilon,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._typing import Unit
 from ..accounting import PrivacyLedger, PrivacySpent
-from ..accounting._statements.spent import Unit
 from ..base import (
     SHARED_CONSTRAINTS,
     PrivateEstimatorMixin,
@@ -49,7 +49,7 @@ from ._candidates import (
 from ._delegation import Delegating
 from ._number_of_runs import NumberOfRuns, draw_below
 from ._private_rows import Masks, check_masks, check_rows, check_rows_strictly
-from ._scores import SCORINGS, ScoringRows, check_score_epsilon, hold_out, resolve_scorer
+from ._scores import Scoring, ScoringRows, check_score_epsilon, hold_out, resolve_scorer
 
 # As many fits as a plain search with its five folds. The number costs time and no privacy; a given candidate
 # is then tried with probability 5/6 where eta is 1.
@@ -60,7 +60,7 @@ SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict"])],
     "eta": [Fraction, Interval(Real, 0, _LARGEST_ETA, closed="both")],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "scoring": [StrOptions(set(SCORINGS)), callable, None],
+    "scoring": [StrOptions(set(get_args(Scoring))), callable, None],
     "score_epsilon": [*SHARED_CONSTRAINTS["epsilon"], None],
     "random_state": SHARED_CONSTRAINTS["random_state"],
     "ledger": SHARED_CONSTRAINTS["ledger"],
@@ -97,6 +97,9 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
     The life of a fit: candidates are planned and their price is charged (`_plan`, `charge`), runs are made
     (`_search`), and all but the best are dropped (`_adopt`).
     """
+
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
 
     estimator: Any
     eta: Any

@@ -2,11 +2,15 @@
 """Methods of a search that call the best estimator."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
+
+from .._typing import FloatArray
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _has(method: str) -> Callable[[Any], bool]:
@@ -17,6 +21,12 @@ def _has(method: str) -> Callable[[Any], bool]:
         return True
 
     return check
+
+
+def _if_best_has(method: str) -> Callable[[Method], Method]:
+    """Return a decorator: the method is there if the best estimator has its like."""
+    decorate: Callable[[Method], Method] = available_if(_has(method))
+    return decorate
 
 
 class Delegating:
@@ -35,8 +45,8 @@ class Delegating:
         classes: NDArray[Any] = self.best_estimator_.classes_
         return classes
 
-    @available_if(_has("predict"))
-    def predict(self, X: Any) -> Any:
+    @_if_best_has("predict")
+    def predict(self, X: Any) -> NDArray[Any]:
         """Predict with the best estimator.
 
         Parameters
@@ -49,8 +59,8 @@ class Delegating:
         """
         return self._ask_best("predict", X)
 
-    @available_if(_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Any:
+    @_if_best_has("predict_proba")
+    def predict_proba(self, X: Any) -> FloatArray:
         """Return the best estimator's class probabilities.
 
         Parameters
@@ -63,8 +73,8 @@ class Delegating:
         """
         return self._ask_best("predict_proba", X)
 
-    @available_if(_has("predict_log_proba"))
-    def predict_log_proba(self, X: Any) -> Any:
+    @_if_best_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the best estimator's logarithms of class probabilities.
 
         Parameters
@@ -77,8 +87,8 @@ class Delegating:
         """
         return self._ask_best("predict_log_proba", X)
 
-    @available_if(_has("decision_function"))
-    def decision_function(self, X: Any) -> Any:
+    @_if_best_has("decision_function")
+    def decision_function(self, X: Any) -> FloatArray:
         """Return the best estimator's decision function.
 
         Parameters
@@ -91,7 +101,7 @@ class Delegating:
         """
         return self._ask_best("decision_function", X)
 
-    @available_if(_has("transform"))
+    @_if_best_has("transform")
     def transform(self, X: Any) -> Any:
         """Transform with the best estimator.
 
@@ -105,7 +115,7 @@ class Delegating:
         """
         return self._ask_best("transform", X)
 
-    @available_if(_has("score"))
+    @_if_best_has("score")
     def score(self, X: Any, y: Any) -> float:
         """Return the best estimator's own score, an exact function of the rows that are passed.
 

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Private grid search and private randomised search, which release the best candidate only."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 
+from .._typing import RandomSource
+from ..accounting import PrivacyLedger
 from ..base import assign_roles
 from ..noise._entropy import Entropy
 from ..utils._compat import Interval
 from ..utils._public_module import public_module
 from ._base_search import SEARCH_CONSTRAINTS, BasePrivateSearch
 from ._candidates import Parameters
+from ._scores import Scoring
 
 
 @public_module("skprivate.model_selection")
@@ -153,14 +157,14 @@ class PrivateGridSearch(BasePrivateSearch):
     def __init__(
         self,
         estimator: Any,
-        param_grid: Any,
+        param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         *,
-        eta: Any = 1,
+        eta: float | Fraction = 1,
         validation_fraction: float = 0.2,
-        scoring: Any = None,
-        score_epsilon: Any = None,
-        random_state: Any = None,
-        ledger: Any = None,
+        scoring: Scoring | Callable[..., Any] | None = None,
+        score_epsilon: float | Fraction | None = None,
+        random_state: RandomSource = None,
+        ledger: PrivacyLedger | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -251,15 +255,15 @@ class PrivateRandomizedSearch(BasePrivateSearch):
     def __init__(
         self,
         estimator: Any,
-        param_distributions: Any,
+        param_distributions: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         n_candidates: int = 10,
         *,
-        eta: Any = 1,
+        eta: float | Fraction = 1,
         validation_fraction: float = 0.2,
-        scoring: Any = None,
-        score_epsilon: Any = None,
-        random_state: Any = None,
-        ledger: Any = None,
+        scoring: Scoring | Callable[..., Any] | None = None,
+        score_epsilon: float | Fraction | None = None,
+        random_state: RandomSource = None,
+        ledger: PrivacyLedger | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -276,7 +280,7 @@ class PrivateRandomizedSearch(BasePrivateSearch):
     def _entries(self, entropy: Entropy) -> list[Parameters]:
         seed = int.from_bytes(entropy.random_bytes(4))
         n_candidates, distributions = self.n_candidates, self.param_distributions
-        tables = distributions if isinstance(distributions, list) else [distributions]
+        tables: list[Any] = distributions if isinstance(distributions, list) else [distributions]
         if not any(hasattr(value, "rvs") for table in tables for value in table.values()):
             n_candidates = min(n_candidates, len(ParameterGrid(tables)))
         return list(ParameterSampler(tables, n_candidates, random_state=np.random.RandomState(seed)))

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,7 +175,7 @@ class ErrorScore:
 
 _POWERS = {"absolute_error": 1, "squared_error": 2}
 #: Names that ``scoring`` takes.
-SCORINGS = ("accuracy", *_POWERS)
+Scoring = Literal["accuracy", "absolute_error", "squared_error"]
 
 
 def resolve_scorer(

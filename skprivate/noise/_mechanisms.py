@@ -5,7 +5,7 @@ import functools
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from math import ceil, exp, isqrt, sinh
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -338,6 +338,22 @@ def _sigma_for_epsilon(squared_sensitivity: int, epsilon: Fraction, delta: Fract
         middle = (too_small + enough) // 2
         too_small, enough = (too_small, middle) if suffices(middle) else (middle, enough)
     return enough
+
+
+@overload
+def laplace_sum(n: int, scale: int | Fraction, size: None = None, random_state: Any = None) -> int: ...
+
+
+@overload
+def laplace_sum(
+    n: int, scale: int | Fraction, size: int | tuple[int, ...], random_state: Any = None
+) -> IntArray: ...
+
+
+@overload
+def laplace_sum(
+    n: int, scale: int | Fraction, size: int | tuple[int, ...] | None = None, random_state: Any = None
+) -> IntArray | int: ...
 
 
 def laplace_sum(

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import FloatArray
+from .._typing import FloatArray, SplitCriterion, SplitRule
 from ._cart import grow_by_cuts
 from ._halving import grow_by_halving
 from ._max_edge import purest_edges
 from ._partition import DEPTH_LIMIT, Partition, check_box
 from ._random import random_edges
 
-RULES = ("max-edge", "cart", "random")
-CRITERIA = ("gini", "entropy")
+RULES: tuple[SplitRule, ...] = get_args(SplitRule)
+CRITERIA: tuple[SplitCriterion, ...] = get_args(SplitCriterion)
 
 
 def build_partition(
@@ -25,8 +27,8 @@ def build_partition(
     upper: ArrayLike,
     max_depth: int,
     n_labels: int = 2,
-    rule: str = "max-edge",
-    criterion: str = "gini",
+    rule: SplitRule = "max-edge",
+    criterion: SplitCriterion = "gini",
     min_samples_leaf: int = 0,
     seed: int = 0,
 ) -> Partition:

@@ -56,6 +56,8 @@ class BoundsScaler(StrictMixin, StatelessMixin, OneToOneFeatureMixin, Transforme
 
     # It takes no sparse matrix, and returns none.
     _refuses_sparse = True
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
 
     def __init__(self, bounds: Any = (0.0, 1.0)) -> None:
         self.bounds = bounds

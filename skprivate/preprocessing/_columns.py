@@ -27,6 +27,8 @@ def _is_of(library: str, X: Any) -> bool:
 
 def as_table(X: Any) -> Any:
     """Return what is not an array or a frame as an array in which numbers beside text stay numbers."""
+    if hasattr(X, "__array_namespace__"):
+        return np.asarray(X)
     if is_frame(X) or not isinstance(X, list | tuple):
         return X
     array = np.asarray(X)

@@ -4,13 +4,13 @@
 import math
 from fractions import Fraction
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._config import get_config
-from .._typing import FloatArray, IntArray
+from .._typing import CentralRelation, FloatArray, IntArray, RandomSource
 from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent
 from ..base import SHARED_CONSTRAINTS, claim_of, redact_errors, refuse_seed
 from ..exceptions import UtilityWarning
@@ -45,19 +45,64 @@ _CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-@redact_errors
+@overload
 def estimate_bounds(
     X: Any,
-    epsilon: Any,
+    epsilon: float | Fraction,
     ledger: PrivacyLedger | None = None,
     *,
     coverage: float = 0.999,
-    relation: str = "replace-one",
+    relation: CentralRelation = "replace-one",
     groups: Any = None,
     max_rows_per_group: int = 1,
-    random_state: Any = None,
+    random_state: RandomSource = None,
+    return_spent: Literal[False] = False,
+) -> EstimatedBounds: ...
+
+
+@overload
+def estimate_bounds(
+    X: Any,
+    epsilon: float | Fraction,
+    ledger: PrivacyLedger | None = None,
+    *,
+    coverage: float = 0.999,
+    relation: CentralRelation = "replace-one",
+    groups: Any = None,
+    max_rows_per_group: int = 1,
+    random_state: RandomSource = None,
+    return_spent: Literal[True],
+) -> tuple[EstimatedBounds, PrivacySpent]: ...
+
+
+@overload
+def estimate_bounds(
+    X: Any,
+    epsilon: float | Fraction,
+    ledger: PrivacyLedger | None = None,
+    *,
+    coverage: float = 0.999,
+    relation: CentralRelation = "replace-one",
+    groups: Any = None,
+    max_rows_per_group: int = 1,
+    random_state: RandomSource = None,
     return_spent: bool = False,
-) -> Any:
+) -> EstimatedBounds | tuple[EstimatedBounds, PrivacySpent]: ...
+
+
+@redact_errors
+def estimate_bounds(
+    X: Any,
+    epsilon: float | Fraction,
+    ledger: PrivacyLedger | None = None,
+    *,
+    coverage: float = 0.999,
+    relation: CentralRelation = "replace-one",
+    groups: Any = None,
+    max_rows_per_group: int = 1,
+    random_state: RandomSource = None,
+    return_spent: bool = False,
+) -> EstimatedBounds | tuple[EstimatedBounds, PrivacySpent]:
     """Estimate bounds of every column under differential privacy, for those that public knowledge lacks.
 
     Every number goes to a bin of a fixed grid: its sign and the power of two at or above its magnitude, or
@@ -150,9 +195,9 @@ def estimate_bounds(
     >>> bounds_y[1], spent.epsilon
     (8192.0, Fraction(1, 2))
     """
-    parameters = {"epsilon": epsilon, "ledger": ledger, "coverage": coverage, "relation": relation}
-    parameters |= {"max_rows_per_group": max_rows_per_group, "random_state": random_state}
-    parameters["return_spent"] = return_spent
+    parameters: dict[str, Any] = {"epsilon": epsilon, "ledger": ledger, "coverage": coverage}
+    parameters |= {"relation": relation, "max_rows_per_group": max_rows_per_group}
+    parameters |= {"random_state": random_state, "return_spent": return_spent}
     validate_parameter_constraints(_CONSTRAINTS, parameters, "estimate_bounds")
     refuse_seed(random_state, "estimate_bounds")
     with failures_counted([] if ledger is None else [ledger], "estimate_bounds"):

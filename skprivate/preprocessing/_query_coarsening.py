@@ -148,6 +148,9 @@ class TQMATransformer(PrivateEstimatorMixin, OneToOneFeatureMixin, TransformerMi
     }
     leak_remedy = "Declare bounds=... and quasi_identifiers=... from public knowledge."
 
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
     def __init__(
         self, depth: Any = 4, bounds: Any = None, quasi_identifiers: Any = None, perturb_fit: bool = True
     ) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
+from .._typing import ReportMechanism
 from ._base import LocalRandomizer
 from ._bit_vectors import SubsetRandomizer, UnaryRandomizer
 from ._hadamard import HadamardRandomizer
@@ -35,7 +36,7 @@ _FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
 
 
 def make_randomizer(
-    mechanism: str, epsilon: float | Fraction, n_cells: int, n_labels: int = 2
+    mechanism: ReportMechanism, epsilon: float | Fraction, n_cells: int, n_labels: int = 2
 ) -> LocalRandomizer:
     """Return the randomizer of a mechanism.
 

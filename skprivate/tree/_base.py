@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
-from .._typing import BoolArray, FloatArray, Relation
+from .._typing import BoolArray, FloatArray, Relation, SplitCriterion, SplitRule
 from ..accounting import PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
 from ..base import (
@@ -81,8 +81,8 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     epsilon: Any
     max_depth: Any
     public_weight: Any
-    rule: str
-    criterion: str
+    rule: SplitRule
+    criterion: SplitCriterion
     prune: Any
     min_samples_leaf: int
     bounds: Any

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Classification tree of a trusted curator: noisy counts of the private rows by leaf and label."""
 
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal
 
+from .._typing import RandomSource, SplitCriterion, SplitRule
+from ..accounting import PrivacyLedger
 from ..utils._public_module import public_module
 from ._base import TREE_CONSTRAINTS, BasePrivateTree
 from ._noisy_leaf_counts import NoisyHistogram
@@ -142,20 +145,20 @@ class DPTreeClassifier(BasePrivateTree):
 
     def __init__(
         self,
-        epsilon: Any = 1.0,
+        epsilon: float | Fraction = 1.0,
         *,
-        max_depth: Any = "auto",
-        public_weight: Any = "auto",
-        rule: str = "max-edge",
-        criterion: str = "gini",
-        prune: Any = False,
+        max_depth: int | Literal["auto"] = "auto",
+        public_weight: float | Literal["auto"] = "auto",
+        rule: SplitRule = "max-edge",
+        criterion: SplitCriterion = "gini",
+        prune: bool | Literal["paper"] = False,
         min_samples_leaf: int = 0,
         bounds: Any = None,
         classes: Any = None,
         partition_seed: int = 0,
         max_rows_per_group: int = 1,
-        random_state: Any = None,
-        ledger: Any = None,
+        random_state: RandomSource = None,
+        ledger: PrivacyLedger | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.max_depth = max_depth

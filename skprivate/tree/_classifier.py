@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Locally private classification tree: every private row sends one report of its leaf and label."""
 
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal
 
 from sklearn.utils import Tags
 
-from .._typing import Relation
+from .._typing import Protection, RandomSource, Relation, ReportMechanism, SplitCriterion, SplitRule
+from ..accounting import PrivacyLedger
 from ..randomizers import LabelRandomizer, LocalRandomizer, make_randomizer
 from ..randomizers._factory import MECHANISMS
 from ..utils._compat import StrOptions
@@ -163,22 +165,22 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
 
     def __init__(
         self,
-        epsilon: Any = 1.0,
+        epsilon: float | Fraction = 1.0,
         *,
-        max_depth: Any = "auto",
-        public_weight: Any = "auto",
-        mechanism: str = "auto",
-        rule: str = "max-edge",
-        criterion: str = "gini",
-        prune: Any = False,
-        protect: str = "record",
+        max_depth: int | Literal["auto"] = "auto",
+        public_weight: float | Literal["auto"] = "auto",
+        mechanism: ReportMechanism = "auto",
+        rule: SplitRule = "max-edge",
+        criterion: SplitCriterion = "gini",
+        prune: bool | Literal["paper"] = False,
+        protect: Protection = "record",
         min_samples_leaf: int = 0,
         bounds: Any = None,
         classes: Any = None,
         partition_seed: int = 0,
         max_rows_per_group: int = 1,
-        random_state: Any = None,
-        ledger: Any = None,
+        random_state: RandomSource = None,
+        ledger: PrivacyLedger | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.max_depth = max_depth

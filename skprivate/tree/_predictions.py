@@ -2,7 +2,7 @@
 """Fitted private trees: attributes of a release, post-processing again, leaves and predictions of rows."""
 
 import copy
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,7 +59,12 @@ class TreePredictionsMixin:
         self.public_weight_ = estimates.weight
         self.leaf_proba_, self.leaf_depth_ = estimates.probabilities, estimates.depth
 
-    def repruned(self, *, prune: Any = None, public_weight: Any = None) -> Self:
+    def repruned(
+        self,
+        *,
+        prune: bool | Literal["paper"] | None = None,
+        public_weight: float | Literal["auto"] | None = None,
+    ) -> Self:
         """Return a copy with other post-processing of the same release: no data are needed, nothing is spent.
 
         Parameters

@@ -75,7 +75,7 @@ def captioned_block(estimator: Any, caption: str) -> _VisualBlock:
             estimator,
             names=type(estimator).__name__,
             name_details=str(estimator),
-            name_caption=caption,
+            name_caption=caption or None,  # scikit-learn 1.6 would draw an empty one
         )
     if not caption:
         return block

@@ -17,6 +17,10 @@ from typing import BinaryIO
 OWNER_ONLY = 0o600
 # Folders are not opened or flushed on some file systems, and on Windows.
 _CANNOT_FLUSH = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.EISDIR, errno.ENOTSUP, errno.EPERM}
+# Windows neither deletes nor replaces a file that somebody has open.
+_DELETES_OPEN_FILES = os.name != "nt"
+# Seconds. Scanners and indexers of Windows have a new file open for moments; a second annoys nobody.
+_PATIENCE = 1.0
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{16}\.unfinished", re.DOTALL)
 
 
@@ -32,12 +36,35 @@ def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0
     mode : int, default=0o666
         Rights, before the process's umask.
     """
-    path = os.path.realpath(path)
-    with _unfinished(Path(path), mode) as (file, name):
+    path = Path(os.path.realpath(path))
+    # Another process may have taken the file for abandoned after it was closed.
+    while not _try_to_write(path, data, mode):
+        pass
+    _flush_folder(path.parent)
+
+
+def _try_to_write(path: Path, data: bytes, mode: int) -> bool:
+    with _unfinished(path, mode) as (file, name):
         file.write(data)
         _flush(file)
-        os.replace(name, path)
-    _flush_folder(Path(path).parent)
+        file.close()
+        try:
+            replace_file(name, path)
+        except FileNotFoundError:
+            return False
+    return True
+
+
+def replace_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Give a closed file the name of another, which goes; on Windows, wait until nobody has that one open."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return os.replace(source, target)
+        except PermissionError:
+            if _DELETES_OPEN_FILES or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
 
 
 @contextlib.contextmanager
@@ -67,6 +94,7 @@ def create_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             # A file system without hard links.
             if os.path.lexists(path):
                 raise FileExistsError(f"{path} exists and is not overwritten.") from None
+            file.close()
             os.rename(name, path)
     _flush_folder(path.parent)
 
@@ -191,14 +219,14 @@ def _is_named(handle: int, name: str) -> bool:
 def _unfinished(path: Path, mode: int) -> Iterator[tuple[BinaryIO, str]]:
     """Open a new file beside the target, on the same file system; what killed processes left there goes."""
     file = _create_locked(path, mode)
-    with file:
-        name = str(file.name)
-        try:
+    name = str(file.name)
+    try:
+        with file:
             _clear_abandoned(path.parent)
             yield file, name
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
 
 
 def _create_locked(path: Path, mode: int) -> BufferedRandom:
@@ -226,6 +254,9 @@ def _clear_abandoned(folder: Path) -> None:
 
 
 def _delete_unless_locked(name: str) -> None:
+    if not _DELETES_OPEN_FILES:
+        os.unlink(name)
+        return
     # No link, and nothing that would wait for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with FileIO(name, opener=lambda path, _: os.open(path, flags)) as file:

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scikit-learn's validation of tables and targets, which here refuses dates, masks and the like first."""
+"""scikit-learn's validation of tables and targets, which here refuses dates, masks and the like first.
+
+Arrays of other libraries become NumPy's, whatever ``array_api_dispatch`` says: exact sums and noise are made
+of its integers.
+"""
 
 from typing import Any
 
+from sklearn import config_context
 from sklearn.utils import check_array as _check_array
 from sklearn.utils.validation import validate_data as _validate_data
 
@@ -37,13 +42,15 @@ def validate_data(
     """
     _refuse(X, "X", cells)
     _refuse(y, "y", cells)
-    return _validate_data(estimator, X, y, **options)
+    with config_context(array_api_dispatch=False):
+        return _validate_data(estimator, X, y, **options)
 
 
 def check_array(values: Any, *, input_name: str = "", **options: Any) -> Any:
     """Check an array as scikit-learn does; kinds that no table may hold are refused."""
     _refuse(values, input_name or "X", True)
-    return _check_array(values, input_name=input_name, **options)
+    with config_context(array_api_dispatch=False):
+        return _check_array(values, input_name=input_name, **options)
 
 
 def _refuse(values: Any, name: str, cells: bool) -> None:

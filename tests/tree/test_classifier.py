@@ -27,6 +27,7 @@ from skprivate.exceptions import BudgetExceededError, LedgerError, PrivacyLeakEr
 from skprivate.partition import build_partition
 from skprivate.randomizers import HadamardRandomizer
 from skprivate.tree._estimation.depth import choose_depth
+from tests.marks import needs_names_of_polars
 
 X, Y, IS_PUBLIC = make_posterior_drift(4000, 200, random_state=0)
 X5, Y5, _ = make_posterior_drift(4000, 200, n_features=5, random_state=4)
@@ -90,15 +91,15 @@ class TestLearning:
         assert first.partition_ != private_tree(partition_seed=1).fit(X, Y).partition_
         assert first.privacy_spent_.private
 
-    def test_frames_give_what_arrays_give(self):
-        frame = pd.DataFrame(X, columns=["a", "b"])
+    @pytest.mark.parametrize("library", [pd, pytest.param(pl, marks=needs_names_of_polars)])
+    def test_frames_give_what_arrays_give(self, library):
+        table = library.DataFrame({"a": X[:, 0], "b": X[:, 1]})
         bounds = {"b": (0, 1), "a": (0, 1)}
         reference = fitted(random_state=0).leaf_proba_
-        for table in (frame, pl.DataFrame({"a": X[:, 0], "b": X[:, 1]})):
-            tree = private_tree(random_state=0, bounds=bounds).fit(table, Y, is_public=IS_PUBLIC)
-            np.testing.assert_array_equal(tree.leaf_proba_, reference)
-            assert list(tree.feature_names_in_) == ["a", "b"]
-            tree.predict(table)
+        tree = private_tree(random_state=0, bounds=bounds).fit(table, Y, is_public=IS_PUBLIC)
+        np.testing.assert_array_equal(tree.leaf_proba_, reference)
+        assert list(tree.feature_names_in_) == ["a", "b"]
+        tree.predict(table)
 
     @pytest.mark.parametrize(
         "parameters", [{"criterion": "entropy"}, {"min_samples_leaf": 40}, {"rule": "random"}]

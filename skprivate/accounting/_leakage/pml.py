@@ -139,9 +139,9 @@ def pml_guarantee(
     >>> round(pml_guarantee(channel, prior, "envelope", delta=0.95), 3)
     0.552
     """
-    if kind == "tail":
-        raise ValueError(_NO_TAIL)
     if kind not in get_args(Kind):
+        if str(kind) == "tail":
+            raise ValueError(_NO_TAIL)
         raise ValueError(f"kind must be one of {', '.join(map(repr, get_args(Kind)))}.")
     if (kind == "envelope") != (delta is not None):
         raise ValueError("delta belongs to kind='envelope', which needs one.")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...exceptions import LedgerError
+from ...utils._files import replace_file
 from .high_water_mark import mark_path, read_mark, refuse_own_files, write_mark
 from .sqlite_records import SQLiteRecords, copy_database
 from .sqlite_store import SQLiteStore
@@ -52,7 +53,7 @@ def restore(source: Path, target: Path, *, discard_newer: bool) -> Identity:
                 store.require_lock(holds_lock)
                 # SQLite would undo parts of the new file by the journal of the old one.
                 target.with_name(f"{target.name}-journal").unlink(missing_ok=True)
-                os.replace(unfinished, target)
+                replace_file(unfinished, target)
             # After the file: a process that is killed in between leaves a ledger that is refused as older.
             write_mark(target, identity.uuid, state)
         except OSError as error:

@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 
 from ...exceptions import LedgerError
+from ...utils._files import replace_file
 from ...utils._json_documents import UNREADABLE, Fields, parse_json
 from .._running_sum import running_sum_from_text, running_sum_to_text
 from .store import LedgerState
@@ -65,7 +66,7 @@ def write_mark(ledger: Path, uuid: str, state: LedgerState) -> None:
         file.flush()
         os.fsync(file.fileno())
     # The folder is not flushed: after a power cut an older mark is behind the ledger, and harmless.
-    os.replace(unfinished, path)
+    replace_file(unfinished, path)
 
 
 def read_mark(ledger: Path) -> tuple[str, LedgerState] | None:

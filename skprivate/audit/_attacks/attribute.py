@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import KDTree
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, RandomSource
 from ...metrics import correct_orientation_score
 from ...utils import check_bounds
 from ...utils._public_module import public_module
@@ -112,7 +112,7 @@ class AttributeAttack:
         mu: float | Sequence[float] = 1e-3,
         *,
         noise: float | Sequence[float] = 1e-3,
-        random_state: Any = None,
+        random_state: RandomSource = None,
     ) -> None:
         self.mu = mu
         self.noise = noise

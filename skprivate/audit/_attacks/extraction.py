@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, RandomSource
 from ...collaborative import LocalAverageRegressor
 from ...metrics import record_linkage_score
 from ...utils import check_bounds, check_int
@@ -183,7 +183,7 @@ class ModelExtractionAttack:
         *,
         n_queries: int | None = None,
         surrogate: Any = None,
-        random_state: Any = None,
+        random_state: RandomSource = None,
     ) -> None:
         self.victim = victim
         self.n_queries = n_queries

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, RandomSource
 from ...utils import check_int
 from ...utils._public_module import public_module
 from .inputs import check_generator, check_observations
@@ -129,7 +129,7 @@ class GradientMatchingAdversary:
         *,
         sign: Literal["corrected", "printed"] = "corrected",
         n_passes: int = 1,
-        random_state: Any = None,
+        random_state: RandomSource = None,
     ) -> None:
         self.step = step
         self.sign = sign

@@ -5,7 +5,7 @@ import dataclasses
 import functools
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 from unittest import SkipTest
 
 from .._cases.case import AuditCase
@@ -85,7 +85,7 @@ def check_private_estimator(
     only: Iterable[str] | None = None,
     thorough: bool = False,
     time_limit: float = 120.0,
-    on_fail: str | None = "raise",
+    on_fail: Literal["raise"] | None = "raise",
 ) -> list[dict[str, Any]]:
     """Run every privacy check on an estimator, as scikit-learn's ``check_estimator`` runs its own.
 

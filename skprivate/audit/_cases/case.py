@@ -11,6 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from ..._typing import Relation
 from ...accounting import PrivacyLedger
 from ...base._pipeline_report import last_step
 from ...utils._public_module import public_module
@@ -80,7 +81,7 @@ class AuditCase:
     answer: Callable[..., Any] | None = None
     recorder: Callable[..., Any] | None = None
     n_trials: int = 1000
-    relation: str = "replace-one"
+    relation: Relation = "replace-one"
     thorough: bool = False
     notes: Mapping[str, str] = field(default_factory=dict)
 

@@ -2,7 +2,7 @@
 """The differential test of a pipeline: fits on other rows with the same noise may not differ."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from .._cases.domain import make_rows
 from .comparison import PipelineComparison
@@ -16,7 +16,7 @@ def check_private_pipeline(
     *,
     fit_params: Mapping[str, Any] | None = None,
     every_step: bool = False,
-    on_fail: str | None = "raise",
+    on_fail: Literal["raise"] | None = "raise",
 ) -> PipelineCheck:
     """Look for what a fitted pipeline tells about one row without noise, beyond what `privacy_report` names.
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..._typing import FloatArray
+from ..._typing import AveragingKernel, FloatArray
 from ...base import private_fit, redact_errors
 from ...base._html_repr import PrivacyHTMLMixin
 from ...utils import check_bounds
@@ -121,6 +121,10 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
     #: The object holds the rows it was fitted on: it stays where they are.
     releases_state = False
 
+    n_neighbors_: int | None
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
     _parameter_constraints: dict[str, list[Any]] = {
         "kernel": [StrOptions(set(MODELS))],
         "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv"})],
@@ -132,9 +136,9 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel: str = "gaussian",
-        bandwidth: Any = "cv",
-        n_neighbors: Any = "cv",
+        kernel: AveragingKernel = "gaussian",
+        bandwidth: float | Literal["cv"] = "cv",
+        n_neighbors: int | Literal["cv"] = "cv",
         refine_to: int | None = None,
         bounds: Any = None,
         n_jobs: int | None = None,
@@ -188,7 +192,7 @@ class LocalAverageRegressor(PrivacyHTMLMixin, RegressorMixin, BaseEstimator):
         n, model = len(X), MODELS[self.kernel]
         self.bandwidth_ = self.bandwidth_cv_ = self.n_neighbors_ = None
         if self.kernel == "knn":
-            chosen = self.n_neighbors
+            chosen: Any = self.n_neighbors
             if chosen == "cv":
                 chosen = cross_validate(model, X, y, neighbors_grid(n))[0]
             chosen = min(int(chosen), n)

@@ -15,7 +15,7 @@ from ...utils._user_frame import warn_user
 from .best_response import searched_gains
 from .equilibrium import VariationalInequality, extragradient, warn_of_no_convergence
 from .projection_set import make_constraint
-from .sets import ConstraintSet, Projection
+from .sets import Bounds, ConstraintSet, Projection
 
 Function = Callable[[FloatArray, FloatArray], ArrayLike]
 
@@ -118,7 +118,7 @@ class AggregativeGame:
         n_players: int,
         n_dims: int = 1,
         *,
-        bounds: Any = None,
+        bounds: Bounds = None,
         projection: Projection | None = None,
         diameter: float | None = None,
         cost: Function | None = None,

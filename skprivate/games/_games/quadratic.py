@@ -2,7 +2,7 @@
 """Games with quadratic costs, whose pseudo-gradients are affine."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from .affine import (
     transposed,
 )
 from .linear_map import LinearMap
-from .sets import check_constraint
+from .sets import Bounds, check_constraint
 
 # Relative difference of a matrix and its transpose that counts as rounding.
 _ROUNDING = 1e-12
@@ -120,10 +120,10 @@ class QuadraticAggregativeGame(AffineGame):
         P: ArrayLike,
         Q: ArrayLike,
         r: ArrayLike,
-        bounds: Any = None,
+        bounds: Bounds = None,
         *,
         own_effect: bool = True,
-        private: str | Collection[str] = "r",
+        private: Literal["P", "Q", "r"] | Collection[Literal["P", "Q", "r"]] = "r",
         r_bounds: Any = None,
     ) -> None:
         constants = check_vectors(r, "r")

@@ -4,7 +4,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,8 @@ from ...utils import check_positive
 from ...utils._public_module import public_module
 
 Projection = Callable[[FloatArray], FloatArray]
+#: What the parameter ``bounds`` of a game takes.
+Bounds: TypeAlias = 'ConstraintSet | Literal["simplex"] | tuple[ArrayLike, ArrayLike] | list[Any] | None'
 
 # What counts as rounding when a point is asked whether it lies in a set.
 _ROUNDING = 1e-9
@@ -327,7 +329,7 @@ class Simplex(ConstraintSet):
         return f"Simplex(total={self.total!r})"
 
 
-def check_constraint(bounds: Any, n_players: int, n_dims: int) -> ConstraintSet:
+def check_constraint(bounds: Bounds, n_players: int, n_dims: int) -> ConstraintSet:
     """Return the constraint set that a game was given, with the game's shape.
 
     Parameters

@@ -21,7 +21,7 @@ from .affine import (
     transposed,
 )
 from .linear_map import LinearMap
-from .sets import check_constraint
+from .sets import Bounds, check_constraint
 
 
 @public_module("skprivate.games")
@@ -131,9 +131,9 @@ class VaccinationGame(AffineGame):
         B: ArrayLike,
         cost: Literal["herd_immunity", "as_printed"] = "herd_immunity",
         *,
-        bounds: Any = (0, 1),
+        bounds: Bounds = (0, 1),
         own_effect: bool = True,
-        private: str | Collection[str] = ("A", "B"),
+        private: Literal["A", "B"] | Collection[Literal["A", "B"]] = ("A", "B"),
         A_bounds: Any = None,
     ) -> None:
         if cost not in ("herd_immunity", "as_printed"):

@@ -6,10 +6,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..._typing import FloatArray, IndexArray
+from ..._typing import Criterion, FloatArray, IndexArray, Status
 from ...accounting import PrivacyGuarantee
 from ...accounting._checks import check_choice
-from ...accounting._statements.guarantee import Criterion, Status
 from ...exceptions import PrivacyUnboundedError
 from .._broadcast_mechanism import BroadcastMechanism
 from .independent import BoxPlayerPrior, ContinuousPlayerPrior, FinitePlayerPrior, LeakageBound, PlayerPrior

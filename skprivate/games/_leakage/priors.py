@@ -147,7 +147,7 @@ class ContinuousPrior(Prior):
 
     def __init__(self, distribution: Any) -> None:
         several = isinstance(distribution, Sequence)
-        self.distributions = tuple(distribution) if several else (distribution,)
+        self.distributions: tuple[Any, ...] = tuple(distribution) if several else (distribution,)
         if not self.distributions or not all(map(is_frozen, self.distributions)):
             raise TypeError("distribution must be a frozen continuous distribution of scipy.stats, or some.")
 

@@ -2,21 +2,19 @@
 """Closed-form estimates of slopes, intercept and scale from released moments; post-processing."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, MomentMethod, Regularization
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
 from .grid import MomentGrid
 from .release import MomentRelease
 from .taylor import taylor_scale
 
-#: Treatments of directions of the features whose moments are below the level of the noise.
-REGULARIZATIONS = ("floor", "trim", "zhang", "none")
-#: Estimators of the scale and the intercept.
-METHODS = ("moments", "taylor")
+REGULARIZATIONS: tuple[Regularization, ...] = get_args(Regularization)
+METHODS: tuple[MomentMethod, ...] = get_args(MomentMethod)
 
 
 @public_module("skprivate.linear_model")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Predictions of a fitted model: median, mean, quantiles with intervals, survival curves, score."""
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,8 @@ class LogLocationScalePredictions:
         Intercept, scale and slopes of fits to replicated releases.
     """
 
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
     coef_: FloatArray
     intercept_: float
     scale_: float
@@ -64,8 +66,7 @@ class LogLocationScalePredictions:
         medians : ndarray of shape (n_samples,)
             In the units of y as passed to fit.
         """
-        medians: FloatArray = self.predict_quantile(X, 0.5)
-        return medians
+        return self.predict_quantile(X, 0.5)
 
     def predict_mean(self, X: ArrayLike) -> FloatArray:
         """Predict the mean.
@@ -85,9 +86,24 @@ class LogLocationScalePredictions:
             return self.error_distribution_.mean_of_exp(location, self.scale_)
         return location + self.scale_ * self.error_distribution_.mean
 
+    @overload
     def predict_quantile(
-        self, X: ArrayLike, q: Any, *, return_interval: bool = False, confidence: float = 0.9
-    ) -> Any:
+        self, X: ArrayLike, q: ArrayLike, *, return_interval: Literal[False] = False, confidence: float = 0.9
+    ) -> FloatArray: ...
+
+    @overload
+    def predict_quantile(
+        self, X: ArrayLike, q: ArrayLike, *, return_interval: Literal[True], confidence: float = 0.9
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+    @overload
+    def predict_quantile(
+        self, X: ArrayLike, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
+    ) -> FloatArray | tuple[FloatArray, FloatArray]: ...
+
+    def predict_quantile(
+        self, X: ArrayLike, q: ArrayLike, *, return_interval: bool = False, confidence: float = 0.9
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Predict quantiles: ``q=0.1`` is the B10 life.
 
         Parameters
@@ -140,6 +156,17 @@ class LogLocationScalePredictions:
         spaced = np.geomspace if self.log_target_ else np.linspace
         return spaced(low, high, _GRID_POINTS)
 
+    @overload
+    def predict_survival_function(
+        self, X: ArrayLike, return_array: Literal[False] = False
+    ) -> NDArray[np.object_]: ...
+
+    @overload
+    def predict_survival_function(self, X: ArrayLike, return_array: Literal[True]) -> FloatArray: ...
+
+    @overload
+    def predict_survival_function(self, X: ArrayLike, return_array: bool = False) -> NDArray[Any]: ...
+
     def predict_survival_function(self, X: ArrayLike, return_array: bool = False) -> NDArray[Any]:
         """Predict survival functions, as scikit-survival does.
 
@@ -156,6 +183,19 @@ class LogLocationScalePredictions:
             with its ``x``, ``y`` and ``domain``; or an array of values.
         """
         return self._curves(X, SurvivalFunction, return_array)
+
+    @overload
+    def predict_cumulative_hazard_function(
+        self, X: ArrayLike, return_array: Literal[False] = False
+    ) -> NDArray[np.object_]: ...
+
+    @overload
+    def predict_cumulative_hazard_function(self, X: ArrayLike, return_array: Literal[True]) -> FloatArray: ...
+
+    @overload
+    def predict_cumulative_hazard_function(
+        self, X: ArrayLike, return_array: bool = False
+    ) -> NDArray[Any]: ...
 
     def predict_cumulative_hazard_function(self, X: ArrayLike, return_array: bool = False) -> NDArray[Any]:
         """Predict cumulative hazard functions, as scikit-survival does.

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from skprivate.collaborative import LocalAverageRegressor
+from tests.marks import needs_names_of_polars
 
 KERNELS = ["gaussian", "laplace", "epanechnikov", "partition", "knn"]
 
@@ -223,7 +224,7 @@ def test_grid_search():
     assert search.best_score_ > 0.9
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("library", ["pandas", pytest.param("polars", marks=needs_names_of_polars)])
 def test_data_frames(library):
     frames = pytest.importorskip(library)
     X, y = make_rows()

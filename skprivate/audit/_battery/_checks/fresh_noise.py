@@ -97,7 +97,7 @@ def check_fork_repeats_nothing(case: AuditCase) -> None:
 
 
 def _fit_in_children(case: AuditCase, model: Any) -> Iterator[bytes]:
-    context = multiprocessing.get_context("fork")
+    context: Any = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # threads of others do not matter here
