@@ -18,7 +18,7 @@ DRY_RUN := $(findstring n,$(firstword -$(MAKEFLAGS)))
 fail_with = $(if $(1),$(error $(1)))
 install = $(if $(DRY_RUN),,$(call fail_with,$(shell sh .ci/install '$(PYTHON)' '$(VENV)' $(1))))
 
-.PHONY: same-python demo test test-all lint types doc bench clean
+.PHONY: same-python demo test test-all lint types doc bench cross clean
 
 demo: $(STAMPS)/plot
 	$(BIN)/python -m skprivate
@@ -50,6 +50,11 @@ doc: $(STAMPS)/doc
 bench: $(STAMPS)/test $(STAMPS)/peers
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 DIFFPRIVLIB_PYTHON="$(wildcard $(BESIDE)/bin/python)" \
 	  $(BIN)/python -m benchmarks $(or $(BENCH),speed)
+
+# TARGET: one of those in .ci/cross_compile.py; all by default. The compiler is a package of 100 MB.
+cross: $(STAMPS)/test
+	$(BIN)/python -m pip install ziglang
+	$(BIN)/python .ci/cross_compile.py $(TARGET)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info doc/_build doc/generated doc/auto_examples

@@ -11,15 +11,17 @@ from pathlib import Path
 from ._demo import demonstration
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None, prog: str = "python -m skprivate") -> None:
     """Run the demonstration.
 
     Parameters
     ----------
     arguments : list of str, default=None
         Command line; None takes that of the process.
+    prog : str, default="python -m skprivate"
+        What the user typed, for help and errors.
     """
-    parser = argparse.ArgumentParser(prog="python -m skprivate", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(prog=prog, description=(__doc__ or "").split("\n")[0])
     parser.add_argument(
         "picture", nargs="?", default="skprivate_demo.png", type=Path, help="where to save it, a .png file"
     )

@@ -31,30 +31,32 @@ if TYPE_CHECKING:
     from ._curator import TreeCurator
 
 _EXAMPLE = """example:
-  python -m skprivate.collection curator plan study.state study.json --public public.csv --label sick \\
+  {prog} curator plan study.state study.json --public public.csv --label sick \\
       --epsilon 1 --clients 100000
-  python -m skprivate.collection client study.json rows.csv monday.bin
-  python -m skprivate.collection curator add study.state monday.bin tuesday.bin
-  python -m skprivate.collection curator release study.state tree.joblib
+  {prog} client study.json rows.csv monday.bin
+  {prog} curator add study.state monday.bin tuesday.bin
+  {prog} curator release study.state tree.joblib
 """
 # Seconds between lines of progress: on a terminal, and in a log.
 _INTERVALS = {True: 0.5, False: 60.0}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m skprivate.collection") -> int:
     """Run one command.
 
     Parameters
     ----------
     arguments : sequence of str, default=None
         Command line; None takes that of the process.
+    prog : str, default="python -m skprivate.collection"
+        What the user typed, for help and errors.
 
     Returns
     -------
     code : int
         0, or 2 after an error, which is one line on the error stream.
     """
-    options = _parser().parse_args(arguments)
+    options = _parser(prog).parse_args(arguments)
     try:
         options.run(options)
     except OSError as error:
@@ -76,12 +78,12 @@ class _Parser(argparse.ArgumentParser):
         self.exit(_fail(f"{message} (see {self.prog} --help)"))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(prog: str) -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="python -m skprivate.collection",
+        prog=prog,
         description="Collect reports for a locally private tree: clients answer a published specification, "
         "a curator adds up the answers. Always strict: bounds and classes are public or declared.",
-        epilog=_EXAMPLE,
+        epilog=_EXAMPLE.format(prog=prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar="client|curator")

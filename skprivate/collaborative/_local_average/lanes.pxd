@@ -7,7 +7,8 @@ the denominator's, so that the order of summation does not depend on the width.
 
 Where rows are compared, by `squares`, or have a weight or none, by `add_parabolas`, results are bit-equal on
 all machines, and equal gaps in another order of two columns are equally far. `distances` and `add_powers`
-fuse products into sums where the machine can, so that their last digits depend on the machine.
+fuse products into sums where the machine can, so that their last digits depend on the machine: two machines'
+distances of d columns differ by less than (d + 1) 2^-52 of themselves, and a weight by less than 2e-14.
 """
 
 cdef enum:
@@ -16,19 +17,52 @@ cdef enum:
 cdef extern from *:
     r"""
     #include <math.h>
-    #if defined(__x86_64__) && defined(__GNUC__)
+    #include <string.h>
+
+    /* What follows is written once, as SKP_KERNELS, and compiled for W = 8, 4 and 2 doubles at a time, or for
+       W = 1. A vector wider than the machine's would be taken apart in memory, and compared value by value.
+       The widest W: MSVC has no vectors, and clang-cl links nothing that tells what the processor can. */
+    #ifndef SKP_WIDTH
+    #if !defined(__GNUC__)
+    #define SKP_WIDTH 1
+    #elif !defined(__x86_64__)
+    #define SKP_WIDTH 2
+    #else
+    #define SKP_WIDTH 8
+    #endif
+    #endif
+    #if SKP_WIDTH == 8
     #include <immintrin.h>
     #endif
 
-    /* What follows is written once, as SKP_KERNELS, and compiled for vectors of W = 8, 4 and 2 doubles. A
-       vector wider than the machine's would be taken apart in memory, and compared value by value. */
+    #if SKP_WIDTH == 1
+    typedef double skp_lanes1;
+    typedef unsigned long long skp_bits1;
+    static inline skp_bits1 skp_bits_of(skp_lanes1 value) {
+        skp_bits1 bits;
+        memcpy(&bits, &value, sizeof bits);
+        return bits;
+    }
+    static inline skp_lanes1 skp_lanes_of(skp_bits1 bits) {
+        skp_lanes1 value;
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    #define SKP_BITS(W, lanes) skp_bits_of(lanes)
+    #define SKP_LANES(W, bits) skp_lanes_of(bits)
+    #define SKP_UNUSED
+    #define SKP_INLINE static inline
+    #else
     #define SKP_TYPES(W) \
         typedef double skp_lanes##W __attribute__((vector_size(8 * W), aligned(8), may_alias)); \
         typedef unsigned long long skp_bits##W __attribute__((vector_size(8 * W), aligned(8), may_alias));
+    #define SKP_BITS(W, lanes) ((skp_bits##W)(lanes))
+    #define SKP_LANES(W, bits) ((skp_lanes##W)(bits))
+    #define SKP_UNUSED __attribute__((unused))
+    #define SKP_INLINE static inline __attribute__((always_inline, unused))
+    #endif
     #define SKP_READ(W, p) (*(const skp_lanes##W*)(p))
     #define SKP_WRITE(W, p) (*(skp_lanes##W*)(p))
-    #define SKP_INLINE static inline __attribute__((always_inline, unused))
-
     #define SKP_ALL(W, value) ((skp_lanes##W){0} + (value))
 
     #define SKP_LEAST -1000.0
@@ -40,8 +74,8 @@ cdef extern from *:
     #define SKP_POWER(W, TARGET) \
     TARGET SKP_INLINE void skp_power##W(skp_lanes##W* lanes) { \
         skp_lanes##W x = *lanes, least = SKP_ALL(W, SKP_LEAST), shifted, f, p; \
-        skp_bits##W low = 0 - ((skp_bits##W)(x - least) >> 63); \
-        x = (skp_lanes##W)(((skp_bits##W)x & ~low) | ((skp_bits##W)least & low)); \
+        skp_bits##W low = 0 - (SKP_BITS(W, x - least) >> 63); \
+        x = SKP_LANES(W, (SKP_BITS(W, x) & ~low) | (SKP_BITS(W, least) & low)); \
         shifted = x + SKP_ROUND; \
         f = x - (shifted - SKP_ROUND); \
         p = SKP_FMA##W(SKP_ALL(W, 9.311228705983226e-10), f, SKP_ALL(W, 3.761509858361155e-08)); \
@@ -53,15 +87,20 @@ cdef extern from *:
         p = SKP_FMA##W(p, f, SKP_ALL(W, 1.0)); \
         p = p * p; \
         p = p * p; \
-        *lanes = (skp_lanes##W)((skp_bits##W)p + ((skp_bits##W)shifted << 52)); \
+        *lanes = SKP_LANES(W, SKP_BITS(W, p) + (SKP_BITS(W, shifted) << 52)); \
     }
 
+    #if SKP_WIDTH == 1
+    #define SKP_FMA1(a, b, c) ((a) * (b) + (c))
+    SKP_POWER(1, )
+    #else
     SKP_TYPES(2)
     #define SKP_FMA2(a, b, c) ((a) * (b) + (c))
     SKP_POWER(2, )
+    #endif
 
-    static inline void skp_roots2(double* values, Py_ssize_t n) {
-    #if defined(__SSE2__)
+    static inline void skp_roots(double* values, Py_ssize_t n) {
+    #if SKP_WIDTH == 8
         /* Two at a time are as fast as four, and the compiler would watch for errno. */
         for (Py_ssize_t i = 0; i < n; i += 2)
             _mm_storeu_pd(values + i, _mm_sqrt_pd(_mm_loadu_pd(values + i)));
@@ -69,15 +108,17 @@ cdef extern from *:
         for (Py_ssize_t i = 0; i < n; i++) values[i] = sqrt(values[i]);
     #endif
     }
+    #define skp_roots1 skp_roots
+    #define skp_roots2 skp_roots
+    #define skp_roots4 skp_roots
 
-    #if defined(__x86_64__) && defined(__GNUC__)
+    #if SKP_WIDTH == 8
     #define SKP_AVX2 __attribute__((unused, target("avx2,fma")))
     #define SKP_AVX512 __attribute__((unused, target("avx512f")))
 
     SKP_TYPES(4)
     #define SKP_FMA4(a, b, c) (skp_lanes4)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c))
     SKP_POWER(4, SKP_AVX2)
-    #define skp_roots4 skp_roots2
 
     SKP_TYPES(8)
     #define SKP_FMA8(a, b, c) (skp_lanes8)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c))
@@ -189,7 +230,7 @@ cdef extern from *:
             for (Py_ssize_t i = lane; i < n; i += 8) { \
                 skp_square##W(columns + i, n, d, query, &weight); \
                 weight = 1.0 - weight * inverse; \
-                weight = (skp_lanes##W)((skp_bits##W)weight & (((skp_bits##W)weight >> 63) - 1)); \
+                weight = SKP_LANES(W, SKP_BITS(W, weight) & ((SKP_BITS(W, weight) >> 63) - 1)); \
                 over += weight * SKP_READ(W, y + i); \
                 under += weight; \
             } \
@@ -198,16 +239,20 @@ cdef extern from *:
         } \
     }
 
-    SKP_KERNELS(2, __attribute__((unused)))
-    #if defined(__x86_64__) && defined(__GNUC__)
+    #if SKP_WIDTH == 1
+    SKP_KERNELS(1, SKP_UNUSED)
+    #define SKP_WIDEST(name, ...) name##1(__VA_ARGS__);
+    #elif SKP_WIDTH == 2
+    SKP_KERNELS(2, SKP_UNUSED)
+    #define SKP_WIDEST(name, ...) name##2(__VA_ARGS__);
+    #else
+    SKP_KERNELS(2, SKP_UNUSED)
     SKP_KERNELS(4, SKP_AVX2)
     SKP_KERNELS(8, SKP_AVX512)
     #define SKP_WIDEST(name, ...) \
         if (__builtin_cpu_supports("avx512f")) name##8(__VA_ARGS__); \
         else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) name##4(__VA_ARGS__); \
         else name##2(__VA_ARGS__);
-    #else
-    #define SKP_WIDEST(name, ...) name##2(__VA_ARGS__);
     #endif
 
     static inline void skp_squares(
