@@ -5,7 +5,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import get_ident
 from typing import Any
 
 __all__ = ["config_context", "get_config", "set_config"]
@@ -24,9 +25,10 @@ class _Block:
 
     settings: dict[str, bool]
     outer: "_Block | None"
+    thread: int = field(default_factory=get_ident)
 
 
-# Not by thread: the tasks of an event loop take turns in one, and generators end in any order.
+# Not by thread alone: the tasks of an event loop take turns in one, and generators end in any order.
 _innermost: ContextVar[_Block | None] = ContextVar("skprivate_config", default=None)
 _open: set[_Block] = set()
 
@@ -133,9 +135,10 @@ def config_context(*, strict: bool | None = None, allow_seeds: bool | None = Non
 
 
 def _own_block() -> _Block | None:
-    """Return the innermost block that is still open."""
+    """Return the innermost block of this thread that is still open."""
     block = _innermost.get()
-    while block is not None and block not in _open:
+    # Since Python 3.14 a thread without the GIL inherits the variable; the block stays its starter's.
+    while block is not None and (block not in _open or block.thread != get_ident()):
         block = block.outer
     return block
 

@@ -2,6 +2,7 @@
 """Strict mode: set, scoped, inherited from the environment."""
 
 import asyncio
+import contextvars
 import os
 import pickle
 import subprocess
@@ -72,6 +73,26 @@ def test_overlapping_contexts_of_threads_do_not_undo_each_other():
 def test_threads_obey_the_context_of_the_one_that_feeds_them():
     with skprivate.config_context(strict=True), ThreadPoolExecutor(1) as pool:
         assert pool.submit(skprivate.get_config).result()["strict"]
+
+
+def in_a_thread_that_inherits_the_context(function, *args, **kwargs):
+    """Threads without the GIL inherit it by default, since Python 3.14; this one does everywhere."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(contextvars.copy_context().run, function, *args, **kwargs).result()
+
+
+def test_a_thread_does_not_switch_off_the_context_that_it_inherits():
+    with skprivate.config_context(strict=True):
+        in_a_thread_that_inherits_the_context(skprivate.set_config, strict=False)
+        assert skprivate.get_config()["strict"]
+
+
+def test_a_thread_obeys_what_became_stricter_than_the_context_that_it_inherits():
+    with skprivate.config_context(strict=True, allow_seeds=True):
+        inherited = contextvars.copy_context()
+        with skprivate.config_context(allow_seeds=False), ThreadPoolExecutor(1) as pool:
+            found = pool.submit(inherited.run, skprivate.get_config).result()
+    assert found == {"strict": True, "allow_seeds": False}
 
 
 def test_only_booleans():

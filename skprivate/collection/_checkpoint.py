@@ -14,6 +14,7 @@ import weakref
 from pathlib import Path
 from typing import Self
 
+from ..utils._atomic_state import one_thread_at_a_time
 from ..utils._files import acquire_lock, holds_lock, release_lock, write_atomically
 from ._curator_state import CuratorState
 
@@ -118,6 +119,7 @@ class SavedCurator:
         curator._checkpoint = checkpoint
         return curator
 
+    @one_thread_at_a_time
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the curator to a file, whole and through a power cut; then hold the file until `close`.
 
@@ -138,6 +140,7 @@ class SavedCurator:
         """
         self._hold(path).save(self._open_state())
 
+    @one_thread_at_a_time
     def close(self) -> None:
         """Let others have the file of `save`, `update_file` or `from_file`; a ``with`` block does it, too."""
         # In this order: an interrupt must not leave a curator with a file that others may have.

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from .._typing import CentralRelation, IntArray
 from ..tree import LocallyPrivateTreeClassifier
 from ..utils import check_int
+from ..utils._atomic_state import one_thread_at_a_time
 from ..utils._public_module import public_module
 from ._checkpoint import SavedCurator
 from ._client import ClientOptions, TreeClient
@@ -87,8 +88,7 @@ class TreeCurator(SavedCurator):
     Every file of reports has a random batch id, and reports that come without a file are counted under an id
     that this curator draws at the first of them, a copy another. A merge of curators that share an id is
     refused, so that nothing is counted twice. Copies of a curator that has counted nothing share none: plan
-    once, copy the state to every worker, merge at the end. A curator is for one thread at a time: two that
-    update one would lose reports.
+    once, copy the state to every worker, merge at the end. Threads that share a curator wait for each other.
 
     Examples
     --------
@@ -160,14 +160,17 @@ class TreeCurator(SavedCurator):
             One cannot be a report of this specification, or the counts are external (`from_counts`); none is
             counted then.
         """
-        state = self._open_state()
-        randomizer = state.randomizer
+        randomizer = self._open_state().randomizer
         counts, n = np.zeros(randomizer.counts_shape, dtype=np.int64), 0
         for batch in self._batches(reports):
             counts = _add_counts(counts, randomizer.aggregate(batch))
             n += len(batch)
-        if not n:
-            return
+        if n:
+            self._count(counts, n)
+
+    @one_thread_at_a_time
+    def _count(self, counts: IntArray, n: int) -> None:
+        state = self._open_state()
         stream = self._own_stream or os.urandom(16).hex()
         counted = state.history.get(stream, (0, 0))[0] + n
         counts = _add_counts(state.counts, counts)
@@ -175,6 +178,7 @@ class TreeCurator(SavedCurator):
         self._own_stream = stream
         self._state = state.with_counts(counts, {stream: (counted, counted)}, stream)
 
+    @one_thread_at_a_time
     def update_file(
         self,
         path: str | os.PathLike[str],
@@ -253,7 +257,12 @@ class TreeCurator(SavedCurator):
         """
         if not isinstance(other, TreeCurator):
             raise TypeError(f"other must be a TreeCurator, not {type(other).__name__}.")
-        mine, theirs = self._open_state(), other._open_state()
+        # The other's state is one object, which is replaced and never changed: no lock of its own is needed.
+        self._merge(other._open_state())
+
+    @one_thread_at_a_time
+    def _merge(self, theirs: CuratorState) -> None:
+        mine = self._open_state()
         if theirs.specification != mine.specification:
             raise ValueError("the curators have different specifications: their counts do not add up.")
         shared = sorted(mine.history.keys() & theirs.history.keys())

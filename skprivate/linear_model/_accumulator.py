@@ -13,7 +13,7 @@ from sklearn.base import clone
 from .._config import get_config
 from .._typing import CentralMechanism, Distribution, IntArray
 from ..utils import check_characters
-from ..utils._atomic_state import assign
+from ..utils._atomic_state import assign, lock_of, one_thread_at_a_time
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
 from ..utils._replacements import numbers_of
@@ -103,8 +103,8 @@ class MomentAccumulator:
 
     A batch without an id is counted under an id that this object draws once. A merge of accumulators that
     share an id is refused, so that nothing is counted twice. Copies of an accumulator that holds nothing
-    share none: make one, send it to every worker, merge what comes back. An accumulator is for one thread at
-    a time.
+    share none: make one, send it to every worker, merge what comes back. Threads that share an accumulator
+    wait for each other.
 
     Examples
     --------
@@ -178,6 +178,7 @@ class MomentAccumulator:
         return self._released_model
 
     @redact_errors
+    @one_thread_at_a_time
     def update(self, X: Any, y: Any = None, *, sample_weight: Any = None, batch_id: Any = None) -> Self:
         """Add the rows of a batch; all of them, or on an error none.
 
@@ -281,6 +282,12 @@ class MomentAccumulator:
         """
         if not isinstance(other, MomentAccumulator):
             raise TypeError(f"other must be a MomentAccumulator, not {type(other).__name__}.")
+        # In one order, so that two accumulators that are merged into each other at once wait for no one.
+        first, second = sorted((self, other), key=id)
+        with lock_of(first), lock_of(second):
+            return self._merge(other)
+
+    def _merge(self, other: "MomentAccumulator") -> Self:
         self._require_unreleased()
         other._require_unreleased()
         plan, its_plan = self._common_plans(other)
@@ -311,6 +318,7 @@ class MomentAccumulator:
             mine = mine.for_columns(theirs.grid.n_features)
         return mine, theirs.for_columns(mine.grid.n_features) if mine.columns_known else theirs
 
+    @one_thread_at_a_time
     def release(self, estimator: Regressor) -> Regressor:
         """Fit an estimator to the rows so far, once; then the moments are wiped.
 
@@ -341,6 +349,7 @@ class MomentAccumulator:
         self._wipe(fitted)
         return fitted
 
+    @one_thread_at_a_time
     def to_bytes(self) -> bytes:
         """Return the accumulator as JSON. It holds exact sums over private rows: never publish it."""
         saved = SavedMoments(
@@ -418,6 +427,7 @@ class MomentAccumulator:
             raise ValueError("the columns are not those of the batches before.")
         return names if self.feature_names is None else self.feature_names
 
+    @one_thread_at_a_time
     def __getstate__(self) -> dict[str, Any]:
         state = vars(self).copy()
         # A copy counts on under an id of its own, and with sums of its own.

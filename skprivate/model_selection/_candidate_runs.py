@@ -2,9 +2,11 @@
 """The runs of a private search: each fits one candidate and scores it; only the best one is kept."""
 
 import os
+import sys
 import traceback
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -18,6 +20,7 @@ from .._config import config_context
 from ..base import redact_errors
 from ..exceptions import PrivateSearchError
 from ..noise import check_entropy
+from ..utils._atomic_state import one_thread_at_a_time
 from ._candidates import Candidate, Parameters, with_post_processing
 from ._scores import WRONG_SHAPE, RowScorer, ScoreShapeError, ScoringRows
 
@@ -97,11 +100,57 @@ def best_run(
 def _in_silence(jobs: Iterable[Any], n_jobs: int | None) -> list[Any]:
     """Run in parallel without a word: warnings and progress would count the runs."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with _SILENCE.block():
             return list(Parallel(n_jobs=n_jobs, verbose=0)(jobs))
     except Exception as error:  # a worker that died, something that cannot be pickled
         return [Failure(False, type(error).__name__)]
+
+
+class _Silence:
+    """Blocks without warnings, of threads that share their filters: the last that ends restores them.
+
+    With `warnings.catch_warnings` in each, the first that ended would show the warnings of the others' runs;
+    the last would restore what it had found, and no warning would ever be shown again.
+    """
+
+    def __init__(self) -> None:
+        self._open: set[object] = set()
+        self._found: warnings.catch_warnings[None] | None = None
+
+    @contextmanager
+    def block(self) -> Iterator[None]:
+        """Ignore all warnings for the length of a ``with`` block."""
+        if getattr(sys.flags, "context_aware_warnings", False):
+            # Python 3.14: each context has filters of its own, and scikit-learn hands them on to the workers.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield
+            return
+        block = object()
+        try:
+            self._enter(block)
+            yield
+        finally:
+            self._leave(block)
+
+    @one_thread_at_a_time
+    def _enter(self, block: object) -> None:
+        self._open.add(block)
+        if self._found is None:
+            found = warnings.catch_warnings()
+            found.__enter__()
+            self._found = found
+        warnings.simplefilter("ignore")
+
+    @one_thread_at_a_time
+    def _leave(self, block: object) -> None:
+        self._open.discard(block)
+        if not self._open and self._found is not None:
+            found, self._found = self._found, None
+            found.__exit__(None, None, None)
+
+
+_SILENCE = _Silence()
 
 
 def _perform(

@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 @cython.final
 cdef class WordStream:
     cdef object _entropy
+    cdef unsigned long _thread
     cdef bytes _chunk
     cdef bint _ours
     cdef const char* _cursor

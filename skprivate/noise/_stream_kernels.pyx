@@ -2,6 +2,7 @@
 """A buffered stream of random words that lives for one call and wipes what it has read."""
 
 cimport cython
+from cpython.pythread cimport PyThread_get_thread_ident
 
 cdef Py_ssize_t MIN_WORDS = 4
 cdef Py_ssize_t MAX_WORDS = 8192  # 64 KiB
@@ -13,8 +14,9 @@ cdef Py_ssize_t MAX_WORDS = 8192  # 64 KiB
 cdef class WordStream:
     """Random 64-bit words for the samplers, each used once.
 
-    Not shared between threads, and made anew for each call, so that a forked process inherits no words.
-    The inline draws are in the `.pxd`.
+    Not shared between threads, which would draw one word twice: only the thread that made a stream gets words
+    from its source. Made anew for each call, so that a forked process inherits no words. The inline draws are
+    in the `.pxd`.
 
     Parameters
     ----------
@@ -28,6 +30,7 @@ cdef class WordStream:
         if expected_words < 0:
             raise ValueError("expected_words must not be negative")
         self._entropy = entropy
+        self._thread = PyThread_get_thread_ident()
         self._planned = expected_words
         # What is needed beyond the plan is a small part of it.
         self._top_up = expected_words // 32
@@ -77,6 +80,8 @@ cdef class WordStream:
         cdef bytes chunk
         if self._entropy is None:
             raise ValueError("the stream is closed")
+        if PyThread_get_thread_ident() != self._thread:
+            raise RuntimeError("a WordStream is for the thread that made it")
         chunk = self._entropy.random_bytes(8 * n_words)
         if len(chunk) != 8 * n_words:
             raise ValueError("the source of entropy returned another number of bytes than requested")

@@ -1,7 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Changes of an object's state by one assignment, which no interrupt can divide."""
+"""Changes of an object's state that no interrupt and no other thread can divide."""
 
-from typing import Any
+import functools
+import os
+from collections.abc import Callable
+from threading import RLock
+from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+# Beside the objects, not in them: a copy and a pickle hold no lock.
+_LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+if hasattr(os, "register_at_fork"):
+    # The thread that holds a lock does not come along into the child, where nobody would release it.
+    os.register_at_fork(after_in_child=_LOCKS.clear)
 
 
 def assign(target: Any, **changes: Any) -> None:
@@ -42,3 +55,54 @@ def draft_of(target: Any) -> Any:
     draft = object.__new__(type(target))
     draft.__dict__ = dict(vars(target))
     return draft
+
+
+def lock_of(target: Any) -> Any:
+    """Return the lock of an object, the same for all threads of a process.
+
+    Parameters
+    ----------
+    target : object
+        Hashed and compared by identity.
+
+    Returns
+    -------
+    lock : RLock
+        To be held in a ``with`` statement; the thread that holds it may take it again.
+    """
+    # setdefault is atomic: of two threads that ask at once, both get the lock of the first.
+    return _LOCKS.setdefault(target, RLock())
+
+
+def one_thread_at_a_time(method: Method) -> Method:
+    """Decorate a method of an object that other threads may use too: they wait until it has ended.
+
+    Parameters
+    ----------
+    method : callable
+        All methods of one object that are decorated share one lock.
+
+    Returns
+    -------
+    method : callable
+        The decorated method.
+
+    Examples
+    --------
+    >>> from skprivate.utils._atomic_state import one_thread_at_a_time
+    >>> class Counter:
+    ...     count = 0
+    ...     @one_thread_at_a_time
+    ...     def add(self):
+    ...         self.count += 1
+    ...         return self.count
+    >>> Counter().add()
+    1
+    """
+
+    @functools.wraps(method)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with lock_of(self):
+            return method(self, *args, **kwargs)
+
+    return cast(Method, wrapper)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A curator counts every report once, and releases the tree that `fit` would make of the same reports."""
 
+import contextlib
 import copy
 import json
 import math
@@ -8,6 +9,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger
-from skprivate.collection import ReportWriter, TreeCurator, _curator, _report_files
+from skprivate.collection import ReportWriter, TreeCurator, _checkpoint, _curator, _report_files
 from skprivate.collection._external_counts import ExternalNoise
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.noise import DiscreteLaplaceMechanism, zcdp_to_epsilon
@@ -844,3 +848,51 @@ def test_estimated_bounds_of_a_plan_survive_a_saved_state(rows):
         spent = one.release().privacy_spent_
         assert spent.claim == "not-private"
         assert "bounds (estimated for epsilon = 0.5, paid for separately)" in spent.public_inputs
+
+
+# Threads
+
+
+@pytest.mark.parametrize("how", ["update", "update_file", "merge"])
+def test_threads_lose_no_report(curator, reports, tmp_path, monkeypatch, how):
+    halves = reports[:200], reports[200:]
+    files = [write(tmp_path / f"{number}", curator, half) for number, half in enumerate(halves)]
+    others = [copy.copy(curator) for _ in halves]
+    for other, half in zip(others, halves, strict=True):
+        other.update(half)
+    expected = curator.specification.randomizer.aggregate(reports)
+    add, barrier = _curator._add_counts, threading.Barrier(2)
+
+    def add_and_wait(*counts):
+        total = add(*counts)
+        # A second thread, if it is let in, has read the counts as they were.
+        with contextlib.suppress(threading.BrokenBarrierError):
+            barrier.wait(0.05)
+        return total
+
+    monkeypatch.setattr(_curator, "_add_counts", add_and_wait)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(getattr(curator, how), {"update": halves, "update_file": files, "merge": others}[how]))
+    assert curator.n_reports == len(reports)
+    np.testing.assert_array_equal(counts(curator), expected)
+
+
+def test_a_thread_that_saves_puts_no_older_state_in_place(curator, reports, tmp_path, monkeypatch):
+    save, started = _checkpoint.Checkpoint.save, threading.Event()
+
+    def save_slowly(self, state):
+        if not started.is_set():
+            started.set()
+            time.sleep(0.05)
+        save(self, state)
+
+    monkeypatch.setattr(_checkpoint.Checkpoint, "save", save_slowly)
+    path = tmp_path / "state"
+    with curator, ThreadPoolExecutor(1) as pool:
+        curator.update(reports[:200])
+        older = pool.submit(curator.save, path)
+        started.wait(60)
+        curator.update(reports[200:])
+        curator.save(path)
+        older.result()
+    assert TreeCurator.from_bytes(path.read_bytes()).n_reports == len(reports)

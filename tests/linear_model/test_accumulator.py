@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Accumulators: the moments of `fit`, whoever gathers them; nothing twice or by halves, released once."""
 
+import contextlib
 import copy
 import json
 import pickle
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -19,10 +21,11 @@ from sklearn.linear_model import LinearRegression
 
 from skprivate import DPLogLocationScaleRegressor, PrivacyLedger
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
-from skprivate.linear_model import DPSEVRegressor
+from skprivate.linear_model import DPSEVRegressor, _accumulator
 from skprivate.linear_model._accumulation.plan import RowWeights
 from skprivate.linear_model._accumulator import MomentAccumulator
 from skprivate.linear_model._moments.gram import check_room, exact_gram
+from skprivate.utils._atomic_state import assign, lock_of
 from skprivate.utils._json_documents import digest, pack_integers, unpack_integers
 from tests.marks import slow
 
@@ -685,3 +688,84 @@ class TestOnePairOfBounds:
         copy = MomentAccumulator.from_bytes(empty.to_bytes())
         assert not copy.plan.columns_known
         assert copy.update(X, y, batch_id=0).to_bytes() == empty.update(X, y, batch_id=0).to_bytes()
+
+
+# Threads
+
+
+def two_at_once(function):
+    """Return the function, in which each of two threads waits a little for the other."""
+    barrier = threading.Barrier(2)
+
+    def wait_and_call(*args, **kwargs):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            barrier.wait(0.2)
+        return function(*args, **kwargs)
+
+    return wait_and_call
+
+
+def in_two_threads(*calls):
+    """Return what the calls return or raise; a deadlock is no call that hangs."""
+    found = []
+
+    def run(call):
+        try:
+            found.append(call())
+        except RuntimeError as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=run, args=(call,), daemon=True) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len(found) == len(calls)
+    return found
+
+
+def test_threads_lose_no_batch(rows, monkeypatch):
+    X, y = rows
+    monkeypatch.setattr(_accumulator, "assign", two_at_once(assign))
+    shared = make()
+    in_two_threads(lambda: shared.update(X[:100], y[:100]), lambda: shared.update(X[100:], y[100:]))
+    np.testing.assert_array_equal(gram(shared), gram(make().update(X, y)))
+
+
+def test_accumulators_that_are_merged_into_each_other_do_not_wait_for_ever(monkeypatch):
+    first, second = make(), make()
+    monkeypatch.setattr(_accumulator, "lock_of", two_at_once(lock_of))
+    assert {*in_two_threads(lambda: first.merge(second), lambda: second.merge(first))} == {first, second}
+
+
+def test_of_two_threads_one_releases_and_is_charged(tmp_path, monkeypatch):
+    X, y = make_rows(1000)
+    fit = two_at_once(_accumulator.fit_accumulated)
+    monkeypatch.setattr(_accumulator, "fit_accumulated", fit)
+    ledger = PrivacyLedger(tmp_path / "study.ledger")
+    shared, estimator = make().update(X, y), DPLogLocationScaleRegressor(100.0, ledger=ledger)
+    found = in_two_threads(*2 * [lambda: shared.release(estimator)])
+    assert sorted(isinstance(one, RuntimeError) for one in found) == [False, True]
+    assert len(ledger.entries()) == 1
+
+
+def test_no_update_brings_back_moments_that_are_released(monkeypatch):
+    X, y = make_rows(1000)
+    shared, estimator = make(1001).update(X, y), DPLogLocationScaleRegressor(100.0)
+    updating, released = threading.Event(), threading.Event()
+
+    def assign_late(target, **changes):
+        if "_batches" in changes:
+            updating.set()
+            # In vain, if the release waits for this update.
+            released.wait(0.3)
+        assign(target, **changes)
+
+    def release():
+        updating.wait(60)
+        shared.release(estimator)
+        released.set()
+
+    monkeypatch.setattr(_accumulator, "assign", assign_late)
+    in_two_threads(lambda: shared.update(X[:1], y[:1]), release)
+    assert shared.released

@@ -2,6 +2,7 @@
 """The word stream: every bit used once, exact draws, wiped buffers, sized requests."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -158,3 +159,14 @@ def test_wrong_arguments_are_refused(scripted_entropy) -> None:
     for t, s in ((0, 1), (1, 0), (2**52 + 1, 1), (1, 2**52 + 1)):
         with pytest.raises(ValueError, match="2\\^52"):
             fill_discrete_laplace(np.empty(1, dtype=np.int64), t, s, stream)
+
+
+@pytest.mark.parametrize("drawn_before", [0, 4])
+def test_another_thread_gets_no_words_of_a_stream(scripted_entropy, drawn_before) -> None:
+    entropy = scripted_entropy()
+    stream = WordStream(entropy, 4)
+    bits(stream, drawn_before, 64)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(RuntimeError, match="for the thread that made it"):
+        pool.submit(bits, stream, 1, 64).result()
+    assert len(entropy.requests) == drawn_before // 4
+    assert bits(stream, 1, 64) == [0]
