@@ -2,6 +2,7 @@
 """Process-wide configuration: strict mode, in which a would-be privacy leak is an error; seeds of tests."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,6 +20,14 @@ _settings = {
 }
 
 
+def _current_task() -> Any:
+    """Return the task of an event loop that runs here, None outside of one."""
+    try:
+        return sys.modules["asyncio"].current_task()
+    except (KeyError, RuntimeError):  # nobody has imported it, or no loop runs in this thread
+        return None
+
+
 @dataclass(eq=False)
 class _Block:
     """An open block of `config_context`, and the one around it."""
@@ -26,6 +35,7 @@ class _Block:
     settings: dict[str, bool]
     outer: "_Block | None"
     thread: int = field(default_factory=get_ident)
+    task: Any = field(default_factory=_current_task)
 
 
 # Not by thread alone: the tasks of an event loop take turns in one, and generators end in any order.
@@ -58,7 +68,8 @@ def get_config() -> dict[str, bool]:
     if own is not None:
         return dict(own.settings)
     blocks = _open.copy()
-    innermost = blocks - {block.outer for block in blocks}
+    # A task that opens a block does not speak for the task that started it in a block around.
+    innermost = blocks - {block.outer for block in blocks if block.outer and block.task is block.outer.task}
     others = [_settings, *(block.settings for block in innermost)]
     strict = [settings for settings in others if settings["strict"]]
     return {

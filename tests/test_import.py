@@ -96,9 +96,9 @@ def test_everything_imports_without_the_modules_of_posix():
 
 
 def test_an_old_scikit_learn_is_refused_in_one_line(tmp_path):
-    old = tmp_path / "scikit_learn-1.5.2.dist-info"
+    old = tmp_path / "sklearn"
     old.mkdir()
-    (old / "METADATA").write_text("Metadata-Version: 2.1\nName: scikit-learn\nVersion: 1.5.2\n")
+    (old / "__init__.py").write_text('"""Machine learning."""\n\n__version__ = "1.5.2"\n')
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import skprivate"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     expected = "ImportError: skprivate needs scikit-learn 1.6 or newer, and this is scikit-learn 1.5.2."

@@ -5,7 +5,7 @@ import base64
 import math
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Real
@@ -176,17 +176,20 @@ class TreeClient:
         BudgetExceededError
             The report would pass the ceiling; nothing is drawn or charged.
         RuntimeError
-            The report was not drawn before a fork, and there is no memory that the processes share.
+            The report was not drawn before a fork, and there is no memory that the processes share. Or the
+            lock of the memory was deleted meanwhile; nothing is handed out or charged then.
         """
         if self._path is None:
             with self._lock:
                 if os.getpid() != self._process and self.specification.hash not in self._own.reports:
                     raise RuntimeError("a fork copied this TreeClient: give it a memory to share.")
                 return self._answer(self._own, x, y)
-        with locked(self._path):
-            return self._answer(self._load(), x, y)
+        with locked(self._path) as holds_lock:
+            return self._answer(self._load(), x, y, holds_lock)
 
-    def _answer(self, memory: "_Memory", x: Any, y: Any) -> bytes:
+    def _answer(
+        self, memory: "_Memory", x: Any, y: Any, holds_lock: Callable[[], bool] = lambda: True
+    ) -> bytes:
         specification = self.specification
         if specification.hash in memory.reports:
             if self._path is not None and not self._is_lasting:
@@ -207,6 +210,12 @@ class TreeClient:
         if self._path is None:
             self._own = memory
         else:
+            if not holds_lock():
+                # Another process may have answered meanwhile, and both answers together would cost twice.
+                raise RuntimeError(
+                    f"The lock file of the memory {self._path} was deleted while it was held; nothing was "
+                    "answered. Try again, and leave that file where it is."
+                )
             write_atomically(self._path, memory.to_bytes(), mode=OWNER_ONLY)
             self._has_file = self._is_lasting = True
         return report

@@ -30,6 +30,7 @@ from ._specification import TreeSpecification
 if TYPE_CHECKING:
     from ._curator import TreeCurator
 
+_PICKLE = b"\x80"  # the first byte of every pickle, and of no other file here
 _EXAMPLE = """example:
   {prog} curator plan study.state study.json --public public.csv --label sick \\
       --epsilon 1 --clients 100000
@@ -265,11 +266,19 @@ def _run_merge(options: argparse.Namespace) -> None:
 def _run_release(options: argparse.Namespace) -> None:
     import joblib
 
-    tree = _load(options.state).release()
+    curator = _load(options.state)
+    _refuse_to_replace(options.model)
+    tree = curator.release()
     buffer = io.BytesIO()
     joblib.dump(tree, buffer)
     write_atomically(options.model, buffer.getvalue())
     print(tree.privacy_spent_)
+
+
+def _refuse_to_replace(model: Path) -> None:
+    """Refuse a path of what is no earlier model: a state, a specification, reports."""
+    if model.exists() and not (model.is_file() and model.read_bytes()[:1] == _PICKLE):
+        raise ValueError(f"{model} exists and is no model: it is not replaced. Choose another path.")
 
 
 def _run_show(options: argparse.Namespace) -> None:

@@ -129,7 +129,8 @@ class TreeCurator(SavedCurator):
         self._external: ExternalCounts | None = None
         self._checkpoint = None
         # A copy counts on under an id of its own: equal counts of one id are those of the same reports.
-        self._own_stream: str | None = None
+        # With the process that drew it: a fork counts on under another id.
+        self._own_stream: tuple[int, str] | None = None
         self.specification = state.specification
 
     @property
@@ -171,11 +172,12 @@ class TreeCurator(SavedCurator):
     @one_thread_at_a_time
     def _count(self, counts: IntArray, n: int) -> None:
         state = self._open_state()
-        stream = self._own_stream or os.urandom(16).hex()
+        process, own = os.getpid(), self._own_stream
+        stream = own[1] if own is not None and own[0] == process else os.urandom(16).hex()
         counted = state.history.get(stream, (0, 0))[0] + n
         counts = _add_counts(state.counts, counts)
         # First, so that an interrupt between them leaves no report under an id that is drawn anew.
-        self._own_stream = stream
+        self._own_stream = process, stream
         self._state = state.with_counts(counts, {stream: (counted, counted)}, stream)
 
     @one_thread_at_a_time
@@ -224,6 +226,10 @@ class TreeCurator(SavedCurator):
                 return False
             saved = time.monotonic()
             for first, reports in reader.chunks(counted):
+                if self._state.history.get(reader.batch_id, (0, total))[0] != first:
+                    raise reader.error(
+                        reader.byte_offset(first), "this batch was counted by another call meanwhile"
+                    )
                 try:
                     counts = state.randomizer.aggregate(reports)
                     counted = first + len(reports)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from .._config import get_config
 from .._typing import CentralMechanism, Distribution, IntArray
 from ..utils import check_characters
-from ..utils._atomic_state import assign, lock_of, one_thread_at_a_time
+from ..utils._atomic_state import assign, lock_of, one_thread_at_a_time, refused_within_another
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
 from ..utils._replacements import numbers_of
@@ -178,7 +178,7 @@ class MomentAccumulator:
         return self._released_model
 
     @redact_errors
-    @one_thread_at_a_time
+    @refused_within_another
     def update(self, X: Any, y: Any = None, *, sample_weight: Any = None, batch_id: Any = None) -> Self:
         """Add the rows of a batch; all of them, or on an error none.
 
@@ -287,6 +287,7 @@ class MomentAccumulator:
         with lock_of(first), lock_of(second):
             return self._merge(other)
 
+    @refused_within_another
     def _merge(self, other: "MomentAccumulator") -> Self:
         self._require_unreleased()
         other._require_unreleased()
@@ -318,7 +319,7 @@ class MomentAccumulator:
             mine = mine.for_columns(theirs.grid.n_features)
         return mine, theirs.for_columns(mine.grid.n_features) if mine.columns_known else theirs
 
-    @one_thread_at_a_time
+    @refused_within_another
     def release(self, estimator: Regressor) -> Regressor:
         """Fit an estimator to the rows so far, once; then the moments are wiped.
 

@@ -12,9 +12,12 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Beside the objects, not in them: a copy and a pickle hold no lock.
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+# Ids of the objects in the midst of a method; numbers, as an interrupt cannot divide a change of such a set.
+_BUSY: set[int] = set()
 if hasattr(os, "register_at_fork"):
     # The thread that holds a lock does not come along into the child, where nobody would release it.
     os.register_at_fork(after_in_child=_LOCKS.clear)
+    os.register_at_fork(after_in_child=_BUSY.clear)
 
 
 def assign(target: Any, **changes: Any) -> None:
@@ -106,3 +109,36 @@ def one_thread_at_a_time(method: Method) -> Method:
             return method(self, *args, **kwargs)
 
     return cast(Method, wrapper)
+
+
+def refused_within_another(method: Method) -> Method:
+    """Decorate a method that waits for other threads, and is refused in the midst of such a method.
+
+    A batch that is read, a callback or a signal handler runs in the thread that holds the lock, and so
+    cannot wait for it.
+
+    Parameters
+    ----------
+    method : callable
+        Of an object whose lock it takes, by `one_thread_at_a_time`.
+
+    Returns
+    -------
+    method : callable
+        The decorated method; it raises RuntimeError.
+    """
+
+    @functools.wraps(method)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if id(self) in _BUSY:
+            raise RuntimeError(
+                f"This {type(self).__name__} is in the midst of another method, which called this one: "
+                "by a batch, a callback or a signal handler. Nothing was changed; call it afterwards."
+            )
+        try:
+            _BUSY.add(id(self))
+            return method(self, *args, **kwargs)
+        finally:
+            _BUSY.discard(id(self))
+
+    return one_thread_at_a_time(cast(Method, wrapper))

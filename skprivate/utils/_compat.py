@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from sklearn.base import _fit_context as fit_context
 from sklearn.metrics._scorer import _BaseScorer as BaseScorer
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -57,6 +58,8 @@ def rows_of(value: Any, rows: Any, n_rows: int) -> Any:
     """Return these rows of an argument of ``fit`` that has one entry a row, and any other as it is."""
     if isinstance(value, str | bytes | Mapping):
         return value
+    if hasattr(value, "__array_namespace__"):
+        value = np.asarray(value)
     shape = getattr(value, "shape", None)
     length = len(value) if shape is None and hasattr(value, "__len__") else (shape or (None,))[0]
     return safe_indexing(value, rows) if length == n_rows else value

@@ -37,22 +37,23 @@ def write_atomically(path: str | os.PathLike[str], data: bytes, *, mode: int = 0
         Rights, before the process's umask.
     """
     path = Path(os.path.realpath(path))
-    # Another process may have taken the file for abandoned after it was closed.
-    while not _try_to_write(path, data, mode):
-        pass
+    for last in (False, False, True):
+        try:
+            _write_and_replace(path, data, mode)
+            break
+        except FileNotFoundError:
+            # Another process took the file for abandoned, after it was closed; or there is no such folder.
+            if last:
+                raise
     _flush_folder(path.parent)
 
 
-def _try_to_write(path: Path, data: bytes, mode: int) -> bool:
+def _write_and_replace(path: Path, data: bytes, mode: int) -> None:
     with _unfinished(path, mode) as (file, name):
         file.write(data)
         _flush(file)
         file.close()
-        try:
-            replace_file(name, path)
-        except FileNotFoundError:
-            return False
-    return True
+        replace_file(name, path)
 
 
 def replace_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
@@ -94,7 +95,8 @@ def create_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             # A file system without hard links.
             if os.path.lexists(path):
                 raise FileExistsError(f"{path} exists and is not overwritten.") from None
-            file.close()
+            if not _DELETES_OPEN_FILES:
+                file.close()
             os.rename(name, path)
     _flush_folder(path.parent)
 
@@ -219,14 +221,16 @@ def _is_named(handle: int, name: str) -> bool:
 def _unfinished(path: Path, mode: int) -> Iterator[tuple[BinaryIO, str]]:
     """Open a new file beside the target, on the same file system; what killed processes left there goes."""
     file = _create_locked(path, mode)
-    name = str(file.name)
+    name, process = str(file.name), os.getpid()
     try:
         with file:
             _clear_abandoned(path.parent)
             yield file, name
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+        # The file of a fork is its parent's.
+        if os.getpid() == process:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name)
 
 
 def _create_locked(path: Path, mode: int) -> BufferedRandom:

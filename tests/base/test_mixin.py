@@ -53,6 +53,9 @@ def declared(**parameters):
 class DuckCentring:
     """Reads rows, and is no BaseEstimator."""
 
+    def __sklearn_tags__(self):  # asked for by pipelines of scikit-learn 1.7
+        return BaseEstimator().__sklearn_tags__()
+
     def fit(self, rows, y=None):
         self.mean_ = rows.mean(axis=0)
         return self
