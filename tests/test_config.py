@@ -179,3 +179,22 @@ def test_a_context_that_ends_inside_another_leaves_it_alone(strict):
         outer.__exit__(None, None, None)
         assert skprivate.get_config()["strict"] is strict
     assert skprivate.get_config() == before
+
+
+def test_a_task_does_not_speak_for_the_one_that_started_it():
+    async def simulate(opened, done):
+        with skprivate.config_context(strict=False):
+            opened.set()
+            await done.wait()
+
+    async def main():
+        opened, done = asyncio.Event(), asyncio.Event()
+        with skprivate.config_context(strict=True):
+            task = asyncio.create_task(simulate(opened, done))
+            await opened.wait()
+            seen = await asyncio.to_thread(skprivate.get_config)
+            done.set()
+            await task
+        return seen
+
+    assert asyncio.run(main())["strict"]

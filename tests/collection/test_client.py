@@ -196,6 +196,23 @@ def test_the_memory_outlives_the_object(specification, tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_nobody_answers_twice_where_the_lock_file_is_deleted(specification, tmp_path, monkeypatch):
+    path, load = tmp_path / "memory", TreeClient._load
+
+    def overtaken(client):
+        memory = load(client)
+        monkeypatch.setattr(TreeClient, "_load", load)
+        (tmp_path / "memory.lock").unlink()
+        answered.append(TreeClient(specification, memory=path).randomize([0.3, 0.4], 1))
+        return memory
+
+    answered, client = [], TreeClient(specification, memory=path)
+    monkeypatch.setattr(TreeClient, "_load", overtaken)
+    with pytest.raises(RuntimeError, match="lock file"):
+        client.randomize([0.9, 1.4], 0)
+    assert TreeClient(specification, memory=path).randomize([0.9, 1.4], 0) == answered[0]
+
+
 def test_a_report_that_is_not_on_the_disk_is_not_handed_out(specification, tmp_path, monkeypatch):
     path, flush = tmp_path / "memory", os.fsync
 

@@ -89,6 +89,18 @@ def test_from_plan_to_release(folder, capsys):
     assert list(tree.feature_names_in_) == ["b", "a"]
 
 
+def test_a_model_replaces_nothing_but_a_model(folder, capsys):
+    assert run("client spec.json rows.csv monday.bin") == 0
+    assert run("curator add study.state monday.bin") == 0
+    for name in ("study.state", "spec.json", "monday.bin", "rows.csv"):
+        before = (folder / name).read_bytes()
+        assert run(f"curator release study.state {name}") == 2
+        assert "is no model" in capsys.readouterr().err
+        assert (folder / name).read_bytes() == before
+    assert run("curator release study.state tree.joblib") == 0
+    assert run("curator release study.state tree.joblib") == 0
+
+
 def test_the_reports_are_of_the_rows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments = "curator plan s spec.json --epsilon 60 --clients 500 --mechanism krr --max-depth 2 --label y"

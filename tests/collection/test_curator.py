@@ -896,3 +896,37 @@ def test_a_thread_that_saves_puts_no_older_state_in_place(curator, reports, tmp_
         curator.save(path)
         older.result()
     assert TreeCurator.from_bytes(path.read_bytes()).n_reports == len(reports)
+
+
+def test_a_file_that_is_added_while_it_is_added_is_counted_once(curator, rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(_report_files, "_CHUNK_BYTES", 64)
+    path, once = write(tmp_path / "one.bin", curator, draw(curator, rows)), copy.copy(curator)
+    once.update_file(path)
+
+    def add_again(counted, total):
+        if counted < total:
+            curator.update_file(path)
+
+    with pytest.raises(ValueError, match="counted by another call meanwhile"):
+        curator.update_file(path, progress=add_again)
+    assert curator.history == once.history
+    assert np.array_equal(counts(curator), counts(once))
+
+
+@pytest.mark.process
+def test_a_fork_counts_under_an_id_of_its_own(curator, reports, tmp_path):
+    curator.update(reports[:5])
+    folder = tmp_path / "states"
+    folder.mkdir()
+    child = os.fork()
+    if not child:
+        curator.update(reports[5:9])
+        (folder / "child").write_bytes(curator.to_bytes())
+        os._exit(0)
+    os.waitpid(child, 0)
+    curator.update(reports[5:7])
+    forked = TreeCurator.from_bytes((folder / "child").read_bytes())
+    assert len(forked.history) == 2
+    assert set(curator.history) < set(forked.history)
+    with pytest.raises(ValueError, match="count reports twice"):
+        curator.merge(forked)

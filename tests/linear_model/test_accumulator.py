@@ -769,3 +769,17 @@ def test_no_update_brings_back_moments_that_are_released(monkeypatch):
     monkeypatch.setattr(_accumulator, "assign", assign_late)
     in_two_threads(lambda: shared.update(X[:1], y[:1]), release)
     assert shared.released
+
+
+def test_a_batch_that_calls_its_accumulator_is_refused(rows):
+    X, y = rows
+    accumulator = make()
+
+    class Batch:
+        def __array__(self, dtype=None, copy=None):
+            accumulator.update(X, y)
+            return X
+
+    with pytest.raises(RuntimeError, match="in the midst of another method"):
+        accumulator.update(Batch(), y)
+    assert accumulator.update(X, y)._n_rows == len(X)

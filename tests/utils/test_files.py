@@ -226,6 +226,20 @@ def test_a_fork_leaves_the_lock_to_its_parent(tmp_path):
             pass
 
 
+def test_a_fork_leaves_the_unfinished_file_to_its_parent(tmp_path):
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(create_atomically(tmp_path / "new"))
+        child = os.fork()
+        if not child:
+            # As an error that ends the child would.
+            with contextlib.suppress(ValueError):
+                stack.__exit__(ValueError, ValueError(), None)
+            os._exit(0)
+        os.waitpid(child, 0)
+        file.write(b"content")
+    assert (tmp_path / "new").read_bytes() == b"content"
+
+
 @pytest.mark.parametrize(("code", "told"), [(errno.EINVAL, False), (errno.EIO, True)])
 def test_a_folder_that_cannot_be_flushed_is_no_error_and_a_disk_that_fails_is(
     tmp_path, monkeypatch, code, told
