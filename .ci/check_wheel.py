@@ -8,8 +8,7 @@ from pathlib import Path, PurePosixPath
 from zipfile import ZipFile
 
 ROOT = Path(__file__).parents[1]
-# Modules, their types, what a user's kernel may cimport, and the form of statements.
-SUFFIXES = {".py", ".pyi", ".pxd", ".so", ".pyd", ".typed", ".json"}
+COMPILED = {".so", ".pyd"}
 # About twice what the largest one takes, in bytes: debugging symbols alone would be more.
 LARGEST = 2_500_000
 
@@ -37,19 +36,18 @@ def faults(wheel: Path) -> Iterator[str]:
     """Yield what is wrong with a wheel, repaired or not."""
     with ZipFile(wheel) as archive:
         # auditwheel adds the folders.
-        names = {name for name in archive.namelist() if ".dist-info/" not in name and name[-1] != "/"}
-    compiled = {
-        (path.parent / path.name.split(".")[0]).as_posix()
-        for path in map(PurePosixPath, names)
-        if path.suffix in (".so", ".pyd")
-    }
+        names = {name for name in archive.namelist() if name[-1] != "/"}
+        about = f"skprivate-{declared_version()}.dist-info/"
+        described = archive.read(f"{about}METADATA").decode() if f"{about}METADATA" in names else ""
+    names = {name for name in names if not name.startswith(about)}
+    compiled = {name for name in names if PurePosixPath(name).suffix in COMPILED}
+    found = {str(PurePosixPath(name).parent / name.split("/")[-1].split(".")[0]) for name in compiled}
     yield from (f"lacks {name}" for name in sorted(set(expected()) - names))
-    yield from (f"lacks the kernel {name}" for name in sorted(kernels() - compiled))
-    for name in sorted(names):
-        if not name.startswith("skprivate/") or PurePosixPath(name).suffix not in SUFFIXES:
-            yield f"holds {name}"
-    if f"-{declared_version()}-" not in wheel.name:
-        yield "has another version"
+    yield from (f"holds {name}" for name in sorted(names - compiled - set(expected())))
+    yield from (f"lacks the kernel {name}" for name in sorted(kernels() - found))
+    yield from (f"holds the kernel {name}" for name in sorted(found - kernels()))
+    if f"\nName: skprivate\nVersion: {declared_version()}\n" not in described:
+        yield "says another name or version of itself"
     if wheel.stat().st_size > LARGEST:
         yield f"is larger than {LARGEST:,} bytes"
 

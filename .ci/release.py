@@ -33,6 +33,8 @@ def to_markdown(text: str) -> str:
 
 def main(tag: str) -> None:
     """Print the notes of the release that a tag names, or exit with one line that says what is wrong."""
+    if not re.fullmatch(r"v\d+\.\d+\.\d+", tag):
+        sys.exit(f"The tag is {tag}; a release has a tag such as v1.2.3.")
     if tag != f"v{version()}":
         sys.exit(f"The tag is {tag}, and the version in skprivate/__init__.py is {version()}.")
     notes = section((ROOT / "doc" / "whats_new.rst").read_text(encoding="utf-8"), version())

@@ -54,7 +54,8 @@ def test_actions_are_pinned_and_permissions_are_least(path):
         assert asked == {}
     else:
         read_only = {"contents": "read"}
-        assert asked == {"build": read_only, "pypi": {"id-token": "write"}, "github": {"contents": "write"}}
+        upload = {"id-token": "write", "contents": "read"}
+        assert asked == {"build": read_only, "pypi": upload, "github": {"contents": "write"}}
 
 
 def test_one_action_has_one_pin():
@@ -149,8 +150,9 @@ def test_the_changelog_begins_with_the_version_of_the_package():
     ("version", "tag", "said"),
     [
         ("1.1.0", "v1.1.0", ""),
-        ("1.1.0", "1.1.0", "The tag is 1.1.0, and the version in skprivate/__init__.py is 1.1.0.\n"),
-        ("1.2.0.dev0", "v1.2.0.dev0", "doc/whats_new.rst says nothing under a heading 1.2.0.dev0.\n"),
+        ("1.1.0", "v1.2.0", "The tag is v1.2.0, and the version in skprivate/__init__.py is 1.1.0.\n"),
+        ("1.2.0.dev0", "v1.2.0.dev0", "The tag is v1.2.0.dev0; a release has a tag such as v1.2.3.\n"),
+        ("1.2.0", "v1.2.0", "doc/whats_new.rst says nothing under a heading 1.2.0.\n"),
     ],
 )
 def test_a_release_that_does_not_agree_stops_in_one_line(version, tag, said, tmp_path):
