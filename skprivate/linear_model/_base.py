@@ -25,6 +25,9 @@ from ..accounting._statements.estimated_bounds import name_inputs, source_of_inp
 from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
+from ..rounds._plans.gram import exact_gram
+from ..rounds._plans.grid import MomentGrid
+from ..rounds._reading.targets import check_target_bounds, read_target, refuse_other_forms, replace_target
 from ..utils import check_bounds, is_structured, number_groups, select_rows
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
 from ..utils._private_fit import public_errors
@@ -38,8 +41,6 @@ from ._censored.release import CensoredRelease, bootstrap_censored, censored_war
 from ._distributions import error_distribution_of, models_log_target
 from ._fit_task import FitTask, SurvivalRows, check_scale_bounds
 from ._moments.bootstrap import bootstrap_moments, pivotal
-from ._moments.gram import exact_gram
-from ._moments.grid import MomentGrid
 from ._moments.noise_scale import FitBudget, root_above
 from ._moments.release import MomentRelease, Neighbours, make_grid, plan_moments
 from ._moments.solve import METHODS, REGULARIZATIONS, ScaledFit, solve_moments, unscale
@@ -47,7 +48,6 @@ from ._moments.utility import moments_warning
 from ._moments.weights import moment_weights, order_of_norm
 from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
 from ._predictions.mixin import LogLocationScalePredictions
-from ._targets import check_target_bounds, read_target, refuse_other_forms, replace_target
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,

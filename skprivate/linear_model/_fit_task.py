@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._typing import BoolArray, FloatArray, IndexArray
+from ..rounds._plans.grid import MANY_ROWS, MomentGrid
+from ..rounds._reading.targets import on_model_scale
 from ..utils import check_bounds
 from ._distributions import ErrorDistribution
-from ._moments.grid import MANY_ROWS, MomentGrid
 from ._moments.noise_scale import FitBudget
 from ._moments.release import Neighbours
-from ._targets import on_model_scale
 
 # Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
 # beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.

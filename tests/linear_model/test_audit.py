@@ -19,8 +19,9 @@ from skprivate.audit._epsilon import gaussian_lower_bound
 from skprivate.linear_model import _base, _planned_cost
 from skprivate.linear_model._censored import fit as censored
 from skprivate.linear_model._censored import gradient_round
-from skprivate.linear_model._moments import grid, noise_scale
+from skprivate.linear_model._moments import noise_scale
 from skprivate.linear_model._moments import release as moment_release
+from skprivate.rounds._plans import grid
 
 EPSILON = Fraction(3, 2)
 # A right fit fails an audit with a probability below this.

@@ -19,17 +19,17 @@ from ...accounting._statements.estimated_bounds import (
     encode_estimate,
     estimate_behind,
 )
+from ...rounds._plans.gram import check_room
+from ...rounds._plans.grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
+from ...rounds._reading.targets import check_target_bounds, on_model_scale, read_target, replace_target
 from ...utils import check_bounds, check_int, check_positive, is_structured
 from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
 from ...utils._replacements import numbers_of, within_bounds
 from .._distributions import models_log_target
-from .._moments.gram import check_room
-from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
 from .._moments.noise_scale import FitBudget
 from .._moments.release import Neighbours, largest_scale
 from .._moments.weights import moment_weights, order_of_norm
-from .._targets import check_target_bounds, on_model_scale, read_target, replace_target
 
 # Steps in which weights are counted, up to the cap. Products of features lose half as many bits.
 WEIGHT_STEPS = 2**12

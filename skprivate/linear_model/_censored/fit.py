@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...noise import check_entropy
+from ...rounds._plans.grid import MANY_ROWS, MomentGrid
 from .._distributions import ErrorDistribution
-from .._moments.grid import MANY_ROWS, MomentGrid
 from .._moments.noise_scale import FitBudget, gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
 from .._moments.sensitivity import sensitivity_of_unit
@@ -220,7 +220,7 @@ def fit_censored(
     >>> import numpy as np
     >>> from skprivate.linear_model._censored.fit import fit_censored, plan_censored
     >>> from skprivate.linear_model._distributions import SEV
-    >>> from skprivate.linear_model._moments.grid import MomentGrid
+    >>> from skprivate.rounds._plans.grid import MomentGrid
     >>> from skprivate.linear_model._moments.noise_scale import FitBudget
     >>> from skprivate.linear_model._moments.release import Neighbours
     >>> from skprivate.linear_model._moments.weights import moment_weights

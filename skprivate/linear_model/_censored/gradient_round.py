@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
+from ...rounds._plans.gram import EXACT, make_packer
+from ...rounds._plans.grid import SCALE_BITS, SUM_BITS, MomentGrid
+from ...rounds._plans.residual_kernels import fill_residuals
 from ...utils._public_module import public_module
-from .._moments.gram import EXACT, make_packer
-from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid
 from .._moments.noise_scale import NoiseScales, gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
 from .._moments.sensitivity import sensitivity_of_unit
 from .._moments.weights import MomentWeights
-from .residual_kernels import fill_residuals
 from .sensitivity import (
     Residuals,
     l1_curvature,

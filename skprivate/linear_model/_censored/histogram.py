@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from ..._typing import FloatArray, IntArray
+from ...rounds._plans.grid import MomentGrid
+from ...rounds._plans.residual_kernels import fill_bins
 from ...utils._public_module import public_module
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
-from .._moments.grid import MomentGrid
-from .residual_kernels import fill_bins
 
 N_BINS = 64  # a bin of bounds of exp(+-5) is a factor of 1.17 in time
 # Cells below so many standard deviations of the noise are taken for empty in the first fit; some 3 % of the

@@ -16,9 +16,9 @@ from skprivate.linear_model._censored.gradient_round import (
 )
 from skprivate.linear_model._censored.sensitivity import residuals_of
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.grid import MANY_ROWS, MomentGrid
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.rounds._plans.grid import MANY_ROWS, MomentGrid
 
 THETA = np.array([0.2, 3.0, -0.8, 0.5, 0.4])
 

@@ -13,7 +13,7 @@ from skprivate.linear_model._censored.histogram import (
     tilts_of,
 )
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.grid import MomentGrid
+from skprivate.rounds._plans.grid import MomentGrid
 
 GRID = MomentGrid(lower=np.array([-1.0]), upper=np.array([1.0]), target=(-5.0, 5.0), exponent=20)
 

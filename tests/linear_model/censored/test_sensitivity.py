@@ -19,9 +19,9 @@ from skprivate.linear_model._censored.sensitivity import (
     squared_l2_gradient,
 )
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.grid import MomentGrid
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.rounds._plans.grid import MomentGrid
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 CLIPS = [0.5, 1.0, 2.0, 8.0]

@@ -55,7 +55,7 @@ def iter_batches(
     Examples
     --------
     >>> import pandas as pd
-    >>> from skprivate.linear_model._accumulation.batches import iter_batches
+    >>> from skprivate.rounds._reading.batches import iter_batches
     >>> names, pieces = iter_batches(pd.DataFrame({"load": [1, 2], "hours": [10.0, 9.0]}), target="hours")
     >>> names, [(X.tolist(), y.tolist()) for X, y in pieces]
     (('load',), [([[1.0], [2.0]], [10.0, 9.0])])
