@@ -9,6 +9,8 @@ beyond the end of the row; where that would leave the table, value by value with
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t
 
+from .products cimport LANES as VECTOR, products
+
 cdef enum:
     LANES = 4
 
@@ -252,3 +254,19 @@ def pack_ball(
             total += sums[i]
         finite = total - total == 0 or (all_finite(&X[0, 0], n * d) and all_finite(&y[0], n))
     return finite
+
+
+def has_vectors():
+    """Return whether `add_products` works on several values at a time."""
+    return VECTOR > 1
+
+
+def add_products(const double[:, ::1] left, const double[:, ::1] right, double[:, ::1] sums):
+    """Add left' right to `sums`, on and above the diagonal; what is below is not to be used.
+
+    The tables have one shape; the width, that of `sums` too, is a multiple of 4. Sums of integers are exact
+    as long as those of their magnitudes are below 2^53.
+    """
+    cdef Py_ssize_t n = left.shape[0], width = left.shape[1]
+    with nogil:
+        products(&left[0, 0], &right[0, 0], n, width, &sums[0, 0])
