@@ -4,11 +4,17 @@
 from fractions import Fraction
 from typing import Any, Literal
 
-from .._typing import RandomSource, SplitCriterion, SplitRule
-from ..accounting import PrivacyLedger
+from .._typing import IntArray, RandomSource, SplitCriterion, SplitRule
+from ..accounting import PrivacyLedger, PrivacySpent
+from ..noise._entropy import Entropy
+from ..rounds._driver import Round, Rounds, RowsInMemory, drive
+from ..rounds._plans.axes import LabelAxis, LeafAxis
+from ..rounds._plans.cells import CellsPlan
 from ..utils._public_module import public_module
 from ._base import TREE_CONSTRAINTS, BasePrivateTree
 from ._noisy_leaf_counts import NoisyHistogram
+from ._tree_design import TreeDesign
+from ._tree_rows import TreeRows
 
 
 @public_module("skprivate.tree")
@@ -173,6 +179,15 @@ class DPTreeClassifier(BasePrivateTree):
         self.max_rows_per_group = max_rows_per_group
         self.random_state = random_state
         self.ledger = ledger
+
+    def _release(self, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy) -> IntArray:
+        prepared = RowsInMemory(rows.prepare(entropy.random_bytes))
+        return drive(self._rounds(design, spent), prepared, entropy, self.charge)
+
+    def _rounds(self, design: TreeDesign, spent: PrivacySpent) -> Rounds[IntArray]:
+        """Yield the one round of a fit: counts by leaf and label."""
+        cells = CellsPlan(((LeafAxis(design.partition), LabelAxis(len(design.classes))),))
+        return (yield Round(cells, design.randomizer, spent))  # type: ignore[arg-type]
 
     def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> NoisyHistogram:
         return NoisyHistogram(self.epsilon, n_cells, n_labels, rows_per_unit)
