@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base class of the private log-location-scale regressors."""
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -26,8 +27,12 @@ from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
+from ..rounds._fit import RoundsMixin
+from ..rounds._inspection import SourceFacts
 from ..rounds._plans.grid import MomentGrid
 from ..rounds._plans.moments import MomentsPlan
+from ..rounds._reading.columns import TableColumns, count_columns
+from ..rounds._reading.schema import RowSchema
 from ..rounds._reading.targets import check_target_bounds, read_target, refuse_other_forms, replace_target
 from ..utils import check_bounds, is_structured
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
@@ -72,7 +77,12 @@ _ONLY_CENSORED = ("survival_curve_", "event_share_")
 
 
 class BaseLogLocationScale(
-    CallbackSupportMixin, LogLocationScalePredictions, PlannedMoments, RegressorMixin, BaseEstimator
+    CallbackSupportMixin,
+    LogLocationScalePredictions,
+    PlannedMoments,
+    RoundsMixin,
+    RegressorMixin,
+    BaseEstimator,
 ):
     """Base of the private log-location-scale regressors.
 
@@ -164,7 +174,6 @@ class BaseLogLocationScale(
         UtilityWarning
             By the released values, the noise hides the effect of the features.
         """
-        budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         leaks = self._find_leaks()
         if self.is_strict():
             # Raises before any row is read; afterwards all bounds are known to be declared.
@@ -173,15 +182,60 @@ class BaseLogLocationScale(
         self.announce_leaks(list(leaks.values()))
         with public_errors():
             plan = self._plan_noise(self._shape_of(rows.X, rows.units, rows.event is not None))
-        task = self._resolve_task(rows, log_target, budget, leaks)
+        task = self._resolve_task(
+            self._bounds_of_X(rows.X),
+            self._bounds_of_y(rows.y, log_target),
+            rows.n_units,
+            grouped=rows.units is not None,
+            log_target=log_target,
+            leaks=leaks,
+        )
         entropy = check_entropy(self.random_state)
         kept = None
         if rows.units is not None:
             kept = rows.units.choose_rows(self.max_rows_per_group, entropy.random_bytes(KEY_BYTES))
         prepared = rows.prepare(kept, task.target[1])
         drive(self._rounds(task, plan, entropy.source), RowsInMemory(prepared), entropy, self.charge)
-        self._warn_if_useless()
+        self._after_release()
         return self
+
+    def _known_columns(self) -> int | None:
+        return count_columns(self.bounds_X)
+
+    def _open_source(
+        self, columns: TableColumns, facts: SourceFacts, public: Any
+    ) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
+        if public is not None:
+            raise ValueError(f"{type(self).__name__} uses no public rows.")
+        missing = sorted(self._find_leaks())
+        if missing:
+            raise ValueError(f"a source is not read for bounds: declare {' and '.join(missing)}.")
+        facts.name_columns(self)
+        grouped, log_target = (
+            columns.group is not None,
+            facts.structured or models_log_target(self.distribution),
+        )
+        plan = self._plan_noise(facts.shape(grouped))
+        bounds = self._bounds_of_X(np.empty((0, facts.n_features)))
+        bounds_y = check_target_bounds(self.bounds_y, log_target)
+        task = self._resolve_task(
+            bounds, bounds_y, facts.n_units, grouped=grouped, log_target=log_target, leaks={}
+        )
+        schema = RowSchema(
+            columns=columns,
+            n_features=facts.n_features,
+            lower=bounds[0],
+            upper=bounds[1],
+            log_target=log_target,
+            bounds_y=bounds_y,
+            structured=facts.structured,
+            strict=self.is_strict(),
+            max_rows_per_unit=self.max_rows_per_group if grouped else None,
+        )
+        return schema, functools.partial(self._rounds, task, plan)
+
+    def _after_release(self) -> None:
+        self._warn_if_useless()
 
     def _find_leaks(self) -> dict[str, str]:
         """Return what would have to be read from private rows, by parameter; no row is needed for it."""
@@ -225,22 +279,24 @@ class BaseLogLocationScale(
         return SurvivalRows(X, target.time_on_model_scale, target.event, units)
 
     def _resolve_task(
-        self, rows: SurvivalRows, log_target: bool, budget: FitBudget, leaks: dict[str, str]
+        self,
+        bounds: tuple[FloatArray, FloatArray],
+        bounds_y: tuple[float, float],
+        n_units: int,
+        *,
+        grouped: bool,
+        log_target: bool,
+        leaks: dict[str, str],
     ) -> FitTask:
         """Return everything public about the fit."""
-        grouped = rows.units is not None
-        neighbours = self._neighbours(rows.X.shape[1], grouped)
-        n_units = None
-        if self.relation == "replace-one":
-            n_units = rows.units.n_units if rows.units is not None else len(rows.X)
         return FitTask(
             distribution=error_distribution_of(self.distribution),
             log_target=log_target,
-            bounds=self._bounds_of_X(rows.X),
-            bounds_y=self._bounds_of_y(rows.y, log_target),
-            neighbours=neighbours,
-            budget=budget,
-            n_units=n_units,
+            bounds=bounds,
+            bounds_y=bounds_y,
+            neighbours=self._neighbours(len(bounds[0]), grouped),
+            budget=FitBudget.of(self.epsilon, self.delta, self.mechanism),
+            n_units=n_units if self.relation == "replace-one" else None,
             scale_bounds=self._bounds_of_scale(),
             leaks=leaks,
         )

@@ -30,6 +30,11 @@ class SurvivalRows:
     event: BoolArray | None
     units: RowUnits | None
 
+    @property
+    def n_units(self) -> int:
+        """Number of persons, or of rows."""
+        return len(self.X) if self.units is None else self.units.n_units
+
     def prepare(self, kept: IndexArray | None, last: float) -> PreparedRows:
         """Return the rows that are kept as rounds read them; events after `last` are censored there."""
         event = None if self.event is None else event_within(self.y, self.event, last)

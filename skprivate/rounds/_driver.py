@@ -5,8 +5,12 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from .._typing import IntArray
 from ..accounting import PrivacySpent
+from ..noise._entropy import Entropy
+from ._checkpoint import RunRecord
 from ._plans.plan import Plan
 from ._plans.rows import PreparedRows
 
@@ -44,10 +48,10 @@ Rounds = Generator[Round, IntArray, Result]
 class RowSource(Protocol):
     """Where rows are; sums over all of them come from it."""
 
-    def prepare(self, plan: Plan) -> None:
+    def prepare(self, number: int, plan: Plan) -> None:
         """Raise what can be raised before anything is charged."""
 
-    def sums(self, plan: Plan) -> IntArray:
+    def sums(self, number: int, plan: Plan) -> IntArray:
         """Return the exact sums over all rows."""
 
 
@@ -61,11 +65,11 @@ class RowsInMemory:
         self._rows = rows
         self._sums: IntArray | None = None
 
-    def prepare(self, plan: Plan) -> None:
+    def prepare(self, number: int, plan: Plan) -> None:
         """Make the sums."""
         self._sums = plan.sums(self._rows)
 
-    def sums(self, plan: Plan) -> IntArray:
+    def sums(self, number: int, plan: Plan) -> IntArray:
         """Return the sums that were prepared."""
         prepared, self._sums = self._sums, None
         return plan.sums(self._rows) if prepared is None else prepared
@@ -74,8 +78,9 @@ class RowsInMemory:
 def drive(
     rounds: Rounds[Result],
     source: RowSource,
-    entropy: Any,
-    charge: Callable[[PrivacySpent], object] = bool,
+    entropy: Entropy,
+    charge: Callable[..., object] = bool,
+    record: RunRecord | None = None,
 ) -> Result:
     """Run rounds over a source to their end.
 
@@ -88,7 +93,10 @@ def drive(
         Of the noise.
     charge : callable
         Called with what a round costs, before its noise is drawn, and before rows that are elsewhere are
-        read: that reading fails is an answer about them.
+        read: that reading fails is an answer about them. With a record that is kept on disk, also with an id
+        of the charge.
+    record : RunRecord, default=None
+        What rounds released before the driver was stopped, which are not done again.
 
     Returns
     -------
@@ -100,18 +108,38 @@ def drive(
     **Privacy.** The exact sums of a round live until its noise is drawn. Each plan is made of public values
     and of what earlier rounds released.
     """
+    number = 0
     try:
         step = next(rounds)
         while True:
-            source.prepare(step.plan)
-            if step.spent is not None:
-                charge(step.spent)
-            exact = source.sums(step.plan)
-            released = step.noise.randomize(exact, entropy)
-            del exact
+            released = None if record is None else record.released(number, step.plan)
+            if released is None:
+                released = _release(step, number, source, entropy, charge, record)
+            elif not entropy.private:
+                # A seeded simulation goes on where its stream was.
+                step.noise.randomize(np.zeros(step.plan.n_sums, dtype=np.int64), entropy)
+            number += 1
             step = rounds.send(released)
     except StopIteration as end:
         result: Result = end.value
         return result
     finally:
         rounds.close()
+
+
+def _release(
+    step: Round,
+    number: int,
+    source: RowSource,
+    entropy: Entropy,
+    charge: Callable[..., object],
+    record: RunRecord | None,
+) -> IntArray:
+    source.prepare(number, step.plan)
+    charge_id = None if record is None else record.charge_id(number)
+    if step.spent is not None:
+        charge(step.spent, **({} if charge_id is None else {"charge_id": charge_id}))
+    released = step.noise.randomize(source.sums(number, step.plan), entropy)
+    if record is not None:
+        record.add(step.plan, released)
+    return released

@@ -18,10 +18,12 @@ from ..utils._json_documents import (
     unpack_integers,
 )
 from ..utils._public_module import public_module
+from ._plans.plan import Plan
 
 _FORMAT = "skprivate.sums"
 _VERSION = 1
 _FIELDS = ("task", "values", "batches")
+_FACTS = ("rows", "units", "digest")
 # Rows of a batch, and of all of them: exact sums have room for fewer.
 _MOST_ROWS = 2**62
 
@@ -117,14 +119,69 @@ class PartialSums:
         fields = Fields(content, ("format", "version", *_FIELDS))
         batches = {}
         for name, facts in fields.mapping("batches").items():
-            numbers = Fields(
-                dict(zip(("rows", "units", "digest"), facts, strict=True)),
-                ("rows", "units"),
-                optional=("digest",),
-            )
-            batches[name] = BatchFacts(
-                numbers.integer("rows", 0, _MOST_ROWS),
-                numbers.integer("units", 0, _MOST_ROWS),
-                numbers.text("digest"),
-            )
+            if type(facts) is not list or len(facts) != 3:
+                raise ValueError("a batch must have three facts")
+            numbers = Fields(dict(zip(_FACTS, facts, strict=True)), _FACTS)
+            counts = (numbers.integer(count, 0, _MOST_ROWS) for count in ("rows", "units"))
+            batches[name] = BatchFacts(*counts, numbers.text("digest"))
         return cls(fields.text("task"), unpack_integers(fields.text("values"), (-1,)), batches)
+
+
+class SumsCollector:
+    """Adds up the sums of batches as they come, in any order, each once.
+
+    Parameters
+    ----------
+    task : str
+        Id of the task that they must answer.
+    plan : Plan
+    expected : mapping from str to int, or None
+        Units of the batches that there are; None: whatever comes.
+    """
+
+    def __init__(self, task: str, plan: Plan, expected: Mapping[str, int] | None = None) -> None:
+        self._task, self._plan, self._expected = task, plan, expected
+        self._values = np.zeros(plan.n_sums, dtype=np.int64)
+        self._seen: dict[str, BatchFacts] = {}
+        self._n_rows = 0
+
+    def add(self, part: PartialSums) -> None:
+        """Add sums, or know them again.
+
+        Raises
+        ------
+        ValueError
+            They are those of another plan, impossible, of unknown batches, or of a batch that came before
+            with other rows. No sum is in the message.
+        """
+        if part.task != self._task or part.values.shape != self._values.shape:
+            raise ValueError("the sums are those of another plan.")
+        again = part.batches.keys() & self._seen.keys()
+        if any(self._seen[name] != part.batches[name] for name in again):
+            raise ValueError(f"the batch {min(again)!r} came twice, with other rows.")
+        if again and len(again) == len(part.batches):
+            return
+        if again:
+            raise ValueError(f"the batch {min(again)!r} is in two sums that were merged: merge each once.")
+        self._check_batches(part)
+        self._plan.check_room(self._n_rows + part.n_rows)
+        self._plan.check_sums(part.values, part.n_rows)
+        self._values += part.values
+        self._n_rows += part.n_rows
+        self._seen.update(part.batches)
+
+    def _check_batches(self, part: PartialSums) -> None:
+        if self._expected is None:
+            return
+        for name, facts in part.batches.items():
+            if self._expected.get(name) != facts.n_units:
+                raise ValueError(f"the batch {name!r} is not as it was when the source was looked at.")
+
+    def result(self) -> tuple[IntArray, int]:
+        """Return the sums, and the number of units that are in them."""
+        missing = sorted((self._expected or {}).keys() - self._seen.keys())
+        if missing:
+            raise ValueError(f"the batch {missing[0]!r} did not come: some rows would not count.")
+        if not self._n_rows:
+            raise ValueError("the source is empty: it has no row.")
+        return self._values, sum(facts.n_units for facts in self._seen.values())

@@ -36,16 +36,15 @@ class RoundTask:
     run : str
         Drawn at random for every run: the same plan of another run is another task.
     number : int
-        Of the round, from 0; -1: rows are counted, before anything is charged.
+        Of the round, from 0.
     schema : RowSchema
-    plan : Plan or None
-        None: rows are counted.
+    plan : Plan
     """
 
     run: str
     number: int
     schema: RowSchema
-    plan: Plan | None
+    plan: Plan
 
     @functools.cached_property
     def id(self) -> str:
@@ -57,7 +56,7 @@ class RoundTask:
             "run": self.run,
             "number": self.number,
             "schema": self.schema.to_dict(),
-            "plan": None if self.plan is None else self.plan.to_dict(),
+            "plan": self.plan.to_dict(),
         }
 
     def sum_batch(self, table: Any, batch_id: str) -> PartialSums:
@@ -68,9 +67,6 @@ class RoundTask:
         TypeError, ValueError, OverflowError
             The batch cannot be read, or has too many rows.
         """
-        if self.plan is None:
-            n_rows, n_units = self.schema.count(table)
-            return PartialSums.of_batch(self.id, batch_id, np.zeros(0, dtype=np.int64), n_rows, n_units)
         n_rows = n_units = 0
         values = np.zeros(self.plan.n_sums, dtype=np.int64)
         for rows, units in self.schema.read(table):
@@ -95,13 +91,11 @@ class RoundTask:
     @classmethod
     def _from_dict(cls, content: dict[str, Any]) -> "RoundTask":
         fields = Fields(content, ("format", "version", *_FIELDS))
-        schema = RowSchema.from_dict(fields.mapping("schema"))
-        plan = fields.maybe(fields.mapping, "plan")
         return cls(
             fields.text("run"),
-            fields.integer("number", -1, _MOST_ROUNDS),
-            schema,
-            None if plan is None else plan_from_dict(plan),
+            fields.integer("number", 0, _MOST_ROUNDS),
+            RowSchema.from_dict(fields.mapping("schema")),
+            plan_from_dict(fields.mapping("plan")),
         )
 
 

@@ -140,9 +140,12 @@ class RoundPlan:
         """Return what a round around theta adds up over rows."""
         fine, short = 2**self.residual_bits, 2**self.curvature_bits
         limits = self.residuals.limits(fine, short)
+        largest = np.finfo(np.float64).max
+        # JSON has no infinity, and no error passes the largest number.
+        low, high = (float(np.clip(cut, -largest, largest)) for cut in self.residuals.cuts)
         residuals = ResidualGrid(
             self.residuals.code,
-            self.residuals.cuts,
+            (low, high),
             self.residual_bits,
             self.curvature_bits,
             (limits[0], limits[1], limits[2], limits[3]),

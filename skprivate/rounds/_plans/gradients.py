@@ -85,8 +85,8 @@ class GradientsPlan:
         Notes
         -----
         The number of events within the cuts, less what `residuals_of` takes off, is in units of
-        ``2**-residual_bits``; the gradient (index 0 the constant, 1 the target, then the features) in those of
-        ``2**-(exponent + residual_bits)``; the curvature in those of ``2**-(2 coarse + curvature_bits)``.
+        ``2**-residual_bits``. The gradient, index 0 the constant, 1 the target, then the features, is in
+        units of ``2**-(exponent + residual_bits)``, the curvature in ``2**-(2 coarse + curvature_bits)``.
         """
         rows = rows.only_kept()
         if rows.y is None or rows.event is None:

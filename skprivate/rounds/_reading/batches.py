@@ -60,12 +60,10 @@ def iter_batches(
     >>> names, [(X.tolist(), y.tolist()) for X, y in pieces]
     (('load',), [([[1.0], [2.0]], [10.0, 9.0])])
     """
-    is_frame = hasattr(batch, "columns") and hasattr(batch, "to_numpy")
-    # Numbered columns are no names.
-    if is_frame and all(isinstance(name, str) for name in batch.columns):
+    if has_names(batch):
         names = _chosen(list(batch.columns), y, features, target)
         return names, _pieces([_frame_columns(batch, names, y, target)])
-    if not is_frame and holds_arrow(batch):
+    if holds_arrow(batch):
         if y is not None:
             raise ValueError("y must be a column of Arrow data: name it with target=...")
         schema, records = arrow_records(batch)
@@ -111,9 +109,17 @@ def read_array(table: Any) -> NDArray[Any]:
     return numbers
 
 
+def has_names(table: Any) -> bool:
+    """Tell whether something is a data frame of pandas or polars whose columns have names."""
+    is_frame = hasattr(table, "columns") and hasattr(table, "to_numpy")
+    # Numbered columns are no names.
+    return is_frame and all(isinstance(name, str) for name in table.columns)
+
+
 def holds_arrow(table: Any) -> bool:
-    """Tell whether something hands out Arrow data."""
-    return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
+    """Tell whether something hands out Arrow data, and is no data frame."""
+    is_frame = hasattr(table, "columns") and hasattr(table, "to_numpy")
+    return not is_frame and (hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"))
 
 
 def frame_column(frame: Any, name: str) -> NDArray[Any]:

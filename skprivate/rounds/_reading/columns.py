@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which columns of a table are features, target, event and person, and tables of all forms as such."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...accounting import EstimatedBounds
 from ...utils import as_column, check_characters, is_frame
 from ...utils._json_documents import Fields
-from .batches import arrow_columns, arrow_records, column_numbers, frame_column, holds_arrow, read_array
+from .batches import (
+    arrow_columns,
+    arrow_records,
+    column_numbers,
+    frame_column,
+    has_names,
+    holds_arrow,
+    read_array,
+)
 
 
 @dataclass(frozen=True)
@@ -112,7 +122,7 @@ def read_pieces(table: Any, columns: TableColumns) -> Iterator[Piece]:
     """
     if isinstance(table, tuple):
         yield _of_arrays(*table, grouped=columns.group is not None)
-    elif is_frame(table) and all(isinstance(name, str) for name in table.columns):
+    elif has_names(table):
         names = columns.choose(list(table.columns))
         yield _of_columns(
             {name: frame_column(table, name) for name in (*names, *columns.others)}, names, columns
@@ -152,3 +162,14 @@ def _of_columns(values: dict[str, NDArray[Any]], names: tuple[str, ...], columns
         both["event"], both["time"] = event, target
         target = both
     return Piece(X, target, None if columns.group is None else values[columns.group])
+
+
+def count_columns(bounds: Any) -> int | None:
+    """Return the number of columns of the bounds; None for one pair for all columns."""
+    if isinstance(bounds, Mapping):
+        return len(bounds)
+    sides = bounds if isinstance(bounds, tuple | list | np.ndarray | EstimatedBounds) else ()
+    counts = {len(side) for side in sides if not isinstance(side, Real) and np.ndim(side) == 1}
+    if len(counts) > 1:
+        raise ValueError("bounds_X: both sides must be arrays of one length.")
+    return counts.pop() if counts else None

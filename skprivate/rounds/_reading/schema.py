@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..._config import config_context
 from ..._typing import FloatArray
-from ...utils import as_labels
+from ...utils import as_labels, is_structured
 from ...utils._json_documents import Fields
 from ...utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
 from ...utils._replacements import labels_of, within_bounds
@@ -21,7 +21,17 @@ from .targets import check_target_bounds, read_target, replace_target
 
 _FIELDS = (
     *("features", "n_features", "target", "event", "group"),
-    *("log_target", "bounds_y", "classes", "lower", "upper", "strict", "max_rows_per_unit", "key"),
+    *(
+        "log_target",
+        "bounds_y",
+        "structured",
+        "classes",
+        "lower",
+        "upper",
+        "strict",
+        "max_rows_per_unit",
+        "key",
+    ),
 )
 _MOST = 2**24
 
@@ -42,6 +52,8 @@ class RowSchema:
         Whether a numeric target is modelled by its logarithm.
     bounds_y : pair of floats, or None
         Bounds of a numeric target in the units of the table.
+    structured : bool
+        Whether the target is a time with an event.
     classes : ndarray, or None
         Classes of a target of labels.
     strict : bool
@@ -58,6 +70,7 @@ class RowSchema:
     upper: FloatArray | None = None
     log_target: bool = False
     bounds_y: tuple[float, float] | None = None
+    structured: bool = False
     classes: NDArray[Any] | None = None
     strict: bool = False
     max_rows_per_unit: int | None = None
@@ -85,15 +98,6 @@ class RowSchema:
             rows = self._prepare(piece)
             yield rows.keeping(units.choose_rows(self.max_rows_per_unit, self.key)), units.n_units
 
-    def count(self, table: Any) -> tuple[int, int]:
-        """Return the numbers of rows and of persons (or rows) of a batch whose columns are as they must be."""
-        with config_context(strict=self.strict):
-            if self.max_rows_per_unit is None:
-                n_rows = sum(self._check_width(piece) for piece in read_pieces(table, self.columns))
-                return n_rows, n_rows
-            piece = Piece.joined(list(read_pieces(table, self.columns)))
-            return self._check_width(piece), self._units(piece).n_units
-
     def _check_width(self, piece: Piece) -> int:
         if piece.X.ndim != 2 or piece.X.shape[1] != self.n_features:
             raise ValueError(f"a batch must have {self.n_features} columns of features.")
@@ -118,6 +122,8 @@ class RowSchema:
             return PreparedRows(X, labels=number_labels(self._labels(piece.target), self.classes))
         if self.bounds_y is None and piece.target is None:
             return PreparedRows(X)
+        if is_structured(piece.target) is not self.structured:
+            raise ValueError("a batch must have the form of target that the others have.")
         target = self._target(piece)
         event = None
         if target.event is not None:
@@ -152,6 +158,7 @@ class RowSchema:
             "n_features": self.n_features,
             "log_target": self.log_target,
             "bounds_y": None if self.bounds_y is None else list(self.bounds_y),
+            "structured": self.structured,
             "classes": None if self.classes is None else self.classes.tolist(),
             "lower": None if self.lower is None else self.lower.tolist(),
             "upper": None if self.upper is None else self.upper.tolist(),
@@ -179,6 +186,7 @@ class RowSchema:
             upper=None if upper is None else np.array(upper),
             log_target=log_target,
             bounds_y=None if bounds_y is None else check_target_bounds(bounds_y, log_target),
+            structured=fields.flag("structured"),
             classes=None if classes is None else _read_classes(classes),
             strict=fields.flag("strict"),
             max_rows_per_unit=fields.maybe(fields.integer, "max_rows_per_unit", 1, 2**62),
