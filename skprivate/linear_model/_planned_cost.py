@@ -82,13 +82,13 @@ class PlannedMoments(PrivateEstimatorMixin):
             seeded=self.random_state is not None,
         )
 
-    def _shape_of(self, X: Any, groups: Any, structured: bool) -> PublicShape:
+    def _shape_of(self, X: Any, units: Any, structured: bool) -> PublicShape:
         names = getattr(self, "feature_names_in_", None)
         return PublicShape(
             n_features=X.shape[1],
             feature_names=None if names is None else tuple(names),
-            n_rows=len(X) if groups is None else int(groups.max()) + 1,
-            grouped=groups is not None,
+            n_rows=len(X) if units is None else units.n_units,
+            grouped=units is not None,
             structured=structured,
         )
 

@@ -45,8 +45,13 @@ def number_groups(
     >>> number_groups(["Ann", "Bob", "Ann"], np.array([True, True, True]))
     array([0, 1, 0])
     """
-    if groups is None:
-        return None
+    return None if groups is None else group_values(groups, is_private, strict=strict)[0]
+
+
+def group_values(
+    groups: Any, is_private: NDArray[np.bool_], *, strict: bool = False
+) -> tuple[NDArray[np.intp], Any]:
+    """Return the numbers of the private rows' groups, and the groups in the order of their numbers."""
     if isinstance(groups, np.ma.MaskedArray):
         raise TypeError("groups must not be a masked array: a hidden group is nobody's.")
     cells = as_cells(groups) if strict and isinstance(groups, list | tuple) else as_labels(groups)
@@ -57,15 +62,14 @@ def number_groups(
         )
     array = array[is_private]
     if array.dtype.kind in "iubUS":
-        return np.unique(array, return_inverse=True)[1].astype(np.intp, copy=False)
+        names, codes = np.unique(array, return_inverse=True)
+        return codes.astype(np.intp, copy=False), names
     values = array.tolist()
-    return _number_objects(
-        [value if _is_usable(value) else _NOBODY for value in values] if strict else values
-    )
+    return _number_objects([value if _is_usable(value) else NOBODY for value in values] if strict else values)
 
 
 # The group of private rows that have none.
-_NOBODY = object()
+NOBODY = object()
 
 
 def _is_usable(value: Any) -> bool:
@@ -75,13 +79,13 @@ def _is_usable(value: Any) -> bool:
         return False
 
 
-def _number_objects(values: list[Any]) -> NDArray[np.intp]:
+def _number_objects(values: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
     """Number objects by equality alone: those without an order, or with a partial one, cannot be sorted."""
     if any(_is_missing(value) for value in values):
         raise ValueError("groups has missing values: every private row needs one.")
     codes: dict[Any, int] = {}
     try:
-        return np.array([codes.setdefault(value, len(codes)) for value in values], dtype=np.intp)
+        return np.array([codes.setdefault(value, len(codes)) for value in values], dtype=np.intp), list(codes)
     except TypeError:
         pass
     raise TypeError("groups must hold hashable values, such as numbers or strings.")

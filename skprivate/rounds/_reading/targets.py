@@ -239,4 +239,5 @@ def _log_times(times: FloatArray) -> FloatArray:
             "y holds times that are not above 0; the model is about log time. Distributions 'sev', "
             "'logistic' and 'normal' take numbers of any sign."
         )
-    return np.log(times)
+    # Contiguous: the logarithm of a value must not depend on where it stands.
+    return np.log(np.ascontiguousarray(times))
