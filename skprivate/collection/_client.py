@@ -16,7 +16,7 @@ import numpy as np
 
 from .._typing import Protection
 from ..accounting._amounts import from_text, show, to_text
-from ..exceptions import BudgetExceededError, PrivacyLeakError
+from ..exceptions import BudgetExceededError
 from ..utils import check_positive
 from ..utils._files import OWNER_ONLY, locked, make_lasting, write_atomically
 from ..utils._json_documents import (
@@ -29,7 +29,7 @@ from ..utils._json_documents import (
 )
 from ..utils._public_module import public_module
 from ..utils._refused_values import is_temporal
-from ._specification import TreeSpecification
+from ._specification import TreeSpecification, check_protection
 
 _FORMAT = "skprivate.client"
 _VERSION = 1
@@ -282,17 +282,6 @@ class _Memory:
             return memory
         except UNREADABLE as error:
             raise _damaged(path) from error
-
-
-def check_protection(specification: TreeSpecification, protect: str) -> None:
-    """Refuse to answer what does not protect as much as the person wants."""
-    if protect not in ("record", "label"):
-        raise ValueError(f"protect must be 'record' or 'label', got {protect!r}.")
-    if protect == "record" and specification.randomizer.relation == "label":
-        raise PrivacyLeakError(
-            "This specification protects the label alone: a report tells the leaf, and so the features, "
-            'exactly. If the curator knows the features already, answer it with protect="label".'
-        )
 
 
 def _damaged(path: Path) -> ValueError:

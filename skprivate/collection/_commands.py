@@ -22,10 +22,9 @@ import numpy as np
 
 from ..utils._files import create_atomically, write_atomically
 from ..utils._json_documents import parse_json
-from ._client import check_protection
 from ._csv_tables import CsvTable, guess_labels
 from ._report_files import ReportWriter
-from ._specification import TreeSpecification
+from ._specification import TreeSpecification, check_protection
 
 if TYPE_CHECKING:
     from ._curator import TreeCurator

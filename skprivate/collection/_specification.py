@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import Protection
+from ..exceptions import PrivacyLeakError
+from ..noise import check_entropy
 from ..partition import Partition
 from ..randomizers import LocalRandomizer, randomizer_from_dict
 from ..utils import check_characters
@@ -27,6 +30,8 @@ VERSION = 1
 Label = str | int | float | bool
 
 _FIELDS = ("partition", "randomizer", "classes", "features", "label")
+# Rows whose reports are drawn together, and bytes of such reports: no result but a seeded one depends on it.
+_ROWS_AT_ONCE, _BYTES_AT_ONCE = 2**16, 2**24
 # Bytes of a file; a tree of 2^18 leaves needs about a fifth of it.
 _LARGEST_FILE = 2**26
 
@@ -217,6 +222,95 @@ class TreeSpecification:
         flat = np.frombuffer(data, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False)
         return flat.reshape(-1, *self.randomizer.report_shape)
 
+    def randomize_many(
+        self, X: Any, y: Any = None, *, protect: Protection = "record", random_state: Any = None
+    ) -> Iterator[NDArray[Any]]:
+        """Draw one report for every row, for many people at once.
+
+        For whoever holds the rows of many people and is trusted with them: a gateway on their side, the
+        operator of a fleet, a simulation. Memory does not grow with the number of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), data frame, Arrow data, or iterator of these
+            One person a row. Columns of arrays are in the order of ``features``; those of a frame of pandas
+            or polars, and of an object with ``__arrow_c_stream__`` or ``__arrow_c_array__``, which needs
+            pyarrow, are found by their names, and others are not looked at. An iterator, a generator for
+            example, returns tables with a column of labels, or pairs (X, y).
+        y : array-like of shape (n,), default=None
+            The labels. None: they are the column ``label`` of X, or X is an iterator.
+        protect : {"record", "label"}, default="record"
+            What must stay private; as in `TreeClient`.
+        random_state : None, int, RandomState or Generator, default=None
+            None: entropy of the operating system. Anything else is reproducible and **not private**; for
+            simulations and tests.
+
+        Yields
+        ------
+        reports : ndarray of shape (k, \\*report_shape)
+            In the order of the rows; k is at most 2^16. `TreeCurator.update` takes the whole iterator, and
+            `ReportWriter.write` each of these.
+
+        Raises
+        ------
+        ImportError
+            Arrow data, and pyarrow is not installed.
+        PrivacyLeakError
+            The specification protects the label alone, and ``protect`` is "record".
+        TypeError, ValueError
+            A table of another form, or with other columns or types of columns, than wanted; never for the
+            value of a cell. In a stream, when that table is reached.
+
+        See Also
+        --------
+        TreeClient : The same for one person, on that person's device, with a memory of what was answered.
+        TreeCurator : Where the reports go.
+
+        Notes
+        -----
+        **Privacy.** Relation: local. The category of a row, its cell and label, depends on that row and on
+        the public specification alone, and its report is drawn from that category with fresh randomness, by
+        the same mechanism as a `TreeClient`'s: each report is epsilon-private, and a list of reports of
+        different people has the law that it has if each draws on a device of their own. What differs is who
+        must be trusted: the caller sees the rows, so the boundary runs around the caller, and only what this
+        method yields may leave it. If the curator is the caller, this is a simulation.
+
+        Nobody remembers here who has answered: a row that is passed twice is answered twice, and costs
+        2 epsilon. The order of the reports is that of the rows, and their number that of the rows.
+
+        Every row gets exactly one report, and no value makes the method fail, inside strict mode and outside:
+        an error, or a report that is not there, would tell of a row for nothing. So what a `TreeClient`
+        refuses counts as a public value here: NaN, a missing cell and text that is no number as the middle of
+        the column's bounds, infinity as the bound on its side, a label outside the classes as the first
+        class. Look for such rows before.
+
+        Proof: :doc:`/proofs/tree_release`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skprivate.randomizers import HadamardRandomizer
+        >>> from skprivate.collection import TreeSpecification
+        >>> from skprivate.partition import Partition
+        >>> partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
+        >>> specification = TreeSpecification(
+        ...     partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"], ["age"], "smokes")
+        >>> ages = np.linspace(0, 100, 100_000)[:, None]
+        >>> [len(reports) for reports in specification.randomize_many(ages, np.full(100_000, "no"))]
+        [65536, 34464]
+        """
+        # Reading tables needs scikit-learn, which a client has no use for.
+        from ..rounds._reading.columns import TableColumns
+        from ._bulk_rows import read_categories, regroup
+
+        check_protection(self, protect)
+        entropy, randomizer = check_entropy(random_state), self.randomizer
+        columns = TableColumns(self.features, self.label)
+        categories = read_categories(X, y, columns, self.partition, np.array(self.classes))
+        size = max(min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // randomizer.report_bytes), 1)
+        # Pieces of one size, so that with a seed nothing depends on how the rows come.
+        return (randomizer.randomize(piece, entropy) for piece in regroup(categories, size))
+
     def label_index(self, value: Any) -> int:
         """Return the position of a label in ``classes``; -1 if it is none of them."""
         # NumPy's durations would become whole numbers.
@@ -253,6 +347,17 @@ class TreeSpecification:
             f"{len(self.classes)} classes, {self.randomizer.name}, "
             f"epsilon={float(self.randomizer.epsilon):g}, "
             f"hash={self.hash[:8]}...)"
+        )
+
+
+def check_protection(specification: TreeSpecification, protect: str) -> None:
+    """Refuse to answer what does not protect as much as the person wants."""
+    if protect not in ("record", "label"):
+        raise ValueError(f"protect must be 'record' or 'label', got {protect!r}.")
+    if protect == "record" and specification.randomizer.relation == "label":
+        raise PrivacyLeakError(
+            "This specification protects the label alone: a report tells the leaf, and so the features, "
+            'exactly. If the curator knows the features already, answer it with protect="label".'
         )
 
 
