@@ -23,10 +23,10 @@ from ..rounds._plans.cells import CellsPlan
 from ..rounds._plans.rows import PreparedRows
 from ..utils import check_epsilon
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+from ..utils._groups import KEY_BYTES, RowUnits, number_units
 from ..utils._private_fit import failures_counted
 from ..utils._replacements import numbers_of, within_bounds
 from ..utils._table_validation import check_array
-from ..utils._units import KEY_BYTES, RowUnits, number_units
 from ..utils._user_frame import warn_after_release
 
 Pair = tuple[FloatArray, FloatArray]

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from ..._config import config_context
 from ..._typing import FloatArray
 from ...utils import as_labels, is_structured
+from ...utils._groups import RowUnits, number_units
 from ...utils._json_documents import Fields
 from ...utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
 from ...utils._replacements import labels_of, within_bounds
-from ...utils._units import RowUnits, number_units
 from .._plans.rows import PreparedRows
 from .columns import Piece, TableColumns, read_pieces
 from .targets import check_target_bounds, read_target, replace_target
