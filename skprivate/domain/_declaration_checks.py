@@ -47,7 +47,8 @@ def check_markers(markers: Iterable[Any]) -> tuple[Marker, ...]:
     """Return the values that stand for a missing one, without those that always do."""
     found: dict[Marker, None] = {}
     for marker in map(plain_level, markers):
-        if marker is None or marker == "" or marker != marker:
+        # pandas' NA cannot be compared.
+        if marker is None or type(marker).__name__ == "NAType" or marker == "" or marker != marker:
             continue
         if isinstance(marker, bool) or not isinstance(marker, str | int | float):
             raise TypeError("missing_values must hold texts and numbers.")

@@ -35,8 +35,9 @@ def decode_column(column: Column, encoded: FloatArray) -> NDArray[Any]:
     if isinstance(column, BooleanColumn):
         return _objects((False, True), (usable[:, 0] > 0.5).astype(np.intp), absent | (usable[:, 0] == 0.5))
     if isinstance(column, DateColumn):
-        # Years 1 to 9999, about 3.2e11 microseconds a year.
-        instants = np.clip(np.rint(usable[:, 0] * DAY) + column.start, -6.3e16, 2.53e17).astype(np.int64)
+        # Ten thousand years: far from the ends of 64 bits.
+        days = np.clip(usable[:, 0], -3.7e6, 3.7e6)
+        instants = np.rint(days * DAY).astype(np.int64) + column.start
         return np.where(absent, np.datetime64("NaT", "us"), instants.view("M8[us]"))
     return np.where(absent, np.nan, usable[:, 0])
 

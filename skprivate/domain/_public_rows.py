@@ -11,7 +11,7 @@ import numpy as np
 from ..utils import check_int
 from ._columns import BooleanColumn, CategoricalColumn, Column, DateColumn, NumberColumn, column_of
 from ._declaration_checks import Marker
-from ._raw_columns import CodedColumn, RawTable, as_list, cells_of
+from ._raw_columns import CodedColumn, ColumnTypeError, RawTable, as_list, cells_of
 from ._readers import Reading, classify, reader_of
 from ._values import DAY, text_of_instant
 
@@ -42,7 +42,7 @@ def columns_of_public_rows(
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError
         A column of which nothing can be said, or a declaration of a column that the table does not have.
     """
     check_int(max_levels, "max_levels", least=1)
@@ -58,7 +58,7 @@ def columns_of_public_rows(
                 else _column_of(cells_of(values), markers, max_levels, rounded)
             )
         except (TypeError, ValueError) as error:
-            raise type(error)(f"column {name!r}: {error}") from None
+            raise ValueError(f"column {name!r}: {error}") from None
     return found
 
 
@@ -81,7 +81,7 @@ def _reading(column: Column, cells: Any) -> Reading | None:
     """Return what a column reads, None where it is not the column for these cells."""
     try:
         reading = reader_of(column).read(cells)
-    except TypeError:
+    except ColumnTypeError:
         return None
     if np.isnan(reading.values).all() and not reading.unusable.any():
         raise ValueError("it holds no value; declare it in columns.")

@@ -11,10 +11,15 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._typing import IndexArray
 from ..utils import as_cells
 from ..utils._refused_values import is_temporal_type
+
+
+class ColumnTypeError(TypeError):
+    """The type of a whole column is none that can be read; its message holds no value."""
 
 
 @dataclass(frozen=True)
@@ -186,11 +191,11 @@ def cells_of(column: Any) -> Any:
 
     Raises
     ------
-    TypeError, ValueError
+    ColumnTypeError
         Of a type that no column may have: masked, durations, more than one dimension.
     """
     if isinstance(column, np.ma.MaskedArray):
-        raise TypeError("it must not be a masked array: write NaN where a value is missing.")
+        raise ColumnTypeError("it must not be a masked array: write NaN where a value is missing.")
     if isinstance(column, list):
         return column
     for library, kind, read in _COLUMNS:
@@ -200,7 +205,7 @@ def cells_of(column: Any) -> Any:
         return list(column)
     array = np.asarray(column)
     if array.ndim != 1:
-        raise ValueError("it must have one dimension.")
+        raise ColumnTypeError("it must have one dimension.")
     return array
 
 
@@ -210,9 +215,13 @@ def _cells_of_pandas(series: Any) -> Any:
         categories = series.cat.categories.to_series()
         codes = series.cat.codes.to_numpy().astype(np.intp)
         return CodedColumn(codes, cells_of(categories), declared=True, ordered=bool(series.cat.ordered))
+    if hasattr(dtype, "pyarrow_dtype"):
+        return _cells_of_arrow(series.array.__arrow_array__())
     if isinstance(dtype, np.dtype):
         return series.to_numpy()
-    if dtype.kind in "biuf":
+    if dtype.kind == "b":
+        return _booleans(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if dtype.kind in "iuf":
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     if dtype.kind == "M":
         return series.to_numpy(dtype="M8[us]")
@@ -224,11 +233,15 @@ def _cells_of_polars(series: Any) -> Any:
     dtype = series.dtype
     if dtype.is_numeric() and not dtype.is_decimal():
         return series.to_numpy()
-    if str(dtype) == "Boolean" and series.null_count() == 0:
-        return series.to_numpy()
+    if str(dtype) == "Boolean":
+        import polars
+
+        return _booleans(series.cast(polars.Float64).to_numpy())
     if str(dtype) == "Date" or str(dtype).startswith("Datetime"):
         return series.to_numpy()
     _refuse_durations(dtype)
+    if dtype.is_nested():
+        raise _nested()
     return series.to_list()
 
 
@@ -243,15 +256,20 @@ def _cells_of_chunk(chunk: Any) -> Any:
 
     kinds, kind = pyarrow.types, chunk.type
     if kinds.is_dictionary(kind):
-        return CodedColumn(_codes(chunk), _cells_of_chunk(chunk.dictionary), ordered=bool(kind.ordered))
+        codes = _codes(chunk.indices.to_numpy(zero_copy_only=False))
+        return CodedColumn(codes, _cells_of_chunk(chunk.dictionary), ordered=bool(kind.ordered))
     if kinds.is_string(kind) or kinds.is_large_string(kind):
         coded = chunk.dictionary_encode()
-        return CodedColumn(_codes(coded), coded.dictionary.to_pylist())
+        codes = _codes(coded.indices.to_numpy(zero_copy_only=False))
+        # As bytes: text that is not UTF-8 is a cell that cannot be used, and not an error.
+        return CodedColumn(codes, coded.dictionary.cast(pyarrow.large_binary()).to_pylist())
     if kinds.is_boolean(kind):
-        chunk = chunk.cast(pyarrow.uint8())
-    elif kinds.is_time(kind) or kinds.is_duration(kind):
+        return _booleans(chunk.cast(pyarrow.uint8()).to_numpy(zero_copy_only=False))
+    if kinds.is_time(kind) or kinds.is_duration(kind):
         raise _durations()
-    elif not any(
+    if kinds.is_nested(kind):
+        raise _nested()
+    if not any(
         check(kind)
         for check in (kinds.is_integer, kinds.is_floating, kinds.is_date, kinds.is_timestamp, kinds.is_null)
     ):
@@ -259,9 +277,13 @@ def _cells_of_chunk(chunk: Any) -> Any:
     return chunk.to_numpy(zero_copy_only=False)
 
 
-def _codes(chunk: Any) -> IndexArray:
-    codes = chunk.indices.to_numpy(zero_copy_only=False)
-    return np.where(np.isnan(codes), -1, codes).astype(np.intp)
+def _booleans(numbers: NDArray[Any]) -> CodedColumn:
+    """Return 0, 1 and NaN as booleans, which are told from numbers by the type of their categories."""
+    return CodedColumn(_codes(numbers), np.array([False, True]))
+
+
+def _codes(numbers: NDArray[Any]) -> IndexArray:
+    return np.where(np.isnan(numbers), -1, numbers).astype(np.intp)
 
 
 def _joined(parts: list[Any]) -> Any:
@@ -293,8 +315,12 @@ def _refuse_durations(dtype: Any) -> None:
         raise _durations()
 
 
-def _durations() -> TypeError:
-    return TypeError("its type is one of durations, times of a day or periods.")
+def _durations() -> ColumnTypeError:
+    return ColumnTypeError("its type is one of durations, times of a day or periods.")
+
+
+def _nested() -> ColumnTypeError:
+    return ColumnTypeError("its type is one of lists or records.")
 
 
 _COLUMNS: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (

@@ -18,7 +18,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..utils._refused_values import is_temporal
 from ._columns import BooleanColumn, CategoricalColumn, Column, DateColumn, NumberColumn
 from ._declaration_checks import text_of_level
-from ._raw_columns import CodedColumn
+from ._raw_columns import CodedColumn, ColumnTypeError
 from ._values import (
     DAY,
     boolean_of_text,
@@ -78,7 +78,7 @@ class Reader:
 
         Raises
         ------
-        TypeError
+        ColumnTypeError
             The type of an array is one of complex numbers, durations or records, or of dates where the
             column has none.
         """
@@ -94,7 +94,7 @@ class Reader:
             return self._read_instants(*instants_of_array(cells))
         if kind in "OUS":
             return self._read_cells(cells.tolist())
-        raise TypeError("its type is not one of numbers, text, booleans or dates.")
+        raise ColumnTypeError("its type is not one of numbers, text, booleans or dates.")
 
     def of_text(self, text: str) -> float | None:
         """Return the value of a text, NaN where it stands for a missing one, None where it is unusable."""
@@ -110,7 +110,7 @@ class Reader:
 
     def _of_instants(self, instants: IntArray) -> FloatArray:
         """Return values of microseconds since 1970, NaN where the column has no such value."""
-        raise TypeError("its type is one of dates, and dates are not what is declared.")
+        raise ColumnTypeError("its type is one of dates, and dates are not what is declared.")
 
     def _read_numbers(self, numbers: FloatArray) -> Reading:
         values = self._of_numbers(numbers)

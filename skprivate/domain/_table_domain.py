@@ -15,11 +15,11 @@ from ..utils import check_characters
 from ..utils._json_documents import canonical, parse_json
 from ..utils._public_module import public_module
 from ._columns import CategoricalColumn, Column, column_of
-from ._declaration_checks import Marker
+from ._declaration_checks import Marker, check_list
 from ._decoding import decode_column
 from ._documents import columns_from_dict, columns_to_dict
 from ._public_rows import columns_of_public_rows
-from ._raw_columns import RawTable, cells_of, read_table
+from ._raw_columns import ColumnTypeError, RawTable, cells_of, read_table
 from ._readers import Reader, Reading, reader_of
 
 # Names that a message or a repr shows.
@@ -108,13 +108,15 @@ class TableDomain:
             raise TypeError("columns must be a dict: name -> declaration.")
         if not columns:
             raise ValueError("columns must hold at least one column.")
+        markers = check_list(missing_values, "missing_values")
         found = {}
         for name, declaration in columns.items():
             _check_name(name)
             try:
-                found[str(name)] = column_of(declaration).resolved(missing, missing_values)
+                found[str(name)] = column_of(declaration).resolved(missing, markers)
             except (TypeError, ValueError) as error:
-                raise type(error)(f"column {name!r}: {error}") from None
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"column {name!r}: {error}") from None
         self.__dict__["_columns"] = found
         if len(set(self.encoded_names)) < len(self.encoded_names):
             raise ValueError("two encoded columns have the same name: rename a column.")
@@ -259,10 +261,7 @@ class TableDomain:
             self._columns.items(), self._readers, self._in_order(raw), strict=True
         ):
             width = len(column.suffixes()) + (column.missing == "indicator")
-            try:
-                reading = reader.read(cells_of(values))
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"column {name!r}: {error}") from None
+            reading = _read(name, reader, values)
             if not strict:
                 _check_reading(name, column, reading)
             _write(column, reading.values, encoded[:, at : at + width])
@@ -342,7 +341,10 @@ class TableDomain:
         ValueError
             Anything that `to_dict` does not return.
         """
-        made = cls(columns_from_dict(state))
+        try:
+            made = cls(columns_from_dict(state))
+        except TypeError as error:
+            raise ValueError(str(error)) from None
         if made.to_dict() != state:
             raise ValueError("it is not in the one form that is written")
         return made
@@ -432,6 +434,16 @@ _UNUSABLE: dict[str, str] = {
     "boolean": "a value that is neither true nor false",
     "categorical": "a value that is none of the declared levels",
 }
+
+
+def _read(name: str, reader: Reader, values: Any) -> Reading:
+    try:
+        return reader.read(cells_of(values))
+    except ColumnTypeError as error:
+        raise TypeError(f"column {name!r}: {error}") from None
+    except (TypeError, ValueError, ArithmeticError):
+        # Of another library, whose message may show a value.
+        raise ValueError(f"column {name!r} cannot be read.") from None
 
 
 def _check_reading(name: str, column: Column, reading: Reading) -> None:
