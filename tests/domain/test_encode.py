@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import skprivate
 from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, NumberColumn, TableDomain
+from skprivate.domain._readers import reader_of
 
 EVERY_KIND = {
     "number": NumberColumn(-5, 5, missing="indicator", missing_values=[-999]),
@@ -38,6 +39,12 @@ def test_numbers_in_every_form_and_beyond_bounds():
 def test_minus_zero_has_one_form():
     assert not np.signbit(read((-1, 1), [-0.0, "-0"])).any()
     assert not np.signbit(read((-1, 1), np.array([-0.0]))).any()
+    assert not np.signbit(read((-1, 1), ["-0", "junk"], strict=True)).any()
+
+
+def test_infinity_cannot_be_used_beside_other_text_too():
+    reading = reader_of(NumberColumn(0, 1)).read(["inf", "junk", "0.5", ""])
+    np.testing.assert_array_equal(reading.unusable, [True, True, False, False])
 
 
 def test_levels_of_text_match_text_and_numbers_that_are_written_so():
@@ -150,6 +157,11 @@ def test_strict_mode_follows_the_configuration():
         domain.encode({"x": ["?"]})
 
 
+def test_what_another_library_says_of_a_cell_is_not_repeated():
+    with pytest.raises(ValueError, match=r"column 'x' cannot be read\.$"):
+        TableDomain({"x": (0, 1)}).encode({"x": StrangeColumn()}, strict=True)
+
+
 def test_types_that_no_column_has_are_refused_in_every_mode():
     for cells in (np.array([1], dtype="m8[s]"), np.array([1j]), np.array(["2001-01-01"], dtype="M8[D]")):
         with pytest.raises(TypeError, match="column 'x'"):
@@ -166,6 +178,30 @@ class Strange:
         raise RuntimeError("strange")
 
     __hash__ = None
+
+
+class StrangeNumber(float):
+    """A number that cannot be read."""
+
+    def __float__(self):
+        raise RuntimeError("strange")
+
+
+class StrangeText(str):
+    """Text that cannot be read."""
+
+    def __str__(self):
+        raise RuntimeError("strange")
+
+
+class StrangeColumn:
+    """A column that shows a value when it cannot be read."""
+
+    def __len__(self):
+        return 1
+
+    def __array__(self, dtype=None, copy=None):
+        raise ValueError("could not convert string to float: 'secret'")
 
 
 TEXTS = st.one_of(
@@ -195,6 +231,8 @@ CELLS = st.one_of(
     st.builds(dict),
     st.builds(object),
     st.builds(Strange),
+    st.builds(StrangeNumber),
+    st.builds(StrangeText),
     st.just(np.array([1, 2])),
 )
 
