@@ -21,6 +21,7 @@ FLOORS = (
     {"randomizers"},
     {"partition"},
     {"base"},
+    {"rounds"},
     {"preprocessing"},
     {"tree", "linear_model", "collaborative", "games"},
     {"collection", "model_selection"},

@@ -25,10 +25,10 @@ from skprivate import (
     config_context,
 )
 from skprivate.exceptions import UtilityWarning
-from skprivate.linear_model._targets import replace_target
 from skprivate.model_selection import PrivateGridSearch
 from skprivate.model_selection._scores import row_scores
 from skprivate.preprocessing import estimate_bounds
+from skprivate.rounds._reading.targets import replace_target
 from skprivate.utils._replacements import numbers_of, within_bounds
 
 

@@ -180,13 +180,15 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
         ledger = getattr(self, "ledger", None)
         return [ledger] if isinstance(ledger, PrivacyLedger) else []
 
-    def charge(self, spent: PrivacySpent) -> None:
+    def charge(self, spent: PrivacySpent, *, charge_id: str | None = None) -> None:
         """Charge the ledger, if there is one; to be called before any noise is drawn.
 
         Parameters
         ----------
         spent : PrivacySpent
             What the fit will state as ``privacy_spent_``.
+        charge_id : str, default=None
+            Public text by which the ledger counts this charge once, see `PrivacyLedger.charge`.
 
         Raises
         ------
@@ -194,7 +196,8 @@ class PrivateEstimatorMixin(_config.StrictMixin, PrivacyHTMLMixin):
             The ledger refused; nothing is charged.
         """
         if self.ledger is not None:
-            self.ledger.charge(spent, estimator=type(self).__name__)
+            named = {} if charge_id is None else {"charge_id": charge_id}
+            self.ledger.charge(spent, estimator=type(self).__name__, **named)
 
     declared_roles: Mapping[str, str] = {}
 

@@ -2,6 +2,7 @@
 """Private log-location-scale (accelerated failure time) regression."""
 
 # Some names are not for users: pickles of fitted estimators name them here, so that files can be moved.
+from ..rounds._plans.grid import MomentGrid as MomentGrid
 from ._accumulation.plan import AccumulatorPlan as AccumulatorPlan
 from ._accumulator import MomentAccumulator
 from ._censored.curvature import CurvatureEstimate as CurvatureEstimate
@@ -12,7 +13,6 @@ from ._censored.release import CensoredRelease as CensoredRelease
 from ._distributions import Logistic as Logistic
 from ._distributions import Normal as Normal
 from ._distributions import SmallestExtremeValue as SmallestExtremeValue
-from ._moments.grid import MomentGrid as MomentGrid
 from ._moments.release import MomentRelease as MomentRelease
 from ._moments.solve import ScaledFit as ScaledFit
 from ._presets import DPLogisticLLSRegressor, DPNormalLLSRegressor, DPSEVRegressor

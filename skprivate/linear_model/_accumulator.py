@@ -12,17 +12,17 @@ from sklearn.base import clone
 
 from .._config import get_config
 from .._typing import CentralMechanism, Distribution, IntArray
+from ..rounds._plans.gram import exact_gram
+from ..rounds._reading.batches import iter_batches
 from ..utils import check_characters
 from ..utils._atomic_state import assign, lock_of, one_thread_at_a_time, refused_within_another
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
 from ..utils._replacements import numbers_of
-from ._accumulation.batches import iter_batches
 from ._accumulation.fit import fit_accumulated
 from ._accumulation.plan import AccumulatorPlan, refuse_censored
 from ._accumulation.saved_moments import SavedMoments, check_names
 from ._base import BaseLogLocationScale
-from ._moments.gram import exact_gram
 
 Regressor = TypeVar("Regressor", bound=BaseLogLocationScale)
 

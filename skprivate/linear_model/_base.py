@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base class of the private log-location-scale regressors."""
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -25,21 +26,28 @@ from ..accounting._statements.estimated_bounds import name_inputs, source_of_inp
 from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
-from ..utils import check_bounds, is_structured, number_groups, select_rows
+from ..rounds._driver import Round, Rounds, RowsInMemory, drive
+from ..rounds._fit import RoundsMixin
+from ..rounds._inspection import SourceFacts
+from ..rounds._plans.grid import MomentGrid
+from ..rounds._plans.moments import MomentsPlan
+from ..rounds._reading.columns import TableColumns, count_columns
+from ..rounds._reading.schema import RowSchema
+from ..rounds._reading.targets import check_target_bounds, read_target, refuse_other_forms, replace_target
+from ..utils import check_bounds, is_structured
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
+from ..utils._groups import KEY_BYTES, number_units
 from ..utils._private_fit import public_errors
 from ..utils._progress import progress
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
 from ..utils._user_frame import warn_after_release
-from ._censored.fit import CensoredPlan, fit_censored
+from ._censored.fit import CensoredPlan, censored_rounds
 from ._censored.histogram import kaplan_meier
 from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
 from ._distributions import error_distribution_of, models_log_target
 from ._fit_task import FitTask, SurvivalRows, check_scale_bounds
 from ._moments.bootstrap import bootstrap_moments, pivotal
-from ._moments.gram import exact_gram
-from ._moments.grid import MomentGrid
 from ._moments.noise_scale import FitBudget, root_above
 from ._moments.release import MomentRelease, Neighbours, make_grid, plan_moments
 from ._moments.solve import METHODS, REGULARIZATIONS, ScaledFit, solve_moments, unscale
@@ -47,7 +55,6 @@ from ._moments.utility import moments_warning
 from ._moments.weights import moment_weights, order_of_norm
 from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
 from ._predictions.mixin import LogLocationScalePredictions
-from ._targets import check_target_bounds, read_target, refuse_other_forms, replace_target
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
@@ -70,7 +77,12 @@ _ONLY_CENSORED = ("survival_curve_", "event_share_")
 
 
 class BaseLogLocationScale(
-    CallbackSupportMixin, LogLocationScalePredictions, PlannedMoments, RegressorMixin, BaseEstimator
+    CallbackSupportMixin,
+    LogLocationScalePredictions,
+    PlannedMoments,
+    RoundsMixin,
+    RegressorMixin,
+    BaseEstimator,
 ):
     """Base of the private log-location-scale regressors.
 
@@ -162,7 +174,6 @@ class BaseLogLocationScale(
         UtilityWarning
             By the released values, the noise hides the effect of the features.
         """
-        budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
         leaks = self._find_leaks()
         if self.is_strict():
             # Raises before any row is read; afterwards all bounds are known to be declared.
@@ -170,17 +181,61 @@ class BaseLogLocationScale(
         rows, log_target = self._read(X, y, groups)
         self.announce_leaks(list(leaks.values()))
         with public_errors():
-            plan = self._plan_noise(self._shape_of(rows.X, rows.groups, rows.event is not None))
-        task = self._resolve_task(rows, log_target, budget, leaks)
+            plan = self._plan_noise(self._shape_of(rows.X, rows.units, rows.event is not None))
+        task = self._resolve_task(
+            self._bounds_of_X(rows.X),
+            self._bounds_of_y(rows.y, log_target),
+            rows.n_units,
+            grouped=rows.units is not None,
+            log_target=log_target,
+            leaks=leaks,
+        )
         entropy = check_entropy(self.random_state)
-        if rows.groups is not None:
-            rows = rows.take(select_rows(rows.groups, self.max_rows_per_group, entropy.random_bytes))
-        if plan is None:
-            self._release_moments(rows, task, entropy)
-        else:
-            self._release_rounds(rows, task, plan, entropy)
-        self._warn_if_useless()
+        kept = None
+        if rows.units is not None:
+            kept = rows.units.choose_rows(self.max_rows_per_group, entropy.random_bytes(KEY_BYTES))
+        prepared = rows.prepare(kept, task.target[1])
+        drive(self._rounds(task, plan, entropy.source), RowsInMemory(prepared), entropy, self.charge)
+        self._after_release()
         return self
+
+    def _known_columns(self) -> int | None:
+        return count_columns(self.bounds_X)
+
+    def _open_source(
+        self, columns: TableColumns, facts: SourceFacts, public: Any
+    ) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
+        if public is not None:
+            raise ValueError(f"{type(self).__name__} uses no public rows.")
+        missing = sorted(self._find_leaks())
+        if missing:
+            raise ValueError(f"a source is not read for bounds: declare {' and '.join(missing)}.")
+        facts.name_columns(self)
+        grouped, log_target = (
+            columns.group is not None,
+            facts.structured or models_log_target(self.distribution),
+        )
+        plan = self._plan_noise(facts.shape(grouped))
+        bounds = self._bounds_of_X(np.empty((0, facts.n_features)))
+        bounds_y = check_target_bounds(self.bounds_y, log_target)
+        task = self._resolve_task(
+            bounds, bounds_y, facts.n_units, grouped=grouped, log_target=log_target, leaks={}
+        )
+        schema = RowSchema(
+            columns=columns,
+            n_features=facts.n_features,
+            lower=bounds[0],
+            upper=bounds[1],
+            log_target=log_target,
+            bounds_y=bounds_y,
+            structured=facts.structured,
+            strict=self.is_strict(),
+            max_rows_per_unit=self.max_rows_per_group if grouped else None,
+        )
+        return schema, functools.partial(self._rounds, task, plan)
+
+    def _after_release(self) -> None:
+        self._warn_if_useless()
 
     def _find_leaks(self) -> dict[str, str]:
         """Return what would have to be read from private rows, by parameter; no row is needed for it."""
@@ -209,8 +264,8 @@ class BaseLogLocationScale(
                 self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_all_finite=finite
             )
         target = read_target(y, log_target)
-        codes = number_groups(groups, np.ones(len(X), dtype=bool))
-        return SurvivalRows(X, target.time_on_model_scale, target.event, codes), log_target
+        units = number_units(groups, np.ones(len(X), dtype=bool))
+        return SurvivalRows(X, target.time_on_model_scale, target.event, units), log_target
 
     def _read_strictly(self, X: Any, y: Any, groups: Any, log_target: bool) -> SurvivalRows:
         """Validate the rows in strict mode: unusable values are replaced by values within the bounds."""
@@ -220,26 +275,28 @@ class BaseLogLocationScale(
         X = within_bounds(X, *self._bounds_of_X(X))
         target = replace_target(y, check_target_bounds(self.bounds_y, log_target), log_target)
         check_consistent_length(X, target.time_on_model_scale)
-        codes = number_groups(groups, np.ones(len(X), dtype=bool), strict=True)
-        return SurvivalRows(X, target.time_on_model_scale, target.event, codes)
+        units = number_units(groups, np.ones(len(X), dtype=bool), strict=True)
+        return SurvivalRows(X, target.time_on_model_scale, target.event, units)
 
     def _resolve_task(
-        self, rows: SurvivalRows, log_target: bool, budget: FitBudget, leaks: dict[str, str]
+        self,
+        bounds: tuple[FloatArray, FloatArray],
+        bounds_y: tuple[float, float],
+        n_units: int,
+        *,
+        grouped: bool,
+        log_target: bool,
+        leaks: dict[str, str],
     ) -> FitTask:
         """Return everything public about the fit."""
-        grouped = rows.groups is not None
-        neighbours = self._neighbours(rows.X.shape[1], grouped)
-        n_units = None
-        if self.relation == "replace-one":
-            n_units = int(rows.groups.max()) + 1 if rows.groups is not None else len(rows.X)
         return FitTask(
             distribution=error_distribution_of(self.distribution),
             log_target=log_target,
-            bounds=self._bounds_of_X(rows.X),
-            bounds_y=self._bounds_of_y(rows.y, log_target),
-            neighbours=neighbours,
-            budget=budget,
-            n_units=n_units,
+            bounds=bounds,
+            bounds_y=bounds_y,
+            neighbours=self._neighbours(len(bounds[0]), grouped),
+            budget=FitBudget.of(self.epsilon, self.delta, self.mechanism),
+            n_units=n_units if self.relation == "replace-one" else None,
             scale_bounds=self._bounds_of_scale(),
             leaks=leaks,
         )
@@ -271,28 +328,30 @@ class BaseLogLocationScale(
     def _bounds_of_scale(self) -> tuple[float, float] | None:
         return None if self.scale_bounds is None else check_scale_bounds(self.scale_bounds)
 
-    def _release_moments(self, rows: SurvivalRows, task: FitTask, entropy: Any) -> None:
-        """Release the moments of fully observed targets."""
+    def _rounds(self, task: FitTask, plan: CensoredPlan | None, source: str) -> Rounds[None]:
+        """Yield the rounds of a fit, and compute the model from what they released."""
+        if plan is None:
+            return self._rounds_of_moments(task, source)
+        return self._rounds_of_censored(task, plan, source)
+
+    def _rounds_of_moments(self, task: FitTask, source: str) -> Rounds[None]:
+        """Yield the one round of fully observed targets: their moments."""
         grid = self._grid(task)
         plan = plan_moments(grid, task.neighbours, task.budget)
-        spent = self._describe_moments(task, plan.unit, entropy.source)
+        spent = self._describe_moments(task, plan.unit, source)
         with progress(self, "release", 0):
-            gram = exact_gram(grid, rows.X, rows.y)
-            self.charge(spent)
-            release = plan.release(gram, entropy)
-        self._adopt(release, grid, task, spent)
+            released = yield Round(MomentsPlan(grid), plan, spent)
+        self._adopt(plan.read(released), grid, task, spent)
 
-    def _release_rounds(self, rows: SurvivalRows, task: FitTask, plan: CensoredPlan, entropy: Any) -> None:
-        """Release a histogram and Newton rounds, for targets that may be censored."""
-        event = np.ones(len(rows.y), dtype=bool) if rows.event is None else rows.event
+    def _rounds_of_censored(self, task: FitTask, plan: CensoredPlan, source: str) -> Rounds[None]:
+        """Yield a histogram and Newton rounds, for targets that may be censored."""
         grid = self._grid(task)
         plan = plan.within(grid, task.scale_limits(grid))
         what = "a histogram (a fifth of the budget) and on rounds of residual sums (the rest)"
-        spent = self._describe_spending(task, entropy.source, what, None, None)
-        self.charge(spent)
+        spent = self._describe_spending(task, source, what, None, None)
         n_parts = None if plan.max_iter is None else 1 + plan.max_iter
         with progress(self, "release", n_parts) as on_progress:
-            release = fit_censored(plan, rows.X, rows.y, event, entropy, on_progress)
+            release = yield from censored_rounds(plan, spent, on_progress)
         self._adopt(release, grid, task, spent)
         times, survival = kaplan_meier(release.histogram)
         self.survival_curve_ = (np.exp(times), survival)

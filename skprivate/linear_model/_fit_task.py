@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._typing import BoolArray, FloatArray, IndexArray
+from ..rounds._plans.grid import MANY_ROWS, MomentGrid
+from ..rounds._plans.rows import PreparedRows
+from ..rounds._reading.schema import event_within
+from ..rounds._reading.targets import on_model_scale
 from ..utils import check_bounds
+from ..utils._groups import RowUnits
 from ._distributions import ErrorDistribution
-from ._moments.grid import MANY_ROWS, MomentGrid
 from ._moments.noise_scale import FitBudget
 from ._moments.release import Neighbours
-from ._targets import on_model_scale
 
 # Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is
 # beyond 2 keeps to the bounds of the target, and 1e-3 is 500 times finer than a histogram between them shows.
@@ -20,18 +23,22 @@ _SCALE_RANGE = (1e-3, 2.0)
 
 @dataclass(frozen=True, eq=False)
 class SurvivalRows:
-    """Validated private rows: features, target on the scale of the model, events, and group numbers."""
+    """Validated private rows: features, target on the scale of the model, events, and persons."""
 
     X: FloatArray
     y: FloatArray
     event: BoolArray | None
-    groups: IndexArray | None
+    units: RowUnits | None
 
-    def take(self, rows: IndexArray) -> "SurvivalRows":
-        """Return the rows of these indices, without their groups."""
-        return SurvivalRows(
-            self.X[rows], self.y[rows], None if self.event is None else self.event[rows], None
-        )
+    @property
+    def n_units(self) -> int:
+        """Number of persons, or of rows."""
+        return len(self.X) if self.units is None else self.units.n_units
+
+    def prepare(self, kept: IndexArray | None, last: float) -> PreparedRows:
+        """Return the rows that are kept as rounds read them; events after `last` are censored there."""
+        event = None if self.event is None else event_within(self.y, self.event, last)
+        return PreparedRows(self.X, y=self.y, event=event).keeping(kept).only_kept()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

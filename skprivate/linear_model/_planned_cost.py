@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
+from ..rounds._plans.grid import MANY_ROWS
+from ..rounds._reading.targets import check_form, check_target_bounds
 from ..utils import is_structured
 from ._censored.fit import CensoredPlan, plan_censored
 from ._distributions import error_distribution_of, models_log_target
-from ._moments.grid import MANY_ROWS
 from ._moments.noise_scale import FitBudget
 from ._moments.release import Neighbours, make_grid
-from ._targets import check_form, check_target_bounds
 
 LLS_ROLES = assign_roles(
     release="epsilon delta mechanism bounds_X bounds_y x_norm scale_bounds relation max_iter hazard_clip "
@@ -82,13 +82,13 @@ class PlannedMoments(PrivateEstimatorMixin):
             seeded=self.random_state is not None,
         )
 
-    def _shape_of(self, X: Any, groups: Any, structured: bool) -> PublicShape:
+    def _shape_of(self, X: Any, units: Any, structured: bool) -> PublicShape:
         names = getattr(self, "feature_names_in_", None)
         return PublicShape(
             n_features=X.shape[1],
             feature_names=None if names is None else tuple(names),
-            n_rows=len(X) if groups is None else int(groups.max()) + 1,
-            grouped=groups is not None,
+            n_rows=len(X) if units is None else units.n_units,
+            grouped=units is not None,
             structured=structured,
         )
 

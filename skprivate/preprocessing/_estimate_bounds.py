@@ -2,6 +2,7 @@
 """Differentially private estimates of the bounds of columns, from a noisy histogram."""
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
 from typing import Any, Literal, overload
@@ -16,8 +17,13 @@ from ..base import SHARED_CONSTRAINTS, claim_of, redact_errors, refuse_seed
 from ..exceptions import UtilityWarning
 from ..noise import DiscreteLaplaceMechanism, check_entropy
 from ..noise._quantise import grid_exponent
-from ..utils import check_epsilon, number_groups, select_rows
+from ..rounds._driver import Round, Rounds, RowsInMemory, drive
+from ..rounds._plans.axes import N_OCTAVES, OCTAVES, ZERO, OctaveAxis
+from ..rounds._plans.cells import CellsPlan
+from ..rounds._plans.rows import PreparedRows
+from ..utils import check_epsilon
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
+from ..utils._groups import KEY_BYTES, RowUnits, number_units
 from ..utils._private_fit import failures_counted
 from ..utils._replacements import numbers_of, within_bounds
 from ..utils._table_validation import check_array
@@ -25,13 +31,8 @@ from ..utils._user_frame import warn_after_release
 
 Pair = tuple[FloatArray, FloatArray]
 
-# The grid: magnitudes from 2^-100 to 2^100, some 1e-30 to 1e30. A constant, so that no data choose it.
-_OCTAVES = 100
-# Bins of one column, in the order of the numbers: negative octaves, zero, positive octaves.
-_ZERO = 2 * _OCTAVES
-_BINS = 4 * _OCTAVES + 1
-# Upper end of bin j where j >= _ZERO; the negative octaves mirror it.
-_ENDS = np.concatenate([[0.0], np.ldexp(1.0, np.arange(1 - _OCTAVES, _OCTAVES + 1))])
+# Upper end of bin j where j >= ZERO; the negative octaves mirror it.
+_ENDS = np.concatenate([[0.0], np.ldexp(1.0, np.arange(1 - OCTAVES, OCTAVES + 1))])
 # Bound on the probability that noise lets any empty bin of any column stand out.
 _FALSE_ALARM = 1e-6
 # log2 of the steps that make one row: 2^40 rows still fit 64 bits.
@@ -201,29 +202,33 @@ def estimate_bounds(
     validate_parameter_constraints(_CONSTRAINTS, parameters, "estimate_bounds")
     refuse_seed(random_state, "estimate_bounds")
     with failures_counted([] if ledger is None else [ledger], "estimate_bounds"):
-        table, codes = _read(X, groups)
+        table, units = _read(X, groups)
     one_dimensional = table.ndim == 1
     table = table.reshape(len(table), -1)
     entropy = check_entropy(random_state)
-    if codes is not None:
-        table = table[select_rows(codes, max_rows_per_group, entropy.random_bytes)]
-    counts = count_bins(table)
-    rows_per_unit = 1 if codes is None else max_rows_per_group
-    exponent, mechanism = plan_noise(table.shape[1], check_epsilon(epsilon), relation, rows_per_unit)
-    spent = _statement(mechanism, relation, rows_per_unit, codes is not None, entropy.source)
-    if ledger is not None:
-        ledger.charge(spent, estimator="estimate_bounds")
-    noisy = mechanism.randomize(counts << exponent, entropy)
+    kept = None
+    if units is not None:
+        kept = units.choose_rows(max_rows_per_group, entropy.random_bytes(KEY_BYTES))
+    rows_per_unit = 1 if units is None else max_rows_per_group
+    plan = plan_bounds(table.shape[1], check_epsilon(epsilon), relation, rows_per_unit)
+    spent = describe_bounds(plan.mechanism, relation, rows_per_unit, units is not None, entropy.source)
+
+    def charge(cost: PrivacySpent) -> None:
+        if ledger is not None:
+            ledger.charge(cost, estimator="estimate_bounds")
+
+    rows = RowsInMemory(PreparedRows(table, kept=kept))
+    noisy = drive(plan.rounds(spent), rows, entropy, charge)
     lower: Any
     upper: Any
-    lower, upper = read_bounds(noisy, noisy >= threshold(mechanism.scale, len(noisy)), coverage)
+    lower, upper = read_bounds(noisy, noisy >= threshold(plan.mechanism.scale, len(noisy)), coverage)
     if one_dimensional:
         lower, upper = float(lower[0]), float(upper[0])
     bounds = EstimatedBounds(lower, upper, spent)
     return (bounds, spent) if return_spent else bounds
 
 
-def _read(X: Any, groups: Any) -> tuple[FloatArray, NDArray[np.intp] | None]:
+def _read(X: Any, groups: Any) -> tuple[FloatArray, RowUnits | None]:
     """Validate X and the groups; in strict mode NaN counts as 0, infinities as the largest floats."""
     strict = get_config()["strict"]
     options: dict[str, Any] = {
@@ -233,40 +238,55 @@ def _read(X: Any, groups: Any) -> tuple[FloatArray, NDArray[np.intp] | None]:
         "input_name": "X",
     }
     table = check_array(numbers_of(X) if strict else X, ensure_all_finite=not strict, **options)
-    codes = number_groups(groups, np.ones(len(table), dtype=bool), strict=strict)
+    units = number_units(groups, np.ones(len(table), dtype=bool), strict=strict)
     if strict:
         largest = np.finfo(np.float64).max
         table = within_bounds(table, -largest, largest)
-    return table, codes
+    return table, units
 
 
-def count_bins(table: FloatArray) -> IntArray:
-    """Return the exact counts of every column's bins, of shape (n_features, n_bins)."""
-    counts = [np.bincount(_bins(column), minlength=_BINS) for column in table.T]
-    return np.array(counts, dtype=np.int64)
+@dataclass(frozen=True)
+class BoundsPlan:
+    """Counts of every column's bins, and their noise: public.
+
+    Attributes
+    ----------
+    n_features : int
+    exponent : int
+        Number of binary digits below one row, in which the noise is drawn.
+    mechanism : DiscreteLaplaceMechanism
+        Noise of a count in these units.
+    """
+
+    n_features: int
+    exponent: int
+    mechanism: DiscreteLaplaceMechanism
+
+    @property
+    def cells(self) -> CellsPlan:
+        """One table for every column."""
+        return CellsPlan(tuple((OctaveAxis(column),) for column in range(self.n_features)))
+
+    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
+        """Return noisy counts, of shape (n_features, n_bins)."""
+        return self.mechanism.randomize(values.reshape(self.n_features, -1) << self.exponent, entropy)
+
+    def rounds(self, spent: PrivacySpent) -> Rounds[IntArray]:
+        """Yield the one round, and return the noisy counts."""
+        return (yield Round(self.cells, self, spent))
 
 
-def _bins(column: FloatArray) -> IntArray:
-    """Return the bin of every number: a magnitude in (2^(e-1), 2^e] has the octave e."""
-    fraction, octave = np.frexp(np.abs(column))
-    # frexp puts 2^e at the bottom of the next octave.
-    octave = np.clip(octave - (fraction == 0.5), -_OCTAVES, _OCTAVES)
-    return _ZERO + np.sign(column).astype(np.int64) * (octave + _OCTAVES)
-
-
-def plan_noise(
-    n_features: int, epsilon: Fraction, relation: str, rows_per_unit: int
-) -> tuple[int, DiscreteLaplaceMechanism]:
-    """Return the number of binary digits below one row, and the noise of a count in these units."""
+def plan_bounds(n_features: int, epsilon: Fraction, relation: str, rows_per_unit: int) -> BoundsPlan:
+    """Plan the release of the counts of so many columns."""
     moved = 2 if relation == "replace-one" else 1
     sensitivity = moved * n_features * rows_per_unit
     exponent = min(grid_exponent(sensitivity, epsilon), _FINEST)
-    return exponent, DiscreteLaplaceMechanism(epsilon, sensitivity << exponent)
+    return BoundsPlan(n_features, exponent, DiscreteLaplaceMechanism(epsilon, sensitivity << exponent))
 
 
 def threshold(scale: int | Fraction, n_features: int) -> float:
     """Return the noisy count that no empty bin reaches, but for the stated probability."""
-    return float(scale) * math.log(_BINS * n_features / _FALSE_ALARM)
+    return float(scale) * math.log(N_OCTAVES * n_features / _FALSE_ALARM)
 
 
 def read_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float) -> Pair:
@@ -277,7 +297,7 @@ def read_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: float)
     if useless:
         warn_after_release(
             f"No value stands out of the noise in column {', '.join(map(str, useless))}: the widest bounds "
-            f"were taken, 2^{_OCTAVES} either way. It takes a larger epsilon, more rows or public knowledge.",
+            f"were taken, 2^{OCTAVES} either way. It takes a larger epsilon, more rows or public knowledge.",
             UtilityWarning,
         )
     return lower, upper
@@ -292,22 +312,23 @@ def _column_bounds(noisy: IntArray, stands_out: NDArray[np.bool_], coverage: flo
     spare = (1.0 - coverage) / 2 * counts.sum()
     first = kept[np.cumsum(counts) > spare][0]
     last = kept[np.cumsum(counts[::-1])[::-1] > spare][-1]
-    return (0.0, 1.0) if first == last == _ZERO else (_low_end(first), _high_end(last))
+    return (0.0, 1.0) if first == last == ZERO else (_low_end(first), _high_end(last))
 
 
 def _high_end(position: int) -> float:
-    octave = position - _ZERO
+    octave = position - ZERO
     return float(_ENDS[octave]) if octave >= 0 else -float(_ENDS[-octave]) / 2
 
 
 def _low_end(position: int) -> float:
     # The same grid seen from the other side; adding 0.0 turns -0.0 into 0.0.
-    return 0.0 - _high_end(2 * _ZERO - position)
+    return 0.0 - _high_end(2 * ZERO - position)
 
 
-def _statement(
+def describe_bounds(
     mechanism: DiscreteLaplaceMechanism, relation: Any, rows_per_unit: int, grouped: bool, source: Any
 ) -> PrivacySpent:
+    """Return what one release of the counts spends and claims."""
     return PrivacySpent(
         mechanism="discrete Laplace noise on a histogram of every column, by sign and power of two",
         epsilon=mechanism.epsilon,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
-from .._typing import BoolArray, FloatArray, Relation, SplitCriterion, SplitRule
+from .._typing import BoolArray, FloatArray, IntArray, Relation, SplitCriterion, SplitRule
 from ..accounting import PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
 from ..base import (
@@ -24,15 +24,16 @@ from ..base import (
     private_fit,
 )
 from ..noise import check_entropy
+from ..noise._entropy import Entropy
 from ..partition import CRITERIA, RULES, Partition, build_partition, count_leaves
+from ..rounds._reading.schema import number_labels
 from ..utils import (
     as_labels,
     check_epsilon,
     check_row_mask,
-    number_groups,
-    select_rows,
 )
 from ..utils._compat import Interval, StrOptions
+from ..utils._groups import number_units
 from ..utils._private_fit import public_errors
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
@@ -41,7 +42,7 @@ from ._estimation.leaf_counts import variance_per_row
 from ._estimation.leaf_estimates import pruning_method
 from ._predictions import TreePredictionsMixin
 from ._tree_design import ReleaseMechanism, TreeDesign
-from ._tree_rows import TreeRows, declared_classes, find_classes, number_labels, warn_of_unknown_labels
+from ._tree_rows import TreeRows, declared_classes, find_classes, warn_of_unknown_labels
 
 # Without public rows no cell stops early: 2^16 leaves.
 _DEEPEST_COMPLETE = 16
@@ -153,19 +154,23 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         with public_errors():
             self.check_public(self._shape_of(X, y[public], groups))
         rows = self._part_rows(X, y, public, groups)
-        n_used = rows.n_used
-        design = self._design(rows, n_used)
-        categories = rows.private_categories(design.partition)
+        design = self._design(rows, rows.n_used)
         entropy = check_entropy(self.random_state)
         spent = self._describe_spending(
-            design, n_used, rows.groups is not None, leaks, source=entropy.source, deployment=self._deployment
+            design,
+            rows.n_used,
+            rows.units is not None,
+            leaks,
+            source=entropy.source,
+            deployment=self._deployment,
         )
-        self.charge(spent)
-        if rows.groups is not None:
-            categories = categories[select_rows(rows.groups, rows.rows_per_unit, entropy.random_bytes)]
-        counts = design.randomizer.simulate(categories, entropy)
-        self._adopt(design, counts, n_used, spent)
+        counts = self._release(design, rows, spent, entropy)
+        self._adopt(design, counts, rows.n_used, spent)
         return self
+
+    @abstractmethod
+    def _release(self, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy) -> IntArray:
+        """Charge the cost, and return what is released about the private rows."""
 
     def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
         """Validate X and y; in strict mode no cell of them makes it fail."""
@@ -215,7 +220,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
 
     def _part_rows(self, X: FloatArray, y: NDArray[Any], public: BoolArray, groups: Any) -> TreeRows:
         """Resolve bounds and classes, and separate public from private rows."""
-        codes = number_groups(groups, ~public, strict=self.is_strict())
+        units = number_units(groups, ~public, strict=self.is_strict())
         bounds = self.resolve_bounds(self.bounds, X, X[public])
         # Only strict mode lets what is not finite come so far.
         X = within_bounds(X, *bounds) if self.is_strict() else X
@@ -224,8 +229,8 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         else:
             classes = declared_classes(self.classes)
             warn_of_unknown_labels(y[public], classes)
-        rows_per_unit = 1 if codes is None else self.max_rows_per_group
-        return TreeRows(X, number_labels(y, classes), public, codes, classes, bounds, rows_per_unit)
+        rows_per_unit = 1 if units is None else self.max_rows_per_group
+        return TreeRows(X, number_labels(y, classes), public, units, classes, bounds, rows_per_unit)
 
     def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
         """Make everything public: the partition at its final depth, and the release mechanism."""

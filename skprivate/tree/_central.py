@@ -1,18 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Classification tree of a trusted curator: noisy counts of the private rows by leaf and label."""
 
+import functools
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from .._typing import RandomSource, SplitCriterion, SplitRule
-from ..accounting import PrivacyLedger
+import numpy as np
+
+from .._typing import IntArray, RandomSource, SplitCriterion, SplitRule
+from ..accounting import PrivacyLedger, PrivacySpent
+from ..noise._entropy import Entropy
+from ..rounds._driver import Round, Rounds, RowsInMemory, drive
+from ..rounds._fit import RoundsMixin
+from ..rounds._inspection import SourceFacts
+from ..rounds._plans.axes import LabelAxis, LeafAxis
+from ..rounds._plans.cells import CellsPlan
+from ..rounds._reading.columns import TableColumns, count_columns
+from ..rounds._reading.schema import RowSchema
 from ..utils._public_module import public_module
 from ._base import TREE_CONSTRAINTS, BasePrivateTree
 from ._noisy_leaf_counts import NoisyHistogram
+from ._tree_design import TreeDesign
+from ._tree_rows import TreeRows, declared_classes
 
 
 @public_module("skprivate.tree")
-class DPTreeClassifier(BasePrivateTree):
+class DPTreeClassifier(BasePrivateTree, RoundsMixin):
     """Differentially private classification tree of a trusted curator, shaped by public rows.
 
     Public rows build a partition of the feature space; the curator counts the private rows by leaf and label,
@@ -173,6 +188,62 @@ class DPTreeClassifier(BasePrivateTree):
         self.max_rows_per_group = max_rows_per_group
         self.random_state = random_state
         self.ledger = ledger
+
+    def _release(self, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy) -> IntArray:
+        prepared = RowsInMemory(rows.prepare(entropy.random_bytes))
+        return drive(self._rounds(design, spent), prepared, entropy, self.charge)
+
+    def _known_columns(self) -> int | None:
+        return count_columns(self.bounds)
+
+    def _open_source(
+        self, columns: TableColumns, facts: SourceFacts, public: Any
+    ) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
+        self._check_parameters()
+        missing = self._find_leaks(public is not None)
+        if missing:
+            raise ValueError("a source is not read for bounds or classes: declare them, or pass public rows.")
+        if facts.structured:
+            raise ValueError("the target must be labels, and no times with events.")
+        facts.name_columns(self)
+        grouped = columns.group is not None
+        rows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
+        self.check_public(facts.shape(grouped, rows.labels if public is not None else None))
+        n_used = facts.n_units * rows.rows_per_unit
+        design = self._design(rows, n_used)
+        schema = RowSchema(
+            columns=columns,
+            n_features=facts.n_features,
+            lower=rows.bounds[0],
+            upper=rows.bounds[1],
+            classes=rows.classes,
+            strict=self.is_strict(),
+            max_rows_per_unit=rows.rows_per_unit if grouped else None,
+        )
+        return schema, functools.partial(self._rounds_of_source, design, n_used, grouped)
+
+    def _public_rows(self, public: Any, facts: SourceFacts, rows_per_unit: int) -> TreeRows:
+        """Validate public rows, all that a design is made of; there may be none."""
+        if public is None:
+            X, y = np.empty((0, facts.n_features)), np.asarray(declared_classes(self.classes))[:0]
+        else:
+            X, y = self._read_rows(*public)
+        rows = self._part_rows(X, y, np.ones(len(X), dtype=bool), None)
+        return replace(rows, rows_per_unit=rows_per_unit)
+
+    def _rounds_of_source(
+        self, design: TreeDesign, n_used: int, grouped: bool, noise_source: str
+    ) -> Rounds[None]:
+        spent = self._describe_spending(
+            design, n_used, grouped, [], source=noise_source, deployment=self._deployment
+        )
+        counts = yield from self._rounds(design, spent)
+        self._adopt(design, counts, n_used, spent)
+
+    def _rounds(self, design: TreeDesign, spent: PrivacySpent) -> Rounds[IntArray]:
+        """Yield the one round of a fit: counts by leaf and label."""
+        cells = CellsPlan(((LeafAxis(design.partition), LabelAxis(len(design.classes))),))
+        return (yield Round(cells, design.randomizer, spent))  # type: ignore[arg-type]
 
     def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> NoisyHistogram:
         return NoisyHistogram(self.epsilon, n_cells, n_labels, rows_per_unit)

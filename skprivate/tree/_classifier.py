@@ -6,13 +6,16 @@ from typing import Any, Literal
 
 from sklearn.utils import Tags
 
-from .._typing import Protection, RandomSource, Relation, ReportMechanism, SplitCriterion, SplitRule
-from ..accounting import PrivacyLedger
+from .._typing import IntArray, Protection, RandomSource, Relation, ReportMechanism, SplitCriterion, SplitRule
+from ..accounting import PrivacyLedger, PrivacySpent
+from ..noise._entropy import Entropy
 from ..randomizers import LabelRandomizer, LocalRandomizer, make_randomizer
 from ..randomizers._factory import MECHANISMS
 from ..utils._compat import StrOptions
 from ..utils._public_module import public_module
 from ._base import TREE_CONSTRAINTS, TREE_ROLES, BasePrivateTree
+from ._tree_design import TreeDesign
+from ._tree_rows import TreeRows
 
 
 @public_module("skprivate.tree")
@@ -211,6 +214,14 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
 
     def _planned_relation(self) -> Relation:
         return "label" if self.protect == "label" else "local"
+
+    def _release(self, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy) -> IntArray:
+        # Reports are drawn row by row: no round of sums, although what is released is a sum of them.
+        categories = rows.categories(design.partition)
+        self.charge(spent)
+        kept = rows.prepare(entropy.random_bytes).kept
+        reported = categories if kept is None else categories[kept]
+        return design.randomizer.simulate(reported, entropy)
 
     def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> LocalRandomizer:
         if self.protect == "label":

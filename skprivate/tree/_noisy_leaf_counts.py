@@ -57,11 +57,15 @@ class NoisyHistogram:
         return f"discrete Laplace noise on {what} (L={self.n_cells})"
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
-        """Return the noisy counts, of shape (n_cells,) for two labels, else (n_cells, n_labels)."""
-        by_label = np.bincount(np.asarray(categories), minlength=self.n_cells * self.n_labels)
-        by_label = by_label.reshape(self.n_cells, self.n_labels).astype(np.int64)
+        """Return the noisy counts of rows of these categories."""
+        counts = np.bincount(np.asarray(categories), minlength=self.n_cells * self.n_labels)
+        return self.randomize(counts.astype(np.int64), random_state)
+
+    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
+        """Return noisy counts, of shape (n_cells,) for two labels, else (n_cells, n_labels)."""
+        by_label = values.reshape(self.n_cells, self.n_labels)
         exact = by_label[:, 1] - by_label[:, 0] if self.n_labels == 2 else by_label
-        return self._mechanism.randomize(exact, random_state)
+        return self._mechanism.randomize(exact, entropy)
 
     def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
         """Return the noisy counts as they are: they are unbiased."""

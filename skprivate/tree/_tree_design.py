@@ -13,7 +13,7 @@ from ..utils._public_module import public_module
 
 
 class ReleaseMechanism(Protocol):
-    """A mechanism that releases counts from the categories ``n_labels * leaf + label`` of all private rows.
+    """A mechanism that releases counts of the private rows by leaf and label.
 
     A `LocalRandomizer` is one: the counts are those of its reports. See there for the members.
     """
@@ -36,7 +36,7 @@ class ReleaseMechanism(Protocol):
         """Return the mechanism and its resolved parameters in a few words."""
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
-        """Draw the release."""
+        """Draw what is released of rows of the categories ``n_labels * leaf + label``."""
 
     def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
         """Return signed sums, or numbers by label where there are more than two."""

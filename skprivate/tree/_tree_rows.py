@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Validated private and public rows of a tree, and the classes of their labels."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._typing import BoolArray, FloatArray, IndexArray, IntArray
+from .._typing import BoolArray, FloatArray, IntArray
 from ..partition import Partition
+from ..rounds._plans.rows import PreparedRows
 from ..utils import as_labels, common_type
+from ..utils._groups import KEY_BYTES, RowUnits
 from ..utils._user_frame import warn_user
 
 
@@ -24,8 +27,8 @@ class TreeRows:
     labels : ndarray of int32 of shape (n_rows,)
         Positions in `classes`; a label outside them counts as the first.
     public : ndarray of bool of shape (n_rows,)
-    groups : ndarray of int of shape (n_private,), or None
-        Number of the person of every private row; None: the unit is the row.
+    units : RowUnits, or None
+        The persons of the private rows; None: the unit is the row.
     classes : ndarray of shape (n_labels,)
     bounds : tuple of two ndarrays of shape (d,)
     rows_per_unit : int
@@ -35,7 +38,7 @@ class TreeRows:
     X: FloatArray
     labels: NDArray[np.int32]
     public: BoolArray
-    groups: IndexArray | None
+    units: RowUnits | None
     classes: NDArray[Any]
     bounds: tuple[FloatArray, FloatArray]
     rows_per_unit: int
@@ -48,24 +51,23 @@ class TreeRows:
     @property
     def n_used(self) -> int:
         """Number of private rows that count at most; the same whatever rows a person has."""
-        if self.groups is None:
+        if self.units is None:
             return len(self.public) - self.n_public
         # Not the exact number: one person's rows would show in it.
-        return (int(self.groups.max()) + 1) * self.rows_per_unit
+        return self.units.n_units * self.rows_per_unit
 
-    def private_categories(self, partition: Partition) -> IntArray:
-        """Return ``n_labels * leaf + label`` of every private row."""
+    def categories(self, partition: Partition) -> IntArray:
+        """Return ``n_labels * leaf + label`` of every row, public ones too."""
         # All rows find their leaves: that is faster than to copy the private ones.
-        categories = len(self.classes) * partition.apply(self.X).astype(np.int64) + self.labels
-        return categories[~self.public] if self.n_public else categories
+        return len(self.classes) * partition.apply(self.X).astype(np.int64) + self.labels
 
-
-def number_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the position of every label in classes, 0 where it is not among them."""
-    labels = np.zeros(len(y), dtype=np.int32)
-    for position, label in enumerate(classes[1:], start=1):
-        labels[y == label] = position
-    return labels
+    def prepare(self, random_bytes: Callable[[int], bytes]) -> PreparedRows:
+        """Return all rows, of which the private ones count, and of a person so many as may."""
+        kept: Any = ~self.public if self.n_public else None
+        if self.units is not None:
+            chosen = self.units.choose_rows(self.rows_per_unit, random_bytes(KEY_BYTES))
+            kept = chosen if kept is None else np.flatnonzero(kept)[chosen]
+        return PreparedRows(self.X, labels=self.labels, kept=kept)
 
 
 def declared_classes(classes: Any) -> NDArray[Any]:

@@ -24,7 +24,7 @@ from skprivate.exceptions import BudgetExceededError, UtilityWarning
 from skprivate.linear_model import DPSEVRegressor, _accumulator
 from skprivate.linear_model._accumulation.plan import RowWeights
 from skprivate.linear_model._accumulator import MomentAccumulator
-from skprivate.linear_model._moments.gram import check_room, exact_gram
+from skprivate.rounds._plans.gram import check_room, exact_gram
 from skprivate.utils._atomic_state import assign, lock_of
 from skprivate.utils._json_documents import digest, pack_integers, unpack_integers
 from tests.marks import slow

@@ -16,7 +16,7 @@ from ...utils._public_module import public_module
 from .._checks import check_text
 from .._composition.compose import Composition, Method, compose
 from .._statements.html import label_fragment
-from .._statements.ledger_entry import LedgerEntry, from_row, to_row
+from .._statements.ledger_entry import LedgerEntry, from_row, same_charge, to_row
 from .._statements.spent import PrivacySpent
 from .backup import backup, restore
 from .export import write_export
@@ -24,7 +24,7 @@ from .high_water_mark import refuse_own_files
 from .limits import check_limits, require_below_ceiling, require_few_failures
 from .reference import LedgerReference, resolve
 from .report import label_of_ledger, label_of_unreadable, write_report
-from .store import LedgerState, damaged
+from .store import LedgerState, Row, damaged
 
 _DECLARING = threading.Lock()
 
@@ -125,7 +125,7 @@ class PrivacyLedger(LedgerReference):
         with self._transaction() as records:
             return records.state.failures
 
-    def charge(self, spent: PrivacySpent, estimator: str) -> None:
+    def charge(self, spent: PrivacySpent, estimator: str, *, charge_id: str | None = None) -> bool | None:
         """Add one entry, or refuse and add nothing.
 
         Parameters
@@ -134,6 +134,16 @@ class PrivacyLedger(LedgerReference):
             What is about to be spent. Charge before noise is drawn.
         estimator : str
             Name of the estimator.
+        charge_id : str, default=None
+            A public text, not empty, that names this charge among all of the ledger. The first charge with an
+            id adds an entry; a later one with the same id and amount adds nothing and is refused by no limit,
+            so that a program that was stopped after its charge may be started again. None: every call counts.
+
+        Returns
+        -------
+        charged : bool or None
+            True if an entry was added by ``charge_id``; False if the ledger had counted that id before. None
+            without an id: an entry was added.
 
         Raises
         ------
@@ -143,18 +153,30 @@ class PrivacyLedger(LedgerReference):
         PrivacyUnboundedError
             If the run's epsilon is infinite, with or without a ceiling.
         LedgerError
-            If the file cannot be used; the message says whether something was charged.
+            If the file cannot be used; the message says whether something was charged. If ``charge_id`` was
+            used for an entry that differs in more than its time and its label.
+
+        Notes
+        -----
+        **Privacy.** One entry pays for one release. Charge an id again only if nothing that was computed with
+        noise after the first charge has left the program: noise that is drawn a second time is a second
+        release of the same rows, for which the entry does not pay. The id is stored in the file as it is.
         """
         if not isinstance(spent, PrivacySpent):
             raise TypeError(f"spent must be a PrivacySpent, got {type(spent).__name__}.")
         check_text(estimator, "estimator")
+        if charge_id is not None:
+            check_text(charge_id, "charge_id")
         amount = _finite(spent.epsilon)
         row = to_row(spent, amount, estimator, self._label, self._data)
         with self._transaction(write=True) as records:
+            if charge_id is not None and self._holds(records.charged(charge_id), row, charge_id):
+                return False
             before, after = records.state, records.state.after(row)
             require_few_failures(self._identity, before, self._path)
             require_below_ceiling(self._identity, before, after, self._path)
-            records.append(row, after)
+            records.append(row, after, charge_id)
+        return None if charge_id is None else True
 
     def count_failure(self, estimator: str) -> int:
         """Count one failed fit, which costs no epsilon and may tell something of the rows.
@@ -398,6 +420,16 @@ class PrivacyLedger(LedgerReference):
             return [from_row(*row) for row in rows], records.state, failures
         except (TypeError, ValueError) as error:
             raise damaged(self._path) from error
+
+    def _holds(self, charged: Row | None, row: Row, charge_id: str) -> bool:
+        """Return whether an id has its entry already; LedgerError if that is another one."""
+        if charged is not None and not same_charge(charged, row):
+            raise LedgerError(
+                f"The charge_id {charge_id!r} was used in the ledger {self._path} for an entry of another "
+                "estimator, mechanism, amount, relation, unit or group of data; nothing was charged. Give "
+                "each charge an id of its own, and repeat it in the same group of data."
+            )
+        return charged is not None
 
     def _left(self, epsilon: Fraction, delta: Fraction) -> tuple[Fraction | float, Fraction | float]:
         if self.epsilon is None:

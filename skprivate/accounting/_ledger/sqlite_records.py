@@ -15,9 +15,14 @@ from .._running_sum import GRID_BITS, running_sum_from_text, running_sum_to_text
 from .high_water_mark import mark_path, read_mark
 from .store import Identity, LedgerRecords, LedgerState, Row, damaged
 
-SCHEMA = 3
+SCHEMA = 4
+_FAILURES_SINCE = 3  # the schema that added them, and sums that are rounded
 _APPLICATION = 0x736B7072  # "skpr", in the header of the file: tells a ledger from other databases
 _FAILURES = "CREATE TABLE failures (estimator TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID"
+_CHARGE_IDS = (
+    "CREATE TABLE charge_ids (id TEXT PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entries (id)) "
+    "WITHOUT ROWID"
+)
 _TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE entries (
@@ -27,6 +32,7 @@ CREATE TABLE entries (
     data TEXT, rho TEXT, sensitivity TEXT, noise_scale TEXT
 );
 {_FAILURES};
+{_CHARGE_IDS};
 """
 _COLUMNS = "time, estimator, mechanism, epsilon, delta, relation, unit, private, label"
 _ADDED = ("data", "rho", "sensitivity", "noise_scale")  # by schema 2
@@ -60,7 +66,8 @@ class SQLiteRecords(LedgerRecords):
         meta = self._meta()
         try:
             self.identity = _read_identity(meta, path, self._file)
-            self.state = self._read_state(meta) if self._schema == SCHEMA else self._replay_old(meta)
+            rounds = self._schema >= _FAILURES_SINCE
+            self.state = self._read_state(meta) if rounds else self._replay_old(meta)
         except (KeyError, ValueError) as error:
             raise damaged(self._file) from error
         self.mark = None if file else self._read_mark()
@@ -72,19 +79,35 @@ class SQLiteRecords(LedgerRecords):
         query = f"SELECT {columns} FROM entries WHERE id > ? ORDER BY id"
         return self._connection.execute(query, (after,)).fetchall()
 
-    def append(self, row: Row, state: LedgerState) -> None:
-        """Add one entry, and the state that it leads to."""
+    def append(self, row: Row, state: LedgerState, charge_id: str | None = None) -> None:
+        """Add one entry, the state that it leads to, and the id that the ledger counts it by."""
         self._upgrade()
         columns = ", ".join((_COLUMNS, *_ADDED))
         self._connection.execute(
             f"INSERT INTO entries (id, {columns}) VALUES ({', '.join('?' * (len(row) + 1))})",
             (state.count, *row),
         )
+        if charge_id is not None:
+            self._connection.execute("INSERT INTO charge_ids VALUES (?, ?)", (charge_id, state.count))
         self._write_state(state)
+
+    def charged(self, charge_id: str) -> Row | None:
+        """Return the entry that was counted by an id, None if there is none."""
+        if self._schema < SCHEMA:
+            return None
+        query = "SELECT entry FROM charge_ids WHERE id = ?"
+        entry = self._connection.execute(query, (charge_id,)).fetchone()
+        if entry is None:
+            return None
+        query = f"SELECT {', '.join((_COLUMNS, *_ADDED))} FROM entries WHERE id = ?"
+        row: Row | None = self._connection.execute(query, entry).fetchone()
+        if row is None:
+            raise damaged(self._file)
+        return row
 
     def failures(self) -> dict[str, int]:
         """Return the number of failed fits of each estimator."""
-        if self._schema < SCHEMA:
+        if self._schema < _FAILURES_SINCE:
             return {}
         query = "SELECT estimator, count FROM failures ORDER BY estimator"
         return dict(self._connection.execute(query).fetchall())
@@ -99,8 +122,9 @@ class SQLiteRecords(LedgerRecords):
         self._write_state(replace(self.state, failures=self.state.failures + 1))
 
     def check_structure(self) -> None:
-        """Let SQLite look for damaged pages."""
-        if self._connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
+        """Let SQLite look for damaged pages, and for ids of entries that are not there."""
+        damages = self._connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]
+        if damages or self._connection.execute("PRAGMA foreign_key_check").fetchall():
             raise damaged(self._file)
 
     def backup(self, target: Path) -> None:
@@ -182,8 +206,11 @@ class SQLiteRecords(LedgerRecords):
         if self._schema == 1:
             for name in _ADDED:
                 self._connection.execute(f"ALTER TABLE entries ADD COLUMN {name} TEXT")
-        self._connection.execute(_FAILURES)
-        write_meta(self._connection, {"schema": str(SCHEMA), "max_failures": "none"})
+        if self._schema < _FAILURES_SINCE:
+            self._connection.execute(_FAILURES)
+            write_meta(self._connection, {"max_failures": "none"})
+        self._connection.execute(_CHARGE_IDS)
+        write_meta(self._connection, {"schema": str(SCHEMA)})
         self._schema, self._upgrade_later = SCHEMA, False
 
     def _write_state(self, state: LedgerState) -> None:

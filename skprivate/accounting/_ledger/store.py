@@ -85,8 +85,12 @@ class LedgerRecords(ABC):
         """Return the entries but the first ``after``, oldest first, in time that does not depend on those."""
 
     @abstractmethod
-    def append(self, row: Row, state: LedgerState) -> None:
-        """Add one entry, and the state that it leads to."""
+    def append(self, row: Row, state: LedgerState, charge_id: str | None = None) -> None:
+        """Add one entry, the state that it leads to, and the id that the ledger counts it by."""
+
+    @abstractmethod
+    def charged(self, charge_id: str) -> Row | None:
+        """Return the entry that was counted by an id, None if there is none."""
 
     @abstractmethod
     def failures(self) -> dict[str, int]:

@@ -15,6 +15,7 @@ from .spent import PrivacySpent
 
 _AMOUNTS = ("epsilon", "delta")
 _OPTIONAL_AMOUNTS = ("rho", "sensitivity", "noise_scale")
+_LABEL = 8  # column of a row
 
 
 @public_module("skprivate.accounting")
@@ -130,6 +131,15 @@ def to_row(
     kind = spent.relation, spent.unit, int(spent.private)
     details = (_optional_text(it) for it in (spent.rho, spent.sensitivity, spent.noise_scale))
     return (time, estimator, spent.mechanism, *amounts, *kind, label, data, *details)
+
+
+def same_charge(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Return whether two rows differ in nothing but their times and labels."""
+    return _without_time_and_label(row) == _without_time_and_label(other)
+
+
+def _without_time_and_label(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return row[1:_LABEL] + row[_LABEL + 1 :]
 
 
 def from_row(*row: Any) -> LedgerEntry:

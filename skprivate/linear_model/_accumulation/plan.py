@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -19,17 +18,18 @@ from ...accounting._statements.estimated_bounds import (
     encode_estimate,
     estimate_behind,
 )
+from ...rounds._plans.gram import check_room
+from ...rounds._plans.grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
+from ...rounds._reading.columns import count_columns
+from ...rounds._reading.targets import check_target_bounds, on_model_scale, read_target, replace_target
 from ...utils import check_bounds, check_int, check_positive, is_structured
 from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
 from ...utils._replacements import numbers_of, within_bounds
 from .._distributions import models_log_target
-from .._moments.gram import check_room
-from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
 from .._moments.noise_scale import FitBudget
 from .._moments.release import Neighbours, largest_scale
 from .._moments.weights import moment_weights, order_of_norm
-from .._targets import check_target_bounds, on_model_scale, read_target, replace_target
 
 # Steps in which weights are counted, up to the cap. Products of features lose half as many bits.
 WEIGHT_STEPS = 2**12
@@ -291,20 +291,9 @@ def _check_features(
         if x_norm is None:
             raise ValueError("bounds_X may be None only with x_norm, and then rows are centred at 0.")
         bounds_X = (-x_norm, x_norm)
-    n_features = len(features) if features is not None else _count_columns(bounds_X)
+    n_features = len(features) if features is not None else count_columns(bounds_X)
     lower, upper = check_bounds(bounds_X, n_features or 1, features, name="bounds_X")
     return lower, upper, n_features is not None
-
-
-def _count_columns(bounds: Any) -> int | None:
-    """Return the number of columns of the bounds; None for one pair for all columns."""
-    if isinstance(bounds, Mapping):
-        return len(bounds)
-    sides = bounds if isinstance(bounds, tuple | list | np.ndarray | EstimatedBounds) else ()
-    counts = {len(side) for side in sides if not isinstance(side, Real) and np.ndim(side) == 1}
-    if len(counts) > 1:
-        raise ValueError("bounds_X: both sides must be arrays of one length.")
-    return counts.pop() if counts else None
 
 
 def _exponent(

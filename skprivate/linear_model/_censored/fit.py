@@ -8,17 +8,22 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from ..._typing import FloatArray
+from ...accounting import PrivacySpent
 from ...noise import check_entropy
+from ...rounds._driver import Round, Rounds, RowsInMemory, drive
+from ...rounds._plans.grid import MANY_ROWS, MomentGrid
+from ...rounds._plans.rows import PreparedRows
+from ...rounds._reading.schema import event_within
 from .._distributions import ErrorDistribution
-from .._moments.grid import MANY_ROWS, MomentGrid
 from .._moments.noise_scale import FitBudget, gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
 from .._moments.sensitivity import sensitivity_of_unit
 from .curvature import CurvatureEstimate, StepRule, length_of
-from .gradient_round import CensoredRows, GradientRound, RoundPlan, plan_rounds, release_round
-from .histogram import HistogramRelease, count_bins, fit_histogram, tilts_of
+from .gradient_round import GradientRound, RoundPlan, plan_rounds
+from .histogram import HistogramRelease, fit_histogram, histogram_cells, tilts_of
 from .release import CensoredRelease
 from .sensitivity import histogram_sensitivity, residuals_of
 
@@ -174,16 +179,8 @@ def fit_censored(
     time: ArrayLike,
     event: ArrayLike,
     entropy: Any = None,
-    on_progress: Callable[[], object] = bool,
 ) -> CensoredRelease:
-    """Release a histogram and the Newton rounds around its fit.
-
-    The log likelihood of a row with standardised error u = theta . z has the derivative r z + d e_1 /
-    theta_1, with r its residual and d its event. A round releases the sum of r z, the number of events, and
-    at times the curvature, around parameters that earlier rounds chose. A row whose cumulative hazard passes
-    the clip counts as censored there: unlike clipped weights, this leaves the residual's mean at 0 under the
-    model, for every clip, so that rounds lead to consistent estimates. For the same reason a row whose event
-    comes after the upper bound of the target counts as censored at the bound.
+    """Release a histogram and the Newton rounds around its fit, of rows in memory.
 
     Parameters
     ----------
@@ -196,8 +193,6 @@ def fit_censored(
         False where the time is censored.
     entropy : None, int, Generator or Entropy, default=None
         See `check_entropy`.
-    on_progress : callable, optional
-        Called after the release of the histogram, and after every round.
 
     Returns
     -------
@@ -208,19 +203,12 @@ def fit_censored(
     ValueError
         A value is NaN or infinite (the message does not say which).
 
-    Notes
-    -----
-    **Privacy**: a fifth of the budget goes to the histogram; its fit, the number of rounds, their shares and
-    where each is taken depend on released values only. The amounts are positive and add up to the budget
-    whatever they are, so the whole is private with the budget: with a fixed total this holds, for pure
-    differential privacy and for zCDP, although earlier outputs choose the amounts.
-
     Examples
     --------
     >>> import numpy as np
     >>> from skprivate.linear_model._censored.fit import fit_censored, plan_censored
     >>> from skprivate.linear_model._distributions import SEV
-    >>> from skprivate.linear_model._moments.grid import MomentGrid
+    >>> from skprivate.rounds._plans.grid import MomentGrid
     >>> from skprivate.linear_model._moments.noise_scale import FitBudget
     >>> from skprivate.linear_model._moments.release import Neighbours
     >>> from skprivate.linear_model._moments.weights import moment_weights
@@ -235,40 +223,73 @@ def fit_censored(
     >>> release.fit.coef.round(1), round(float(release.fit.scale), 1)
     (array([0.4]), 0.1)
     """
-    source = check_entropy(entropy)
-    times = np.ascontiguousarray(time, dtype=np.float64)
-    # A row by itself decides: neighbours stay neighbours.
-    seen = np.asarray(event, dtype=np.bool_) & (times <= plan.grid.target[1])
-    rows = CensoredRows(plan.grid, np.asarray(X), times, np.ascontiguousarray(seen).view(np.uint8))
-    histogram = release_histogram(plan, rows, source)
+    rows = censored_rows(plan, np.asarray(X), np.ascontiguousarray(time, dtype=np.float64), np.asarray(event))
+    return drive(censored_rounds(plan), RowsInMemory(rows), check_entropy(entropy))
+
+
+def censored_rows(plan: CensoredPlan, X: NDArray[Any], time: FloatArray, event: NDArray[Any]) -> PreparedRows:
+    """Return rows as the rounds read them."""
+    return PreparedRows(X, y=time, event=event_within(time, event, plan.grid.target[1]))
+
+
+def censored_rounds(
+    plan: CensoredPlan, spent: PrivacySpent | None = None, on_progress: Callable[[], object] = bool
+) -> Rounds[CensoredRelease]:
+    """Yield the histogram and the Newton rounds around its fit.
+
+    The log likelihood of a row with standardised error u = theta . z has the derivative r z + d e_1 /
+    theta_1, with r its residual and d its event. A round releases the sum of r z, the number of events, and
+    at times the curvature, around parameters that earlier rounds chose. A row whose cumulative hazard passes
+    the clip counts as censored there: unlike clipped weights, this leaves the residual's mean at 0 under the
+    model, for every clip, so that rounds lead to consistent estimates. For the same reason a row whose event
+    comes after the upper bound of the target counts as censored at the bound.
+
+    Parameters
+    ----------
+    plan : CensoredPlan
+    spent : PrivacySpent, default=None
+        The cost of the whole, charged with the histogram.
+    on_progress : callable, optional
+        Called after the release of the histogram, and after every round.
+
+    Notes
+    -----
+    **Privacy**: a fifth of the budget goes to the histogram; its fit, the number of rounds, their shares and
+    where each is taken depend on released values only. The amounts are positive and add up to the budget
+    whatever they are, so the whole is private with the budget: with a fixed total this holds, for pure
+    differential privacy and for zCDP, although earlier outputs choose the amounts.
+    """
+    first = histogram_round(plan, spent)
+    released = yield first
     on_progress()
-    return _CensoredFit(plan, rows, histogram).run(source, on_progress)
+    std = float(first.noise.std[0])  # type: ignore[attr-defined]
+    histogram = HistogramRelease(released.reshape(2, -1).astype(np.float64), std, plan.grid.target)
+    return (yield from _CensoredFit(plan, histogram).rounds_of_newton(on_progress))
 
 
-def release_histogram(plan: CensoredPlan, rows: CensoredRows, entropy: Any) -> HistogramRelease:
-    """Release the counts by time and event for a fifth of the budget.
+def histogram_round(plan: CensoredPlan, spent: PrivacySpent | None = None) -> Round:
+    """Return the round of the counts by time and event, for a fifth of the budget.
 
     Notes
     -----
     **Privacy**: the sensitivity is that of `histogram_sensitivity` times the rows of a unit (their square,
     for Gaussian noise); the noise is discrete.
     """
+    cells = histogram_cells(plan.grid)
     amount = HISTOGRAM_SHARE * plan.budget.amount
-    counts = count_bins(rows.grid, rows.time, rows.event)
     squared = plan.budget.mechanism == "gaussian"
     one = histogram_sensitivity(plan.neighbours.relation)
     sensitivity = sensitivity_of_unit(one, plan.neighbours.rows_per_unit, squared=squared)
     planner = gaussian_scales if squared else laplace_scales
-    noise = planner([Fraction(1)], np.zeros(counts.shape, dtype=np.intp), sensitivity, amount)
-    noisy = noise.randomize(counts, entropy).astype(np.float64)
-    return HistogramRelease(noisy, float(noise.std[0, 0]), rows.grid.target)
+    noise = planner([Fraction(1)], np.zeros(cells.n_sums, dtype=np.intp), sensitivity, amount)
+    return Round(cells, noise, spent)
 
 
 class _CensoredFit:
-    """State between the rounds of a censored fit; everything in it but the rows is released or public."""
+    """State between the rounds of a censored fit; everything in it is released or public."""
 
-    def __init__(self, plan: CensoredPlan, rows: CensoredRows, histogram: HistogramRelease) -> None:
-        self.plan, self._rows, self._histogram = plan, rows, histogram
+    def __init__(self, plan: CensoredPlan, histogram: HistogramRelease) -> None:
+        self.plan, self._histogram = plan, histogram
         self._plan = plan.rounds[0 if histogram.event_share < _FEW_EVENTS else 1]
         location, scale = fit_histogram(histogram, plan.distribution)
         slope = float(np.clip(1.0 / scale, *plan.limits))
@@ -282,14 +303,15 @@ class _CensoredFit:
         self._whole = self._left = (1 - HISTOGRAM_SHARE) * plan.budget.amount
         self._step = np.zeros(plan.grid.size)
 
-    def run(self, entropy: Any, on_progress: Callable[[], object]) -> CensoredRelease:
-        """Release rounds until the budget is spent."""
+    def rounds_of_newton(self, on_progress: Callable[[], object]) -> Rounds[CensoredRelease]:
+        """Yield rounds until the budget is spent."""
         estimate = None
         while estimate is None or self._left > 0:
             amount = self._next_amount(estimate)
             self._left -= amount
             curvature = estimate is None or (self._left > 0 and self._curvature_pays(estimate, amount))
-            new = release_round(self._rows, self._plan, self.theta, amount, curvature, entropy)
+            step = self._plan.round_at(self.plan.grid, self.theta, amount, curvature)
+            new = self._plan.read(step, (yield step))
             estimate = self.rule.update(estimate, self.rounds[-1] if self.rounds else None, new)
             self._move(estimate, new)
             on_progress()

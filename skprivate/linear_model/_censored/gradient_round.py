@@ -8,17 +8,17 @@ from math import ceil, isqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
+from ...rounds._driver import Round
+from ...rounds._plans.gradients import BLOCK_ROWS, GradientsPlan, ResidualGrid
+from ...rounds._plans.gram import EXACT
+from ...rounds._plans.grid import SCALE_BITS, SUM_BITS, MomentGrid
 from ...utils._public_module import public_module
-from .._moments.gram import EXACT, make_packer
-from .._moments.grid import SCALE_BITS, SUM_BITS, MomentGrid
 from .._moments.noise_scale import NoiseScales, gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
 from .._moments.sensitivity import sensitivity_of_unit
 from .._moments.weights import MomentWeights
-from .residual_kernels import fill_residuals
 from .sensitivity import (
     Residuals,
     l1_curvature,
@@ -27,9 +27,6 @@ from .sensitivity import (
     squared_l2_gradient,
 )
 
-# Rows that are packed together: `plan_rounds` chooses grids on which the sums of so many are exact in
-# float64.
-BLOCK_ROWS = 4096
 # Bits of the grids. The gradient decides where rounds end, and the curvature only how fast: its weights have
 # fewer bits. Fewer than _FEWEST_BITS would round most rows away.
 _EXPONENT = 14
@@ -38,16 +35,6 @@ _CURVATURE_BITS = 12
 _FEWEST_BITS = 3
 # Weight of the gradient beside the curvature, where both are released; weights (1, 2, 2) for the latter.
 _GRADIENT_WEIGHT = 2
-
-
-@dataclass(frozen=True, eq=False)
-class CensoredRows:
-    """Validated private rows and the public grid's bounds."""
-
-    grid: MomentGrid
-    X: NDArray[Any]
-    time: FloatArray  # on the scale of the model
-    event: NDArray[np.uint8]
 
 
 @public_module("skprivate.linear_model")
@@ -149,6 +136,52 @@ class RoundPlan:
         plan = gaussian_scales if self.mechanism == "gaussian" else laplace_scales
         return plan(classes, codes, self.sensitivity(with_curvature), amount)
 
+    def sums(self, grid: MomentGrid, theta: FloatArray, with_curvature: bool) -> GradientsPlan:
+        """Return what a round around theta adds up over rows."""
+        fine, short = 2**self.residual_bits, 2**self.curvature_bits
+        limits = self.residuals.limits(fine, short)
+        largest = np.finfo(np.float64).max
+        # JSON has no infinity, and no error passes the largest number.
+        low, high = (float(np.clip(cut, -largest, largest)) for cut in self.residuals.cuts)
+        residuals = ResidualGrid(
+            self.residuals.code,
+            (low, high),
+            self.residual_bits,
+            self.curvature_bits,
+            (limits[0], limits[1], limits[2], limits[3]),
+        )
+        rows = replace(grid, exponent=self.exponent)
+        return GradientsPlan(rows, residuals, theta, self.coarse if with_curvature else None)
+
+    def round_at(self, grid: MomentGrid, theta: FloatArray, amount: Fraction, with_curvature: bool) -> Round:
+        """Return a round around theta for `amount` of epsilon, or rho.
+
+        Notes
+        -----
+        **Privacy**: the sums are integers with the sensitivity that `sensitivity` proves, whatever theta is;
+        discrete noise makes the release private with `amount`. Rounds around parameters that earlier releases
+        chose compose: their amounts add up.
+        """
+        sums = self.sums(grid, theta, with_curvature)
+        return Round(sums, _RoundNoise(sums, self.noise(grid.size, amount, with_curvature)))
+
+    def read(self, step: Round, released: IntArray) -> GradientRound:
+        """Return what a round of `round_at` released, in scaled units."""
+        sums, std = step.plan, step.noise.scales.std  # type: ignore[attr-defined]
+        noisy, size = released.astype(np.float64), sums.grid.size  # type: ignore[attr-defined]
+        fine = 2.0**self.residual_bits
+        unit = 2.0**self.exponent * fine
+        vector = slice(1, size + 1)
+        theta = sums.theta  # type: ignore[attr-defined]
+        result = GradientRound(
+            theta, noisy[0] / fine, std[0] / fine, noisy[vector] / unit, std[vector] / unit
+        )
+        if len(noisy) == size + 1:
+            return result
+        unit = 2.0 ** (2 * self.coarse + self.curvature_bits)
+        full, full_std = (_mirrored(values[size + 1 :] / unit, size) for values in (noisy, std))
+        return replace(result, curvature=full, curvature_std=full_std)
+
     def _gradient_classes(self) -> list[Fraction]:
         weights = self.gradient_weights
         unit = 2 ** (self.exponent + self.residual_bits)
@@ -203,93 +236,20 @@ def plan_rounds(
     return replace(draft, exponent=exponent, coarse=coarse, residual_bits=bits, curvature_bits=curvature_bits)
 
 
-def exact_round(
-    rows: CensoredRows, plan: RoundPlan, theta: FloatArray, with_curvature: bool
-) -> tuple[int, IntArray, IntArray | None]:
-    """Sum the residuals and curvatures of all rows as integers.
+@dataclass(frozen=True, eq=False)
+class _RoundNoise:
+    """Noise on the number of events, the gradient and one triangle of the curvature."""
 
-    Returns
-    -------
-    events : int
-        Number of events within the cuts, less what `residuals_of` takes off; in units of
-        ``2**-residual_bits``.
-    gradient : int64 ndarray of shape (D,)
-        In units of ``2**-(exponent + residual_bits)``; index 0 the constant, 1 the target, then the features.
-    curvature : int64 ndarray of shape (D, D), or None
-        In units of ``2**-(2 coarse + curvature_bits)``.
+    sums: GradientsPlan
+    scales: NoiseScales
 
-    Raises
-    ------
-    ValueError
-        A value is NaN or infinite (the message does not say which).
-
-    Notes
-    -----
-    The parameters are public, or made of released values. Every row is an integer vector whatever the block,
-    and the sums of a block stay below 2^53: the result depends on nothing but the set of rows.
-    """
-    grid = replace(rows.grid, exponent=plan.exponent)
-    size = grid.size
-    order = np.array([*range(2, size), 1, 0])
-    pack, block, residual, curvature = make_packer(grid), *_buffers(size)
-    units = np.array([2.0**plan.residual_bits, 2.0**plan.curvature_bits])
-    limits = plan.residuals.limits(2**plan.residual_bits, 2**plan.curvature_bits)
-    cuts, packed = np.array(plan.residuals.cuts), theta[order] / 2.0**plan.exponent
-    step = 2.0 ** (plan.coarse - plan.exponent)
-    events, gradient = 0, np.zeros(size, dtype=np.int64)
-    matrix = np.zeros((size, size), dtype=np.int64)
-    for first in range(0, len(rows.time), BLOCK_ROWS):
-        here = slice(first, first + BLOCK_ROWS)
-        m = len(rows.time[here])
-        q, r, w = block[:m], residual[:m], curvature[:m]
-        if not pack(rows.X[here], rows.time[here], q):
-            raise ValueError("X and y must be finite: NaN and inf are refused.")
-        events += fill_residuals(q, rows.event[here], packed, plan.residuals.code, cuts, units, limits, r, w)
-        gradient += (r @ q).astype(np.int64)
-        if with_curvature:
-            # Toward zero, so that no norm grows.
-            coarse = np.trunc(q * step)
-            matrix += ((coarse * w[:, None]).T @ coarse).astype(np.int64)
-    back = np.argsort(order)
-    return events, gradient[back], matrix[np.ix_(back, back)] if with_curvature else None
-
-
-def _buffers(size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    return np.empty((BLOCK_ROWS, size)), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
-
-
-def release_round(
-    rows: CensoredRows,
-    plan: RoundPlan,
-    theta: FloatArray,
-    amount: Fraction,
-    with_curvature: bool,
-    entropy: Any,
-) -> GradientRound:
-    """Release one round for `amount` of epsilon, or rho.
-
-    Notes
-    -----
-    **Privacy**: the sums are integers with the sensitivity that `RoundPlan.sensitivity` proves, whatever
-    theta is; discrete noise makes the release private with `amount`. Rounds around parameters that earlier
-    releases chose compose: their amounts add up.
-    """
-    events, gradient, matrix = exact_round(rows, plan, theta, with_curvature)
-    size = len(theta)
-    noise = plan.noise(size, amount, with_curvature)
-    upper = np.triu_indices(size)
-    parts = [np.array([events]), gradient] + ([] if matrix is None else [matrix[upper]])
-    exact = np.concatenate(parts)
-    noisy, std = noise.randomize(exact, entropy).astype(np.float64), noise.std
-    fine = 2.0**plan.residual_bits
-    unit = 2.0**plan.exponent * fine
-    vector = slice(1, size + 1)
-    result = GradientRound(theta, noisy[0] / fine, std[0] / fine, noisy[vector] / unit, std[vector] / unit)
-    if matrix is None:
-        return result
-    unit = 2.0 ** (2 * plan.coarse + plan.curvature_bits)
-    full, full_std = (_mirrored(values[size + 1 :] / unit, size) for values in (noisy, std))
-    return replace(result, curvature=full, curvature_std=full_std)
+    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
+        """Return the noisy integers."""
+        events, gradient, matrix = self.sums.split(values)
+        parts = [np.array([events]), gradient]
+        if matrix is not None:
+            parts.append(matrix[np.triu_indices(len(matrix))])
+        return self.scales.randomize(np.concatenate(parts), entropy)
 
 
 def _mirrored(values: FloatArray, size: int) -> FloatArray:

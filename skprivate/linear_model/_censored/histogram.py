@@ -4,14 +4,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from ..._typing import FloatArray, IntArray
+from ..._typing import FloatArray
+from ...rounds._plans.axes import SurvivalAxis
+from ...rounds._plans.cells import CellsPlan
+from ...rounds._plans.grid import MomentGrid
 from ...utils._public_module import public_module
 from .._distributions import LOGISTIC, SEV, ErrorDistribution
-from .._moments.grid import MomentGrid
-from .residual_kernels import fill_bins
 
 N_BINS = 64  # a bin of bounds of exp(+-5) is a factor of 1.17 in time
 # Cells below so many standard deviations of the noise are taken for empty in the first fit; some 3 % of the
@@ -57,18 +57,9 @@ class HistogramRelease:
         return min(1.0, self.n_events / max(self.n_events, float(self.counts.sum())))
 
 
-def count_bins(grid: MomentGrid, time: FloatArray, event: NDArray[np.uint8]) -> IntArray:
-    """Count rows, of shape (2, 64): censored and events, by 64 equal bins between the bounds of the target.
-
-    Raises
-    ------
-    ValueError
-        A target is NaN or infinite.
-    """
-    counts = np.zeros((2, N_BINS), dtype=np.int64)
-    if not fill_bins(np.ascontiguousarray(time), event, grid.y_center, grid.y_half, counts):
-        raise ValueError("y contains NaN or infinity.")
-    return counts
+def histogram_cells(grid: MomentGrid) -> CellsPlan:
+    """Return the cells of the histogram: censored and events, by 64 equal bins between the bounds."""
+    return CellsPlan(((SurvivalAxis(grid.y_center, grid.y_half, N_BINS),),))
 
 
 def kaplan_meier(release: HistogramRelease) -> tuple[FloatArray, FloatArray]:

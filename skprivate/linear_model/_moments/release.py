@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray, IntArray
+from ...rounds._plans.grid import MomentGrid, choose_exponent
 from ...utils._public_module import public_module
-from .grid import MomentGrid, choose_exponent
 from .noise_scale import FitBudget, NoiseScales, gaussian_scales, laplace_scales, root_above
 from .sensitivity import l1_moments, sensitivity_of_unit, squared_l2_moments
 from .weights import MomentWeights
@@ -90,15 +90,24 @@ class MomentPlan:
     columns: IndexArray
     unit: Fraction  # grid units of one unit of the sum of z z'
 
+    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
+        """Return what is released of the sums: the number of rows where it is public, and noisy moments."""
+        gram = values.reshape(self.grid.size, self.grid.size)
+        n_is_public = self.columns[0] > 0
+        known = gram[0, 0] if n_is_public else 0
+        return np.append(np.int64(known), self.noise.randomize(gram[self.rows, self.columns], entropy))
+
+    def read(self, released: IntArray) -> MomentRelease:
+        """Return what was released, in units of the sum of z z'."""
+        exact = np.zeros((self.grid.size, self.grid.size))
+        exact[0, 0] = released[0]
+        matrix = self._mirrored(released[1:].astype(np.float64), exact)
+        std = self._mirrored(self.noise.std, np.zeros(exact.shape))
+        return MomentRelease(matrix, std, self.noise.mechanism)
+
     def release(self, gram: IntArray, entropy: Any) -> MomentRelease:
-        """Release the moments with noise, in units of the sum of z z'."""
-        noisy = self.noise.randomize(gram[self.rows, self.columns], entropy)
-        exact = np.zeros_like(gram)
-        exact[0, 0] = gram[0, 0]
-        matrix = self._mirrored(noisy.astype(np.float64), exact.astype(np.float64))
-        return MomentRelease(
-            matrix, self._mirrored(self.noise.std, np.zeros(gram.shape)), self.noise.mechanism
-        )
+        """Release the moments with noise."""
+        return self.read(self.randomize(gram, entropy))
 
     def _mirrored(self, values: FloatArray, matrix: FloatArray) -> FloatArray:
         matrix[self.rows, self.columns] = values

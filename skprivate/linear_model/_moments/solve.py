@@ -7,9 +7,9 @@ from typing import Any, get_args
 import numpy as np
 
 from ..._typing import FloatArray, MomentMethod, Regularization
+from ...rounds._plans.grid import MomentGrid
 from ...utils._public_module import public_module
 from .._distributions import ErrorDistribution
-from .grid import MomentGrid
 from .release import MomentRelease
 from .taylor import taylor_scale
 
@@ -119,7 +119,7 @@ def unscale(fit: ScaledFit, grid: MomentGrid) -> tuple[FloatArray, Any, Any]:
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.linear_model._moments.grid import MomentGrid
+    >>> from skprivate.rounds._plans.grid import MomentGrid
     >>> from skprivate.linear_model._moments.solve import ScaledFit, unscale
     >>> grid = MomentGrid(lower=np.array([0.0]), upper=np.array([10.0]), target=(2.0, 6.0), exponent=20)
     >>> coef, intercept, scale = unscale(ScaledFit(0.5, np.array([0.25]), 0.1), grid)

@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import FloatArray
 from ...base import redact_errors
+from ...rounds._reading.targets import read_target
 from ...utils import is_structured
 from ...utils._table_validation import validate_data
 from .._distributions import ErrorDistribution
 from .._moments.bootstrap import pivotal
-from .._targets import read_target
 from .concordance import concordance_index
 from .survival_curves import CumulativeHazardFunction, PredictedCurve, SurvivalFunction, standardized
 

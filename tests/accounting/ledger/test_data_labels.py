@@ -58,13 +58,15 @@ def execute(path, *statements):
 
 def make_old(path, schema=1):
     """Turn the file into what an older version wrote, which kept nothing beside it."""
+    execute(path, "DROP TABLE charge_ids", f"UPDATE meta SET value = '{schema}' WHERE key = 'schema'")
+    if schema == 3:
+        return
     execute(
         path,
         "DROP TABLE failures",
         "UPDATE meta SET value = rtrim(value, '0') WHERE key LIKE 'total%'",
         "UPDATE meta SET value = rtrim(value, '+') WHERE key LIKE 'total%'",
         "DELETE FROM meta WHERE key IN ('failures', 'max_failures')",
-        f"UPDATE meta SET value = '{schema}' WHERE key = 'schema'",
     )
     if schema == 1:
         added = ("data", "rho", "sensitivity", "noise_scale")
@@ -184,7 +186,7 @@ def test_a_pickle_of_an_older_version_loads(ledger):
     assert groups_of(charge(old)) == [None]
 
 
-@pytest.mark.parametrize("schema", [1, 2])
+@pytest.mark.parametrize("schema", [1, 2, 3])
 def test_a_file_of_an_older_schema_is_read_as_it_is_and_upgraded_by_a_charge(path, ledger, schema):
     charge(charge(ledger))
     make_old(path, schema)
@@ -200,6 +202,7 @@ def test_a_file_of_an_older_schema_is_read_as_it_is_and_upgraded_by_a_charge(pat
     assert old.spent() == (Fraction(3, 10), 0)
     assert groups_of(PrivacyLedger(path, epsilon=4)) == [None, None, "A"]
     assert old.count_failure("Tree") == 1
+    assert [old.charge(spend(), "Tree", charge_id="round 1") for _ in range(2)] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from hypothesis.extra.numpy import arrays
 from scipy import optimize
 
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.grid import MomentGrid
 from skprivate.linear_model._moments.release import MomentRelease
 from skprivate.linear_model._moments.solve import (
     METHODS,
@@ -20,6 +19,7 @@ from skprivate.linear_model._moments.solve import (
     solve_moments,
     unscale,
 )
+from skprivate.rounds._plans.grid import MomentGrid
 
 WIDE = (1e-9, 1e9)
 EVERY_DISTRIBUTION = pytest.mark.parametrize(

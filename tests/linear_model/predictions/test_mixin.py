@@ -19,7 +19,7 @@ from skprivate.linear_model._distributions import error_distribution_of, models_
 from skprivate.linear_model._predictions import mixin
 from skprivate.linear_model._predictions.concordance import TIED, concordance_index
 from skprivate.linear_model._predictions.mixin import LogLocationScalePredictions
-from skprivate.linear_model._targets import is_structured
+from skprivate.rounds._reading.targets import is_structured
 
 IN_SCIPY = {"sev": stats.gumbel_l, "logistic": stats.logistic, "normal": stats.norm}
 COEF, INTERCEPT, SCALE = np.array([0.5, -0.25]), 2.0, 0.4

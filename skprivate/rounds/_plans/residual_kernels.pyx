@@ -121,16 +121,20 @@ def fill_residuals(
 
 
 def fill_bins(
-    const double[::1] target, const uint8_t[::1] event, double center, double half, int64_t[:, ::1] counts
+    const double[::1] target,
+    const uint8_t[::1] event,
+    double center,
+    double half,
+    Py_ssize_t bins,
+    int64_t[::1] codes,
 ):
-    """Count rows by event and by equal bins of the scaled target. Return whether all targets are finite."""
+    """Fill in every row's bin of the scaled target, events after the others. Return whether all is finite."""
     cdef:
-        Py_ssize_t n = target.shape[0], bins = counts.shape[1], i, k
-        double width = 2.0 * half / bins, low = center - half, bad = 0.0, place
+        Py_ssize_t n = target.shape[0], i
+        double width = 2.0 * half / bins, low = center - half, bad = 0.0
     with nogil:
         for i in range(n):
             bad += target[i] * 0.0
-            place = bounded((target[i] - low) / width, 0.0, bins - 1.0)
-            k = <Py_ssize_t> place
-            counts[event[i] != 0, k] += 1
+            codes[i] = <int64_t> bounded((target[i] - low) / width, 0.0, bins - 1.0)
+            codes[i] += bins if event[i] != 0 else 0
     return bad == 0

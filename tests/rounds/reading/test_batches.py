@@ -11,8 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skprivate.linear_model._accumulation import batches
-from skprivate.linear_model._accumulation.batches import iter_batches
+from skprivate.rounds._reading import batches
+from skprivate.rounds._reading.batches import iter_batches
 
 ROWS = {"a": [1.0, 2.5, -3.0], "hours": [9.0, 8.0, 7.0], "b": [4, 5, 6]}
 X = np.array([[1.0, 4.0], [2.5, 5.0], [-3.0, 6.0]])

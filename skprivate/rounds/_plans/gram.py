@@ -70,8 +70,8 @@ def exact_gram(
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.linear_model._moments.gram import exact_gram
-    >>> from skprivate.linear_model._moments.grid import MomentGrid
+    >>> from skprivate.rounds._plans.gram import exact_gram
+    >>> from skprivate.rounds._plans.grid import MomentGrid
     >>> grid = MomentGrid(lower=np.array([0.0]), upper=np.array([2.0]), target=(-1.0, 1.0), exponent=2)
     >>> exact_gram(grid, np.array([[0.0], [9.0]]), np.array([0.5, -0.6]))
     array([[ 32,   0,   0],

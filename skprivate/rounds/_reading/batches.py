@@ -55,33 +55,28 @@ def iter_batches(
     Examples
     --------
     >>> import pandas as pd
-    >>> from skprivate.linear_model._accumulation.batches import iter_batches
+    >>> from skprivate.rounds._reading.batches import iter_batches
     >>> names, pieces = iter_batches(pd.DataFrame({"load": [1, 2], "hours": [10.0, 9.0]}), target="hours")
     >>> names, [(X.tolist(), y.tolist()) for X, y in pieces]
     (('load',), [([[1.0], [2.0]], [10.0, 9.0])])
     """
-    is_frame = hasattr(batch, "columns") and hasattr(batch, "to_numpy")
-    # Numbered columns are no names.
-    if is_frame and all(isinstance(name, str) for name in batch.columns):
+    if has_names(batch):
         names = _chosen(list(batch.columns), y, features, target)
         return names, _pieces([_frame_columns(batch, names, y, target)])
-    if not is_frame and (hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__")):
+    if holds_arrow(batch):
         if y is not None:
             raise ValueError("y must be a column of Arrow data: name it with target=...")
-        schema, records = _arrow_records(batch)
+        schema, records = arrow_records(batch)
         names = _chosen(list(schema), y, features, target)
-        return names, _pieces(_arrow_columns(record, (*names, str(target))) for record in records)
+        return names, _pieces(arrow_columns(record, (*names, str(target))) for record in records)
     if y is None:
         raise ValueError("y is missing: only batches with named columns hold the target themselves.")
-    if get_config()["strict"]:
-        batch, y = numbers_of(batch), numbers_of(as_column(y), "y")
-    X = check_array(
-        batch, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=0, input_name="X"
-    )
+    X = read_array(batch)
+    y = numbers_of(as_column(y), "y") if get_config()["strict"] else y
     y = check_array(
         y, dtype=None, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name="y"
     )
-    return None, iter([(X, _numbers(y, "y"))])
+    return None, iter([(X, column_numbers(y, "y"))])
 
 
 def _chosen(
@@ -102,6 +97,38 @@ def _chosen(
     return names
 
 
+def read_array(table: Any) -> NDArray[Any]:
+    """Return a table without names as numbers; in strict mode NaN stands for every cell that is none."""
+    numbers: NDArray[Any] = check_array(
+        numbers_of(table) if get_config()["strict"] else table,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        input_name="X",
+    )
+    return numbers
+
+
+def has_names(table: Any) -> bool:
+    """Tell whether something is a data frame of pandas or polars whose columns have names."""
+    is_frame = hasattr(table, "columns") and hasattr(table, "to_numpy")
+    # Numbered columns are no names.
+    return is_frame and all(isinstance(name, str) for name in table.columns)
+
+
+def holds_arrow(table: Any) -> bool:
+    """Tell whether something hands out Arrow data, and is no data frame."""
+    is_frame = hasattr(table, "columns") and hasattr(table, "to_numpy")
+    return not is_frame and (hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"))
+
+
+def frame_column(frame: Any, name: str) -> NDArray[Any]:
+    """Return one column of a data frame as an array; masks, dates and the like are refused."""
+    # An array of a column has neither its mask nor its time zone.
+    refuse_kinds(frame[name], f"column {name!r}")
+    return np.asarray(frame[name])
+
+
 def _frame_columns(frame: Any, names: tuple[str, ...], y: Any, target: str | None) -> list[NDArray[Any]]:
     """Columns of the features, then the target."""
     series = [*(frame[name] for name in names), frame[target] if y is None else y]
@@ -114,7 +141,7 @@ def _frame_columns(frame: Any, names: tuple[str, ...], y: Any, target: str | Non
     return columns
 
 
-def _arrow_records(batch: Any) -> tuple[list[str], Iterable[Any]]:
+def arrow_records(batch: Any) -> tuple[list[str], Iterable[Any]]:
     """Names of the columns, and record batches."""
     try:
         import pyarrow
@@ -129,7 +156,7 @@ def _arrow_records(batch: Any) -> tuple[list[str], Iterable[Any]]:
     return record.schema.names, [record]
 
 
-def _arrow_columns(record: Any, names: tuple[str, ...]) -> list[NDArray[Any]]:
+def arrow_columns(record: Any, names: tuple[str, ...]) -> list[NDArray[Any]]:
     return [record.column(name).to_numpy(zero_copy_only=False) for name in names]
 
 
@@ -138,14 +165,14 @@ def _pieces(tables: Iterable[list[NDArray[Any]]]) -> Iterator[Piece]:
     for columns in tables:
         for first in range(0, len(columns[-1]), PIECE_ROWS):
             here = slice(first, first + PIECE_ROWS)
-            y = _numbers(columns[-1][here], "the target")
+            y = column_numbers(columns[-1][here], "the target")
             X = np.empty((len(y), len(columns) - 1))
             for j, column in enumerate(columns[:-1]):
-                X[:, j] = _numbers(column[here], f"column {j}")
+                X[:, j] = column_numbers(column[here], f"column {j}")
             yield X, y
 
 
-def _numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
+def column_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
     """Return real numbers; the error repeats no value."""
     if get_config()["strict"]:
         numbers: NDArray[Any] = numbers_of(values, name)

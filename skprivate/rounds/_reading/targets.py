@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from .._typing import BoolArray, FloatArray
-from ..utils import as_column, check_bounds, is_frame, is_structured
-from ..utils._replacements import numbers_of, within_bounds
+from ..._typing import BoolArray, FloatArray
+from ...utils import as_column, check_bounds, is_frame, is_structured
+from ...utils._replacements import numbers_of, within_bounds
 
 _FORM = "y must have two fields, the event (True or False) and then the time"
 _MAKE = "np.array(list(zip(event, time)), dtype=[('event', bool), ('time', float)])"
@@ -54,7 +54,7 @@ def refuse_other_forms(y: Any) -> None:
 
     Examples
     --------
-    >>> from skprivate.linear_model._targets import refuse_other_forms
+    >>> from skprivate.rounds._reading.targets import refuse_other_forms
     >>> refuse_other_forms([1.0, 2.5])
     """
     values = np.asarray(y)
@@ -94,7 +94,7 @@ def read_target(y: Any, log_target: bool) -> Target:
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.linear_model._targets import read_target
+    >>> from skprivate.rounds._reading.targets import read_target
     >>> y = np.array([(True, 1.0), (False, np.e)], dtype=[("event", bool), ("time", float)])
     >>> target = read_target(y, log_target=True)
     >>> target.time_on_model_scale, target.event
@@ -135,7 +135,7 @@ def replace_target(y: Any, bounds: tuple[float, float], log_target: bool) -> Tar
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.linear_model._targets import replace_target
+    >>> from skprivate.rounds._reading.targets import replace_target
     >>> replace_target(["text", -1.0, np.inf], (1.0, np.exp(2.0)), log_target=True).time_on_model_scale
     array([1., 0., 2.])
     """
@@ -239,4 +239,5 @@ def _log_times(times: FloatArray) -> FloatArray:
             "y holds times that are not above 0; the model is about log time. Distributions 'sev', "
             "'logistic' and 'normal' take numbers of any sign."
         )
-    return np.log(times)
+    # Contiguous: the logarithm of a value must not depend on where it stands.
+    return np.log(np.ascontiguousarray(times))

@@ -18,5 +18,6 @@ def fill_bins(
     event: NDArray[np.uint8],
     center: float,
     half: float,
-    counts: NDArray[np.int64],
+    bins: int,
+    codes: NDArray[np.int64],
 ) -> bool: ...

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skprivate.linear_model._moments import gram
-from skprivate.linear_model._moments.gram import _best_rows, check_room, exact_gram, make_packer
-from skprivate.linear_model._moments.grid import MomentGrid
-from skprivate.linear_model._moments.moment_kernels import pack_ball
+from skprivate.rounds._plans import gram
+from skprivate.rounds._plans.gram import _best_rows, check_room, exact_gram, make_packer
+from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.moment_kernels import pack_ball
 
 HUGE = np.finfo(np.float64).max
 TINY = np.finfo(np.float64).smallest_subnormal
@@ -150,8 +150,8 @@ def test_lanes_stay_inside_the_table(d, kwargs):
 GUARDED = """
 import ctypes, mmap
 import numpy as np
-from skprivate.linear_model._moments.gram import exact_gram
-from skprivate.linear_model._moments.grid import MomentGrid
+from skprivate.rounds._plans.gram import exact_gram
+from skprivate.rounds._plans.grid import MomentGrid
 
 pages = mmap.mmap(-1, 2 * mmap.PAGESIZE)
 start = ctypes.addressof(ctypes.c_char.from_buffer(pages))

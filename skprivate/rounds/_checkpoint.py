@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run has released so far, on disk: a driver that was stopped goes on, and charges nothing twice."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._typing import IntArray
+from ..utils._files import write_atomically
+from ..utils._json_documents import (
+    UNREADABLE,
+    Fields,
+    digest,
+    pack_integers,
+    read_sealed,
+    seal_document,
+    unpack_integers,
+)
+from ._plans.plan import Plan
+
+_FORMAT = "skprivate.run"
+_VERSION = 1
+_FIELDS = ("fit", "run", "key", "rounds")
+_RUN_BYTES = 16
+
+
+class RunRecord:
+    """The id of a run, and what its rounds released; in memory, or also in a file.
+
+    Parameters
+    ----------
+    path : path-like or None
+        The file, which is read if it is there. None: nothing is written.
+    fit : str
+        Hash of everything public about the fit: the record of another one is refused.
+
+    Notes
+    -----
+    **Privacy.** Released integers and public facts alone are written, and a round's before they are used. A
+    run that is stopped between its noise and the file draws anew when it goes on: nobody saw that noise.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, fit: str) -> None:
+        self._path, self._fit = None if path is None else Path(path), fit
+        self.run, self.key = os.urandom(_RUN_BYTES).hex(), b""
+        self._rounds: list[tuple[str, IntArray]] = []
+        if self._path is not None and self._path.exists():
+            self._read(self._path.read_bytes())
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether a run goes on that was begun before."""
+        return bool(self.key or self._rounds)
+
+    def begin(self, key: bytes) -> bytes:
+        """Return the key of the run, this one if none was drawn before; from now on the run has an id."""
+        self.key = self.key or key
+        self._write()
+        return self.key
+
+    def charge_id(self, number: int) -> str | None:
+        """Return the id that a round is charged by; None: it cannot be resumed, and needs none."""
+        return None if self._path is None else f"{self.run}-{number}"
+
+    def released(self, number: int, plan: Plan) -> IntArray | None:
+        """Return what a round released before the driver was stopped; None: it is still to be done."""
+        if number >= len(self._rounds):
+            return None
+        found, released = self._rounds[number]
+        if found != digest(plan.to_dict()):
+            raise ValueError("the checkpoint is of a run whose rounds were others.")
+        return released
+
+    def add(self, plan: Plan, released: IntArray) -> None:
+        """Keep what a round released."""
+        if self._path is None:
+            return
+        self._rounds.append((digest(plan.to_dict()), released))
+        self._write()
+
+    def end(self) -> None:
+        """Delete the file: the fit is complete."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        rounds = [[plan, list(values.shape), pack_integers(values)] for plan, values in self._rounds]
+        content = {"fit": self._fit, "run": self.run, "key": self.key.hex(), "rounds": rounds}
+        write_atomically(self._path, seal_document(_FORMAT, _VERSION, content))
+
+    def _read(self, data: bytes) -> None:
+        try:
+            fields = Fields(read_sealed(data, _FORMAT, _VERSION, _FIELDS), ("format", "version", *_FIELDS))
+            rounds = [_read_round(item) for item in fields.items("rounds")]
+            fit, run, key = fields.text("fit"), fields.text("run"), bytes.fromhex(fields.text("key"))
+        except UNREADABLE:
+            fit = None
+        if fit is None:
+            raise ValueError("the checkpoint cannot be used: damaged, foreign or newer. Move it away.")
+        if fit != self._fit:
+            raise ValueError(
+                "the checkpoint is of another fit: other parameters, columns, public rows or number of rows."
+            )
+        self.run, self.key, self._rounds = run, key, rounds
+
+
+def _read_round(item: Any) -> tuple[str, IntArray]:
+    plan, shape, values = item
+    if type(plan) is not str or type(shape) is not list or not all(type(side) is int for side in shape):
+        raise ValueError("a round must have a plan, a shape and integers")
+    released: IntArray = unpack_integers(values, tuple(shape))
+    return plan, np.ascontiguousarray(released)

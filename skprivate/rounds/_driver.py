@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The driver of rounds: plan, charge, exact sums, noise, and the next plan."""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from .._typing import IntArray
+from ..accounting import PrivacySpent
+from ..noise._entropy import Entropy
+from ._checkpoint import RunRecord
+from ._plans.plan import Plan
+from ._plans.rows import PreparedRows
+
+Result = TypeVar("Result")
+
+
+class Noise(Protocol):
+    """What turns exact sums into released integers."""
+
+    def randomize(self, values: IntArray, entropy: Any) -> IntArray:
+        """Return what is released of the sums."""
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One round of a private fit, public: what is summed, what it costs, and the noise.
+
+    Attributes
+    ----------
+    plan : Plan
+    noise : Noise
+    spent : PrivacySpent or None
+        What is charged before rows are read; None: an earlier round has paid for this one.
+    """
+
+    plan: Plan
+    noise: Noise
+    spent: PrivacySpent | None = None
+
+
+#: A generator that yields rounds, is sent what each released, and returns the fit.
+Rounds = Generator[Round, IntArray, Result]
+
+
+class RowSource(Protocol):
+    """Where rows are; sums over all of them come from it."""
+
+    def prepare(self, number: int, plan: Plan) -> None:
+        """Raise what can be raised before anything is charged."""
+
+    def sums(self, number: int, plan: Plan) -> IntArray:
+        """Return the exact sums over all rows."""
+
+
+class RowsInMemory:
+    """Rows that were validated and are at hand.
+
+    Their sums are made before the charge, as validation is part of them: nobody sees them before it.
+    """
+
+    def __init__(self, rows: PreparedRows) -> None:
+        self._rows = rows
+        self._sums: IntArray | None = None
+
+    def prepare(self, number: int, plan: Plan) -> None:
+        """Make the sums."""
+        self._sums = plan.sums(self._rows)
+
+    def sums(self, number: int, plan: Plan) -> IntArray:
+        """Return the sums that were prepared."""
+        prepared, self._sums = self._sums, None
+        return plan.sums(self._rows) if prepared is None else prepared
+
+
+def drive(
+    rounds: Rounds[Result],
+    source: RowSource,
+    entropy: Entropy,
+    charge: Callable[..., object] = bool,
+    record: RunRecord | None = None,
+) -> Result:
+    """Run rounds over a source to their end.
+
+    Parameters
+    ----------
+    rounds : generator
+        It yields a `Round`, is sent the integers that it released, and returns the result.
+    source : RowSource
+    entropy : Entropy
+        Of the noise.
+    charge : callable
+        Called with what a round costs, before its noise is drawn, and before rows that are elsewhere are
+        read: that reading fails is an answer about them. With a record that is kept on disk, also with an id
+        of the charge.
+    record : RunRecord, default=None
+        What rounds released before the driver was stopped, which are not done again.
+
+    Returns
+    -------
+    result : object
+        What the generator returned.
+
+    Notes
+    -----
+    **Privacy.** The exact sums of a round live until its noise is drawn. Each plan is made of public values
+    and of what earlier rounds released.
+    """
+    number = 0
+    try:
+        step = next(rounds)
+        while True:
+            released = None if record is None else record.released(number, step.plan)
+            if released is None:
+                released = _release(step, number, source, entropy, charge, record)
+            elif not entropy.private:
+                # A seeded simulation goes on where its stream was.
+                step.noise.randomize(np.zeros(step.plan.n_sums, dtype=np.int64), entropy)
+            number += 1
+            step = rounds.send(released)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+    finally:
+        rounds.close()
+
+
+def _release(
+    step: Round,
+    number: int,
+    source: RowSource,
+    entropy: Entropy,
+    charge: Callable[..., object],
+    record: RunRecord | None,
+) -> IntArray:
+    source.prepare(number, step.plan)
+    charge_id = None if record is None else record.charge_id(number)
+    if step.spent is not None:
+        charge(step.spent, **({} if charge_id is None else {"charge_id": charge_id}))
+    released = step.noise.randomize(source.sums(number, step.plan), entropy)
+    if record is not None:
+        record.add(step.plan, released)
+    return released

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fits of estimators to sources, by the rounds that `fit` runs over rows in memory."""
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self, TypeVar
+
+from sklearn.base import BaseEstimator
+
+from ..base import PrivateEstimatorMixin, private_fit
+from ..noise import check_entropy
+from ..utils._groups import KEY_BYTES
+from ..utils._json_documents import canonical
+from ..utils._private_fit import public_errors
+from ._checkpoint import RunRecord
+from ._driver import Rounds, drive
+from ._inspection import SourceFacts, fingerprint
+from ._reading.columns import TableColumns
+from ._reading.schema import RowSchema
+from ._sources import SourceRun, TableSource
+
+# Parameters that another driver may have others of.
+_NOT_HASHED = ("ledger", "random_state")
+
+Estimator = TypeVar("Estimator", bound="RoundsMixin")
+
+
+def fit_rounds(
+    estimator: Estimator,
+    source: TableSource,
+    *,
+    public: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Estimator:
+    """Fit an estimator to rows that stay where they are, in rounds of exact sums.
+
+    Parameters
+    ----------
+    estimator : DPTreeClassifier, DPLogLocationScaleRegressor or a preset
+        Its bounds and classes must be declared, or told by `public`.
+    source : TableSource
+        Where the private rows are. Anything that `TableSource` takes as its tables and that needs no names of
+        columns may be passed as it is.
+    public : tuple (X, y), default=None
+        Public rows, for estimators that use some.
+    checkpoint : path-like, default=None
+        File that keeps what was released so far. A fit that was stopped, by a kill or an error, and is called
+        again with the same file goes on after its last complete round, and the ledger counts its cost once.
+        The file is deleted when the fit is complete. None: a fit that stops starts anew, and costs anew.
+
+    Returns
+    -------
+    estimator : estimator
+        The same object, fitted: bit for bit as by ``fit`` to the same rows with the same seed, whatever
+        the tables, their number and their order.
+
+    Raises
+    ------
+    TypeError
+        The estimator has no rounds, or the source is none.
+    ValueError
+        Bounds or classes are missing; the source is empty, or its tables differ in columns or types: nothing
+        is charged then. Or a table cannot be read, or is not as it was when it was looked at: this shows when
+        rows are read, after the charge.
+    PrivacyLeakError
+        In strict mode, where the noise is seeded.
+    BudgetExceededError, LedgerError
+        The ledger refused; nothing is charged, and a previous fit is as it was.
+
+    See Also
+    --------
+    TableSource : Where rows may be.
+
+    Notes
+    -----
+    **Privacy.** As that of the estimator's ``fit``. The ledger is charged before rows are read: that reading
+    fails is an answer about them. Workers get public plans and return exact sums; see `TableSource` for who
+    has to be trusted. A checkpoint holds released values and public facts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from skprivate import DPTreeClassifier
+    >>> from skprivate.rounds import TableSource, fit_rounds
+    >>> rng = np.random.default_rng(0)
+    >>> rows = pd.DataFrame({"age": rng.uniform(18, 90, 20000), "dose": rng.uniform(0, 5, 20000)})
+    >>> rows["ill"] = (rows["age"] > 50).astype(int)
+    >>> parts = [rows[i::4] for i in range(4)]
+    >>> tree = DPTreeClassifier(1.0, bounds={"age": (18, 90), "dose": (0, 5)}, classes=[0, 1])
+    >>> known = rows[:50][["age", "dose"]], rows["ill"][:50]
+    >>> tree = fit_rounds(tree, TableSource(parts, target="ill"), public=known)
+    >>> bool(tree.score(rows[["age", "dose"]], rows["ill"]) > 0.9), tree.privacy_spent_.private
+    (True, True)
+    """
+    if not isinstance(estimator, RoundsMixin):
+        raise TypeError(f"{type(estimator).__name__} has no rounds: fit it to rows in memory.")
+    source = source if isinstance(source, TableSource) else TableSource(source)
+    fitted: Estimator = estimator._fit_source(source, public, checkpoint)
+    return fitted
+
+
+class RoundsMixin(PrivateEstimatorMixin):
+    """Mixin of estimators that are fitted in rounds of exact sums, to rows wherever they are."""
+
+    @private_fit
+    def _fit_source(self, source: TableSource, public: Any, checkpoint: Any) -> Self:
+        """Fit to a source, as `fit_rounds` says."""
+        with public_errors():
+            # Raises in strict mode where the noise is seeded.
+            self.announce_leaks([])
+            facts = find_facts(source, self._known_columns())
+            schema, open_rounds = self._open_source(source.columns, facts, public)
+        entropy = check_entropy(self.random_state)  # type: ignore[attr-defined]
+        with public_errors():
+            record = RunRecord(checkpoint, self._hash_of(schema, facts))
+        key = b"" if schema.max_rows_per_unit is None else entropy.random_bytes(KEY_BYTES)
+        schema = replace(schema, key=record.begin(key))
+        run = SourceRun(source, schema, facts, record.run)
+        drive(open_rounds(entropy.source), run, entropy, self.charge, record)
+        self._after_release()
+        record.end()
+        return self
+
+    def _hash_of(self, schema: RowSchema, facts: SourceFacts) -> str:
+        """Return a hash of what a run depends on; what must not differ when it goes on."""
+        name = f"{type(self).__module__}.{type(self).__name__}"
+        assert isinstance(self, BaseEstimator)
+        parameters = {
+            key: value for key, value in self.get_params().items() if key not in ("ledger", "random_state")
+        }
+        content = {"schema": schema.to_dict(), "rows": facts.n_units, "parameters": repr(parameters)}
+        return fingerprint(name.encode(), canonical(content))
+
+    @abstractmethod
+    def _known_columns(self) -> int | None:
+        """Return the number of features that the parameters tell, None if they do not."""
+
+    @abstractmethod
+    def _open_source(
+        self, columns: TableColumns, facts: SourceFacts, public: Any
+    ) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
+        """Return how rows are read, and what makes the rounds of a fit for a source of noise.
+
+        Raises
+        ------
+        ValueError
+            Bounds or classes are not declared, or other public facts forbid the fit.
+        """
+
+    def _after_release(self) -> None:
+        """Warn of what was released."""
+
+
+def find_facts(source: TableSource, n_features: int | None) -> SourceFacts:
+    """Return the public facts of a source: those that were declared, or found by a look at its tables."""
+    if source.n_rows is None:
+        return source.inspect()
+    features = source.columns.features
+    width = len(features) if features is not None else n_features
+    if width is None:
+        raise ValueError(
+            "a source with n_rows needs features, or an estimator whose bounds tell their number."
+        )
+    structured = source.columns.event is not None
+    return SourceFacts(source.n_rows, source.n_rows, features, width, structured, None)

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is public about the tables of a source, found before anything is charged: columns, types, sizes."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._config import config_context
+from ..base._planned_cost import PublicShape
+from ..utils import is_frame, is_structured
+from ..utils._groups import number_units
+from ..utils._json_documents import UNREADABLE, Fields, restore_sealed, seal_document
+from ._reading.batches import arrow_records, has_names, holds_arrow
+from ._reading.columns import TableColumns
+from ._task import check_batch_id
+
+_FORMAT = "skprivate.inspection"
+_VERSION = 1
+_FIELDS = ("batch", "n_rows", "n_units", "features", "kinds", "structured")
+_MOST = 2**62
+# Kinds of columns, by NumPy's letters and by the beginnings of Arrow's names: numbers may replace each other.
+_NUMBERS = "biuf"
+_ARROW_NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal")
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """Public facts of one table.
+
+    Attributes
+    ----------
+    batch : str
+        Its id.
+    n_rows, n_units : int
+        Rows, and persons (rows where the unit is the row).
+    features : tuple of str, or None
+        Names of the columns of X; None: they have none.
+    kinds : tuple of str
+        Of the columns of X: "number" or "other".
+    structured : bool
+        Whether the target has two fields, event and time.
+    """
+
+    batch: str
+    n_rows: int
+    n_units: int
+    features: tuple[str, ...] | None
+    kinds: tuple[str, ...]
+    structured: bool = False
+
+    def to_bytes(self) -> bytes:
+        """Return the facts as JSON with a checksum."""
+        names = None if self.features is None else list(self.features)
+        return seal_document(_FORMAT, _VERSION, {**vars(self), "features": names, "kinds": list(self.kinds)})
+
+    @classmethod
+    def from_bytes(cls, data: Any) -> "TableFacts":
+        """Restore the facts; ValueError for what `to_bytes` would not write."""
+        try:
+            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
+        except UNREADABLE:
+            pass
+        raise ValueError("these are no facts of a table that can be used: damaged, foreign or newer.")
+
+    @classmethod
+    def _from_dict(cls, content: dict[str, Any]) -> "TableFacts":
+        fields = Fields(content, ("format", "version", *_FIELDS))
+        names = fields.maybe(fields.texts, "features")
+        return cls(
+            fields.text("batch"),
+            fields.integer("n_rows", 0, _MOST),
+            fields.integer("n_units", 0, _MOST),
+            None if names is None else tuple(names),
+            tuple(fields.texts("kinds")),
+            fields.flag("structured"),
+        )
+
+
+@dataclass(frozen=True)
+class SourceFacts:
+    """Public facts of a source.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_units : int
+    features : tuple of str, or None
+    n_features : int
+    structured : bool
+    batches : dict from str to int, or None
+        Units of every batch; None: nobody has counted them.
+    """
+
+    n_rows: int
+    n_units: int
+    features: tuple[str, ...] | None
+    n_features: int
+    structured: bool
+    batches: dict[str, int] | None
+
+    @classmethod
+    def of(cls, tables: Iterable[TableFacts]) -> "SourceFacts":
+        """Join the facts of tables, which must have the same columns; those that come twice count once."""
+        seen: dict[str, TableFacts] = {}
+        for facts in tables:
+            if seen.setdefault(facts.batch, facts) != facts:
+                raise ValueError(f"the batch {facts.batch!r} came twice, with other rows or columns.")
+        if not sum(facts.n_rows for facts in seen.values()):
+            raise ValueError("the source is empty: it has no row.")
+        layouts = {(facts.features, facts.kinds, facts.structured) for facts in seen.values() if facts.n_rows}
+        if len(layouts) > 1:
+            raise ValueError("the tables of the source differ in their columns, or in the types of these.")
+        features, kinds, structured = layouts.pop()
+        return cls(
+            n_rows=sum(facts.n_rows for facts in seen.values()),
+            n_units=sum(facts.n_units for facts in seen.values()),
+            features=features,
+            n_features=len(kinds),
+            structured=structured,
+            batches={name: facts.n_units for name, facts in seen.items()},
+        )
+
+    def shape(self, grouped: bool, public_labels: Any = None) -> PublicShape:
+        """Return the shape of the rows as estimators check it."""
+        return PublicShape(
+            n_features=self.n_features,
+            feature_names=self.features,
+            n_rows=self.n_units,
+            grouped=grouped,
+            structured=self.structured,
+            public_labels=public_labels,
+        )
+
+    def name_columns(self, estimator: Any) -> None:
+        """Set the number and the names of the columns on an estimator."""
+        estimator.n_features_in_ = self.n_features
+        if self.features is not None:
+            estimator.feature_names_in_ = np.array(self.features, dtype=object)
+        else:
+            vars(estimator).pop("feature_names_in_", None)
+
+
+class InspectFunction:
+    """The function that an engine maps over partitions to learn their public facts; it can be pickled.
+
+    Parameters
+    ----------
+    columns : TableColumns
+    strict : bool
+    """
+
+    def __init__(self, columns: TableColumns, strict: bool) -> None:
+        self.columns, self.strict = columns, strict
+
+    def __call__(self, table: Any, batch_id: str | int) -> bytes:
+        """Return the facts of one partition, as bytes."""
+        return self.inspect(table, batch_id).to_bytes()
+
+    def inspect(self, table: Any, batch_id: str | int) -> TableFacts:
+        """Return the facts of one table."""
+        batch = check_batch_id(batch_id)
+        with config_context(strict=self.strict):
+            if isinstance(table, tuple):
+                return self._of_arrays(batch, *table)
+            if holds_arrow(table):
+                return self._of_arrow(batch, table)
+            if has_names(table):
+                return self._of_frame(batch, table)
+            return self._of_arrays(batch, table)
+
+    def _of_arrays(self, batch: str, X: Any, y: Any = None, groups: Any = None) -> TableFacts:
+        n_rows = len(X) if hasattr(X, "__len__") else np.shape(X)[0]
+        names = None
+        if is_frame(X):
+            kinds = [_kind_of(np.asarray(X[name]).dtype) for name in X.columns]
+            if all(isinstance(name, str) for name in X.columns):
+                names = tuple(X.columns)
+        else:
+            array = np.asarray(X)
+            if array.ndim != 2:
+                raise ValueError("X must have two dimensions.")
+            kinds = [_kind_of(array.dtype)] * array.shape[1]
+        n_units = self._count_units(groups, n_rows)
+        structured = y is not None and is_structured(y)
+        return TableFacts(batch, n_rows, n_units, names, tuple(kinds), structured)
+
+    def _of_frame(self, batch: str, table: Any) -> TableFacts:
+        names = self.columns.choose(list(table.columns))
+        kinds = tuple(_kind_of(np.asarray(table[name][:0]).dtype) for name in names)
+        group = None if self.columns.group is None else np.asarray(table[self.columns.group])
+        n_units = self._count_units(group, len(table))
+        return TableFacts(batch, len(table), n_units, names, kinds, self.columns.event is not None)
+
+    def _of_arrow(self, batch: str, table: Any) -> TableFacts:
+        group = self.columns.group
+        n_rows, groups = getattr(table, "num_rows", None), []
+        if n_rows is None or group is not None:
+            schema, records = arrow_records(table)
+            names = self.columns.choose(list(schema))
+            n_rows, kinds = 0, None
+            for record in records:
+                n_rows += record.num_rows
+                kinds = _arrow_kinds(record.schema, names)
+                if group is not None:
+                    groups.append(record.column(group).to_numpy(zero_copy_only=False))
+            kinds = kinds or ()
+        else:
+            names = self.columns.choose(list(table.schema.names))
+            kinds = _arrow_kinds(table.schema, names)
+        n_units = self._count_units(np.concatenate(groups) if groups else None, n_rows)
+        return TableFacts(batch, n_rows, n_units, names, kinds, self.columns.event is not None)
+
+    def _count_units(self, groups: Any, n_rows: int) -> int:
+        if self.columns.group is None:
+            return n_rows
+        units = number_units(groups, np.ones(n_rows, dtype=bool), strict=self.strict)
+        if units is None:
+            raise ValueError("every table must name the person of every row.")
+        return units.n_units
+
+
+def _kind_of(dtype: np.dtype[Any]) -> str:
+    return "number" if dtype.kind in _NUMBERS else "other"
+
+
+def _arrow_kinds(schema: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    types = (str(schema.field(name).type) for name in names)
+    return tuple("number" if kind.startswith(_ARROW_NUMBERS) else "other" for kind in types)
+
+
+def fingerprint(*texts: bytes) -> str:
+    """Return a hash of public bytes."""
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Axes of tables of counts: each puts a row, by itself, into one of a public number of cells."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from ..._typing import IntArray
+from ...partition import Partition
+from ...utils._json_documents import Fields
+from .residual_kernels import fill_bins
+from .rows import PreparedRows
+
+#: Magnitudes from 2^-100 to 2^100, some 1e-30 to 1e30. A constant, so that no data choose it.
+OCTAVES = 100
+#: Cells of an `OctaveAxis` in the order of the numbers: negative octaves, zero, positive octaves.
+N_OCTAVES = 4 * OCTAVES + 1
+#: The cell of zero.
+ZERO = 2 * OCTAVES
+# Largest number of columns, labels or bins that a plan may name: room is made for them before rows are read.
+_MOST = 2**24
+
+
+class Axis(Protocol):
+    """One way to put rows into cells."""
+
+    kind: ClassVar[str]
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+
+    def codes(self, rows: PreparedRows) -> IntArray:
+        """Return the cell of every row, 0 to ``size - 1``; also of rows that do not count."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values, the kind among them."""
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Restore the axis; ValueError for what `to_dict` would not write."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeafAxis:
+    """The leaf of a partition of the features."""
+
+    partition: Partition
+    kind: ClassVar[str] = "leaf"
+
+    @property
+    def size(self) -> int:
+        """Number of leaves."""
+        return self.partition.n_leaves
+
+    def codes(self, rows: PreparedRows) -> IntArray:
+        """Return the leaf of every row."""
+        return self.partition.apply(rows.X).astype(np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"kind": self.kind, "partition": self.partition.to_dict()}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "LeafAxis":
+        """Restore the axis."""
+        fields = Fields(content, ("kind", "partition"), what="an axis")
+        return cls(Partition.from_dict(fields.mapping("partition")))
+
+
+@dataclass(frozen=True)
+class LabelAxis:
+    """The position of the label among the classes."""
+
+    size: int
+    kind: ClassVar[str] = "label"
+
+    def codes(self, rows: PreparedRows) -> IntArray:
+        """Return the position of every label."""
+        if rows.labels is None:
+            raise ValueError("the rows have no labels.")
+        return rows.labels.astype(np.int64, copy=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"kind": self.kind, "size": self.size}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Restore the axis."""
+        return cls(Fields(content, ("kind", "size"), what="an axis").integer("size", 1, _MOST))
+
+
+@dataclass(frozen=True)
+class OctaveAxis:
+    """Sign and power of two of one column: a magnitude in (2^(e-1), 2^e] has the octave e."""
+
+    column: int
+    kind: ClassVar[str] = "octave"
+
+    @property
+    def size(self) -> int:
+        """Number of cells: octaves of both signs, and zero."""
+        return N_OCTAVES
+
+    def codes(self, rows: PreparedRows) -> IntArray:
+        """Return the octave of every number, in the order of the numbers."""
+        values = rows.X[:, self.column]
+        fraction, octave = np.frexp(np.abs(values))
+        # frexp puts 2^e at the bottom of the next octave.
+        octave = np.clip(octave - (fraction == 0.5), -OCTAVES, OCTAVES)
+        return ZERO + np.sign(values).astype(np.int64) * (octave + OCTAVES)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"kind": self.kind, "column": self.column}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Restore the axis."""
+        return cls(Fields(content, ("kind", "column"), what="an axis").integer("column", 0, _MOST))
+
+
+@dataclass(frozen=True)
+class SurvivalAxis:
+    """Event or not, by equal bins of the target between two bounds; what lies outside is in an end bin.
+
+    Attributes
+    ----------
+    center, half : float
+        Centre and half-width of the bounds on the scale of the model.
+    n_bins : int
+        Cells 0 to ``n_bins - 1`` are of censored rows, the others of events.
+    """
+
+    center: float
+    half: float
+    n_bins: int
+    kind: ClassVar[str] = "survival"
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return 2 * self.n_bins
+
+    def codes(self, rows: PreparedRows) -> IntArray:
+        """Return the cell of every row; ValueError where a target is NaN or infinite."""
+        if rows.y is None or rows.event is None:
+            raise ValueError("the rows have no times and events.")
+        codes = np.empty(len(rows.y), dtype=np.int64)
+        if not fill_bins(
+            np.ascontiguousarray(rows.y), rows.event, self.center, self.half, self.n_bins, codes
+        ):
+            raise ValueError("y contains NaN or infinity.")
+        return codes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"kind": self.kind, "center": self.center, "half": self.half, "n_bins": self.n_bins}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Restore the axis."""
+        fields = Fields(content, ("kind", "center", "half", "n_bins"), what="an axis")
+        half = fields.number("half")
+        if half <= 0:
+            raise ValueError("an axis: half must be above 0")
+        return cls(fields.number("center"), half, fields.integer("n_bins", 1, _MOST))
+
+
+_KINDS: dict[str, Any] = {axis.kind: axis for axis in (LeafAxis, LabelAxis, OctaveAxis, SurvivalAxis)}
+
+
+def axis_from_dict(content: Any) -> Axis:
+    """Restore an axis of any kind; ValueError for what none would write."""
+    kind = content.get("kind") if type(content) is dict else None
+    if type(kind) is not str or kind not in _KINDS:
+        raise ValueError("a table has an axis of an unknown kind")
+    axis: Axis = _KINDS[kind].from_dict(content)
+    return axis

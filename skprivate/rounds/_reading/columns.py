@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which columns of a table are features, target, event and person, and tables of all forms as such."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...accounting import EstimatedBounds
+from ...utils import as_column, check_characters, is_frame
+from ...utils._json_documents import Fields
+from .batches import (
+    arrow_columns,
+    arrow_records,
+    column_numbers,
+    frame_column,
+    has_names,
+    holds_arrow,
+    read_array,
+)
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """Roles of the columns of a table.
+
+    Attributes
+    ----------
+    features : tuple of str, or None
+        Names of the columns of X, in their order; None: all that have no other role, as they come.
+    target, event, group : str or None
+        Names of the other columns. For tuples of arrays no name is needed.
+    """
+
+    features: tuple[str, ...] | None = None
+    target: str | None = None
+    event: str | None = None
+    group: str | None = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in (*(self.features or ()), *self.others) if name is not None]
+        if not all(isinstance(name, str) for name in given):
+            raise TypeError("features must be a list of names, and target, event and groups names.")
+        for name in given:
+            check_characters(name, "the name of a column")
+        if len(set(given)) < len(given):
+            raise ValueError("features, target, event and groups must be different columns.")
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Columns that are no features."""
+        return tuple(name for name in (self.target, self.event, self.group) if name is not None)
+
+    def choose(self, names: list[Any]) -> tuple[str, ...]:
+        """Return the features among the columns of a table, all of which must be there once."""
+        chosen = self.features or tuple(name for name in names if name not in self.others)
+        missing = sorted(str(name) for name in (*chosen, *self.others) if names.count(name) != 1)
+        if missing:
+            raise ValueError(f"a batch must have each of these columns once: {', '.join(missing)}.")
+        return chosen
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        features = None if self.features is None else list(self.features)
+        return {"features": features, "target": self.target, "event": self.event, "group": self.group}
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> "TableColumns":
+        """Restore the columns."""
+        features = fields.maybe(fields.texts, "features")
+        names = (fields.maybe(fields.text, name) for name in ("target", "event", "group"))
+        return cls(None if features is None else tuple(features), *names)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some rows of a table: features as numbers, the other columns as they are."""
+
+    X: NDArray[Any]
+    target: Any = None
+    group: Any = None
+
+    @classmethod
+    def joined(cls, pieces: "list[Piece]") -> "Piece":
+        """Return all rows of these pieces."""
+        if len(pieces) == 1:
+            return pieces[0]
+        if not pieces:
+            raise ValueError("a batch has no columns.")
+        columns = []
+        for name in ("target", "group"):
+            parts = [getattr(piece, name) for piece in pieces]
+            columns.append(None if parts[0] is None else np.concatenate([np.asarray(part) for part in parts]))
+        return cls(np.concatenate([piece.X for piece in pieces]), *columns)
+
+
+def read_pieces(table: Any, columns: TableColumns) -> Iterator[Piece]:
+    """Read a table in any form, piece by piece.
+
+    Parameters
+    ----------
+    table : tuple, data frame or Arrow data
+        ``(X, y)`` or ``(X, y, groups)``, or X alone; a frame of pandas or polars; or an object with
+        ``__arrow_c_stream__`` or ``__arrow_c_array__``, which needs pyarrow and is never held whole.
+    columns : TableColumns
+
+    Yields
+    ------
+    piece : Piece
+        Features are numbers, NaN and infinity among them. In strict mode NaN stands for every cell that is no
+        number.
+
+    Raises
+    ------
+    ImportError
+        Arrow data, and pyarrow is not installed.
+    TypeError, ValueError
+        Columns are missing; outside strict mode also what is no number. No value is repeated.
+    """
+    if isinstance(table, tuple):
+        yield _of_arrays(*table, grouped=columns.group is not None)
+    elif has_names(table):
+        names = columns.choose(list(table.columns))
+        yield _of_columns(
+            {name: frame_column(table, name) for name in (*names, *columns.others)}, names, columns
+        )
+    elif holds_arrow(table):
+        schema, records = arrow_records(table)
+        names = columns.choose(list(schema))
+        for record in records:
+            wanted = (*names, *columns.others)
+            values = dict(zip(wanted, arrow_columns(record, wanted), strict=True))
+            yield _of_columns(values, names, columns)
+    else:
+        yield _of_arrays(table, grouped=columns.group is not None)
+
+
+def _of_arrays(X: Any, y: Any = None, groups: Any = None, *, grouped: bool) -> Piece:
+    if is_frame(X):
+        names = list(X.columns)
+        X = np.column_stack([column_numbers(frame_column(X, name), f"column {name!r}") for name in names])
+    else:
+        X = read_array(X)
+    target = None if y is None else y if is_frame(y) or hasattr(y, "dtype") else as_column(y)
+    if target is not None and len(target) != len(X):
+        raise ValueError("y must have one value per row of X.")
+    return Piece(X, target, groups if grouped else None)
+
+
+def _of_columns(values: dict[str, NDArray[Any]], names: tuple[str, ...], columns: TableColumns) -> Piece:
+    n_rows = len(values[names[0]]) if names else len(values[columns.others[0]])
+    X = np.empty((n_rows, len(names)))
+    for place, name in enumerate(names):
+        X[:, place] = column_numbers(values[name], f"column {name!r}")
+    target = None if columns.target is None else values[columns.target]
+    if columns.event is not None and target is not None:
+        event = values[columns.event]
+        both = np.empty(n_rows, dtype=[("event", event.dtype), ("time", target.dtype)])
+        both["event"], both["time"] = event, target
+        target = both
+    return Piece(X, target, None if columns.group is None else values[columns.group])
+
+
+def count_columns(bounds: Any) -> int | None:
+    """Return the number of columns of the bounds; None for one pair for all columns."""
+    if isinstance(bounds, Mapping):
+        return len(bounds)
+    sides = bounds if isinstance(bounds, tuple | list | np.ndarray | EstimatedBounds) else ()
+    counts = {len(side) for side in sides if not isinstance(side, Real) and np.ndim(side) == 1}
+    if len(counts) > 1:
+        raise ValueError("bounds_X: both sides must be arrays of one length.")
+    return counts.pop() if counts else None

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Public description of how a batch is read: columns, target, bounds, classes, persons, and the mode."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._config import config_context
+from ..._typing import FloatArray
+from ...utils import as_labels, is_structured
+from ...utils._groups import RowUnits, number_units
+from ...utils._json_documents import Fields
+from ...utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
+from ...utils._replacements import labels_of, within_bounds
+from .._plans.rows import PreparedRows
+from .columns import Piece, TableColumns, read_pieces
+from .targets import check_target_bounds, read_target, replace_target
+
+_FIELDS = (
+    *("features", "n_features", "target", "event", "group"),
+    *(
+        "log_target",
+        "bounds_y",
+        "structured",
+        "classes",
+        "lower",
+        "upper",
+        "strict",
+        "max_rows_per_unit",
+        "key",
+    ),
+)
+_MOST = 2**24
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowSchema:
+    """Everything public about how rows are read.
+
+    Attributes
+    ----------
+    columns : TableColumns
+        Which columns of a table are what.
+    n_features : int
+        Number of columns of X.
+    lower, upper : ndarray of shape (n_features,), or None
+        Bounds: what is not finite is put within them in strict mode. None: of the largest floats.
+    log_target : bool
+        Whether a numeric target is modelled by its logarithm.
+    bounds_y : pair of floats, or None
+        Bounds of a numeric target in the units of the table.
+    structured : bool
+        Whether the target is a time with an event.
+    classes : ndarray, or None
+        Classes of a target of labels.
+    strict : bool
+        Whether the rules of strict mode hold.
+    max_rows_per_unit : int or None
+        Rows of a person that count; None: the unit is the row.
+    key : bytes
+        Key of the choice of these rows; empty where there is none.
+    """
+
+    columns: TableColumns
+    n_features: int
+    lower: FloatArray | None = None
+    upper: FloatArray | None = None
+    log_target: bool = False
+    bounds_y: tuple[float, float] | None = None
+    structured: bool = False
+    classes: NDArray[Any] | None = None
+    strict: bool = False
+    max_rows_per_unit: int | None = None
+    key: bytes = b""
+
+    def read(self, table: Any) -> Iterator[tuple[PreparedRows, int]]:
+        """Read a batch piece by piece; also the number of persons, or rows, in each.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The columns or their types are others; or, outside strict mode, a value cannot be used. No message
+            repeats a value.
+        """
+        with config_context(strict=self.strict):
+            pieces = read_pieces(table, self.columns)
+            if self.max_rows_per_unit is None:
+                for piece in pieces:
+                    rows = self._prepare(piece)
+                    yield rows, rows.n_rows
+                return
+            # All rows of a person are looked at together.
+            piece = Piece.joined(list(pieces))
+            units = self._units(piece)
+            rows = self._prepare(piece)
+            yield rows.keeping(units.choose_rows(self.max_rows_per_unit, self.key)), units.n_units
+
+    def _check_width(self, piece: Piece) -> int:
+        if piece.X.ndim != 2 or piece.X.shape[1] != self.n_features:
+            raise ValueError(f"a batch must have {self.n_features} columns of features.")
+        return len(piece.X)
+
+    def _units(self, piece: Piece) -> RowUnits:
+        units = number_units(piece.group, np.ones(len(piece.X), dtype=bool), strict=self.strict)
+        if units is None:
+            raise ValueError("a batch must name the person of every row.")
+        return units
+
+    def _prepare(self, piece: Piece) -> PreparedRows:
+        self._check_width(piece)
+        X = piece.X
+        if self.strict:
+            largest = np.finfo(np.float64).max
+            lower, upper = (-largest, largest) if self.lower is None else (self.lower, self.upper)
+            X = within_bounds(X.astype(np.float64, copy=False), lower, upper)
+        elif not np.isfinite(X).all():
+            raise ValueError("X must be finite: NaN and infinity are refused.")
+        if self.classes is not None:
+            return PreparedRows(X, labels=number_labels(self._labels(piece.target), self.classes))
+        if self.bounds_y is None and piece.target is None:
+            return PreparedRows(X)
+        if is_structured(piece.target) is not self.structured:
+            raise ValueError("a batch must have the form of target that the others have.")
+        target = self._target(piece)
+        event = None
+        if target.event is not None:
+            event = event_within(target.time_on_model_scale, target.event, self._last_time())
+        return PreparedRows(X, y=target.time_on_model_scale, event=event)
+
+    def _labels(self, labels: Any) -> NDArray[Any]:
+        refuse_kinds(labels, "y")
+        if self.strict:
+            return labels_of(np.asarray(labels))
+        refuse_missing(labels, "y")
+        refuse_cells(labels, "y")
+        return np.asarray(as_labels(labels))
+
+    def _target(self, piece: Piece) -> Any:
+        if self.strict and self.bounds_y is not None:
+            return replace_target(piece.target, self.bounds_y, self.log_target)
+        target = read_target(piece.target, self.log_target)
+        if not np.isfinite(target.time_on_model_scale).all():
+            raise ValueError("y must be finite: NaN and infinity are refused.")
+        return target
+
+    def _last_time(self) -> float:
+        if self.bounds_y is None:
+            return np.inf
+        return float(np.log(self.bounds_y[1]) if self.log_target else self.bounds_y[1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            **self.columns.to_dict(),
+            "n_features": self.n_features,
+            "log_target": self.log_target,
+            "bounds_y": None if self.bounds_y is None else list(self.bounds_y),
+            "structured": self.structured,
+            "classes": None if self.classes is None else self.classes.tolist(),
+            "lower": None if self.lower is None else self.lower.tolist(),
+            "upper": None if self.upper is None else self.upper.tolist(),
+            "strict": self.strict,
+            "max_rows_per_unit": self.max_rows_per_unit,
+            "key": self.key.hex(),
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "RowSchema":
+        """Restore the schema; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, _FIELDS, what="a schema")
+        n_features = fields.integer("n_features", 0, _MOST)
+        lower = fields.maybe(fields.numbers, "lower", n_features)
+        upper = fields.maybe(fields.numbers, "upper", n_features)
+        if (lower is None) != (upper is None):
+            raise ValueError("a schema: lower and upper belong together")
+        bounds_y = fields.maybe(fields.numbers, "bounds_y", 2)
+        log_target = fields.flag("log_target")
+        classes = fields.maybe(fields.items, "classes")
+        return cls(
+            columns=TableColumns.from_fields(fields),
+            n_features=n_features,
+            lower=None if lower is None else np.array(lower),
+            upper=None if upper is None else np.array(upper),
+            log_target=log_target,
+            bounds_y=None if bounds_y is None else check_target_bounds(bounds_y, log_target),
+            structured=fields.flag("structured"),
+            classes=None if classes is None else _read_classes(classes),
+            strict=fields.flag("strict"),
+            max_rows_per_unit=fields.maybe(fields.integer, "max_rows_per_unit", 1, 2**62),
+            key=bytes.fromhex(fields.text("key")),
+        )
+
+
+def number_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the position of every label in classes, 0 where it is not among them."""
+    labels = np.zeros(len(y), dtype=np.int32)
+    for position, label in enumerate(classes[1:], start=1):
+        labels[y == label] = position
+    return labels
+
+
+def event_within(time: FloatArray, event: NDArray[Any], last: float) -> NDArray[np.uint8]:
+    """Return 1 for events at or before the upper bound of the target: what comes later is censored there."""
+    # A row by itself decides: neighbours stay neighbours.
+    return np.ascontiguousarray(np.asarray(event, dtype=np.bool_) & (time <= last)).view(np.uint8)
+
+
+def _read_classes(classes: list[Any]) -> NDArray[Any]:
+    kinds = {type(label) for label in classes}
+    if len(classes) < 2 or len(classes) > _MOST or not (kinds <= {str} or kinds <= {int, float, bool}):
+        raise ValueError("a schema: classes must be texts or numbers")
+    return np.array(classes)
