@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .collaborative import SecureSumAggregator as SecureSumAggregator
     from .collection import TreeClient as TreeClient
     from .collection import TreeCurator as TreeCurator
+    from .domain import TableDomain as TableDomain
     from .games import AggregativeGame as AggregativeGame
     from .games import PrivateNashSolver as PrivateNashSolver
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
@@ -74,6 +75,7 @@ _HOMES = {
     "SecureSumAggregator": ".collaborative",
     "ShuffledPrivacy": ".accounting",
     "TQMATransformer": ".preprocessing",
+    "TableDomain": ".domain",
     "TreeClient": ".collection",
     "TreeCurator": ".collection",
     "VaccinationGame": ".games",
@@ -112,6 +114,7 @@ __all__ = [
     "SecureSumAggregator",
     "ShuffledPrivacy",
     "TQMATransformer",
+    "TableDomain",
     "TreeClient",
     "TreeCurator",
     "VaccinationGame",
