@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows of many people, in tables and streams of tables, as the categories that their reports hide."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._config import config_context
 from .._typing import FloatArray, IntArray
 from ..partition import Partition
-from ..rounds._reading.batches import has_names, holds_arrow
-from ..rounds._reading.columns import Piece, TableColumns, read_pieces
+from ..rounds._reading.batches import arrow_columns, arrow_records, frame_column, has_names, holds_arrow
+from ..rounds._reading.columns import TableColumns
 from ..rounds._reading.schema import number_labels
+from ..utils import as_column
 from ..utils._refused_values import refuse_kinds
 from ..utils._replacements import labels_of, numbers_of, within_bounds
 
@@ -21,7 +21,12 @@ _ROWS_AT_ONCE = 2**15
 
 
 def read_categories(
-    X: Any, y: Any, columns: TableColumns, partition: Partition, classes: NDArray[Any]
+    X: Any,
+    y: Any,
+    columns: TableColumns,
+    encode: Callable[[Any], FloatArray],
+    partition: Partition,
+    classes: NDArray[Any],
 ) -> Iterator[IntArray]:
     """Yield ``n_labels * cell + label`` of every row, some thousand rows at a time.
 
@@ -30,7 +35,9 @@ def read_categories(
     X : table, or iterator of tables and of pairs (X, y)
     y : array-like of shape (n,), or None
     columns : TableColumns
-        Names of the features, in the partition's order, and of the label.
+        Names of the features in a table, and of the label.
+    encode : callable
+        Returns the columns of the partition for a table of features; fails for no value of a cell.
     partition : Partition
     classes : ndarray
 
@@ -44,11 +51,22 @@ def read_categories(
         The form, the columns or the types of a table are others than wanted; never for the value of a cell.
     """
     for table, labels in _batches(X, y):
-        for piece in _pieces(table, labels, columns):
-            cells = partition.apply(_numbers(piece.X, partition))
+        for features, own in _parts(table, labels, columns):
+            cells = partition.apply(_within_box(encode(features), partition))
             categories = len(classes) * cells.astype(np.int64)
-            categories += number_labels(_labels(piece.target, classes), classes)
+            categories += number_labels(_labels(own, classes), classes)
             yield categories
+
+
+def read_numbers(table: Any) -> FloatArray:
+    """Return a table of numbers by the rules of strict mode: NaN stands for a cell that is none."""
+    if holds_arrow(table):
+        return np.column_stack([numbers_of(one) for one in arrow_columns(table, tuple(table.schema.names))])
+    numbers = numbers_of(table)
+    if not isinstance(numbers, np.ndarray) or numbers.ndim != 2:
+        # scikit-learn's message would show the rows.
+        raise ValueError("X must be two-dimensional, a row for every person.")
+    return numbers
 
 
 def regroup(arrays: Iterable[IntArray], size: int) -> Iterator[IntArray]:
@@ -78,64 +96,46 @@ def _batches(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
         yield batch if is_pair else (batch, None)
 
 
-def _pieces(table: Any, labels: Any, columns: TableColumns) -> Iterator[Piece]:
-    """Read one table; where it has no labels beside it, they are a column."""
+def _parts(table: Any, labels: Any, columns: TableColumns) -> Iterator[tuple[Any, Any]]:
+    """Yield the features of some rows, as a table of their own, and their labels."""
     if holds_arrow(table):
         if labels is not None:
             raise ValueError(f"the labels of Arrow data are its column {columns.target!r}: leave y out.")
-        yield from _read(table, columns)
+        schema, records = arrow_records(table)
+        names = list(columns.choose(list(schema)))
+        for record in records:
+            (own,) = arrow_columns(record, (str(columns.target),))
+            yield record.select(names), own
         return
     if not hasattr(table, "__len__") or not hasattr(table, "__getitem__"):
         raise TypeError("X must be a table, or an iterator of tables.")
-    named = has_names(table)
-    if labels is None and not named:
+    if has_names(table):
+        wanted = columns if labels is None else TableColumns(columns.features)
+        names = list(wanted.choose(list(table.columns)))
+        labels = frame_column(table, str(columns.target)) if labels is None else labels
+        table = table[names]
+    elif labels is None:
         raise ValueError("y is missing: only tables with named columns hold the labels themselves.")
-    if labels is not None:
-        if not hasattr(labels, "__len__") or len(labels) != len(table):
-            raise ValueError("y must have one value per row of X.")
-        if named:
-            table = table[list(TableColumns(columns.features).choose(list(table.columns)))]
+    if not hasattr(labels, "__len__") or len(labels) != len(table):
+        raise ValueError("y must have one value per row of X.")
     for first in range(0, len(table), _ROWS_AT_ONCE):
         here = slice(first, first + _ROWS_AT_ONCE)
-        part = _rows(table, here)
-        if labels is not None:
-            part = part if named else _numbers_of_rows(part), _rows(labels, here)
-        yield from _read(part, columns)
-
-
-def _read(table: Any, columns: TableColumns) -> Iterator[Piece]:
-    """Read a table by the rules of strict mode, in which no cell makes reading fail."""
-    pieces = read_pieces(table, columns)
-    while True:
-        # Whoever takes the pieces has a mode of his own meanwhile.
-        with config_context(strict=True):
-            piece = next(pieces, None)
-        if piece is None:
-            return
-        yield piece
-
-
-def _numbers_of_rows(rows: Any) -> NDArray[Any]:
-    numbers = numbers_of(rows)
-    if not isinstance(numbers, np.ndarray) or numbers.ndim != 2:
-        # scikit-learn's message would show the rows.
-        raise ValueError("X must be two-dimensional, a row for every person.")
-    return numbers
+        yield _rows(table, here), _rows(labels, here)
 
 
 def _rows(values: Any, here: slice) -> Any:
     return values.iloc[here] if hasattr(values, "iloc") else values[here]
 
 
-def _numbers(X: NDArray[Any], partition: Partition) -> FloatArray:
-    if X.ndim != 2 or X.shape[1] != partition.n_features:
+def _within_box(X: FloatArray, partition: Partition) -> FloatArray:
+    if X.shape[1] != partition.n_features:
         raise ValueError(f"X must have {partition.n_features} columns.")
-    return within_bounds(X.astype(np.float64, copy=False), partition.lower, partition.upper)
+    return within_bounds(X, partition.lower, partition.upper)
 
 
 def _labels(target: Any, classes: NDArray[Any]) -> NDArray[Any]:
     refuse_kinds(target, "y")
-    labels = np.asarray(target)
+    labels = np.asarray(as_column(target))
     if labels.ndim != 1:
         raise ValueError("y must be one-dimensional.")
     text = classes.dtype.kind == "U"

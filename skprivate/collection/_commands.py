@@ -194,7 +194,13 @@ def _run_client(options: argparse.Namespace) -> None:
         table.check_columns(wanted)
         for chunk in table.chunks():
             labels = table.labels(chunk, specification.label, specification.classes)
-            cells = specification.partition.apply(table.numbers(chunk, specification.features))
+            domain = specification.domain
+            numbers = (
+                table.numbers(chunk, specification.features)
+                if domain is None
+                else table.encoded(chunk, domain)
+            )
+            cells = specification.partition.apply(numbers)
             writer.write(randomizer.randomize(randomizer.n_labels * cells.astype(np.int64) + labels))
             progress(writer.n_reports)
     print(f"{writer.n_reports} reports in {options.reports}")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
+from ..domain import TableDomain
 from ._specification import Label
 
 _ROWS_AT_ONCE = 2**13
@@ -99,6 +100,20 @@ class CsvTable:
                 # Outside the handler, so that NumPy's message with the cell is no context of this one.
                 raise self.error(line, f"column {name!r} must hold a finite number")
         return out
+
+    def encoded(self, chunk: RowChunk, domain: TableDomain) -> FloatArray:
+        """Return the cells of declared columns as numbers, shape (n_rows, d)."""
+        cells = [list(chunk.columns[self.header.index(name)]) for name in domain.names]
+        with contextlib.suppress(TypeError, ValueError):
+            return domain.encode(dict(zip(domain.names, cells, strict=True)), strict=False)
+        # A row is read by itself, so that one of them fails by itself.
+        for line, row in zip(chunk.lines, zip(*cells, strict=True), strict=True):
+            try:
+                domain.encode([row], strict=False)
+            except (TypeError, ValueError) as error:
+                problem = str(error).rstrip(".")
+                break
+        raise self.error(line, problem)
 
     def labels(self, chunk: RowChunk, name: str, classes: Sequence[Label]) -> IntArray:
         """Return the positions in `classes` of a column's cells, shape (n_rows,)."""

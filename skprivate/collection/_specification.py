@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Protection
+from ..domain import TableDomain
 from ..exceptions import PrivacyLeakError
 from ..noise import check_entropy
 from ..partition import Partition
@@ -27,6 +28,8 @@ from ..utils._refused_values import is_temporal
 # Older than this package, and part of every hash: clients in the field read it.
 FORMAT = "skprivate.tree"
 VERSION = 1
+# With declared columns; without them, bytes and hashes are those of version 1.
+DOMAIN_VERSION = 2
 Label = str | int | float | bool
 
 _FIELDS = ("partition", "randomizer", "classes", "features", "label")
@@ -53,9 +56,13 @@ class TreeSpecification:
     classes : sequence of str, int, float or bool
         Two or more labels: all text or all numbers, none of them twice.
     features : sequence of str, default=None
-        Names of the columns, in the partition's order. None: "x0", "x1", ...
+        Names of the columns that are asked for, in the partition's order. None: those of `domain`; without
+        one "x0", "x1", ...
     label : str, default="label"
         Name of the label's column.
+    domain : TableDomain, default=None
+        Declared columns: what is asked for are then these, text, dates and missing cells included, and the
+        partition's columns are the encoded ones. None: the columns are numbers.
 
     Attributes
     ----------
@@ -98,6 +105,7 @@ class TreeSpecification:
     classes: tuple[Label, ...]
     features: tuple[str, ...]
     label: str
+    domain: TableDomain | None
 
     def __init__(
         self,
@@ -106,6 +114,7 @@ class TreeSpecification:
         classes: Sequence[Label] | NDArray[Any],
         features: Sequence[str] | None = None,
         label: str = "label",
+        domain: TableDomain | None = None,
     ) -> None:
         labels = _check_classes(classes)
         if (randomizer.n_cells, randomizer.n_labels) != (partition.n_leaves, len(labels)):
@@ -113,9 +122,11 @@ class TreeSpecification:
                 f"the randomizer is for {randomizer.n_cells} cells and {randomizer.n_labels} labels, but "
                 f"there are {partition.n_leaves} cells and {len(labels)} classes"
             )
-        names = [f"x{i}" for i in range(partition.n_features)] if features is None else features
-        values = (partition, randomizer, labels, _check_names(names, label, partition.n_features), label)
-        for name, value in zip(_FIELDS, values, strict=True):
+        _check_domain(domain, partition.n_features, features)
+        own = [f"x{i}" for i in range(partition.n_features)] if domain is None else domain.names
+        names = _check_names(own if features is None else features, label, len(own))
+        values = (partition, randomizer, labels, names, label, domain)
+        for name, value in zip((*_FIELDS, "domain"), values, strict=True):
             object.__setattr__(self, name, value)
 
     @cached_property
@@ -168,7 +179,10 @@ class TreeSpecification:
     @classmethod
     def from_dict(cls, state: Any) -> Self:
         """Restore a specification from `to_dict`; ValueError for anything that is not such a dictionary."""
-        check_envelope(state, FORMAT, VERSION, (*_FIELDS, "hash"))
+        found = state.get("version") if isinstance(state, dict) else None
+        plain = type(found) is not int or found <= VERSION
+        version, more = (VERSION, ()) if plain else (DOMAIN_VERSION, ("domain",))
+        check_envelope(state, FORMAT, version, (*_FIELDS, *more, "hash"))
         content = {name: value for name, value in state.items() if name != "hash"}
         if digest(content) != state["hash"]:
             raise ValueError("its content does not fit its hash: it was changed or damaged")
@@ -178,7 +192,8 @@ class TreeSpecification:
         asked = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
         if (asked.get("n_cells"), asked.get("n_labels")) != (partition.n_leaves, len(classes)):
             raise ValueError("its randomizer is for another number of cells or labels")
-        made = cls(partition, randomizer_from_dict(asked), classes, features, state["label"])
+        domain = None if plain else TableDomain.from_dict(state["domain"])
+        made = cls(partition, randomizer_from_dict(asked), classes, features, state["label"], domain)
         if made.hash != state["hash"]:
             # Its reports would bear another hash than the one that was published.
             raise ValueError("it is not in the one form that is written")
@@ -301,12 +316,13 @@ class TreeSpecification:
         """
         # Reading tables needs scikit-learn, which a client has no use for.
         from ..rounds._reading.columns import TableColumns
-        from ._bulk_rows import read_categories, regroup
+        from ._bulk_rows import read_categories, read_numbers, regroup
 
         check_protection(self, protect)
         entropy, randomizer = check_entropy(random_state), self.randomizer
         columns = TableColumns(self.features, self.label)
-        categories = read_categories(X, y, columns, self.partition, np.array(self.classes))
+        encode = read_numbers if self.domain is None else partial(self.domain.encode, strict=True)
+        categories = read_categories(X, y, columns, encode, self.partition, np.array(self.classes))
         size = max(min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // randomizer.report_bytes), 1)
         # Pieces of one size, so that with a seed nothing depends on how the rows come.
         return (randomizer.randomize(piece, entropy) for piece in regroup(categories, size))
@@ -325,14 +341,16 @@ class TreeSpecification:
         return {label: position for position, label in enumerate(self.classes)}
 
     def _content(self) -> dict[str, Any]:
+        declared = {} if self.domain is None else {"domain": self.domain.to_dict()}
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": DOMAIN_VERSION if declared else VERSION,
             "partition": self.partition.to_dict(),
             "randomizer": self.randomizer.to_dict(),
             "classes": list(self.classes),
             "features": list(self.features),
             "label": self.label,
+            **declared,
         }
 
     def __eq__(self, other: object) -> bool:
@@ -393,12 +411,25 @@ def _check_classes(classes: Any) -> tuple[Label, ...]:
     return labels
 
 
+def _check_domain(domain: Any, n_features: int, features: Any) -> None:
+    if domain is None:
+        return
+    if not isinstance(domain, TableDomain):
+        raise TypeError("domain must be a TableDomain")
+    if len(domain.encoded_names) != n_features:
+        raise ValueError(
+            f"the partition has {n_features} columns, but the domain encodes {len(domain.encoded_names)}"
+        )
+    if features is not None and tuple(features) != domain.names:
+        raise ValueError("features must be the columns of the domain, in their order")
+
+
 def _check_names(features: Any, label: Any, n_features: int) -> tuple[str, ...]:
     names = tuple(features)
     if not all(isinstance(name, str) and name for name in (*names, label)):
         raise ValueError("features and label must be names, texts that are not empty")
     if len(names) != n_features:
-        raise ValueError(f"the partition has {n_features} columns, but features has {len(names)} names")
+        raise ValueError(f"there are {n_features} columns, but features has {len(names)} names")
     if len({*names, label}) != n_features + 1:
         raise ValueError("features and label must be different names")
     for name in (*names, label):
