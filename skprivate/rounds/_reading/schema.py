@@ -120,7 +120,7 @@ class RowSchema:
             raise ValueError("X must be finite: NaN and infinity are refused.")
         if self.classes is not None:
             return PreparedRows(X, labels=number_labels(self._labels(piece.target), self.classes))
-        if self.bounds_y is None and piece.target is None:
+        if self.bounds_y is None:
             return PreparedRows(X)
         if is_structured(piece.target) is not self.structured:
             raise ValueError("a batch must have the form of target that the others have.")
@@ -139,8 +139,9 @@ class RowSchema:
         return np.asarray(as_labels(labels))
 
     def _target(self, piece: Piece) -> Any:
-        if self.strict and self.bounds_y is not None:
-            return replace_target(piece.target, self.bounds_y, self.log_target)
+        bounds = self.bounds_y or (-np.inf, np.inf)
+        if self.strict:
+            return replace_target(piece.target, bounds, self.log_target)
         target = read_target(piece.target, self.log_target)
         if not np.isfinite(target.time_on_model_scale).all():
             raise ValueError("y must be finite: NaN and infinity are refused.")
