@@ -64,7 +64,7 @@ class DomainMixin(StrictMixin):
         return encoded
 
     def encoded_shape(self, shape: PublicShape) -> PublicShape:
-        """Return the shape of encoded rows, given that of the table; ValueError where it is another table's."""
+        """Return the shape of encoded rows, given that of the table; ValueError for another table's."""
         if self.domain is None or shape.n_features is None:
             return shape
         self.check_domain()

@@ -52,6 +52,7 @@ _PLATFORM = (*_LOCAL_AVERAGE, *_TQMA, *_SWAPPING, *_SECURE_SUM)
 _TYPES: dict[str, tuple[str, ...]] = {
     "BSTDAggregator": _SWAPPING,
     "BoundsScaler": (*_SPENT, "skprivate.preprocessing.BoundsScaler"),
+    "DomainEncoder": (*_DOMAIN, "skprivate.preprocessing.DomainEncoder"),
     "CollaborativeClassifier": (
         *_PLATFORM,
         "skprivate.collaborative.CollaborativeClassifier",

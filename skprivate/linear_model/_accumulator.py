@@ -364,7 +364,5 @@ def _bounds_of(domain: TableDomain, bounds_X: Any, feature_names: Any) -> tuple[
     if not isinstance(domain, TableDomain):
         raise TypeError("domain must be a TableDomain or None.")
     if bounds_X is not None or feature_names is not None:
-        raise ValueError(
-            "domain declares the bounds of X and the columns: bounds_X and feature_names are None."
-        )
+        raise ValueError("domain declares bounds and columns: leave bounds_X and feature_names None.")
     return domain.bounds

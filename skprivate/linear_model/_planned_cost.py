@@ -18,8 +18,8 @@ from ._moments.noise_scale import FitBudget
 from ._moments.release import Neighbours, make_grid
 
 LLS_ROLES = assign_roles(
-    release="epsilon delta mechanism bounds_X domain bounds_y x_norm scale_bounds relation max_iter hazard_clip "
-    "max_rows_per_group random_state",
+    release="epsilon delta mechanism bounds_X domain bounds_y x_norm scale_bounds relation max_iter "
+    "hazard_clip max_rows_per_group random_state",
     post_processing="method regularization",
     computing="ledger",
 )

@@ -50,6 +50,8 @@ _DEEPEST_COMPLETE = 16
 
 # Parameters that are public knowledge about the rows.
 _PUBLIC_INPUTS = ("domain", "bounds", "classes")
+# Those that would be read from rows if nothing else told them.
+_INPUTS_OF_ROWS = ("bounds", "classes")
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
@@ -229,10 +231,8 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     def _part_rows(self, X: FloatArray, y: NDArray[Any], public: BoolArray, groups: Any) -> TreeRows:
         """Resolve bounds and classes, and separate public from private rows."""
         units = number_units(groups, ~public, strict=self.is_strict())
-        if self.domain is None:
-            bounds = self.resolve_bounds(self.bounds, X, X[public])
-        else:
-            bounds = self.domain.bounds
+        declared = self.bounds if self.domain is None else self.domain.bounds
+        bounds = self.resolve_bounds(declared, X, X[public])
         # Only strict mode lets what is not finite come so far.
         X = within_bounds(X, *bounds) if self.is_strict() else X
         if self.classes is None:
@@ -333,7 +333,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     def _unprotected(self, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
         protected = self._inputs_to_declare()
         sources = {}
-        for name in ("bounds", "classes"):
+        for name in _INPUTS_OF_ROWS:
             if name == "bounds" and self.domain is not None:
                 sources[name] = "declared by the domain"
             elif getattr(self, name) is not None:
