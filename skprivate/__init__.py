@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .model_selection import PrivateRandomizedSearch as PrivateRandomizedSearch
     from .model_selection import PublicPrivateSplit as PublicPrivateSplit
     from .preprocessing import BoundsScaler as BoundsScaler
+    from .preprocessing import DomainEncoder as DomainEncoder
     from .preprocessing import TQMATransformer as TQMATransformer
     from .tree import DPTreeClassifier as DPTreeClassifier
     from .tree import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
@@ -60,6 +61,7 @@ _HOMES = {
     "DPNormalLLSRegressor": ".linear_model",
     "DPSEVRegressor": ".linear_model",
     "DPTreeClassifier": ".tree",
+    "DomainEncoder": ".preprocessing",
     "LedgerEntry": ".accounting",
     "LocalAverageRegressor": ".collaborative",
     "LocallyPrivateTreeClassifier": ".tree",
@@ -99,6 +101,7 @@ __all__ = [
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
     "DPTreeClassifier",
+    "DomainEncoder",
     "LedgerEntry",
     "LocalAverageRegressor",
     "LocallyPrivateTreeClassifier",
