@@ -41,15 +41,17 @@ class TreeCurator(SavedCurator):
     ----------
     tree : LocallyPrivateTreeClassifier
         Unfitted: its parameters are the plan. ``random_state`` and ``ledger`` must be None: the clients draw,
-        and the clients pay.
+        and the clients pay. With ``domain`` clients are asked for the columns that it declares, as they are.
     X : array-like of shape (n_public, n_features), default=None
-        Public rows. None: there are none, and ``tree`` declares bounds and classes.
+        Public rows; with a domain, a raw table. None: there are none, and ``tree`` declares bounds, or a
+        domain, and classes.
     y : array-like of shape (n_public,), default=None
         Their labels.
     n_clients : int
         Number of reports that are expected, at least 1; the automatic depth depends on it.
     features : sequence of str, default=None
-        Names of the columns. None: those of X, where it has names, or of ``bounds``, where that is a dict.
+        Names of the columns. None: those of the domain, of X, where it has names, or of ``bounds``, where
+        that is a dict.
     label : str, default="label"
         Name of the label's column.
 

@@ -15,13 +15,15 @@ import pyarrow as pa
 import pytest
 
 import skprivate
-from skprivate.collection import TreeClient, TreeSpecification
+from skprivate import LocallyPrivateTreeClassifier
+from skprivate.collection import TreeClient, TreeCurator, TreeSpecification
 from skprivate.collection._commands import main
 from skprivate.collection._specification import VERSION
 from skprivate.domain import TableDomain
+from skprivate.exceptions import PrivacyLeakError
 from skprivate.partition import build_partition
 from skprivate.randomizers import KRRRandomizer
-from skprivate.utils._json_documents import digest
+from skprivate.utils._json_documents import digest, seal_document
 
 RECORDS = [
     {"since": "2020-06-01", "age": 80, "job": "smith"},
@@ -243,3 +245,96 @@ def test_a_client_of_declared_columns_needs_numpy_only(tmp_path):
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def make_public(n=300, seed=0):
+    """Smiths since 2010 and all above 60 are sick."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "since": pd.Timestamp("2001-01-01") + pd.to_timedelta(rng.integers(0, 7300, size=n), "D"),
+            "age": rng.integers(17, 91, size=n),
+            "job": rng.choice(["clerk", "smith", "?"], size=n),
+        }
+    )
+    sick = (frame["age"] > 60) | ((frame["job"] == "smith") & (frame["since"] >= "2010-01-01"))
+    return frame, np.where(sick, "yes", "no")
+
+
+def make_curator(*rows, **parameters):
+    domain, classes = make_domain(), None if rows else ["no", "yes"]
+    plan = LocallyPrivateTreeClassifier(epsilon=8.0, domain=domain, classes=classes, **parameters)
+    return TreeCurator(plan, *rows, n_clients=4000, label="sick")
+
+
+def test_a_curator_plans_with_raw_rows_and_releases_a_tree_that_takes_them():
+    curator = make_curator(*make_public())
+    assert curator.specification.domain == make_domain()
+    assert curator.specification.features == make_domain().names
+    frame, sick = make_public(4000, seed=1)
+    curator.update(curator.specification.randomize_many(frame, sick))
+    for again in (curator, TreeCurator.from_bytes(curator.to_bytes()), copy.deepcopy(curator)):
+        tree = again.release()
+        assert tree.privacy_spent_.claim == "dp"
+        assert list(tree.feature_names_in_) == list(make_domain().names)
+        test_rows, expected_labels = make_public(1000, seed=2)
+        assert (tree.predict(test_rows) == expected_labels).mean() > 0.85
+
+
+def test_the_specification_is_that_of_the_encoded_public_rows():
+    frame, sick = make_public()
+    encoded = make_domain().encode(frame)
+    plan = LocallyPrivateTreeClassifier(epsilon=8.0, bounds=make_domain().bounds)
+    by_hand = TreeCurator(plan, encoded, sick, n_clients=4000, label="sick").specification
+    made = make_curator(frame, sick).specification
+    assert made.partition == by_hand.partition
+    assert made.randomizer.to_dict() == by_hand.randomizer.to_dict()
+
+
+def test_a_domain_declares_the_bounds():
+    assert make_curator(max_depth=3).specification.partition.n_features == 5
+    domain = make_domain()
+    with pytest.raises(PrivacyLeakError, match="classes must be declared"):
+        TreeCurator(LocallyPrivateTreeClassifier(domain=domain), n_clients=10)
+    with pytest.raises(ValueError, match="domain"):
+        TreeCurator(LocallyPrivateTreeClassifier(domain=domain, bounds=(0, 1)), *make_public(), n_clients=10)
+    with pytest.raises(ValueError, match="features must be the columns of the domain"):
+        TreeCurator(
+            LocallyPrivateTreeClassifier(domain=domain), *make_public(), n_clients=10, features=["age"]
+        )
+
+
+def test_a_state_of_two_domains_is_refused():
+    data = json.loads(make_curator(max_depth=2).to_bytes())
+    del data["checksum"]
+
+    def restored(state):
+        return TreeCurator.from_bytes(seal_document(state.pop("format"), state.pop("version"), state))
+
+    assert restored(copy.deepcopy(data)).specification.domain == make_domain()
+    other = make_domain(job=["smith", "clerk"])
+    for foreign in ({"domain": other.to_dict()}, {"domain": 7}, None):
+        state = copy.deepcopy(data)
+        state["tree"]["domain"] = foreign
+        with pytest.raises(ValueError, match="no state of a curator"):
+            restored(state)
+
+
+def test_the_plan_command_reads_a_domain_and_a_raw_public_table(tmp_path, capsys):
+    frame, sick = make_public()
+    frame.assign(sick=sick).to_csv(tmp_path / "public.csv", index=False)
+    (tmp_path / "domain.json").write_text(make_domain().to_json(), encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("state", "spec.json", "public.csv", "domain.json")]
+    options = ["--label", "sick", "--epsilon", "8", "--clients", "4000", "--domain", files[3]]
+    assert main(["curator", "plan", *files[:2], "--public", files[2], *options]) == 0
+    assert TreeSpecification.from_json(files[1]) == make_curator(frame, sick).specification
+    with open(files[2], "a", encoding="utf-8") as file:
+        file.write("2002-01-01,old987,smith,yes\n")
+    more = [str(tmp_path / name) for name in ("state2", "spec2.json")]
+    assert main(["curator", "plan", *more, "--public", files[2], *options]) == 2
+    message = capsys.readouterr().err
+    assert "public.csv, line 302: column 'age'" in message
+    assert "987" not in message
+    (tmp_path / "domain.json").write_text("{", encoding="utf-8")
+    assert main(["curator", "plan", *more, *options]) == 2
+    assert "domain.json" in capsys.readouterr().err

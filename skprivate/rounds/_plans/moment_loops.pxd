@@ -79,9 +79,9 @@ cdef extern from *:
     #endif
 
     /* Pack n rows, `width` apart, as integers (x, y, bound); return a sum that is not finite if a value is
-       not, and perhaps if all are. Vectors reach beyond the end of a row, where centre and scale are 0: what they
-       write there is overwritten, by y and the bound and by the rows that follow, or is 0. Where they would
-       leave the table, values are taken one by one. */
+       not, and perhaps if all are. Vectors reach beyond the end of a row, where centre and scale are 0: what
+       they write there is overwritten, by y and the bound and by the rows that follow, or is 0. Where they
+       would leave the table, values are taken one by one. */
     #define SKP_PACK(W, TARGET, REAL, LOAD) \
     TARGET static double skp_pack_##REAL##W( \
         const REAL* x, const double* y, Py_ssize_t n, Py_ssize_t d, const double* center, \
