@@ -297,7 +297,8 @@ class TreeSpecification:
         an error, or a report that is not there, would tell of a row for nothing. So what a `TreeClient`
         refuses counts as a public value here: NaN, a missing cell and text that is no number as the middle of
         the column's bounds, infinity as the bound on its side, a label outside the classes as the first
-        class. Look for such rows before.
+        class; with a domain, a cell that is no value of its column as a missing one. Look for such rows
+        before.
 
         Proof: :doc:`/proofs/tree_release`.
 

@@ -112,9 +112,11 @@ def make_packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], Float
     """Return a function that packs rows on the grid; it returns False where a value is not finite."""
     bound = 2.0**grid.exponent
     radius = 1.0 if grid.norm_order else bound
+    center, scale = np.zeros((2, grid.n_features + PADDING))
+    center[: grid.n_features] = grid.center
     # A half-width near the least float has an infinite inverse; the kernels clip what comes of it.
     with np.errstate(over="ignore", divide="ignore"):
-        center, scale = np.pad(grid.center, (0, PADDING)), np.pad(radius / grid.half, (0, PADDING))
+        scale[: grid.n_features] = radius / grid.half
         y_scale = float(np.float64(bound) / grid.y_half)
     work = np.zeros_like(center)
 
