@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Accumulator of the exact moments of batches, which are released once."""
 
-import os
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Self, TypeVar
@@ -12,10 +11,10 @@ from sklearn.base import clone
 
 from .._config import get_config
 from .._typing import CentralMechanism, Distribution, IntArray
+from ..rounds._accumulator import BatchAccumulator
 from ..rounds._plans.gram import exact_gram
 from ..rounds._reading.batches import iter_batches
-from ..utils import check_characters
-from ..utils._atomic_state import assign, lock_of, one_thread_at_a_time, refused_within_another
+from ..utils._atomic_state import one_thread_at_a_time, refused_within_another
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
 from ..utils._replacements import numbers_of
@@ -28,7 +27,7 @@ Regressor = TypeVar("Regressor", bound=BaseLogLocationScale)
 
 
 @public_module("skprivate.linear_model")
-class MomentAccumulator:
+class MomentAccumulator(BatchAccumulator):
     """Accumulates the exact moments of a private log-location-scale regression, batch by batch.
 
     Rows may come from files larger than memory, or from many workers: each fills an accumulator of the same
@@ -156,26 +155,13 @@ class MomentAccumulator:
         self.plan = plan
         self.feature_names = names
         self.target = target
-        self._gram: IntArray | None = np.zeros((plan.grid.size, plan.grid.size), dtype=np.int64)
-        self._n_rows = 0
-        self._batches: frozenset[str] = frozenset()
-        self._own_id: str | None = None
-        self._released_model: BaseLogLocationScale | None = None
-
-    @property
-    def batch_ids(self) -> tuple[str, ...]:
-        """Ids of the batches that are in, sorted."""
-        return tuple(sorted(self._batches))
-
-    @property
-    def released(self) -> bool:
-        """Whether the moments were released, and wiped."""
-        return self._gram is None
+        self._start_empty(np.zeros((plan.grid.size, plan.grid.size), dtype=np.int64))
 
     @property
     def released_model(self) -> BaseLogLocationScale | None:
         """The model that `release` made, None before; an interrupt just before it returns loses nothing."""
-        return self._released_model
+        model: BaseLogLocationScale | None = self._result
+        return model
 
     @redact_errors
     @refused_within_another
@@ -220,15 +206,8 @@ class MomentAccumulator:
         plan = self.plan if names is None else self.plan.for_columns(len(names))
         names = self._check_names_of(names, plan)
         plan, added, n_rows = self._sum(pieces, sample_weight, plan)
-        assign(
-            self,
-            plan=plan,
-            feature_names=names,
-            _gram=self._sums_for(plan) + added,
-            _n_rows=n_rows,
-            _batches=self._batches | {batch},
-            _own_id=batch if batch_id is None else self._own_id,
-        )
+        sums = self._sums_for(plan) + added
+        self._add(sums, n_rows, batch, batch_id, plan=plan, feature_names=names)
         return self
 
     def _check_weights(self, sample_weight: Any) -> NDArray[Any]:
@@ -260,57 +239,12 @@ class MomentAccumulator:
             return gram
         return np.zeros((plan.grid.size, plan.grid.size), dtype=np.int64)
 
-    def merge(self, other: "MomentAccumulator") -> Self:
-        """Add the rows of another accumulator, which stays as it is.
-
-        Parameters
-        ----------
-        other : MomentAccumulator
-            Of the same parameters.
-
-        Returns
-        -------
-        self : MomentAccumulator
-
-        Raises
-        ------
-        RuntimeError
-            The moments of one were released.
-        TypeError, ValueError
-            No accumulator; other bounds, weights or columns; a batch that both hold; more than `max_rows`
-            rows together. Nothing changes then.
-        """
-        if not isinstance(other, MomentAccumulator):
-            raise TypeError(f"other must be a MomentAccumulator, not {type(other).__name__}.")
-        # In one order, so that two accumulators that are merged into each other at once wait for no one.
-        first, second = sorted((self, other), key=id)
-        with lock_of(first), lock_of(second):
-            return self._merge(other)
-
-    @refused_within_another
-    def _merge(self, other: "MomentAccumulator") -> Self:
-        self._require_unreleased()
-        other._require_unreleased()
+    def _join(self, other: Any) -> tuple[IntArray, dict[str, Any]]:
         plan, its_plan = self._common_plans(other)
         if plan.to_dict() != its_plan.to_dict():
             raise ValueError("the accumulators have different parameters: their moments do not add up.")
         names = self._check_names_of(other.feature_names, plan)
-        shared = sorted(self._batches & other._batches)
-        if shared:
-            more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
-            raise ValueError(
-                f"both accumulators hold the batch {shared[0]}{more}: merging them would count rows twice."
-            )
-        n_rows = self._check_count(self._n_rows + other._n_rows)
-        assign(
-            self,
-            plan=plan,
-            feature_names=names,
-            _gram=self._sums_for(plan) + other._sums_for(plan),
-            _n_rows=n_rows,
-            _batches=self._batches | other._batches,
-        )
-        return self
+        return self._sums_for(plan) + other._sums_for(plan), {"plan": plan, "feature_names": names}
 
     def _common_plans(self, other: "MomentAccumulator") -> tuple[AccumulatorPlan, AccumulatorPlan]:
         """Return both plans for the number of columns, where one of the two knows it."""
@@ -384,34 +318,13 @@ class MomentAccumulator:
         saved = SavedMoments.from_bytes(data)
         accumulator = cls.__new__(cls)
         accumulator._start(saved.plan, saved.feature_names, saved.target)
-        accumulator._gram, accumulator._n_rows = saved.gram, saved.n_rows
+        accumulator._sums, accumulator._n_rows = saved.gram, saved.n_rows
         accumulator._batches = frozenset(saved.batches)
         return accumulator
 
     def _exact_moments(self) -> IntArray:
         """Return a copy of the exact moments, for a release that is paid for."""
         return self._require_unreleased().copy()
-
-    def _wipe(self, fitted: Any) -> None:
-        """Wipe the moments, and keep the model that was fitted to them."""
-        gram = self._require_unreleased()
-        assign(self, _gram=None, _n_rows=0, _released_model=fitted)
-        gram[...] = 0
-
-    def _require_unreleased(self) -> IntArray:
-        if self._gram is None:
-            raise RuntimeError("the moments were released, which can be done once, and wiped.")
-        return self._gram
-
-    def _check_id(self, batch_id: Any) -> str:
-        if batch_id is None:
-            return self._own_id or os.urandom(16).hex()
-        if isinstance(batch_id, bool) or not isinstance(batch_id, str | int | np.integer):
-            raise TypeError(f"batch_id must be a str or an int, not {type(batch_id).__name__}.")
-        check_characters(str(batch_id), "batch_id")
-        if str(batch_id) in self._batches:
-            raise ValueError(f"the batch {batch_id} was added before: rows would count twice.")
-        return str(batch_id)
 
     def _check_count(self, n_rows: int) -> int:
         if n_rows > self.plan.max_rows:
@@ -427,14 +340,6 @@ class MomentAccumulator:
         if self.feature_names is not None and names is not None and names != self.feature_names:
             raise ValueError("the columns are not those of the batches before.")
         return names if self.feature_names is None else self.feature_names
-
-    @one_thread_at_a_time
-    def __getstate__(self) -> dict[str, Any]:
-        state = vars(self).copy()
-        # A copy counts on under an id of its own, and with sums of its own.
-        state["_own_id"] = None
-        state["_gram"] = None if self._gram is None else self._gram.copy()
-        return state
 
     def __repr__(self) -> str:
         end = ", released" if self.released else f", batches={len(self._batches)}"

@@ -36,11 +36,11 @@ from ..rounds._reading.schema import RowSchema
 from ..rounds._reading.targets import check_target_bounds, read_target, refuse_other_forms, replace_target
 from ..utils import check_bounds, is_structured
 from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
+from ..utils._groups import KEY_BYTES, number_units
 from ..utils._private_fit import public_errors
 from ..utils._progress import progress
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
-from ..utils._units import KEY_BYTES, number_units
 from ..utils._user_frame import warn_after_release
 from ._censored.fit import CensoredPlan, censored_rounds
 from ._censored.histogram import kaplan_meier

@@ -11,7 +11,7 @@ from ..rounds._plans.rows import PreparedRows
 from ..rounds._reading.schema import event_within
 from ..rounds._reading.targets import on_model_scale
 from ..utils import check_bounds
-from ..utils._units import RowUnits
+from ..utils._groups import RowUnits
 from ._distributions import ErrorDistribution
 from ._moments.noise_scale import FitBudget
 from ._moments.release import Neighbours

@@ -8,11 +8,13 @@ from ..utils import lazy_exports
 if TYPE_CHECKING:
     from ..accounting import EstimatedBounds as EstimatedBounds
     from ..base._public_steps import SilentUfunc as SilentUfunc
+    from ._bounds_accumulator import BoundsAccumulator as BoundsAccumulator
     from ._bounds_scaler import BoundsScaler as BoundsScaler
     from ._estimate_bounds import estimate_bounds as estimate_bounds
     from ._query_coarsening import TQMATransformer as TQMATransformer
 
 _HOMES = {
+    "BoundsAccumulator": "._bounds_accumulator",
     "BoundsScaler": "._bounds_scaler",
     "EstimatedBounds": "..accounting",
     "SilentUfunc": "..base._public_steps",
@@ -22,6 +24,7 @@ _HOMES = {
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
 __all__ = [
+    "BoundsAccumulator",
     "BoundsScaler",
     "EstimatedBounds",
     "SilentUfunc",

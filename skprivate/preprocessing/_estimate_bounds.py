@@ -2,7 +2,9 @@
 """Differentially private estimates of the bounds of columns, from a noisy histogram."""
 
 import math
-from dataclasses import dataclass
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Real
 from typing import Any, Literal, overload
@@ -16,17 +18,22 @@ from ..accounting import EstimatedBounds, PrivacyLedger, PrivacySpent
 from ..base import SHARED_CONSTRAINTS, claim_of, redact_errors, refuse_seed
 from ..exceptions import UtilityWarning
 from ..noise import DiscreteLaplaceMechanism, check_entropy
+from ..noise._entropy import Entropy
 from ..noise._quantise import grid_exponent
-from ..rounds._driver import Round, Rounds, RowsInMemory, drive
+from ..rounds._driver import Round, Rounds, RowsInMemory, RowSource, drive
+from ..rounds._fit import find_facts
 from ..rounds._plans.axes import N_OCTAVES, OCTAVES, ZERO, OctaveAxis
 from ..rounds._plans.cells import CellsPlan
 from ..rounds._plans.rows import PreparedRows
+from ..rounds._reading.columns import TableColumns
+from ..rounds._reading.schema import RowSchema
+from ..rounds._sources import SourceRun, TableSource
 from ..utils import check_epsilon
 from ..utils._compat import Interval, StrOptions, validate_parameter_constraints
-from ..utils._private_fit import failures_counted
+from ..utils._groups import KEY_BYTES, RowUnits, number_units
+from ..utils._private_fit import failures_counted, public_errors
 from ..utils._replacements import numbers_of, within_bounds
 from ..utils._table_validation import check_array
-from ..utils._units import KEY_BYTES, RowUnits, number_units
 from ..utils._user_frame import warn_after_release
 
 Pair = tuple[FloatArray, FloatArray]
@@ -38,7 +45,7 @@ _FALSE_ALARM = 1e-6
 # log2 of the steps that make one row: 2^40 rows still fit 64 bits.
 _FINEST = 20
 
-_CONSTRAINTS: dict[str, list[Any]] = {
+CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
     "coverage": [Interval(Real, 0, 1, closed="right")],
     "relation": [StrOptions({"replace-one", "add-remove"})],
@@ -113,9 +120,10 @@ def estimate_bounds(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features) or (n_samples,)
-        Finite numbers; one dimension for a target. In strict mode what is missing or no number counts as 0,
-        and an infinity as the largest number; otherwise they are errors, which the ledger counts.
+    X : array-like of shape (n_samples, n_features) or (n_samples,), or TableSource
+        Finite numbers; one dimension for a target. Of a source the features are looked at: the bounds are those
+        of one table, bit for bit with a seed. In strict mode what is missing or no number counts as 0, and an
+        infinity as the largest number; otherwise they are errors, which the ledger counts.
     epsilon : float or Fraction
         Greatest privacy loss, > 0 and finite, for all columns together: each gets an equal part.
     ledger : PrivacyLedger, default=None
@@ -199,33 +207,62 @@ def estimate_bounds(
     parameters: dict[str, Any] = {"epsilon": epsilon, "ledger": ledger, "coverage": coverage}
     parameters |= {"relation": relation, "max_rows_per_group": max_rows_per_group}
     parameters |= {"random_state": random_state, "return_spent": return_spent}
-    validate_parameter_constraints(_CONSTRAINTS, parameters, "estimate_bounds")
+    validate_parameter_constraints(CONSTRAINTS, parameters, "estimate_bounds")
     refuse_seed(random_state, "estimate_bounds")
-    with failures_counted([] if ledger is None else [ledger], "estimate_bounds"):
-        table, units = _read(X, groups)
-    one_dimensional = table.ndim == 1
-    table = table.reshape(len(table), -1)
     entropy = check_entropy(random_state)
-    kept = None
-    if units is not None:
-        kept = units.choose_rows(max_rows_per_group, entropy.random_bytes(KEY_BYTES))
-    rows_per_unit = 1 if units is None else max_rows_per_group
-    plan = plan_bounds(table.shape[1], check_epsilon(epsilon), relation, rows_per_unit)
-    spent = describe_bounds(plan.mechanism, relation, rows_per_unit, units is not None, entropy.source)
-
-    def charge(cost: PrivacySpent) -> None:
-        if ledger is not None:
-            ledger.charge(cost, estimator="estimate_bounds")
-
-    rows = RowsInMemory(PreparedRows(table, kept=kept))
-    noisy = drive(plan.rounds(spent), rows, entropy, charge)
-    lower: Any
-    upper: Any
-    lower, upper = read_bounds(noisy, noisy >= threshold(plan.mechanism.scale, len(noisy)), coverage)
-    if one_dimensional:
-        lower, upper = float(lower[0]), float(upper[0])
-    bounds = EstimatedBounds(lower, upper, spent)
+    source: RowSource
+    with failures_counted([] if ledger is None else [ledger], "estimate_bounds"):
+        if isinstance(X, TableSource):
+            source, n_features, grouped = _open_source(X, groups, max_rows_per_group, entropy)
+        else:
+            source, n_features, grouped = _open_table(X, groups, max_rows_per_group, entropy)
+        rows_per_unit = max_rows_per_group if grouped else 1
+        with public_errors():
+            plan = plan_bounds(n_features or 1, check_epsilon(epsilon), relation, rows_per_unit)
+        spent = plan.describe(relation, grouped, entropy.source)
+        noisy = drive(plan.rounds(spent), source, entropy, charge_of(ledger))
+    bounds = plan.read(noisy, coverage, spent, one_dimensional=n_features is None)
     return (bounds, spent) if return_spent else bounds
+
+
+def charge_of(ledger: PrivacyLedger | None) -> Callable[[PrivacySpent], None]:
+    """Return what charges a ledger, if there is one."""
+
+    def charge(spent: PrivacySpent) -> None:
+        if ledger is not None:
+            ledger.charge(spent, estimator="estimate_bounds")
+
+    return charge
+
+
+def _open_table(X: Any, groups: Any, max_rows: int, entropy: Entropy) -> tuple[RowSource, int | None, bool]:
+    """Return rows in memory, their number of columns (None: one dimension), and whether they have persons."""
+    table, units = _read(X, groups)
+    n_features = None if table.ndim == 1 else table.shape[1]
+    kept = None if units is None else units.choose_rows(max_rows, entropy.random_bytes(KEY_BYTES))
+    rows = PreparedRows(table.reshape(len(table), -1), kept=kept)
+    return RowsInMemory(rows), n_features, units is not None
+
+
+def _open_source(
+    X: TableSource, groups: Any, max_rows: int, entropy: Entropy
+) -> tuple[RowSource, int | None, bool]:
+    """Return the same of rows that are elsewhere."""
+    if groups is not None:
+        raise ValueError("groups are a column of a source: TableSource(..., groups=...).")
+    grouped = X.columns.group is not None
+    with public_errors():
+        facts = find_facts(X, None)
+    schema = bounds_schema(X.columns, facts.n_features)
+    if grouped:
+        key = entropy.random_bytes(KEY_BYTES)
+        schema = replace(schema, max_rows_per_unit=max_rows, key=key)
+    return SourceRun(X, schema, facts, os.urandom(16).hex()), facts.n_features, grouped
+
+
+def bounds_schema(columns: TableColumns, n_features: int) -> RowSchema:
+    """Return how rows are read of which only the features matter."""
+    return RowSchema(columns=columns, n_features=n_features, strict=get_config()["strict"])
 
 
 def _read(X: Any, groups: Any) -> tuple[FloatArray, RowUnits | None]:
@@ -252,6 +289,8 @@ class BoundsPlan:
     Attributes
     ----------
     n_features : int
+    rows_per_unit : int
+        Rows of one person that count; 1 where the unit is the row.
     exponent : int
         Number of binary digits below one row, in which the noise is drawn.
     mechanism : DiscreteLaplaceMechanism
@@ -259,6 +298,7 @@ class BoundsPlan:
     """
 
     n_features: int
+    rows_per_unit: int
     exponent: int
     mechanism: DiscreteLaplaceMechanism
 
@@ -271,6 +311,33 @@ class BoundsPlan:
         """Return noisy counts, of shape (n_features, n_bins)."""
         return self.mechanism.randomize(values.reshape(self.n_features, -1) << self.exponent, entropy)
 
+    def describe(self, relation: Any, grouped: bool, source: Any) -> PrivacySpent:
+        """Return what one release of the counts spends and claims."""
+        return PrivacySpent(
+            mechanism="discrete Laplace noise on a histogram of every column, by sign and power of two",
+            epsilon=self.mechanism.epsilon,
+            relation=relation,
+            unit="group" if grouped else "row",
+            max_rows_per_unit=self.rows_per_unit,
+            sensitivity=self.mechanism.sensitivity,
+            noise_scale=self.mechanism.scale,
+            noise_source=source,
+            deployment="curator",
+            **claim_of((), source),
+        )
+
+    def read(
+        self, noisy: IntArray, coverage: float, spent: PrivacySpent, *, one_dimensional: bool = False
+    ) -> EstimatedBounds:
+        """Return the bounds that released counts tell; warns where they are useless."""
+        lower: Any
+        upper: Any
+        stands_out = noisy >= threshold(self.mechanism.scale, self.n_features)
+        lower, upper = read_bounds(noisy, stands_out, coverage)
+        if one_dimensional:
+            lower, upper = float(lower[0]), float(upper[0])
+        return EstimatedBounds(lower, upper, spent)
+
     def rounds(self, spent: PrivacySpent) -> Rounds[IntArray]:
         """Yield the one round, and return the noisy counts."""
         return (yield Round(self.cells, self, spent))
@@ -281,7 +348,8 @@ def plan_bounds(n_features: int, epsilon: Fraction, relation: str, rows_per_unit
     moved = 2 if relation == "replace-one" else 1
     sensitivity = moved * n_features * rows_per_unit
     exponent = min(grid_exponent(sensitivity, epsilon), _FINEST)
-    return BoundsPlan(n_features, exponent, DiscreteLaplaceMechanism(epsilon, sensitivity << exponent))
+    mechanism = DiscreteLaplaceMechanism(epsilon, sensitivity << exponent)
+    return BoundsPlan(n_features, rows_per_unit, exponent, mechanism)
 
 
 def threshold(scale: int | Fraction, n_features: int) -> float:
@@ -323,21 +391,3 @@ def _high_end(position: int) -> float:
 def _low_end(position: int) -> float:
     # The same grid seen from the other side; adding 0.0 turns -0.0 into 0.0.
     return 0.0 - _high_end(2 * ZERO - position)
-
-
-def describe_bounds(
-    mechanism: DiscreteLaplaceMechanism, relation: Any, rows_per_unit: int, grouped: bool, source: Any
-) -> PrivacySpent:
-    """Return what one release of the counts spends and claims."""
-    return PrivacySpent(
-        mechanism="discrete Laplace noise on a histogram of every column, by sign and power of two",
-        epsilon=mechanism.epsilon,
-        relation=relation,
-        unit="group" if grouped else "row",
-        max_rows_per_unit=rows_per_unit,
-        sensitivity=mechanism.sensitivity,
-        noise_scale=mechanism.scale,
-        noise_source=source,
-        deployment="curator",
-        **claim_of((), source),
-    )

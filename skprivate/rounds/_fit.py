@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 
 from ..base import PrivateEstimatorMixin, private_fit
 from ..noise import check_entropy
+from ..utils._groups import KEY_BYTES
 from ..utils._json_documents import canonical
 from ..utils._private_fit import public_errors
-from ..utils._units import KEY_BYTES
 from ._checkpoint import RunRecord
 from ._driver import Rounds, drive
 from ._inspection import SourceFacts, fingerprint

@@ -11,8 +11,8 @@ import numpy as np
 from .._config import config_context
 from ..base._planned_cost import PublicShape
 from ..utils import is_frame, is_structured
+from ..utils._groups import number_units
 from ..utils._json_documents import UNREADABLE, Fields, restore_sealed, seal_document
-from ..utils._units import number_units
 from ._reading.batches import arrow_records, has_names, holds_arrow
 from ._reading.columns import TableColumns
 from ._task import check_batch_id

@@ -49,9 +49,10 @@ class RoundTask:
     @functools.cached_property
     def id(self) -> str:
         """The id that sums, and the charge, name."""
-        return digest(self._content())
+        return digest(self.to_dict())
 
-    def _content(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
         return {
             "run": self.run,
             "number": self.number,
@@ -77,20 +78,25 @@ class RoundTask:
 
     def to_bytes(self) -> bytes:
         """Return the task as JSON with a checksum."""
-        return seal_document(_FORMAT, _VERSION, self._content())
+        return seal_document(_FORMAT, _VERSION, self.to_dict())
 
     @classmethod
     def from_bytes(cls, data: Any) -> "RoundTask":
         """Restore a task; ValueError for what `to_bytes` would not write."""
         try:
-            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
+            return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_sealed)
         except UNREADABLE as error:
             reason = str(error)
         raise ValueError(f"these are no bytes of a round that can be used: {reason}.")
 
     @classmethod
-    def _from_dict(cls, content: dict[str, Any]) -> "RoundTask":
-        fields = Fields(content, ("format", "version", *_FIELDS))
+    def _from_sealed(cls, content: dict[str, Any]) -> "RoundTask":
+        return cls.from_dict({name: content[name] for name in _FIELDS})
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "RoundTask":
+        """Restore a task; ValueError for what `to_dict` would not write."""
+        fields = Fields(content, _FIELDS)
         return cls(
             fields.text("run"),
             fields.integer("number", 0, _MOST_ROUNDS),

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
+    from ._accumulator import LeafCountAccumulator as LeafCountAccumulator
     from ._central import DPTreeClassifier as DPTreeClassifier
     from ._classifier import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
 
 _HOMES = {
     "DPTreeClassifier": "._central",
+    "LeafCountAccumulator": "._accumulator",
     "LocallyPrivateTreeClassifier": "._classifier",
     # Not for users: pickles of fitted estimators name them here, so that files can be moved.
     "NoisyHistogram": "._noisy_leaf_counts",
@@ -20,5 +22,6 @@ __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
 __all__ = [
     "DPTreeClassifier",
+    "LeafCountAccumulator",
     "LocallyPrivateTreeClassifier",
 ]

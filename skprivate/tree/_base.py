@@ -33,10 +33,10 @@ from ..utils import (
     check_row_mask,
 )
 from ..utils._compat import Interval, StrOptions
+from ..utils._groups import number_units
 from ..utils._private_fit import public_errors
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
-from ..utils._units import number_units
 from ._estimation.depth import DEEPEST, DepthInputs, deepest_to_grow
 from ._estimation.leaf_counts import variance_per_row
 from ._estimation.leaf_estimates import pruning_method

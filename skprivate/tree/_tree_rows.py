@@ -13,7 +13,7 @@ from .._typing import BoolArray, FloatArray, IntArray
 from ..partition import Partition
 from ..rounds._plans.rows import PreparedRows
 from ..utils import as_labels, common_type
-from ..utils._units import KEY_BYTES, RowUnits
+from ..utils._groups import KEY_BYTES, RowUnits
 from ..utils._user_frame import warn_user
 
 

@@ -54,7 +54,7 @@ def check_moments(accumulator):
     for one in (accumulator, anew):
         n_rows = len(X) * len(one.batch_ids)
         assert one._n_rows == n_rows, "rows and ids disagree"
-        assert one._gram[0, 0] == n_rows * 4**one.plan.grid.exponent, "sums and ids disagree"
+        assert one._sums[0, 0] == n_rows * 4**one.plan.grid.exponent, "sums and ids disagree"
         assert one.plan.columns_known == bool(one.batch_ids)
 
 
@@ -92,7 +92,7 @@ def test_a_batch_of_moments_without_an_id(interrupted, operation):
             lambda accumulator: accumulator.update(X, Y),
             check_moments,
             retry,
-            lambda accumulator: (accumulator._n_rows, accumulator._gram.tolist()),
+            lambda accumulator: (accumulator._n_rows, accumulator._sums.tolist()),
         )
     )
 

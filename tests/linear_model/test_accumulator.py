@@ -24,6 +24,7 @@ from skprivate.exceptions import BudgetExceededError, UtilityWarning
 from skprivate.linear_model import DPSEVRegressor, _accumulator
 from skprivate.linear_model._accumulation.plan import RowWeights
 from skprivate.linear_model._accumulator import MomentAccumulator
+from skprivate.rounds import _accumulator as base_accumulator
 from skprivate.rounds._plans.gram import check_room, exact_gram
 from skprivate.utils._atomic_state import assign, lock_of
 from skprivate.utils._json_documents import digest, pack_integers, unpack_integers
@@ -475,7 +476,7 @@ def test_the_release_is_a_fit(rows):
 def test_moments_are_released_once(rows):
     X, y = rows
     accumulator = make().update(X, y)
-    sums = accumulator._gram
+    sums = accumulator._sums
     accumulator.release(DPLogLocationScaleRegressor(epsilon=1e3))
     assert accumulator.released
     assert not sums.any()
@@ -644,7 +645,7 @@ def test_repr_and_pickles_of_the_released_show_no_sums(rows):
     assert repr(accumulator) == "MomentAccumulator(n_features=3, max_rows=1000, batches=1)"
     accumulator.release(DPLogLocationScaleRegressor(epsilon=1e3))
     rest = vars(pickle.loads(pickle.dumps(accumulator)))
-    assert rest["_gram"] is None
+    assert rest["_sums"] is None
     assert rest["_n_rows"] == 0
 
 
@@ -726,7 +727,7 @@ def in_two_threads(*calls):
 
 def test_threads_lose_no_batch(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(_accumulator, "assign", two_at_once(assign))
+    monkeypatch.setattr(base_accumulator, "assign", two_at_once(assign))
     shared = make()
     in_two_threads(lambda: shared.update(X[:100], y[:100]), lambda: shared.update(X[100:], y[100:]))
     np.testing.assert_array_equal(gram(shared), gram(make().update(X, y)))
@@ -734,7 +735,7 @@ def test_threads_lose_no_batch(rows, monkeypatch):
 
 def test_accumulators_that_are_merged_into_each_other_do_not_wait_for_ever(monkeypatch):
     first, second = make(), make()
-    monkeypatch.setattr(_accumulator, "lock_of", two_at_once(lock_of))
+    monkeypatch.setattr(base_accumulator, "lock_of", two_at_once(lock_of))
     assert {*in_two_threads(lambda: first.merge(second), lambda: second.merge(first))} == {first, second}
 
 
@@ -766,7 +767,7 @@ def test_no_update_brings_back_moments_that_are_released(monkeypatch):
         shared.release(estimator)
         released.set()
 
-    monkeypatch.setattr(_accumulator, "assign", assign_late)
+    monkeypatch.setattr(base_accumulator, "assign", assign_late)
     in_two_threads(lambda: shared.update(X[:1], y[:1]), release)
     assert shared.released
 

@@ -19,6 +19,7 @@ from skprivate.audit._epsilon import gaussian_lower_bound
 from skprivate.linear_model import _base, _planned_cost
 from skprivate.linear_model._censored import fit as censored
 from skprivate.linear_model._censored import gradient_round
+from skprivate.linear_model._fit_task import SurvivalRows
 from skprivate.linear_model._moments import noise_scale
 from skprivate.linear_model._moments import release as moment_release
 from skprivate.rounds._plans import grid
@@ -165,14 +166,15 @@ class TestReplay:
                 lambda weights, codes, s, e: laplace_scales(weights, codes, s / 2, e),
             )
         assert loss()[0] > EPSILON
-        monkeypatch.setattr(type(model), "_warn_if_useless", lambda self: setattr(self, "n_", self.exact_))
-        release = type(model)._release_rounds if structured else type(model)._release_moments
+        monkeypatch.setattr(type(model), "_warn_if_useless", lambda self: setattr(self, "n_", exact[-1]))
+        prepare = SurvivalRows.prepare
 
-        def leaking(self, rows, *rest):
-            self.exact_ = float(rows.y.sum())
-            release(self, rows, *rest)
+        def leaking(rows, *rest):
+            exact.append(float(rows.y.sum()))
+            return prepare(rows, *rest)
 
-        monkeypatch.setattr(type(model), "_release_rounds" if structured else "_release_moments", leaking)
+        exact = []
+        monkeypatch.setattr(SurvivalRows, "prepare", leaking)
         assert not loss()[1]
 
 

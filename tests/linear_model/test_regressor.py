@@ -317,13 +317,13 @@ class TestClaims:
     @pytest.mark.parametrize("options", [{}, GAUSSIAN])
     def test_extreme_neighbours_move_the_integers_by_at_most_epsilon(self, options, monkeypatch):
         seen = []
-        original = MomentPlan.release
+        original = MomentPlan.randomize
 
-        def spy(self, gram, entropy):
-            seen.append((self, gram.copy()))
-            return original(self, gram, entropy)
+        def spy(self, values, entropy):
+            seen.append((self, values.reshape(self.grid.size, -1).copy()))
+            return original(self, values, entropy)
 
-        monkeypatch.setattr(MomentPlan, "release", spy)
+        monkeypatch.setattr(MomentPlan, "randomize", spy)
         X, y = make(200)
         rng = np.random.default_rng(0)
         reached = 0.0
@@ -376,11 +376,11 @@ class TestLedger:
         ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=5)
         X, y = make(2000)
 
-        def refuse(self, gram, entropy):
+        def refuse(self, values, entropy):
             assert len(ledger.entries()) == 1
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(MomentPlan, "release", refuse)
+        monkeypatch.setattr(MomentPlan, "randomize", refuse)
         with pytest.raises(KeyboardInterrupt):
             DPSEVRegressor(ledger=ledger, **BOX).fit(X, y)
 

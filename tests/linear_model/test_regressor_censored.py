@@ -25,7 +25,7 @@ from skprivate.exceptions import (
     PrivacyLeakWarning,
     UtilityWarning,
 )
-from skprivate.linear_model import _base
+from skprivate.linear_model._moments.noise_scale import NoiseScales
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (0.1, 400.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
@@ -174,7 +174,7 @@ class TestClaims:
             assert len(ledger.entries()) == 1
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(_base, "fit_censored", refuse)
+        monkeypatch.setattr(NoiseScales, "randomize", refuse)
         with pytest.raises(KeyboardInterrupt):
             DPLogLocationScaleRegressor(ledger=ledger, **BOX).fit(*rows)
 

@@ -32,14 +32,15 @@ from skprivate.model_selection import PrivateGridSearch
 from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.preprocessing import EstimatedBounds, estimate_bounds
 from skprivate.preprocessing._estimate_bounds import (
-    _BINS,
     _FALSE_ALARM,
     _high_end,
     _low_end,
-    count_bins,
-    plan_noise,
+    plan_bounds,
     threshold,
 )
+from skprivate.rounds._plans.axes import N_OCTAVES, OctaveAxis
+from skprivate.rounds._plans.cells import CellsPlan
+from skprivate.rounds._plans.rows import PreparedRows
 
 WIDEST = 2.0**100
 # Every kind of number: zeros, the smallest, powers of two and their neighbours, beyond the grid.
@@ -57,6 +58,12 @@ EXTREMES = [
     1e30,
     -1e300,
 ]
+
+
+def count_bins(table):
+    """Return the exact counts of every column's bins."""
+    plan = CellsPlan(tuple((OctaveAxis(column),) for column in range(table.shape[1])))
+    return plan.sums(PreparedRows(table)).reshape(table.shape[1], -1)
 
 
 def bin_of(value):
@@ -86,7 +93,7 @@ def test_a_bin_holds_its_numbers_and_the_ends_are_powers_of_two():
         )
     assert _low_end(bin_of(0.0)) == _high_end(bin_of(0.0)) == 0.0
     # Beyond the grid: the last bin, and the bin of zero.
-    assert bin_of(1e300) == bin_of(2.0**100) == _BINS - 1
+    assert bin_of(1e300) == bin_of(2.0**100) == N_OCTAVES - 1
     assert bin_of(-1e300) == 0
     assert bin_of(5e-324) == bin_of(-(2.0**-100)) == bin_of(0.0)
 
@@ -158,8 +165,8 @@ def test_empty_bins_stand_out_less_often_than_stated():
     least = int(np.ceil(threshold(scale, n_features)))
     # P(noise >= m) of discrete Laplace noise, exactly.
     ratio = np.exp(-1 / scale)
-    assert _BINS * n_features * ratio**least / (1 + ratio) < _FALSE_ALARM
-    assert _BINS * n_features * ratio ** (least - 10) / (1 + ratio) > _FALSE_ALARM
+    assert N_OCTAVES * n_features * ratio**least / (1 + ratio) < _FALSE_ALARM
+    assert N_OCTAVES * n_features * ratio ** (least - 10) / (1 + ratio) > _FALSE_ALARM
 
 
 @pytest.mark.parametrize(("relation", "most"), [("replace-one", 2), ("add-remove", 1)])
@@ -167,7 +174,8 @@ def test_empty_bins_stand_out_less_often_than_stated():
 def test_sensitivity_is_the_largest_move_over_extreme_neighbours(relation, most, rows_per_unit):
     rows = [list(pair) for pair in itertools.product(EXTREMES[::2], EXTREMES[1::2])]
     rest = np.zeros((3, 2))
-    exponent, mechanism = plan_noise(2, Fraction(3, 2), relation, rows_per_unit)
+    plan = plan_bounds(2, Fraction(3, 2), relation, rows_per_unit)
+    exponent, mechanism = plan.exponent, plan.mechanism
     moves = []
     for old, new in itertools.combinations_with_replacement(rows, 2):
         before = count_bins(np.vstack([rest, [old] * rows_per_unit])) << exponent
@@ -182,7 +190,7 @@ def test_sensitivity_is_the_largest_move_over_extreme_neighbours(relation, most,
 
 def audit(epsilon_lower_bound, trials=2500):
     """Counts of an event of the bounds on neighbours, one of which has a row more; the epsilon they prove."""
-    _, mechanism = plan_noise(1, Fraction(3, 2), "add-remove", 1)
+    mechanism = plan_bounds(1, Fraction(3, 2), "add-remove", 1).mechanism
     rows = int(threshold(mechanism.scale, 1) / mechanism.sensitivity)
     generator = np.random.default_rng(15)
 

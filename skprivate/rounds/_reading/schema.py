@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from ..._config import config_context
 from ..._typing import FloatArray
 from ...utils import as_labels, is_structured
+from ...utils._groups import RowUnits, number_units
 from ...utils._json_documents import Fields
 from ...utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
 from ...utils._replacements import labels_of, within_bounds
-from ...utils._units import RowUnits, number_units
 from .._plans.rows import PreparedRows
 from .columns import Piece, TableColumns, read_pieces
 from .targets import check_target_bounds, read_target, replace_target
@@ -120,7 +120,7 @@ class RowSchema:
             raise ValueError("X must be finite: NaN and infinity are refused.")
         if self.classes is not None:
             return PreparedRows(X, labels=number_labels(self._labels(piece.target), self.classes))
-        if self.bounds_y is None and piece.target is None:
+        if self.bounds_y is None:
             return PreparedRows(X)
         if is_structured(piece.target) is not self.structured:
             raise ValueError("a batch must have the form of target that the others have.")
@@ -139,8 +139,9 @@ class RowSchema:
         return np.asarray(as_labels(labels))
 
     def _target(self, piece: Piece) -> Any:
-        if self.strict and self.bounds_y is not None:
-            return replace_target(piece.target, self.bounds_y, self.log_target)
+        bounds = self.bounds_y or (-np.inf, np.inf)
+        if self.strict:
+            return replace_target(piece.target, bounds, self.log_target)
         target = read_target(piece.target, self.log_target)
         if not np.isfinite(target.time_on_model_scale).all():
             raise ValueError("y must be finite: NaN and infinity are refused.")

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from skprivate.linear_model._censored import fit as censored
 from skprivate.linear_model._censored.fit import fit_censored, plan_censored
+from skprivate.linear_model._censored.gradient_round import RoundPlan
 from skprivate.linear_model._censored.histogram import kaplan_meier
 from skprivate.linear_model._censored.newton_step import regularized_covariance
 from skprivate.linear_model._censored.release import _inverse, bootstrap_censored, censored_warning, errors_of
@@ -192,13 +193,13 @@ def test_one_feature():
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 6, "auto"])
 def test_the_whole_budget_is_spent_and_no_more(relation, max_iter, monkeypatch):
     amounts = []
-    release_round = censored.release_round
+    round_at = RoundPlan.round_at
 
-    def recording(rows, plan, theta, amount, *rest):
+    def recording(plan, grid, theta, amount, *rest):
         amounts.append(amount)
-        return release_round(rows, plan, theta, amount, *rest)
+        return round_at(plan, grid, theta, amount, *rest)
 
-    monkeypatch.setattr(censored, "release_round", recording)
+    monkeypatch.setattr(RoundPlan, "round_at", recording)
     X, time, event, _ = fleet(2000, 0.5)
     plan = make_plan(Fraction(1, 3), relation=relation, max_iter=max_iter)
     release = fit_censored(plan, X, time, event, 0)

@@ -7,28 +7,41 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from skprivate.linear_model._censored import gradient_round
-from skprivate.linear_model._censored.gradient_round import (
-    CensoredRows,
-    exact_round,
-    plan_rounds,
-    release_round,
-)
+from skprivate.linear_model._censored.gradient_round import plan_rounds
 from skprivate.linear_model._censored.sensitivity import residuals_of
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.noise import check_entropy
+from skprivate.rounds._driver import RowsInMemory, drive
+from skprivate.rounds._plans import gradients
 from skprivate.rounds._plans.grid import MANY_ROWS, MomentGrid
+from skprivate.rounds._plans.rows import PreparedRows
 
 THETA = np.array([0.2, 3.0, -0.8, 0.5, 0.4])
+GRID = MomentGrid(lower=np.full(3, -2.0), upper=np.full(3, 2.0), target=(-1.0, 1.0), exponent=20)
+
+
+def exact_round(rows, plan, theta, with_curvature, grid=GRID):
+    """Return the exact sums of a round: events, gradient, curvature."""
+    sums = plan.sums(grid, theta, with_curvature)
+    return sums.split(sums.sums(rows))
+
+
+def release_round(rows, plan, theta, amount, with_curvature, entropy):
+    """Return what a round releases."""
+
+    def one_round():
+        step = plan.round_at(GRID, theta, amount, with_curvature)
+        return plan.read(step, (yield step))
+
+    return drive(one_round(), RowsInMemory(rows), check_entropy(entropy))
 
 
 def table(n, seed=0):
     rng = np.random.default_rng(seed)
-    d = 3
-    grid = MomentGrid(lower=np.full(d, -2.0), upper=np.full(d, 2.0), target=(-1.0, 1.0), exponent=20)
-    X, time = rng.normal(size=(n, d)), rng.normal(0.0, 0.5, n)
-    return CensoredRows(grid, X, time, rng.integers(0, 2, n).astype(np.uint8))
+    X, time = rng.normal(size=(n, 3)), rng.normal(0.0, 0.5, n)
+    return PreparedRows(X, y=time, event=rng.integers(0, 2, n).astype(np.uint8))
 
 
 def make_plan(distribution, clip=2.0, n_rows=10_000, amount=Fraction(1, 2), mechanism="laplace"):
@@ -38,7 +51,7 @@ def make_plan(distribution, clip=2.0, n_rows=10_000, amount=Fraction(1, 2), mech
 
 def plain(rows, distribution, clip, theta=THETA):
     """Residuals and curvatures in NumPy, without a grid."""
-    Z = np.column_stack([np.ones(len(rows.time)), np.clip(rows.time, -1, 1), np.clip(rows.X / 2, -1, 1)])
+    Z = np.column_stack([np.ones(len(rows.y)), np.clip(rows.y, -1, 1), np.clip(rows.X / 2, -1, 1)])
     u, d = Z @ theta, rows.event.astype(float)
     low, high = residuals_of(distribution, clip).cuts
     late = u > high
@@ -96,9 +109,9 @@ def test_the_score_has_mean_0_wherever_rows_are_censored(distribution, end):
     theta = np.array([0.0, 30.0, 0.0])
     grid = MomentGrid(lower=-np.ones(1), upper=np.ones(1), target=(-1.0, 1.0), exponent=20)
     rows = [
-        CensoredRows(grid, np.zeros((1, 1)), u[i : i + 1] / 30.0, event[i : i + 1]) for i in range(len(u))
+        PreparedRows(np.zeros((1, 1)), y=u[i : i + 1] / 30.0, event=event[i : i + 1]) for i in range(len(u))
     ]
-    found = [exact_round(row, plan, theta, False)[:2] for row in rows]
+    found = [exact_round(row, plan, theta, False, grid)[:2] for row in rows]
     unit = 2.0**plan.residual_bits
     events = np.array([left for left, _ in found]) / unit
     gradient = np.array([vector for _, vector in found]) / (unit * 2.0**plan.exponent)
@@ -113,8 +126,8 @@ def test_sums_do_not_depend_on_order_or_block(distribution, monkeypatch):
     rows, plan = table(5000), make_plan(distribution)
     want = exact_round(rows, plan, THETA, True)
     shuffled = np.random.default_rng(1).permutation(5000)
-    other = CensoredRows(rows.grid, rows.X[shuffled], rows.time[shuffled], rows.event[shuffled])
-    monkeypatch.setattr(gradient_round, "BLOCK_ROWS", 37)
+    other = rows.keeping(shuffled).only_kept()
+    monkeypatch.setattr(gradients, "BLOCK_ROWS", 37)
     got = exact_round(other, plan, THETA, True)
     assert got[0] == want[0]
     np.testing.assert_array_equal(got[1], want[1])

@@ -7,15 +7,22 @@ from scipy import stats
 
 from skprivate.linear_model._censored.histogram import (
     HistogramRelease,
-    count_bins,
     fit_histogram,
+    histogram_cells,
     kaplan_meier,
     tilts_of,
 )
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.rows import PreparedRows
 
 GRID = MomentGrid(lower=np.array([-1.0]), upper=np.array([1.0]), target=(-5.0, 5.0), exponent=20)
+
+
+def count_bins(grid, time, event):
+    """Return the counts of a table: censored rows, then events."""
+    rows = PreparedRows(np.zeros((len(time), 1)), y=time, event=event)
+    return histogram_cells(grid).sums(rows).reshape(2, -1)
 
 
 def censored_times(distribution, n, seed=0):

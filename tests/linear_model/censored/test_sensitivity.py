@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from skprivate.linear_model._censored.gradient_round import CensoredRows, RoundPlan, exact_round, plan_rounds
-from skprivate.linear_model._censored.histogram import count_bins
+from skprivate.linear_model._censored.gradient_round import RoundPlan, plan_rounds
+from skprivate.linear_model._censored.histogram import histogram_cells
 from skprivate.linear_model._censored.sensitivity import (
     histogram_sensitivity,
     l1_curvature,
@@ -22,6 +22,7 @@ from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.weights import MomentWeights
 from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.rows import PreparedRows
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]
 CLIPS = [0.5, 1.0, 2.0, 8.0]
@@ -123,22 +124,22 @@ def small_grid(n_features=2, order=None):
     )
 
 
-def one_by_one(n, order=None, seed=0):
+def one_by_one(n, seed=0):
     """Tables of one row, all different: corners of the box, far outside, and anywhere."""
     levels, off = [-9.0, -2.0, 0.0, 1.0, 2.0], [0.0, 0.3]
     every = np.array(list(itertools.product(levels, levels, off, [-5.0, -1.0, 0.5, 3.0, 9.0], [0, 1])))
     every = np.random.default_rng(seed).permutation(every)[:n]
     X, time, event = every[:, :2] + every[:, 2:3], every[:, 3], every[:, 4].astype(np.uint8)
-    grid = small_grid(order=order)
-    return [CensoredRows(grid, X[i : i + 1], time[i : i + 1], event[i : i + 1]) for i in range(len(every))]
+    return [PreparedRows(X[i : i + 1], y=time[i : i + 1], event=event[i : i + 1]) for i in range(len(every))]
 
 
 THETA = np.array([0.3, 2.0, -0.7, 1.1])
 
 
-def contribution(rows, plan, theta=THETA):
+def contribution(rows, plan, theta=THETA, order=None):
     """What a table puts into a round, as integers."""
-    events, gradient, matrix = exact_round(rows, plan, theta, True)
+    sums = plan.sums(small_grid(order=order), theta, True)
+    events, gradient, matrix = sums.split(sums.sums(rows))
     return np.concatenate([[events], gradient, matrix[np.triu_indices(4)]])
 
 
@@ -147,7 +148,7 @@ def contribution(rows, plan, theta=THETA):
 @pytest.mark.parametrize("theta", [THETA, 3 * THETA, np.array([-4.0, 0.5, 6.0, 0.1])])
 def test_one_row_moves_the_integers_within_the_laplace_noise(distribution, order, theta):
     plan = small_plan(distribution, 2.0, order=order)
-    found = np.array([contribution(rows, plan, theta) for rows in one_by_one(300, order)])
+    found = np.array([contribution(rows, plan, theta, order) for rows in one_by_one(300)])
     for with_curvature in (False, True):
         scales = plan.noise(4, Fraction(1, 10), with_curvature).scales
         loss = cdist(found[:, : len(scales)] / scales, found[:, : len(scales)] / scales, "cityblock").max()
@@ -159,7 +160,7 @@ def test_one_row_moves_the_integers_within_the_laplace_noise(distribution, order
 @pytest.mark.parametrize("order", [None, 2])
 def test_one_row_moves_the_integers_within_the_gaussian_noise(distribution, order):
     plan = small_plan(distribution, 2.0, "gaussian", order=order)
-    found = np.array([contribution(rows, plan) for rows in one_by_one(300, order)])
+    found = np.array([contribution(rows, plan, order=order) for rows in one_by_one(300)])
     for with_curvature in (False, True):
         scales = plan.noise(4, Fraction(1, 10), with_curvature).scales
         part = found[:, : len(scales)] / scales
@@ -177,8 +178,9 @@ def test_groups_multiply_the_sensitivity(mechanism):
 def test_one_row_moves_the_histogram_by_its_sensitivity():
     grid = small_grid()
     flags = np.array([0, 1], dtype=np.uint8)
+    histogram = histogram_cells(grid)
     cells = [
-        count_bins(grid, np.array([time]), flags[k : k + 1]).ravel()
+        histogram.sums(PreparedRows(np.zeros((1, 1)), y=np.array([time]), event=flags[k : k + 1]))
         for time in (-9.0, -1.0, 0.1, 3.0, 9.0)
         for k in (0, 1)
     ]
