@@ -30,7 +30,9 @@ class DaskPartitions:
     """
 
     def __init__(self, frame: Any, columns: TableColumns) -> None:
-        if not (hasattr(frame, "to_delayed") and hasattr(frame, "columns")):
+        import dask.dataframe
+
+        if not isinstance(frame, dask.dataframe.DataFrame):
             raise TypeError(f"of dask, a source takes a DataFrame, not {type(frame).__name__}.")
         names = columns.choose(list(frame.columns))
         self._frame = frame if columns.features is None else frame[[*names, *columns.others]]
