@@ -13,6 +13,7 @@ from ...accounting import EstimatedBounds
 from ...utils import as_column, check_characters, is_frame
 from ...utils._json_documents import Fields
 from .batches import (
+    PIECE_ROWS,
     arrow_columns,
     arrow_records,
     column_numbers,
@@ -124,16 +125,15 @@ def read_pieces(table: Any, columns: TableColumns) -> Iterator[Piece]:
         yield _of_arrays(*table, grouped=columns.group is not None)
     elif has_names(table):
         names = columns.choose(list(table.columns))
-        yield _of_columns(
-            {name: frame_column(table, name) for name in (*names, *columns.others)}, names, columns
-        )
+        values = {name: frame_column(table, name) for name in (*names, *columns.others)}
+        yield from _slices(values, names, columns)
     elif holds_arrow(table):
         schema, records = arrow_records(table)
         names = columns.choose(list(schema))
         for record in records:
             wanted = (*names, *columns.others)
             values = dict(zip(wanted, arrow_columns(record, wanted), strict=True))
-            yield _of_columns(values, names, columns)
+            yield from _slices(values, names, columns)
     else:
         yield _of_arrays(table, grouped=columns.group is not None)
 
@@ -148,6 +148,18 @@ def _of_arrays(X: Any, y: Any = None, groups: Any = None, *, grouped: bool) -> P
     if target is not None and len(target) != len(X):
         raise ValueError("y must have one value per row of X.")
     return Piece(X, target, groups if grouped else None)
+
+
+def _slices(
+    values: dict[str, NDArray[Any]], names: tuple[str, ...], columns: TableColumns
+) -> Iterator[Piece]:
+    """Copy columns side by side, some rows at a time: these stay in a cache while a plan reads them."""
+    if not values:
+        raise ValueError("a batch has no columns.")
+    n_rows = len(next(iter(values.values())))
+    for first in range(0, max(n_rows, 1), PIECE_ROWS):
+        here = slice(first, first + PIECE_ROWS)
+        yield _of_columns({name: column[here] for name, column in values.items()}, names, columns)
 
 
 def _of_columns(values: dict[str, NDArray[Any]], names: tuple[str, ...], columns: TableColumns) -> Piece:
