@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes of private fits over parquet files against reading these; peak memory; dask, ray and Spark beside fit."""
+"""Passes of private fits over parquet files against reading these; peak memory; engines beside fit."""
 
 import json
 import os

@@ -187,10 +187,10 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         domain = self._domain()
         if domain is None:
             check_is_fitted(self, "n_features_in_")
-            known = getattr(self, "feature_names_in_", None)
+            known: Any = getattr(self, "feature_names_in_", None)
         else:
             known = np.array(domain.names, dtype=object)
-        given = known if input_features is None else np.asarray(input_features, dtype=object)
+        given: Any = known if input_features is None else np.asarray(input_features, dtype=object)
         if known is not None and not np.array_equal(given, known):
             raise ValueError("input_features is not equal to feature_names_in_")
         if domain is not None:

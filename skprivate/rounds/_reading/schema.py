@@ -120,7 +120,8 @@ class RowSchema:
         X = piece.X
         if self.strict:
             largest = np.finfo(np.float64).max
-            lower, upper = (-largest, largest) if self.lower is None else (self.lower, self.upper)
+            lower: Any = -largest if self.lower is None else self.lower
+            upper: Any = largest if self.upper is None else self.upper
             X = within_bounds(X.astype(np.float64, copy=False), lower, upper)
         elif not np.isfinite(X).all():
             raise ValueError("X must be finite: NaN and infinity are refused.")
