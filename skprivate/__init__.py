@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .collaborative import SecureSumAggregator as SecureSumAggregator
     from .collection import TreeClient as TreeClient
     from .collection import TreeCurator as TreeCurator
+    from .domain import TableDomain as TableDomain
     from .games import AggregativeGame as AggregativeGame
     from .games import PrivateNashSolver as PrivateNashSolver
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from .model_selection import PrivateRandomizedSearch as PrivateRandomizedSearch
     from .model_selection import PublicPrivateSplit as PublicPrivateSplit
     from .preprocessing import BoundsScaler as BoundsScaler
+    from .preprocessing import DomainEncoder as DomainEncoder
     from .preprocessing import TQMATransformer as TQMATransformer
     from .tree import DPTreeClassifier as DPTreeClassifier
     from .tree import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
@@ -59,6 +61,7 @@ _HOMES = {
     "DPNormalLLSRegressor": ".linear_model",
     "DPSEVRegressor": ".linear_model",
     "DPTreeClassifier": ".tree",
+    "DomainEncoder": ".preprocessing",
     "LedgerEntry": ".accounting",
     "LocalAverageRegressor": ".collaborative",
     "LocallyPrivateTreeClassifier": ".tree",
@@ -74,6 +77,7 @@ _HOMES = {
     "SecureSumAggregator": ".collaborative",
     "ShuffledPrivacy": ".accounting",
     "TQMATransformer": ".preprocessing",
+    "TableDomain": ".domain",
     "TreeClient": ".collection",
     "TreeCurator": ".collection",
     "VaccinationGame": ".games",
@@ -97,6 +101,7 @@ __all__ = [
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
     "DPTreeClassifier",
+    "DomainEncoder",
     "LedgerEntry",
     "LocalAverageRegressor",
     "LocallyPrivateTreeClassifier",
@@ -112,6 +117,7 @@ __all__ = [
     "SecureSumAggregator",
     "ShuffledPrivacy",
     "TQMATransformer",
+    "TableDomain",
     "TreeClient",
     "TreeCurator",
     "VaccinationGame",

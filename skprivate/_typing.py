@@ -38,6 +38,9 @@ ActiveRule = Literal["box", "receiver", "support"]
 #: What a platform does about a site that fails.
 OnSiteError = Literal["raise", "drop"]
 
+#: What a missing cell of a declared column becomes.
+MissingRule = Literal["error", "fill", "indicator"]
+
 #: Which data sets of a curator count as neighbours.
 CentralRelation = Literal["replace-one", "add-remove"]
 #: Which data sets count as neighbours.

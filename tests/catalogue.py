@@ -20,6 +20,7 @@ from skprivate import (
     CollaborativeClassifier,
     CollaborativeLARRegressor,
     CollaborativeRegressor,
+    DomainEncoder,
     DPLogisticLLSRegressor,
     DPLogLocationScaleRegressor,
     DPNormalLLSRegressor,
@@ -31,6 +32,7 @@ from skprivate import (
     PrivateRandomizedSearch,
     QuadraticAggregativeGame,
     SecureSumAggregator,
+    TableDomain,
     TQMATransformer,
 )
 from skprivate.collaborative import LocalAverageRegressor
@@ -50,6 +52,7 @@ AFT = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (0.4, 3), "max_iter": 3}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 ADD_REMOVE = {"relation": "add-remove"}
 DEPTHS = {"max_depth": [1, 2]}
+DOMAIN = TableDomain({"a": (-1, 1), "b": (-1, 1)}, missing="fill")
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +123,11 @@ INSTANCES = {
     "central, three classes": Instance(DPTreeClassifier(**THREE), "words"),
     "central, pruned": Instance(DPTreeClassifier(rule="cart", prune=True, **TREE), "labels", "public"),
     "central, persons": Instance(DPTreeClassifier(max_rows_per_group=2, **SHALLOW), "labels", "persons"),
+    "central, declared columns": Instance(
+        DPTreeClassifier(1.5, max_depth=2, domain=DOMAIN, classes=[0, 1]), "labels"
+    ),
     "sev": Instance(DPSEVRegressor(**LLS), "numbers"),
+    "sev, declared columns": Instance(DPSEVRegressor(1.5, domain=DOMAIN, bounds_y=(-1, 1)), "numbers"),
     "sev, taylor": Instance(DPSEVRegressor(method="taylor", **LLS), "numbers"),
     "logistic, add-remove": Instance(DPLogisticLLSRegressor(**LLS, **ADD_REMOVE), "numbers"),
     "logistic, gaussian": Instance(DPLogisticLLSRegressor(**LLS, **GAUSSIAN), "numbers"),
@@ -148,6 +155,8 @@ INSTANCES = {
     "tqma": Instance(TQMATransformer(bounds=(-1, 1)), "numbers"),
     "bounds scaler": Instance(BoundsScaler(bounds=(-1, 1)), "numbers"),
     "bounds scaler, estimated bounds": Instance(BoundsScaler(PAID_BOUNDS), "numbers"),
+    "domain encoder": Instance(DomainEncoder(), "numbers"),
+    "domain encoder, declared columns": Instance(DomainEncoder(DOMAIN), "numbers"),
     "swapping": Instance(BSTDAggregator(), "numbers"),
     "secure sum": Instance(SecureSumAggregator(), "numbers"),
     **{
@@ -230,6 +239,8 @@ CHECKED = [
     TQMATransformer(bounds=(-5, 5), perturb_fit=False),
     BoundsScaler(),
     BoundsScaler(bounds=(-10.0, 10.0)),
+    DomainEncoder(),
+    DomainEncoder(levels="codes", missing="fill"),
     PrivateGridSearch(DPTreeClassifier(), {"max_depth": [1, 3]}),
     PrivateGridSearch(DPNormalLLSRegressor(), {"regularization": ["floor", "trim"]}),
     PrivateRandomizedSearch(LocallyPrivateTreeClassifier(4.0), {"prune": [False, True]}),

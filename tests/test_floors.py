@@ -16,7 +16,7 @@ FLOORS = (
     {"_typing"},
     {"exceptions", "_config", "_requirements"},
     {"utils"},
-    {"noise", "metrics"},
+    {"noise", "metrics", "domain"},
     {"accounting"},
     {"randomizers"},
     {"partition"},

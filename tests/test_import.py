@@ -31,6 +31,7 @@ def loaded_by(statement):
         "import skprivate.noise",
         "import skprivate.collaborative",
         "import skprivate.metrics",
+        "import skprivate.domain; skprivate.domain.TableDomain",
         "import skprivate.audit",
         "import skprivate.datasets",
         "import skprivate.preprocessing",
@@ -57,7 +58,7 @@ def test_no_optional_package_is_imported():
         "skprivate",
         *(
             f"skprivate.{name}"
-            for name in ("audit", "base", "collaborative", "datasets", "inspection", "metrics")
+            for name in ("audit", "base", "collaborative", "datasets", "domain", "inspection", "metrics")
         ),
         *(f"skprivate.{name}" for name in ("metrics", "model_selection", "preprocessing")),
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Passes of private fits over parquet files against reading these; peak memory; dask, ray and Spark beside fit."""
+"""Passes of private fits over parquet files against reading these; peak memory; engines beside fit."""
 
 import json
 import os
@@ -74,7 +74,9 @@ def read(folder: Path) -> None:
 def bench_passes(table: Table, kind: str, folder: Path) -> None:
     """Print the seconds of a pass and of reading, in turns."""
     for name in ("leaf counts", "moments"):
-        ours, theirs, ratio = compare(lambda name=name: fit(folder, name, N_ROWS), lambda: read(folder), PAIRS)
+        ours, theirs, ratio = compare(
+            lambda name=name: fit(folder, name, N_ROWS), lambda: read(folder), PAIRS
+        )
         table.row(name, kind, ours, theirs, ratio, verdict(GOAL_RATIO, ratio <= GOAL_RATIO))
 
 
@@ -141,7 +143,9 @@ def bench_engine(table: Table, name: str, X: Any, y: Any) -> None:
 def run() -> None:
     """Print times, memory and equality; data are written into a temporary folder and deleted."""
     warnings.simplefilter("ignore")
-    print(f"{N_ROWS:,} rows of {len(FEATURES)} numbers and a label, in files of {FILE_ROWS:,}; {N_JOBS} threads")
+    print(
+        f"{N_ROWS:,} rows of {len(FEATURES)} numbers and a label, in files of {FILE_ROWS:,}; {N_JOBS} threads"
+    )
     with TemporaryDirectory() as place:
         folder = Path(place)
         titles = ("sums", "<12"), ("numbers", "<12"), ("pass s", ">8.2f"), ("reading s", ">9.2f")

@@ -11,6 +11,10 @@ _SPENT = (
     "skprivate.accounting.PackageRecord",
     "skprivate.accounting.PrivacySpent",
 )
+_DOMAIN = (
+    "skprivate.domain.TableDomain",
+    *(f"skprivate.domain.{kind}Column" for kind in ("Boolean", "Categorical", "Date", "Number")),
+)
 _RISK = ("skprivate.accounting.DisclosureRisk", "skprivate.accounting.FrozenMapping")
 _PARTITION = "skprivate.partition.Partition"
 _LAPLACE = "skprivate.noise.DiscreteLaplaceMechanism"
@@ -23,7 +27,7 @@ _RANDOMIZERS = (
     ),
 )
 _LIFE = (
-    *_SPENT,
+    *(*_SPENT, *_DOMAIN),
     *(
         f"skprivate.linear_model.{name}"
         for name in (
@@ -48,6 +52,7 @@ _PLATFORM = (*_LOCAL_AVERAGE, *_TQMA, *_SWAPPING, *_SECURE_SUM)
 _TYPES: dict[str, tuple[str, ...]] = {
     "BSTDAggregator": _SWAPPING,
     "BoundsScaler": (*_SPENT, "skprivate.preprocessing.BoundsScaler"),
+    "DomainEncoder": (*_DOMAIN, "skprivate.preprocessing.DomainEncoder"),
     "CollaborativeClassifier": (
         *_PLATFORM,
         "skprivate.collaborative.CollaborativeClassifier",
@@ -71,7 +76,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
     ),
     "LocalAverageRegressor": _LOCAL_AVERAGE,
     "LocallyPrivateTreeClassifier": (
-        *(*_SPENT, _PARTITION, *_RANDOMIZERS),
+        *(*_SPENT, *_DOMAIN, _PARTITION, *_RANDOMIZERS),
         "skprivate.tree.LocallyPrivateTreeClassifier",
     ),
     "PrivateGridSearch": (*_SPENT, "skprivate.model_selection.PrivateGridSearch"),

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._config import get_config
-from .._typing import CentralMechanism, Distribution, IntArray
+from .._typing import CentralMechanism, Distribution, FloatArray, IntArray
+from ..domain import TableDomain
 from ..rounds._accumulator import BatchAccumulator
 from ..rounds._plans.gram import exact_gram
 from ..rounds._reading.batches import iter_batches
@@ -62,6 +63,9 @@ class MomentAccumulator(BatchAccumulator):
         it is a dict of names, else those of the first batch that has names, which all others must have too.
     target : str, default=None
         Name of the target's column in data frames and Arrow data.
+    domain : TableDomain, default=None
+        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
+        cells. `bounds_X` is None then: the domain declares the bounds.
 
     Attributes
     ----------
@@ -135,7 +139,11 @@ class MomentAccumulator(BatchAccumulator):
         max_rows_per_group: int | None = None,
         feature_names: Sequence[str] | None = None,
         target: str | None = None,
+        domain: TableDomain | None = None,
     ) -> None:
+        if domain is not None:
+            bounds_X = _bounds_of(domain, bounds_X, feature_names)
+            feature_names = domain.names
         names = check_names(feature_names, bounds_X, target)
         plan = AccumulatorPlan.of(
             bounds_X,
@@ -146,7 +154,8 @@ class MomentAccumulator(BatchAccumulator):
             x_norm=x_norm,
             max_sample_weight=max_sample_weight,
             max_rows_per_group=max_rows_per_group,
-            features=names,
+            features=None if domain is not None else names,
+            domain=domain,
         )
         self._start(plan, names, target)
 
@@ -202,8 +211,9 @@ class MomentAccumulator(BatchAccumulator):
             raise ValueError("sample_weight needs a public cap, max_sample_weight.")
         refuse_censored(y)
         sample_weight = None if sample_weight is None else self._check_weights(sample_weight)
-        names, pieces = iter_batches(X, y, features=self.feature_names, target=self.target)
-        plan = self.plan if names is None else self.plan.for_columns(len(names))
+        domain = self.plan.domain
+        names, pieces = iter_batches(X, y, features=self.feature_names, target=self.target, domain=domain)
+        plan = self.plan if names is None or domain is not None else self.plan.for_columns(len(names))
         names = self._check_names_of(names, plan)
         plan, added, n_rows = self._sum(pieces, sample_weight, plan)
         sums = self._sums_for(plan) + added
@@ -333,6 +343,8 @@ class MomentAccumulator(BatchAccumulator):
 
     def _check_names_of(self, names: tuple[str, ...] | None, plan: AccumulatorPlan) -> tuple[str, ...] | None:
         """Names of the features: those known before, or, where none are, these."""
+        if plan.domain is not None:
+            return plan.domain.names
         if names is not None and len(names) != plan.grid.n_features:
             raise ValueError(
                 f"the batch has {len(names)} columns of features and bounds_X {plan.grid.n_features}."
@@ -345,3 +357,12 @@ class MomentAccumulator(BatchAccumulator):
         end = ", released" if self.released else f", batches={len(self._batches)}"
         columns = self.plan.grid.n_features if self.plan.columns_known else "?"
         return f"MomentAccumulator(n_features={columns}, max_rows={self.plan.max_rows}{end})"
+
+
+def _bounds_of(domain: TableDomain, bounds_X: Any, feature_names: Any) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds that a domain declares; nothing else may declare columns then."""
+    if not isinstance(domain, TableDomain):
+        raise TypeError("domain must be a TableDomain or None.")
+    if bounds_X is not None or feature_names is not None:
+        raise ValueError("domain declares bounds and columns: leave bounds_X and feature_names None.")
+    return domain.bounds

@@ -24,6 +24,7 @@ from .._typing import (
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
 from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
+from ..domain import TableDomain
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
@@ -61,6 +62,7 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
     "mechanism": [StrOptions({"laplace", "gaussian"})],
     "bounds_X": ["array-like", Mapping, None],
+    "domain": [TableDomain, None],
     "bounds_y": ["array-like", None],
     "x_norm": [Interval(Real, 0, None, closed="neither"), None],
     "method": [StrOptions(set(METHODS))],
@@ -108,6 +110,7 @@ class BaseLogLocationScale(
         delta: float | Fraction = 0.0,
         mechanism: CentralMechanism = "laplace",
         bounds_X: Any = None,
+        domain: TableDomain | None = None,
         bounds_y: Any = None,
         x_norm: float | None = None,
         method: MomentMethod = "moments",
@@ -124,6 +127,7 @@ class BaseLogLocationScale(
         self.delta = delta
         self.mechanism = mechanism
         self.bounds_X = bounds_X
+        self.domain = domain
         self.bounds_y = bounds_y
         self.x_norm = x_norm
         self.method = method
@@ -200,7 +204,7 @@ class BaseLogLocationScale(
         return self
 
     def _known_columns(self) -> int | None:
-        return count_columns(self.bounds_X)
+        return count_columns(self.bounds_X) if self.domain is None else len(self.domain.names)
 
     def _open_source(
         self, columns: TableColumns, facts: SourceFacts, public: Any
@@ -211,6 +215,7 @@ class BaseLogLocationScale(
         if missing:
             raise ValueError(f"a source is not read for bounds: declare {' and '.join(missing)}.")
         facts.name_columns(self)
+        self.name_columns()
         grouped, log_target = (
             columns.group is not None,
             facts.structured or models_log_target(self.distribution),
@@ -223,7 +228,8 @@ class BaseLogLocationScale(
         )
         schema = RowSchema(
             columns=columns,
-            n_features=facts.n_features,
+            n_features=len(bounds[0]),
+            domain=self.domain,
             lower=bounds[0],
             upper=bounds[1],
             log_target=log_target,
@@ -240,7 +246,7 @@ class BaseLogLocationScale(
     def _find_leaks(self) -> dict[str, str]:
         """Return what would have to be read from private rows, by parameter; no row is needed for it."""
         missing = {
-            "bounds_X": self.bounds_X is None and self.x_norm is None,
+            "bounds_X": self.bounds_X is None and self.domain is None and self.x_norm is None,
             "bounds_y": self.bounds_y is None,
         }
         text = "the bounds of {} were read from private rows"
@@ -250,8 +256,15 @@ class BaseLogLocationScale(
         """Validate the rows, and put the target on the scale of the model; also whether that is log time."""
         structured = is_structured(y)
         log_target = structured or models_log_target(self.distribution)
-        if self.is_strict():
-            return self._read_strictly(X, y, groups, log_target), log_target
+        X = self.encode_rows(X)
+        read = self._read_strictly if self.is_strict() else self._read_checked
+        rows = read(X, y, groups, log_target)
+        self.name_columns()
+        return rows, log_target
+
+    def _read_checked(self, X: Any, y: Any, groups: Any, log_target: bool) -> SurvivalRows:
+        """Validate the rows outside strict mode: unusable values are errors."""
+        structured = is_structured(y)
         # The kernel checks that values are finite while it reads them. They are checked here where not every
         # row reaches the kernel.
         finite = structured or groups is not None or (self.bounds_X is None and self.x_norm is None)
@@ -265,7 +278,7 @@ class BaseLogLocationScale(
             )
         target = read_target(y, log_target)
         units = number_units(groups, np.ones(len(X), dtype=bool))
-        return SurvivalRows(X, target.time_on_model_scale, target.event, units), log_target
+        return SurvivalRows(X, target.time_on_model_scale, target.event, units)
 
     def _read_strictly(self, X: Any, y: Any, groups: Any, log_target: bool) -> SurvivalRows:
         """Validate the rows in strict mode: unusable values are replaced by values within the bounds."""
@@ -312,6 +325,8 @@ class BaseLogLocationScale(
         )
 
     def _bounds_of_X(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.domain is not None:
+            return self.domain.bounds
         if self.bounds_X is None and self.x_norm is not None:
             return check_bounds((-self.x_norm, self.x_norm), X.shape[1])
         lower, upper = self.resolve_bounds(self.bounds_X, X, None, name="bounds_X")
@@ -445,6 +460,8 @@ class BaseLogLocationScale(
         for name in ("bounds_X", "bounds_y"):
             leak = name in task.leaks
             facts[name] = "READ FROM PRIVATE ROWS" if leak else source_of_input(getattr(self, name))
+        if self.domain is not None:
+            facts["bounds_X"] = "declared by the domain"
         return facts
 
     def __sklearn_tags__(self) -> Tags:

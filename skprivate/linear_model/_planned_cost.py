@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
+from ..base._domain_reading import DomainMixin
 from ..rounds._plans.grid import MANY_ROWS
 from ..rounds._reading.targets import check_form, check_target_bounds
 from ..utils import is_structured
@@ -17,18 +18,18 @@ from ._moments.noise_scale import FitBudget
 from ._moments.release import Neighbours, make_grid
 
 LLS_ROLES = assign_roles(
-    release="epsilon delta mechanism bounds_X bounds_y x_norm scale_bounds relation max_iter hazard_clip "
-    "max_rows_per_group random_state",
+    release="epsilon delta mechanism bounds_X domain bounds_y x_norm scale_bounds relation max_iter "
+    "hazard_clip max_rows_per_group random_state",
     post_processing="method regularization",
     computing="ledger",
 )
 
 
 # Parameters that hold public knowledge about the rows.
-PUBLIC_INPUTS = ("bounds_X", "bounds_y", "x_norm", "scale_bounds")
+PUBLIC_INPUTS = ("domain", "bounds_X", "bounds_y", "x_norm", "scale_bounds")
 
 
-class PlannedMoments(PrivateEstimatorMixin):
+class PlannedMoments(DomainMixin, PrivateEstimatorMixin):
     """A private estimator whose model is computed from noisy moments."""
 
     epsilon: Any
@@ -47,6 +48,7 @@ class PlannedMoments(PrivateEstimatorMixin):
     hazard_clip: Any
 
     declared_roles = LLS_ROLES
+    _bounds_parameter = "bounds_X"
 
     _method: str
     _regularization: str
@@ -85,7 +87,7 @@ class PlannedMoments(PrivateEstimatorMixin):
     def _shape_of(self, X: Any, units: Any, structured: bool) -> PublicShape:
         names = getattr(self, "feature_names_in_", None)
         return PublicShape(
-            n_features=X.shape[1],
+            n_features=self.n_features_in_,
             feature_names=None if names is None else tuple(names),
             n_rows=len(X) if units is None else units.n_units,
             grouped=units is not None,
@@ -98,6 +100,7 @@ class PlannedMoments(PrivateEstimatorMixin):
     def _plan_noise(self, shape: PublicShape) -> CensoredPlan | None:
         """Check what is public; return the plan of a fit to censored targets, on a grid of no bounds."""
         budget = FitBudget.of(self.epsilon, self.delta, self.mechanism)
+        shape = self.encoded_shape(shape)
         if shape.structured and self.method == "taylor":
             raise ValueError("method='taylor' takes no censored targets; use method='moments'.")
         log_target = shape.structured or models_log_target(self.distribution)

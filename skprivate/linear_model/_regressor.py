@@ -15,6 +15,7 @@ from .._typing import (
     Regularization,
 )
 from ..accounting import PrivacyLedger
+from ..domain import TableDomain
 from ..utils._compat import StrOptions
 from ..utils._public_module import public_module
 from ._base import LLS_CONSTRAINTS, BaseLogLocationScale
@@ -72,6 +73,8 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where X had string names.
+    domain_ : TableDomain
+        The domain of the fit. Only with ``domain``.
 
     See Also
     --------
@@ -120,6 +123,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
         delta: float | Fraction = 0.0,
         mechanism: CentralMechanism = "laplace",
         bounds_X: Any = None,
+        domain: TableDomain | None = None,
         bounds_y: Any = None,
         x_norm: float | None = None,
         method: MomentMethod = "moments",
@@ -137,6 +141,7 @@ class DPLogLocationScaleRegressor(BaseLogLocationScale):
             delta=delta,
             mechanism=mechanism,
             bounds_X=bounds_X,
+            domain=domain,
             bounds_y=bounds_y,
             x_norm=x_norm,
             method=method,

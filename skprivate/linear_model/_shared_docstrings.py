@@ -22,6 +22,9 @@ bounds_X : pair or dict, default=None
     ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
     the units of X, from public knowledge. Values outside are clipped silently. None: read from the
     rows, which is a leak, unless ``x_norm`` is given.
+domain : TableDomain, default=None
+    What is publicly known of the columns of X, which may then hold text, categories, dates and missing
+    cells; it declares the bounds of X. The slopes are those of ``domain.encoded_names``.
 bounds_y : pair of floats, default=None
     ``(lower, upper)`` of the target in the units passed to ``fit``, for times above 0. Values outside are
     clipped silently; where targets may be censored, an event after the upper bound counts as censored

@@ -42,8 +42,8 @@ def check_rows(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
     tags = get_tags(search.estimator)
     y, structured = as_labels(y), is_structured(y)
     _refuse_tables(search.estimator, y)
-    if hasattr(X, "columns") or not tags.input_tags.two_d_array:
-        validate_data(search, X, y, skip_check_array=True)
+    if hasattr(X, "columns") or not tags.input_tags.two_d_array or _declares_columns(search.estimator):
+        validate_data(search, X, y, skip_check_array=True, kinds=not _declares_columns(search.estimator))
     else:
         dtype = "numeric" if _takes_numbers(search.estimator) else None
         options = {
@@ -73,7 +73,9 @@ def check_rows_strictly(search: Any, X: Any, y: Any) -> tuple[Any, Any]:
         raise ValueError("a private search requires y to be passed: candidates are scored on it.")
     if isinstance(X, list | tuple) and get_tags(search.estimator).input_tags.two_d_array:
         X = as_cells(X)
-    validate_data(search, X, skip_check_array=True, cells=False)
+    validate_data(
+        search, X, skip_check_array=True, cells=False, kinds=not _declares_columns(search.estimator)
+    )
     refuse_kinds(y, "y")
     if _takes_numbers(search.estimator):
         check_array(numbers_of(X), dtype=np.float64, ensure_all_finite=False)
@@ -97,7 +99,14 @@ def _takes_numbers(estimator: Any) -> bool:
     """Whether an estimator is known to take nothing but numbers: ours do."""
     if isinstance(estimator, Pipeline):
         return _takes_numbers(estimator.steps[0][1])
-    return isinstance(estimator, PrivateEstimatorMixin | StatelessMixin)
+    return isinstance(estimator, PrivateEstimatorMixin | StatelessMixin) and not _declares_columns(estimator)
+
+
+def _declares_columns(estimator: Any) -> bool:
+    """Whether an estimator reads tables through a domain, which may hold what is no number."""
+    if isinstance(estimator, Pipeline):
+        return _declares_columns(estimator.steps[0][1])
+    return getattr(estimator, "domain", None) is not None
 
 
 def check_masks(

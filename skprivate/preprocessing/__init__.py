@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Preprocessing: scaling by declared bounds, private estimates of bounds, coarsening of queries."""
+"""Preprocessing: declared columns, scaling by bounds, private estimates of bounds, coarsening of queries."""
 
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from ..base._public_steps import SilentUfunc as SilentUfunc
     from ._bounds_accumulator import BoundsAccumulator as BoundsAccumulator
     from ._bounds_scaler import BoundsScaler as BoundsScaler
+    from ._domain_encoder import DomainEncoder as DomainEncoder
     from ._estimate_bounds import estimate_bounds as estimate_bounds
     from ._query_coarsening import TQMATransformer as TQMATransformer
 
 _HOMES = {
     "BoundsAccumulator": "._bounds_accumulator",
     "BoundsScaler": "._bounds_scaler",
+    "DomainEncoder": "._domain_encoder",
     "EstimatedBounds": "..accounting",
     "SilentUfunc": "..base._public_steps",
     "TQMATransformer": "._query_coarsening",
@@ -26,6 +28,7 @@ __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 __all__ = [
     "BoundsAccumulator",
     "BoundsScaler",
+    "DomainEncoder",
     "EstimatedBounds",
     "SilentUfunc",
     "TQMATransformer",

@@ -111,7 +111,8 @@ class RoundsMixin(PrivateEstimatorMixin):
         with public_errors():
             # Raises in strict mode where the noise is seeded.
             self.announce_leaks([])
-            facts = find_facts(source, self._known_columns())
+            declared = getattr(self, "domain", None) is not None
+            facts = find_facts(source, self._known_columns(), declared=declared)
             schema, open_rounds = self._open_source(source.columns, facts, public)
         entropy = check_entropy(self.random_state)  # type: ignore[attr-defined]
         with public_errors():
@@ -154,10 +155,13 @@ class RoundsMixin(PrivateEstimatorMixin):
         """Warn of what was released."""
 
 
-def find_facts(source: TableSource, n_features: int | None) -> SourceFacts:
-    """Return the public facts of a source: those that were declared, or found by a look at its tables."""
+def find_facts(source: TableSource, n_features: int | None, *, declared: bool = False) -> SourceFacts:
+    """Return the public facts of a source: those that were declared, or found by a look at its tables.
+
+    Where a domain declares the columns, their types in the tables do not matter.
+    """
     if source.n_rows is None:
-        return source.inspect()
+        return source.inspect(declared=declared)
     features = source.columns.features
     width = len(features) if features is not None else n_features
     if width is None:

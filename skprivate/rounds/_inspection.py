@@ -3,7 +3,7 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class TableFacts:
     features : tuple of str, or None
         Names of the columns of X; None: they have none.
     kinds : tuple of str
-        Of the columns of X: "number" or "other".
+        Of the columns of X: "number", "other", or "declared".
     structured : bool
         Whether the target has two fields, event and time.
     """
@@ -150,10 +150,12 @@ class InspectFunction:
     ----------
     columns : TableColumns
     strict : bool
+    declared : bool, default=False
+        Whether the kinds of the columns are declared, so that their types in the tables do not matter.
     """
 
-    def __init__(self, columns: TableColumns, strict: bool) -> None:
-        self.columns, self.strict = columns, strict
+    def __init__(self, columns: TableColumns, strict: bool, declared: bool = False) -> None:
+        self.columns, self.strict, self.declared = columns, strict, declared
 
     def __call__(self, table: Any, batch_id: str | int) -> bytes:
         """Return the facts of one partition, as bytes."""
@@ -161,7 +163,10 @@ class InspectFunction:
 
     def inspect(self, table: Any, batch_id: str | int) -> TableFacts:
         """Return the facts of one table."""
-        batch = check_batch_id(batch_id)
+        facts = self._facts(table, check_batch_id(batch_id))
+        return replace(facts, kinds=("declared",) * len(facts.kinds)) if self.declared else facts
+
+    def _facts(self, table: Any, batch: str) -> TableFacts:
         with config_context(strict=self.strict):
             if isinstance(table, tuple):
                 return self._of_arrays(batch, *table)

@@ -23,6 +23,7 @@ from ..base import (
     claim_of,
     private_fit,
 )
+from ..domain import TableDomain
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..partition import CRITERIA, RULES, Partition, build_partition, count_leaves
@@ -48,7 +49,9 @@ from ._tree_rows import TreeRows, declared_classes, find_classes, warn_of_unknow
 _DEEPEST_COMPLETE = 16
 
 # Parameters that are public knowledge about the rows.
-_PUBLIC_INPUTS = ("bounds", "classes")
+_PUBLIC_INPUTS = ("domain", "bounds", "classes")
+# Those that would be read from rows if nothing else told them.
+_INPUTS_OF_ROWS = ("bounds", "classes")
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
@@ -59,13 +62,14 @@ TREE_CONSTRAINTS: dict[str, list[Any]] = {
     "prune": ["boolean", StrOptions({"paper"})],
     "min_samples_leaf": [Interval(Integral, 0, None, closed="left")],
     "bounds": ["array-like", Mapping, None],
+    "domain": [TableDomain, None],
     "classes": ["array-like", None],
     "partition_seed": [Interval(Integral, 0, None, closed="left")],
 }
 
 
 TREE_ROLES = assign_roles(
-    release="epsilon max_depth rule criterion min_samples_leaf bounds classes partition_seed "
+    release="epsilon max_depth rule criterion min_samples_leaf bounds domain classes partition_seed "
     "max_rows_per_group random_state",
     post_processing="public_weight prune",
     computing="ledger",
@@ -87,6 +91,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     prune: Any
     min_samples_leaf: int
     bounds: Any
+    domain: TableDomain | None
     classes: Any
     partition_seed: int
     max_rows_per_group: int
@@ -174,10 +179,14 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
 
     def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
         """Validate X and y; in strict mode no cell of them makes it fail."""
-        if not self.is_strict():
-            return validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
-        X = self.read_numbers(X)
-        return X, self.read_labels(y, len(X))
+        X = self.encode_rows(X)
+        if self.is_strict():
+            X = self.read_numbers(X)
+            y = self.read_labels(y, len(X))
+        else:
+            X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
+        self.name_columns()
+        return X, y
 
     def _check_parameters(self) -> None:
         check_epsilon(self.epsilon)
@@ -185,7 +194,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     def _shape_of(self, X: FloatArray, public_labels: NDArray[Any], groups: Any) -> PublicShape:
         names = getattr(self, "feature_names_in_", None)
         return PublicShape(
-            n_features=X.shape[1],
+            n_features=self.n_features_in_,
             feature_names=None if names is None else tuple(names),
             n_rows=len(X),
             grouped=groups is not None,
@@ -194,7 +203,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
 
     def check_public(self, shape: PublicShape) -> None:
         self._check_parameters()
-        shape.check_bounds(self.bounds, "bounds")
+        self.encoded_shape(shape).check_bounds(self.bounds, "bounds")
         n_labels = 2
         if self.classes is not None:
             n_labels = len(declared_classes(self.classes))
@@ -216,12 +225,14 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             "bounds": "the bounds of X were read from private rows",
             "classes": "the classes were read from private rows",
         }
-        return [texts[name] for name in self._inputs_to_declare() if getattr(self, name) is None]
+        missing = [name for name in self._inputs_to_declare() if getattr(self, name) is None]
+        return [texts[name] for name in missing if name != "bounds" or self.domain is None]
 
     def _part_rows(self, X: FloatArray, y: NDArray[Any], public: BoolArray, groups: Any) -> TreeRows:
         """Resolve bounds and classes, and separate public from private rows."""
         units = number_units(groups, ~public, strict=self.is_strict())
-        bounds = self.resolve_bounds(self.bounds, X, X[public])
+        declared = self.bounds if self.domain is None else self.domain.bounds
+        bounds = self.resolve_bounds(declared, X, X[public])
         # Only strict mode lets what is not finite come so far.
         X = within_bounds(X, *bounds) if self.is_strict() else X
         if self.classes is None:
@@ -255,7 +266,6 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             partition = partition.truncate(self._automatic_depth(partition, rule, rows, n_used))
         public_counts = np.zeros((partition.n_leaves, n_labels), dtype=np.int64)
         count_leaves(partition.apply(public_X), public_labels, public_counts)
-        names = getattr(self, "feature_names_in_", None)
         return TreeDesign(
             partition=partition,
             randomizer=self._make_randomizer(partition.n_leaves, n_labels, rows.rows_per_unit),
@@ -263,7 +273,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             bounds=rows.bounds,
             rule=rule,
             public_counts=public_counts,
-            feature_names=None if names is None else tuple(names),
+            feature_names=self.names_of_features(),
         )
 
     def _check_depth(self, n_public: int) -> int:
@@ -323,8 +333,10 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     def _unprotected(self, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
         protected = self._inputs_to_declare()
         sources = {}
-        for name in _PUBLIC_INPUTS:
-            if getattr(self, name) is not None:
+        for name in _INPUTS_OF_ROWS:
+            if name == "bounds" and self.domain is not None:
+                sources[name] = "declared by the domain"
+            elif getattr(self, name) is not None:
                 sources[name] = source_of_input(getattr(self, name))
             elif design.n_public:
                 sources[name] = "those of the public rows"

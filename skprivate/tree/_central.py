@@ -11,6 +11,7 @@ import numpy as np
 
 from .._typing import IntArray, RandomSource, SplitCriterion, SplitRule
 from ..accounting import PrivacyLedger, PrivacySpent
+from ..domain import TableDomain
 from ..noise._entropy import Entropy
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
 from ..rounds._fit import RoundsMixin
@@ -62,6 +63,9 @@ class DPTreeClassifier(BasePrivateTree, RoundsMixin):
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
         the units of X, from public knowledge. None: those of the public rows; without public rows they are
         read from private rows, which is a leak. Rows outside are routed like rows on the boundary.
+    domain : TableDomain, default=None
+        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
+        cells; it declares the bounds. The tree is about the encoded columns, ``domain.encoded_names``.
     classes : array-like of labels, default=None
         Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
         without public rows they are read from private rows, which is a leak. A label outside them counts as
@@ -110,6 +114,8 @@ class DPTreeClassifier(BasePrivateTree, RoundsMixin):
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where X had string names.
+    domain_ : TableDomain
+        The domain of the fit. Only with ``domain``.
 
     See Also
     --------
@@ -169,6 +175,7 @@ class DPTreeClassifier(BasePrivateTree, RoundsMixin):
         prune: bool | Literal["paper"] = False,
         min_samples_leaf: int = 0,
         bounds: Any = None,
+        domain: TableDomain | None = None,
         classes: Any = None,
         partition_seed: int = 0,
         max_rows_per_group: int = 1,
@@ -183,6 +190,7 @@ class DPTreeClassifier(BasePrivateTree, RoundsMixin):
         self.prune = prune
         self.min_samples_leaf = min_samples_leaf
         self.bounds = bounds
+        self.domain = domain
         self.classes = classes
         self.partition_seed = partition_seed
         self.max_rows_per_group = max_rows_per_group
@@ -194,7 +202,7 @@ class DPTreeClassifier(BasePrivateTree, RoundsMixin):
         return drive(self._rounds(design, spent), prepared, entropy, self.charge)
 
     def _known_columns(self) -> int | None:
-        return count_columns(self.bounds)
+        return count_columns(self.bounds) if self.domain is None else len(self.domain.names)
 
     def _open_source(
         self, columns: TableColumns, facts: SourceFacts, public: Any
@@ -206,6 +214,7 @@ class DPTreeClassifier(BasePrivateTree, RoundsMixin):
         if facts.structured:
             raise ValueError("the target must be labels, and no times with events.")
         facts.name_columns(self)
+        self.name_columns()
         grouped = columns.group is not None
         rows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
         self.check_public(facts.shape(grouped, rows.labels if public is not None else None))
@@ -213,7 +222,8 @@ class DPTreeClassifier(BasePrivateTree, RoundsMixin):
         design = self._design(rows, n_used)
         schema = RowSchema(
             columns=columns,
-            n_features=facts.n_features,
+            n_features=rows.X.shape[1],
+            domain=self.domain,
             lower=rows.bounds[0],
             upper=rows.bounds[1],
             classes=rows.classes,
@@ -225,7 +235,8 @@ class DPTreeClassifier(BasePrivateTree, RoundsMixin):
     def _public_rows(self, public: Any, facts: SourceFacts, rows_per_unit: int) -> TreeRows:
         """Validate public rows, all that a design is made of; there may be none."""
         if public is None:
-            X, y = np.empty((0, facts.n_features)), np.asarray(declared_classes(self.classes))[:0]
+            width = facts.n_features if self.domain is None else len(self.domain.encoded_names)
+            X, y = np.empty((0, width)), np.asarray(declared_classes(self.classes))[:0]
         else:
             X, y = self._read_rows(*public)
         rows = self._part_rows(X, y, np.ones(len(X), dtype=bool), None)

@@ -8,6 +8,7 @@ from sklearn.utils import Tags
 
 from .._typing import IntArray, Protection, RandomSource, Relation, ReportMechanism, SplitCriterion, SplitRule
 from ..accounting import PrivacyLedger, PrivacySpent
+from ..domain import TableDomain
 from ..noise._entropy import Entropy
 from ..randomizers import LabelRandomizer, LocalRandomizer, make_randomizer
 from ..randomizers._factory import MECHANISMS
@@ -61,6 +62,9 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
         the units of X, from public knowledge. None: those of the public rows; without public rows they are
         read from private rows, which is a leak. Rows outside are routed like rows on the boundary.
+    domain : TableDomain, default=None
+        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
+        cells; it declares the bounds. The tree is about the encoded columns, ``domain.encoded_names``.
     classes : array-like of labels, default=None
         Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
         without public rows they are read from private rows, which is a leak. A label outside them counts as
@@ -108,6 +112,8 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns, where X had string names.
+    domain_ : TableDomain
+        The domain of the fit. Only with ``domain``.
 
     See Also
     --------
@@ -179,6 +185,7 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         protect: Protection = "record",
         min_samples_leaf: int = 0,
         bounds: Any = None,
+        domain: TableDomain | None = None,
         classes: Any = None,
         partition_seed: int = 0,
         max_rows_per_group: int = 1,
@@ -195,6 +202,7 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         self.protect = protect
         self.min_samples_leaf = min_samples_leaf
         self.bounds = bounds
+        self.domain = domain
         self.classes = classes
         self.partition_seed = partition_seed
         self.max_rows_per_group = max_rows_per_group

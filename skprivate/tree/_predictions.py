@@ -11,14 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import FloatArray, IntArray
 from ..accounting import PrivacySpent
 from ..base import redact_errors
+from ..base._domain_reading import DomainMixin
 from ..partition import Partition
 from ..utils._compat import validate_parameter_constraints
-from ..utils._table_validation import validate_data
 from ._estimation.leaf_estimates import estimate_leaves, pruning_method
 from ._tree_design import ReleaseMechanism, TreeDesign
 
 
-class TreePredictionsMixin:
+class TreePredictionsMixin(DomainMixin):
     """The methods of a private tree that need its released counts and no private row."""
 
     public_weight: Any
@@ -39,6 +39,7 @@ class TreePredictionsMixin:
         self.n_features_in_ = design.partition.n_features
         if design.feature_names is not None:
             self.feature_names_in_ = np.array(design.feature_names, dtype=object)
+        self.name_columns()
         self.classes_, self.bounds_ = design.classes, design.bounds
         self.rule_, self.mechanism_ = design.rule, design.randomizer.name
         self.partition_, self.randomizer_ = design.partition, design.randomizer
@@ -110,8 +111,7 @@ class TreePredictionsMixin:
             Between 0 and ``n_leaves_ - 1``.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return self.partition_.apply(X)
+        return self.partition_.apply(self.read_fitted(X, order="C"))
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Return the class probabilities of every row's leaf.

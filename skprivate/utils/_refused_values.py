@@ -50,7 +50,7 @@ def refuse_kinds(values: Any, name: str = "X", *, all_columns: bool = True) -> N
     """
     if isinstance(values, np.ma.MaskedArray):
         raise _masked(name)
-    if (all_columns or not is_frame(values)) and any(map(_is_temporal_type, _types(values))):
+    if (all_columns or not is_frame(values)) and any(map(is_temporal_type, _types(values))):
         raise TypeError(f"{name} {_DATES}")
     if is_frame(values):
         for label in values.columns:
@@ -118,7 +118,8 @@ def _types(values: Any) -> Iterable[Any]:
     return [dtype] if not names else [dtype[field] for field in names]  # type: ignore[index]
 
 
-def _is_temporal_type(dtype: Any) -> bool:
+def is_temporal_type(dtype: Any) -> bool:
+    """Tell whether the type of a column, of NumPy, pandas or polars, is one of dates or durations."""
     if getattr(dtype, "kind", None) in ("m", "M"):  # NumPy, pandas with a time zone or of Arrow
         return True
     tells = getattr(dtype, "is_temporal", None)  # polars
@@ -127,7 +128,7 @@ def _is_temporal_type(dtype: Any) -> bool:
     inner = getattr(getattr(dtype, "categories", None), "dtype", None)
     kind = getattr(dtype, "type", None)
     if inner is not None:
-        return _is_temporal_type(inner)
+        return is_temporal_type(inner)
     return isinstance(kind, type) and _is_temporal_class(kind)
 
 

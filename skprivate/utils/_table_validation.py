@@ -17,7 +17,13 @@ _NOT_GIVEN = "no_validation"
 
 
 def validate_data(
-    estimator: Any, X: Any = _NOT_GIVEN, y: Any = _NOT_GIVEN, *, cells: bool = True, **options: Any
+    estimator: Any,
+    X: Any = _NOT_GIVEN,
+    y: Any = _NOT_GIVEN,
+    *,
+    cells: bool = True,
+    kinds: bool = True,
+    **options: Any,
 ) -> Any:
     """Validate as scikit-learn does; X and y of kinds that no table may hold are refused.
 
@@ -27,6 +33,8 @@ def validate_data(
     X, y : array-like or data frame
     cells : bool, default=True
         Whether single objects are looked at; not in strict mode, where they are replaced.
+    kinds : bool, default=True
+        Whether X of a kind that no table of numbers may hold is refused; not where columns are declared.
     **options
         As of scikit-learn's function.
 
@@ -40,7 +48,8 @@ def validate_data(
     TypeError, ValueError
         As `refuse_kinds`, `refuse_cells`, `refuse_missing` and scikit-learn's function.
     """
-    _refuse(X, "X", cells)
+    if kinds:
+        _refuse(X, "X", cells)
     _refuse(y, "y", cells)
     with config_context(array_api_dispatch=False):
         return _validate_data(estimator, X, y, **options)

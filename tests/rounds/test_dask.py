@@ -31,7 +31,11 @@ def rows():
 
 def tree(**parameters):
     return DPTreeClassifier(
-        Fraction(1), bounds={"age": (18, 90), "dose": (0, 5)}, classes=[False, True], random_state=0, **parameters
+        Fraction(1),
+        bounds={"age": (18, 90), "dose": (0, 5)},
+        classes=[False, True],
+        random_state=0,
+        **parameters,
     )
 
 

@@ -4,7 +4,6 @@
 import contextlib
 import runpy
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np

@@ -50,6 +50,7 @@ def fit_accumulated(estimator: Any, moments: AccumulatedMoments) -> Any:
     estimator.n_features_in_ = grid.n_features
     if moments.feature_names is not None:
         estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+    estimator.name_columns()
     estimator._adopt(release_plan.release(moments._exact_moments(), entropy), grid, task, spent)
     estimator._warn_if_useless()
     return estimator
@@ -105,6 +106,8 @@ def _check_agreement(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ..
 
 def _check_bounds(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] | None) -> None:
     grid = plan.grid
+    if estimator.domain not in (None, plan.domain) or None not in (estimator.bounds_X, plan.domain):
+        raise ValueError("domain of the estimator must be None or that of the accumulator.")
     if estimator.bounds_X is not None:
         bounds = check_bounds(estimator.bounds_X, grid.n_features, names, name="bounds_X")
         if not all(map(np.array_equal, bounds, (grid.lower, grid.upper))):

@@ -18,6 +18,7 @@ from ...accounting._statements.estimated_bounds import (
     encode_estimate,
     estimate_behind,
 )
+from ...domain import TableDomain
 from ...rounds._plans.gram import check_room
 from ...rounds._plans.grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
 from ...rounds._reading.columns import count_columns
@@ -103,6 +104,8 @@ class AccumulatorPlan:
         False: the bounds are one pair for all columns, and the grid has one column until `for_columns`.
     estimates : mapping from str to EstimatedBounds
         What was paid for ``bounds_X`` and ``bounds_y``, where they were estimated.
+    domain : TableDomain or None
+        What the columns hold, where they are declared; the bounds of the grid are its.
     """
 
     grid: MomentGrid
@@ -114,6 +117,7 @@ class AccumulatorPlan:
     max_rows_per_group: int | None
     columns_known: bool = True
     estimates: Mapping[str, EstimatedBounds] = field(default_factory=dict)
+    domain: TableDomain | None = None
 
     @classmethod
     def of(
@@ -128,6 +132,7 @@ class AccumulatorPlan:
         max_sample_weight: Any,
         max_rows_per_group: Any,
         features: Sequence[str] | None,
+        domain: TableDomain | None = None,
     ) -> Self:
         """Check the parameters of an accumulator."""
         max_rows = check_int(max_rows, "max_rows", least=1)
@@ -162,6 +167,7 @@ class AccumulatorPlan:
             max_rows_per_group=max_rows_per_group,
             columns_known=columns_known,
             estimates={name: bounds for name, bounds in found.items() if bounds is not None},
+            domain=domain,
         )
 
     def for_columns(self, n_features: int) -> Self:
@@ -186,6 +192,8 @@ class AccumulatorPlan:
     def declared_bounds(self) -> dict[str, Any]:
         """The bounds as an estimator takes them, with what was paid for them."""
         pairs: dict[str, Any] = {"bounds_X": (self.grid.lower, self.grid.upper), "bounds_y": self.bounds_y}
+        if self.domain is not None:
+            pairs = {"domain": self.domain, "bounds_y": self.bounds_y}
         for name, bounds in self.estimates.items():
             lower, upper = pairs[name]
             pairs[name] = EstimatedBounds(lower, upper, bounds.spent, bounds.release_id)
@@ -234,6 +242,7 @@ class AccumulatorPlan:
         estimates = {name: encode_estimate(bounds) for name, bounds in sorted(self.estimates.items())}
         return {
             **({"estimates": estimates} if estimates else {}),
+            **({} if self.domain is None else {"domain": self.domain.to_dict()}),
             "grid": self.grid.to_dict(),
             "bounds_y": list(self.bounds_y),
             "distribution": self.distribution,
@@ -247,11 +256,13 @@ class AccumulatorPlan:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Restore a plan; ValueError for one that `of` would not make."""
-        fields = Fields(values, _FIELDS, optional=("estimates",), what="its plan")
+        fields = Fields(values, _FIELDS, optional=("estimates", "domain"), what="its plan")
+        domain = TableDomain.from_dict(values["domain"]) if "domain" in values else None
         grid = MomentGrid.from_dict(fields.mapping("grid"))
         known = fields.flag("columns_known")
+        sides = (grid.lower, grid.upper) if known else (grid.lower[0], grid.upper[0])
         plan = cls.of(
-            (grid.lower, grid.upper) if known else (grid.lower[0], grid.upper[0]),
+            sides if domain is None else domain.bounds,
             fields.numbers("bounds_y", 2),
             fields.integer("max_rows", 1, 2**SUM_BITS),
             distribution=fields.text("distribution"),
@@ -260,13 +271,14 @@ class AccumulatorPlan:
             max_sample_weight=fields.maybe(fields.number, "max_sample_weight"),
             max_rows_per_group=fields.maybe(fields.integer, "max_rows_per_group", 1, 2**SUM_BITS),
             features=None,
+            domain=domain,
         )
         # Another version may choose another step.
         check_room(plan.max_rows, grid.exponent, plan.largest_weight)
         paid = fields.mapping("estimates") if "estimates" in values else {}
-        if not set(paid) <= {"bounds_X", "bounds_y"}:
-            raise ValueError("it holds payments for parameters that are no bounds")
         pairs = plan.declared_bounds
+        if not set(paid) <= set(pairs) - {"domain"}:
+            raise ValueError("it holds payments for parameters that are no bounds")
         estimates = {name: decode_estimate(pairs[name], content) for name, content in paid.items()}
         plan = replace(plan, grid=replace(plan.grid, exponent=grid.exponent), estimates=estimates)
         if plan.to_dict() != values:

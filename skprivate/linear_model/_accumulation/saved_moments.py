@@ -79,7 +79,10 @@ class SavedMoments:
         gram = sums.reshape(plan.grid.size, plan.grid.size)
         target = fields.maybe(fields.text, "target")
         names = check_names(fields.maybe(fields.texts, "feature_names"), None, target)
-        if names is not None and len(names) != plan.grid.n_features:
+        if plan.domain is not None:
+            if names != plan.domain.names:
+                raise ValueError("the names are not those of the domain")
+        elif names is not None and len(names) != plan.grid.n_features:
             raise ValueError("the names are not as many as the features")
         n_rows, batches = fields.integer("n_rows", 0, plan.max_rows), fields.texts("batches")
         if batches != sorted(set(batches)):

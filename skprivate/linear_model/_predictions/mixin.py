@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._typing import FloatArray
 from ...base import redact_errors
+from ...base._domain_reading import DomainMixin
 from ...rounds._reading.targets import read_target
 from ...utils import is_structured
-from ...utils._table_validation import validate_data
 from .._distributions import ErrorDistribution
 from .._moments.bootstrap import pivotal
 from .concordance import concordance_index
@@ -24,7 +24,7 @@ _GRID_POINTS = 128
 _AT_ONCE = 2**21
 
 
-class LogLocationScalePredictions:
+class LogLocationScalePredictions(DomainMixin):
     """Predictions of the regressors: functions of released values, at no further privacy cost.
 
     The model is y = intercept + coef . x + scale * Z on its scale, log time for life distributions. The line
@@ -253,7 +253,7 @@ class LogLocationScalePredictions:
     def _locations(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Validated rows, and the location of each on the scale of the model."""
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = self.read_fitted(X)
         return rows, rows @ self.coef_ + self.intercept_
 
     @np.errstate(over="ignore")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._config import get_config
+from ...domain import TableDomain
 from ...utils import as_column, check_characters
 from ...utils._refused_values import refuse_cells, refuse_kinds
 from ...utils._replacements import numbers_of
@@ -20,7 +21,12 @@ Piece = tuple[NDArray[Any], NDArray[Any]]
 
 
 def iter_batches(
-    batch: Any, y: Any = None, *, features: Sequence[str] | None = None, target: str | None = None
+    batch: Any,
+    y: Any = None,
+    *,
+    features: Sequence[str] | None = None,
+    target: str | None = None,
+    domain: TableDomain | None = None,
 ) -> tuple[tuple[str, ...] | None, Iterator[Piece]]:
     """Read one batch, in whatever form it comes.
 
@@ -36,6 +42,8 @@ def iter_batches(
         Names of the columns to take, in their order. None: all but the target's, as they come.
     target : str, default=None
         Name of the target's column.
+    domain : TableDomain, default=None
+        What the columns hold; None: numbers.
 
     Returns
     -------
@@ -62,21 +70,41 @@ def iter_batches(
     """
     if has_names(batch):
         names = _chosen(list(batch.columns), y, features, target)
+        if domain is not None:
+            aside = frame_column(batch, str(target)) if y is None else y
+            return names, iter([_encoded(batch[list(names)], aside, domain)])
         return names, _pieces([_frame_columns(batch, names, y, target)])
     if holds_arrow(batch):
         if y is not None:
             raise ValueError("y must be a column of Arrow data: name it with target=...")
         schema, records = arrow_records(batch)
         names = _chosen(list(schema), y, features, target)
+        if domain is not None:
+            return names, (
+                _encoded(record.select(list(names)), arrow_columns(record, (str(target),))[0], domain)
+                for record in records
+            )
         return names, _pieces(arrow_columns(record, (*names, str(target))) for record in records)
     if y is None:
         raise ValueError("y is missing: only batches with named columns hold the target themselves.")
-    X = read_array(batch)
+    if domain is not None:
+        return None, iter([_encoded(batch, y, domain)])
+    return None, iter([(read_array(batch), _target_numbers(y))])
+
+
+def _encoded(table: Any, y: Any, domain: TableDomain) -> Piece:
+    X, target = domain.encode(table), _target_numbers(y)
+    if len(target) != len(X):
+        raise ValueError("y must have one value per row of the batch.")
+    return X, target
+
+
+def _target_numbers(y: Any) -> NDArray[Any]:
     y = numbers_of(as_column(y), "y") if get_config()["strict"] else y
     y = check_array(
         y, dtype=None, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name="y"
     )
-    return None, iter([(X, column_numbers(y, "y"))])
+    return column_numbers(y, "y")
 
 
 def _chosen(

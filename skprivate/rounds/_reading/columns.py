@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...accounting import EstimatedBounds
+from ...domain import TableDomain
 from ...utils import as_column, check_characters, is_frame
 from ...utils._json_documents import Fields
 from .batches import (
@@ -98,7 +99,7 @@ class Piece:
         return cls(np.concatenate([piece.X for piece in pieces]), *columns)
 
 
-def read_pieces(table: Any, columns: TableColumns) -> Iterator[Piece]:
+def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = None) -> Iterator[Piece]:
     """Read a table in any form, piece by piece.
 
     Parameters
@@ -107,6 +108,8 @@ def read_pieces(table: Any, columns: TableColumns) -> Iterator[Piece]:
         ``(X, y)`` or ``(X, y, groups)``, or X alone; a frame of pandas or polars; or an object with
         ``__arrow_c_stream__`` or ``__arrow_c_array__``, which needs pyarrow and is never held whole.
     columns : TableColumns
+    domain : TableDomain, default=None
+        What the columns of X hold; None: numbers.
 
     Yields
     ------
@@ -122,24 +125,30 @@ def read_pieces(table: Any, columns: TableColumns) -> Iterator[Piece]:
         Columns are missing; outside strict mode also what is no number. No value is repeated.
     """
     if isinstance(table, tuple):
-        yield _of_arrays(*table, grouped=columns.group is not None)
+        yield _of_arrays(*table, grouped=columns.group is not None, domain=domain)
     elif has_names(table):
         names = columns.choose(list(table.columns))
-        values = {name: frame_column(table, name) for name in (*names, *columns.others)}
-        yield from _slices(values, names, columns)
+        wanted = columns.others if domain is not None else (*names, *columns.others)
+        encoded = None if domain is None else domain.encode(table[list(names)])
+        yield from _slices({name: frame_column(table, name) for name in wanted}, names, columns, encoded)
     elif holds_arrow(table):
         schema, records = arrow_records(table)
         names = columns.choose(list(schema))
         for record in records:
-            wanted = (*names, *columns.others)
+            wanted = columns.others if domain is not None else (*names, *columns.others)
             values = dict(zip(wanted, arrow_columns(record, wanted), strict=True))
-            yield from _slices(values, names, columns)
+            encoded = None if domain is None else domain.encode(record.select(list(names)))
+            yield from _slices(values, names, columns, encoded)
     else:
-        yield _of_arrays(table, grouped=columns.group is not None)
+        yield _of_arrays(table, grouped=columns.group is not None, domain=domain)
 
 
-def _of_arrays(X: Any, y: Any = None, groups: Any = None, *, grouped: bool) -> Piece:
-    if is_frame(X):
+def _of_arrays(
+    X: Any, y: Any = None, groups: Any = None, *, grouped: bool, domain: TableDomain | None = None
+) -> Piece:
+    if domain is not None:
+        X = domain.encode(X)
+    elif is_frame(X):
         names = list(X.columns)
         X = np.column_stack([column_numbers(frame_column(X, name), f"column {name!r}") for name in names])
     else:
@@ -151,22 +160,29 @@ def _of_arrays(X: Any, y: Any = None, groups: Any = None, *, grouped: bool) -> P
 
 
 def _slices(
-    values: dict[str, NDArray[Any]], names: tuple[str, ...], columns: TableColumns
+    values: dict[str, NDArray[Any]],
+    names: tuple[str, ...],
+    columns: TableColumns,
+    encoded: NDArray[Any] | None = None,
 ) -> Iterator[Piece]:
     """Copy columns side by side, some rows at a time: these stay in a cache while a plan reads them."""
-    if not values:
+    if not values and encoded is None:
         raise ValueError("a batch has no columns.")
-    n_rows = len(next(iter(values.values())))
+    n_rows = len(next(iter(values.values()))) if encoded is None else len(encoded)
     for first in range(0, max(n_rows, 1), PIECE_ROWS):
         here = slice(first, first + PIECE_ROWS)
-        yield _of_columns({name: column[here] for name, column in values.items()}, names, columns)
+        part = {name: column[here] for name, column in values.items()}
+        yield _of_columns(part, names, columns, None if encoded is None else encoded[here])
 
 
-def _of_columns(values: dict[str, NDArray[Any]], names: tuple[str, ...], columns: TableColumns) -> Piece:
-    n_rows = len(values[names[0]]) if names else len(values[columns.others[0]])
-    X = np.empty((n_rows, len(names)))
-    for place, name in enumerate(names):
-        X[:, place] = column_numbers(values[name], f"column {name!r}")
+def _of_columns(
+    values: dict[str, NDArray[Any]],
+    names: tuple[str, ...],
+    columns: TableColumns,
+    encoded: NDArray[Any] | None = None,
+) -> Piece:
+    X = _numbers(values, names, columns) if encoded is None else encoded
+    n_rows = len(X)
     target = None if columns.target is None else values[columns.target]
     if columns.event is not None and target is not None:
         event = values[columns.event]
@@ -174,6 +190,14 @@ def _of_columns(values: dict[str, NDArray[Any]], names: tuple[str, ...], columns
         both["event"], both["time"] = event, target
         target = both
     return Piece(X, target, None if columns.group is None else values[columns.group])
+
+
+def _numbers(values: dict[str, NDArray[Any]], names: tuple[str, ...], columns: TableColumns) -> NDArray[Any]:
+    n_rows = len(values[names[0]]) if names else len(values[columns.others[0]])
+    X = np.empty((n_rows, len(names)))
+    for place, name in enumerate(names):
+        X[:, place] = column_numbers(values[name], f"column {name!r}")
+    return X
 
 
 def count_columns(bounds: Any) -> int | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..._config import config_context
 from ..._typing import FloatArray
+from ...domain import TableDomain
 from ...utils import as_labels, is_structured
 from ...utils._groups import RowUnits, number_units
 from ...utils._json_documents import Fields
@@ -33,6 +34,8 @@ _FIELDS = (
         "key",
     ),
 )
+# A field that only schemas of declared columns have.
+_OPTIONAL = ("domain",)
 _MOST = 2**24
 
 
@@ -45,7 +48,9 @@ class RowSchema:
     columns : TableColumns
         Which columns of a table are what.
     n_features : int
-        Number of columns of X.
+        Number of columns of X, of encoded ones where there is a domain.
+    domain : TableDomain, or None
+        What the columns of the table hold; None: numbers.
     lower, upper : ndarray of shape (n_features,), or None
         Bounds: what is not finite is put within them in strict mode. None: of the largest floats.
     log_target : bool
@@ -66,6 +71,7 @@ class RowSchema:
 
     columns: TableColumns
     n_features: int
+    domain: TableDomain | None = None
     lower: FloatArray | None = None
     upper: FloatArray | None = None
     log_target: bool = False
@@ -86,7 +92,7 @@ class RowSchema:
             repeats a value.
         """
         with config_context(strict=self.strict):
-            pieces = read_pieces(table, self.columns)
+            pieces = read_pieces(table, self.columns, self.domain)
             if self.max_rows_per_unit is None:
                 for piece in pieces:
                     rows = self._prepare(piece)
@@ -114,7 +120,8 @@ class RowSchema:
         X = piece.X
         if self.strict:
             largest = np.finfo(np.float64).max
-            lower, upper = (-largest, largest) if self.lower is None else (self.lower, self.upper)
+            lower: Any = -largest if self.lower is None else self.lower
+            upper: Any = largest if self.upper is None else self.upper
             X = within_bounds(X.astype(np.float64, copy=False), lower, upper)
         elif not np.isfinite(X).all():
             raise ValueError("X must be finite: NaN and infinity are refused.")
@@ -166,12 +173,14 @@ class RowSchema:
             "strict": self.strict,
             "max_rows_per_unit": self.max_rows_per_unit,
             "key": self.key.hex(),
+            **({} if self.domain is None else {"domain": self.domain.to_dict()}),
         }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "RowSchema":
         """Restore the schema; ValueError for what `to_dict` would not write."""
-        fields = Fields(content, _FIELDS, what="a schema")
+        fields = Fields(content, _FIELDS, optional=_OPTIONAL, what="a schema")
+        domain = TableDomain.from_dict(content["domain"]) if "domain" in content else None
         n_features = fields.integer("n_features", 0, _MOST)
         lower = fields.maybe(fields.numbers, "lower", n_features)
         upper = fields.maybe(fields.numbers, "upper", n_features)
@@ -183,6 +192,7 @@ class RowSchema:
         return cls(
             columns=TableColumns.from_fields(fields),
             n_features=n_features,
+            domain=domain,
             lower=None if lower is None else np.array(lower),
             upper=None if upper is None else np.array(upper),
             log_target=log_target,

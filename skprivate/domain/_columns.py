@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Declarations of single columns: kind, bounds or levels, and what a missing cell means."""
+
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from datetime import date
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .._typing import MissingRule
+from ..utils._public_module import public_module
+from ._declaration_checks import (
+    Level,
+    Marker,
+    check_date,
+    check_finite,
+    check_levels,
+    check_list,
+    check_markers,
+    check_order,
+    plain_level,
+    text_of_level,
+)
+from ._values import DAY, boolean_of_text, number_of_text, text_of_instant
+
+_RULES = ("error", "fill", "indicator")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Column:
+    """What all declarations share: what a missing cell means, and which values stand for one."""
+
+    kind: ClassVar[str]
+    #: The rule where values are declared that stand for a missing one, and nothing else is said.
+    usual_rule: ClassVar[MissingRule] = "fill"
+
+    missing: MissingRule | None = None
+    fill: Any = None
+    missing_values: Sequence[Marker] = ()
+
+    def __post_init__(self) -> None:
+        markers = check_list(self.missing_values, "missing_values")
+        if self.missing is None and (markers or self.fill is not None):
+            self._set("missing", self.usual_rule if self.fill is None else "fill")
+        if self.missing is not None and self.missing not in _RULES:
+            raise ValueError(f"missing must be one of {', '.join(map(repr, _RULES))}, or None.")
+        self._set("missing_values", check_markers(markers))
+        self._check_declaration()
+        if self.fill is not None and self.missing == "error":
+            raise ValueError("fill is given, and missing='error' does not use it.")
+        self._check_markers()
+
+    def resolved(self, missing: MissingRule | None, markers: Sequence[Marker]) -> Self:
+        """Return the column with what the table says of missing values added to what it says itself."""
+        column = replace(
+            self, missing=self.missing or missing, missing_values=(*self.missing_values, *markers)
+        )
+        return column if column.missing is not None else replace(column, missing="error")
+
+    def suffixes(self) -> tuple[str, ...]:
+        """Return the ends of the names of the encoded columns, without that of the indicator."""
+        return ("",)
+
+    def encoded_bounds(self) -> tuple[float, float]:
+        """Return the public bounds of each of the encoded values."""
+        return 0.0, 1.0
+
+    def fill_value(self) -> float | None:
+        """Return what a missing value becomes; None for a row of zeros."""
+        low, high = self.encoded_bounds()
+        # Halves first: the sum of two large bounds is infinite.
+        return low / 2 + high / 2
+
+    def _check_declaration(self) -> None:
+        raise NotImplementedError
+
+    def _check_markers(self) -> None:
+        """Refuse a marker that is also a value; of numbers and dates every value may be one."""
+
+    def __repr__(self) -> str:
+        # What is required first, and then what differs from its default.
+        required = [repr(getattr(self, one.name)) for one in fields(self) if one.default is MISSING]
+        said = [
+            f"{one.name}={getattr(self, one.name)!r}"
+            for one in fields(self)
+            if one.default is not MISSING and getattr(self, one.name) != one.default
+        ]
+        return f"{type(self).__name__}({', '.join(required + said)})"
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+
+@public_module("skprivate.domain")
+@dataclass(frozen=True, repr=False)
+class NumberColumn(Column):
+    """A column of numbers between public bounds.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Bounds in the column's unit, from public knowledge. A value beyond them is kept by
+        `TableDomain.encode`, and clipped by the estimators.
+    missing : {"error", "fill", "indicator"}, default=None
+        What a missing cell becomes: "fill" writes ``fill``; "indicator" does so too, and adds a column that
+        is 1 where the value is missing; "error" refuses the table, and in strict mode, where nothing may be
+        refused, acts as "fill". None follows the table; where values are declared that stand for a missing
+        one, "fill".
+    fill : float, default=None
+        A value within the bounds. None is their middle.
+    missing_values : sequence of str, int or float, default=()
+        Values that stand for a missing one, beside None, NaN and empty text, in this column.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Bounds that are no numbers, not finite or not in order; ``fill`` beyond them; an unknown rule.
+
+    See Also
+    --------
+    TableDomain : Holds the columns of a table.
+
+    Examples
+    --------
+    >>> from skprivate.domain import NumberColumn
+    >>> NumberColumn(0, 120, missing="indicator", missing_values=[-999])
+    NumberColumn(0.0, 120.0, missing='indicator', missing_values=(-999,))
+    """
+
+    kind: ClassVar[str] = "number"
+
+    lower: float
+    upper: float
+
+    def encoded_bounds(self) -> tuple[float, float]:
+        return self.lower, self.upper
+
+    def fill_value(self) -> float | None:
+        return super().fill_value() if self.fill is None else self.fill
+
+    def _check_declaration(self) -> None:
+        for name in ("lower", "upper", "fill"):
+            value = getattr(self, name)
+            if name != "fill" or value is not None:
+                self._set(name, check_finite(value, name))
+        check_order(self.lower, self.upper)
+        if self.fill is not None and not self.lower <= self.fill <= self.upper:
+            raise ValueError("fill must lie within the bounds.")
+
+
+@public_module("skprivate.domain")
+@dataclass(frozen=True, repr=False)
+class DateColumn(Column):
+    """A column of dates, or of times, between public bounds.
+
+    It is encoded as the number of days since ``lower``, with a fraction for the time of the day.
+
+    Parameters
+    ----------
+    lower, upper : str, datetime.date, datetime.datetime or numpy.datetime64
+        Bounds, from public knowledge; text is ISO 8601, such as "2001-01-31" or "2001-01-31T12:30".
+    missing : {"error", "fill", "indicator"}, default=None
+        As in `NumberColumn`.
+    fill : as ``lower``, default=None
+        A date within the bounds. None is their middle.
+    missing_values : sequence of str, int or float, default=()
+        As in `NumberColumn`; text that is a date stands for that date however it is written.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Bounds that are no dates or not in order; ``fill`` beyond them; an unknown rule.
+
+    See Also
+    --------
+    TableDomain : Holds the columns of a table.
+
+    Notes
+    -----
+    A time with a zone is converted to UTC, and one without a zone is taken as one of UTC. What is finer than
+    a microsecond is cut off.
+
+    Examples
+    --------
+    >>> from skprivate.domain import DateColumn
+    >>> DateColumn("2001-01-01", "2020-12-31").upper
+    '2020-12-31'
+    """
+
+    kind: ClassVar[str] = "date"
+
+    lower: Any
+    upper: Any
+
+    @property
+    def start(self) -> int:
+        """Microseconds from 1970 to the lower bound."""
+        return check_date(self.lower, "lower")
+
+    def days(self, value: str) -> float:
+        """Return the days from the lower bound to a date in text."""
+        return float(check_date(value, "fill") - self.start) / DAY
+
+    def encoded_bounds(self) -> tuple[float, float]:
+        return 0.0, self.days(self.upper)
+
+    def fill_value(self) -> float | None:
+        return super().fill_value() if self.fill is None else self.days(self.fill)
+
+    def _check_declaration(self) -> None:
+        for name in ("lower", "upper", "fill"):
+            value = getattr(self, name)
+            if name != "fill" or value is not None:
+                self._set(name, text_of_instant(check_date(value, name)))
+        check_order(self.start, check_date(self.upper, "upper"))
+        if self.fill is not None and not 0 <= self.days(self.fill) <= self.days(self.upper):
+            raise ValueError("fill must lie within the bounds.")
+
+
+@public_module("skprivate.domain")
+@dataclass(frozen=True, repr=False)
+class BooleanColumn(Column):
+    """A column of true and false.
+
+    It is encoded as 1 and 0. The numbers 1 and 0 and the texts true, false, yes, no, 1 and 0, in upper or
+    lower case, are read as booleans.
+
+    Parameters
+    ----------
+    missing : {"error", "fill", "indicator"}, default=None
+        As in `NumberColumn`; where values are declared that stand for a missing one, None is "indicator".
+    fill : bool, default=None
+        What a missing value becomes. None is 0.5.
+    missing_values : sequence of str, int or float, default=()
+        As in `NumberColumn`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        ``fill`` is no boolean, a missing value reads as one, or an unknown rule.
+
+    See Also
+    --------
+    TableDomain : Holds the columns of a table; ``bool`` is short for this class there.
+
+    Examples
+    --------
+    >>> from skprivate.domain import BooleanColumn
+    >>> BooleanColumn(missing="fill", fill=False)
+    BooleanColumn(missing='fill', fill=False)
+    """
+
+    kind: ClassVar[str] = "boolean"
+    usual_rule: ClassVar[MissingRule] = "indicator"
+
+    def fill_value(self) -> float | None:
+        return super().fill_value() if self.fill is None else float(self.fill)
+
+    def _check_declaration(self) -> None:
+        if self.fill is not None:
+            if not isinstance(self.fill, bool | np.bool_):
+                raise TypeError("fill must be True, False or None.")
+            self._set("fill", bool(self.fill))
+
+    def _check_markers(self) -> None:
+        if any(boolean_of_text(text_of_level(marker)) is not None for marker in self.missing_values):
+            raise ValueError("a missing value reads as true or false.")
+
+
+@public_module("skprivate.domain")
+@dataclass(frozen=True, repr=False)
+class CategoricalColumn(Column):
+    """A column that takes one of several public levels.
+
+    Parameters
+    ----------
+    levels : sequence of str, int, float or bool
+        All text, all numbers or all booleans, none of them twice; text without the spaces around it.
+    ordered : bool, default=False
+        False: encoded as one column a level, 1 where the row has it and 0 elsewhere. True: encoded as one
+        column, the position of the level from 0.
+    missing : {"error", "fill", "indicator"}, default=None
+        As in `NumberColumn`; where values are declared that stand for a missing one, None is "indicator": a
+        column of its own for missing.
+    fill : str, int, float or bool, default=None
+        The level that a missing value becomes. None is the middle of the positions where the levels are
+        ordered, and zeros in all columns of levels where they are not.
+    missing_values : sequence of str, int or float, default=()
+        As in `NumberColumn`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        No levels, repeated ones or of several types; one level that is ordered; ``fill`` is no level; a
+        missing value is one; an unknown rule.
+
+    See Also
+    --------
+    TableDomain : Holds the columns of a table; a list of levels is short for this class there.
+
+    Notes
+    -----
+    Levels that are text match text, and a number that is written like one: 12 and 12.0 match "12". Levels
+    that are numbers match numbers of that value, and text that says one.
+
+    Examples
+    --------
+    >>> from skprivate.domain import CategoricalColumn
+    >>> CategoricalColumn(["small", "large"], ordered=True).encoded_bounds()
+    (0.0, 1.0)
+    """
+
+    kind: ClassVar[str] = "categorical"
+    usual_rule: ClassVar[MissingRule] = "indicator"
+
+    levels: Sequence[Level]
+    ordered: bool = False
+
+    def suffixes(self) -> tuple[str, ...]:
+        return ("",) if self.ordered else tuple(f"={text_of_level(level)}" for level in self.levels)
+
+    def encoded_bounds(self) -> tuple[float, float]:
+        return 0.0, float(len(self.levels) - 1) if self.ordered else 1.0
+
+    def fill_value(self) -> float | None:
+        if self.fill is None:
+            return super().fill_value() if self.ordered else None
+        return float(self.levels.index(self.fill))
+
+    def _check_declaration(self) -> None:
+        self._set("levels", check_levels(self.levels))
+        if not isinstance(self.ordered, bool):
+            raise TypeError("ordered must be True or False.")
+        if self.ordered and len(self.levels) == 1:
+            raise ValueError("one level has no order.")
+        if self.fill is not None:
+            fill = plain_level(self.fill)
+            # By type, too: True is no 1 among levels.
+            if (type(fill) is bool, fill) not in [(type(level) is bool, level) for level in self.levels]:
+                raise ValueError("fill must be one of the levels.")
+            self._set("fill", self.levels[self.levels.index(fill)])
+
+    def _check_markers(self) -> None:
+        texts = {text_of_level(level) for level in self.levels}
+        if type(self.levels[0]) is bool:
+            clash = any(boolean_of_text(text_of_level(marker)) is not None for marker in self.missing_values)
+        elif isinstance(self.levels[0], str):
+            clash = any(text_of_level(marker) in texts for marker in self.missing_values)
+        else:
+            clash = any(
+                number_of_text(text_of_level(marker)) in self.levels for marker in self.missing_values
+            )
+        if clash:
+            raise ValueError("a missing value is also a level.")
+
+
+def column_of(declaration: Any) -> Column:
+    """Return the column that a declaration stands for, in its short form or its long one."""
+    if isinstance(declaration, Column):
+        return declaration
+    if declaration is bool:
+        return BooleanColumn()
+    if isinstance(declaration, tuple):
+        if len(declaration) != 2:
+            raise ValueError("a tuple must be (lower, upper); levels are a list.")
+        return _between(*declaration)
+    if isinstance(declaration, list | range | np.ndarray):
+        return CategoricalColumn(list(declaration))
+    raise TypeError(
+        "a declaration must be (lower, upper), a list of levels, bool, or a column of skprivate.domain."
+    )
+
+
+def _between(lower: Any, upper: Any) -> Column:
+    if all(isinstance(side, Integral | Real) and not isinstance(side, bool) for side in (lower, upper)):
+        return NumberColumn(lower, upper)
+    if all(isinstance(side, str | date | np.datetime64) for side in (lower, upper)):
+        return DateColumn(lower, upper)
+    raise TypeError("(lower, upper) must be two numbers or two dates; levels are a list.")

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Declarations of columns as plain lists, numbers and texts that are checked when they come back."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..utils._json_documents import UNREADABLE, Fields, check_envelope
+from ._columns import BooleanColumn, CategoricalColumn, Column, DateColumn, NumberColumn
+
+FORMAT = "skprivate.domain"
+VERSION = 1
+_COMMON = ("name", "kind", "missing", "fill", "missing_values")
+
+
+def columns_to_dict(columns: Mapping[str, Column]) -> dict[str, Any]:
+    """Return the document of columns."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "columns": [_column_to_dict(name, column) for name, column in columns.items()],
+    }
+
+
+def _column_to_dict(name: str, column: Column) -> dict[str, Any]:
+    common = {
+        "name": name,
+        "kind": column.kind,
+        "missing": column.missing,
+        "fill": column.fill,
+        "missing_values": list(column.missing_values),
+    }
+    if isinstance(column, CategoricalColumn):
+        return common | {"levels": list(column.levels), "ordered": column.ordered}
+    if isinstance(column, NumberColumn | DateColumn):
+        return common | {"lower": column.lower, "upper": column.upper}
+    return common
+
+
+def columns_from_dict(state: Any) -> dict[str, Column]:
+    """Return the columns of a document.
+
+    Parameters
+    ----------
+    state : object
+        Parsed JSON.
+
+    Returns
+    -------
+    columns : dict
+
+    Raises
+    ------
+    ValueError
+        Anything that `columns_to_dict` does not return; the message repeats no content.
+    """
+    check_envelope(state, FORMAT, VERSION, ("columns",))
+    fields = Fields({"columns": state["columns"]}, ("columns",), what="the domain")
+    try:
+        found = [_column_from_dict(one) for one in fields.items("columns")]
+    except UNREADABLE as error:
+        raise ValueError(f"a column of it is no declaration: {error}") from None
+    if len(dict(found)) < len(found):
+        raise ValueError("it declares a column twice")
+    return dict(found)
+
+
+def _column_from_dict(state: Any) -> tuple[str, Column]:
+    kind = state.get("kind") if isinstance(state, dict) else None
+    if type(kind) is not str or kind not in _KINDS:
+        raise ValueError("its kind must be one of " + ", ".join(_KINDS))
+    own, build = _KINDS[kind]
+    fields = Fields(state, (*_COMMON, *own), what="a column")
+    column = build(
+        fields,
+        {
+            "missing": fields.text("missing"),
+            "fill": state["fill"],
+            "missing_values": fields.items("missing_values"),
+        },
+    )
+    return fields.text("name"), column
+
+
+def _number(fields: Fields, common: dict[str, Any]) -> Column:
+    return NumberColumn(fields.number("lower"), fields.number("upper"), **common)
+
+
+def _date(fields: Fields, common: dict[str, Any]) -> Column:
+    return DateColumn(fields.text("lower"), fields.text("upper"), **common)
+
+
+def _categorical(fields: Fields, common: dict[str, Any]) -> Column:
+    return CategoricalColumn(fields.items("levels"), fields.flag("ordered"), **common)
+
+
+def _boolean(fields: Fields, common: dict[str, Any]) -> Column:
+    return BooleanColumn(**common)
+
+
+_KINDS: dict[str, tuple[tuple[str, ...], Callable[[Fields, dict[str, Any]], Column]]] = {
+    "number": (("lower", "upper"), _number),
+    "date": (("lower", "upper"), _date),
+    "categorical": (("levels", "ordered"), _categorical),
+    "boolean": ((), _boolean),
+}

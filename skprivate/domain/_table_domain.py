@@ -1,0 +1,474 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The declared columns of a table, and rows encoded as numbers by the declaration alone."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._config import get_config
+from .._typing import BoolArray, FloatArray, MissingRule
+from ..utils import check_characters
+from ..utils._json_documents import canonical, parse_json
+from ..utils._public_module import public_module
+from ._columns import CategoricalColumn, Column, column_of
+from ._declaration_checks import Marker, check_list
+from ._decoding import decode_column
+from ._documents import columns_from_dict, columns_to_dict
+from ._public_rows import columns_of_public_rows
+from ._raw_columns import ColumnTypeError, RawTable, cells_of, read_table
+from ._readers import Reader, Reading, reader_of
+
+# Names that a message or a repr shows.
+_SHOWN = 6
+
+
+@public_module("skprivate.domain")
+class TableDomain:
+    """What is publicly known of a table: for each column its kind, its bounds or levels, and missing cells.
+
+    A private estimator must not learn any of this from private rows. With a domain it takes the table as it
+    is: text, categories, booleans, dates and missing cells included.
+
+    Parameters
+    ----------
+    columns : dict
+        Name of each column, in order, and its declaration: ``(lower, upper)`` of two numbers is a
+        `NumberColumn`; ``(lower, upper)`` of two dates, or of ISO 8601 text, is a `DateColumn`; a list of
+        levels is a `CategoricalColumn`; ``bool`` is a `BooleanColumn`; or an object of one of these classes,
+        where more is to be said.
+    missing_values : sequence of str, int or float, default=()
+        Values that stand for a missing one in every column, beside None, NaN and empty text.
+    missing : {"error", "fill", "indicator"}, default=None
+        What a missing cell becomes in the columns that do not say it themselves; see `NumberColumn`. None:
+        where values are declared that stand for a missing one, "fill" for numbers and dates (the middle of
+        the bounds) and "indicator" for levels and booleans (a column of its own); elsewhere "error".
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns, in order.
+    columns : mapping
+        The declaration of each column, by name; with what the table says of missing values.
+    encoded_names : tuple of str of length d
+        Names of the encoded columns: that of the column for one that stays one, "job=clerk" for a level,
+        "job:missing" for an indicator.
+    bounds : (lower, upper)
+        Two read-only arrays of float64 of shape (d,): public bounds of the encoded columns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A declaration that contradicts itself, names that are no text, or two encoded columns of one name. The
+        message names the column.
+
+    See Also
+    --------
+    skprivate.preprocessing.DomainEncoder : The same as a step of a pipeline.
+
+    Notes
+    -----
+    **Privacy.** Everything in a domain must be public: a data sheet, a law, common knowledge, or rows that
+    are public (`from_public`). The encoded values of a row depend on the domain and on that row alone, bit
+    for bit, whatever other rows stand in the table and whatever library holds it. In strict mode
+    (`skprivate.set_config`) no cell makes `encode` fail.
+
+    Text is read without the spaces around it, in cells, levels and missing values alike: raw CSV files
+    write " Private". Case matters, except in booleans.
+
+    Examples
+    --------
+    >>> from skprivate.domain import TableDomain
+    >>> domain = TableDomain(
+    ...     {"age": (17, 90), "job": ["clerk", "smith"], "married": bool,
+    ...      "since": ("2001-01-01", "2020-12-31")}, missing_values=["?"])
+    >>> domain.encode([{"age": "39", "job": " smith", "married": "yes", "since": "2001-01-03"},
+    ...                {"age": None, "job": "?", "married": False, "since": "2020-12-31"}])
+    array([[3.900e+01, 0.000e+00, 1.000e+00, 0.000e+00, 1.000e+00, 0.000e+00,
+            2.000e+00],
+           [5.350e+01, 0.000e+00, 0.000e+00, 1.000e+00, 0.000e+00, 0.000e+00,
+            7.304e+03]])
+    >>> domain.encoded_names
+    ('age', 'job=clerk', 'job=smith', 'job:missing', 'married', 'married:missing', 'since')
+    """
+
+    _columns: dict[str, Column]
+
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        *,
+        missing_values: Sequence[Marker] = (),
+        missing: MissingRule | None = None,
+    ) -> None:
+        if not isinstance(columns, Mapping):
+            raise TypeError("columns must be a dict: name -> declaration.")
+        if not columns:
+            raise ValueError("columns must hold at least one column.")
+        markers = check_list(missing_values, "missing_values")
+        found = {}
+        for name, declaration in columns.items():
+            _check_name(name)
+            try:
+                found[str(name)] = column_of(declaration).resolved(missing, markers)
+            except (TypeError, ValueError) as error:
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"column {name!r}: {error}") from None
+        self.__dict__["_columns"] = found
+        if len(set(self.encoded_names)) < len(self.encoded_names):
+            raise ValueError("two encoded columns have the same name: rename a column.")
+
+    @classmethod
+    def from_public(
+        cls,
+        table: Any,
+        *,
+        columns: Mapping[str, Any] | None = None,
+        missing_values: Sequence[Marker] = (),
+        missing: MissingRule | None = None,
+        max_levels: int = 100,
+        rounded: bool = False,
+    ) -> Self:
+        """Return the domain of rows that are public.
+
+        Parameters
+        ----------
+        table : as in `encode`
+            Public rows. **Never pass private rows**: the least and the greatest value and every level of the
+            table become public.
+        columns : dict, default=None
+            Declarations that stand as they are, by name; the other columns are read.
+        missing_values, missing : as of the constructor
+            A column that has missing cells, and for which nothing is declared, follows the rule of columns
+            with declared missing values.
+        max_levels : int, default=100
+            A column of text with more different values is refused.
+        rounded : bool, default=False
+            Whether bounds are rounded outwards: numbers to multiples of the power of ten that is at most the
+            width, dates to whole years.
+
+        Returns
+        -------
+        domain : TableDomain
+            Columns of numbers, or of text that says numbers, have the bounds of the public rows; dates
+            likewise; categories are taken in their order; text becomes levels in alphabetical order.
+
+        Raises
+        ------
+        TypeError, ValueError
+            No table; or a column of which nothing can be said: empty, constant, of mixed types, or of too
+            many levels. The message names the column.
+
+        Examples
+        --------
+        >>> from skprivate.domain import TableDomain
+        >>> TableDomain.from_public({"age": [21, 68], "job": ["smith", "clerk"]}, rounded=True)
+        TableDomain(age: 20 to 70, job: 2 levels; 3 encoded columns)
+        """
+        found = columns_of_public_rows(
+            read_table(table), dict(columns or {}), tuple(missing_values), max_levels, rounded
+        )
+        return cls(found, missing_values=missing_values, missing=missing)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(self._columns)
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """Declarations of the columns, by name."""
+        return MappingProxyType(self._columns)
+
+    @cached_property
+    def encoded_names(self) -> tuple[str, ...]:
+        """Names of the encoded columns."""
+        return tuple(
+            name + end
+            for name, column in self._columns.items()
+            for end in (*column.suffixes(), *([":missing"] if column.missing == "indicator" else []))
+        )
+
+    @cached_property
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Public bounds of the encoded columns."""
+        limits = [
+            limit
+            for column in self._columns.values()
+            for limit in (
+                *[column.encoded_bounds()] * len(column.suffixes()),
+                *([(0.0, 1.0)] if column.missing == "indicator" else []),
+            )
+        ]
+        lower, upper = np.array(limits, dtype=np.float64).T.copy()
+        lower.flags.writeable = upper.flags.writeable = False
+        return lower, upper
+
+    @cached_property
+    def _readers(self) -> tuple[Reader, ...]:
+        return tuple(map(reader_of, self._columns.values()))
+
+    def encode(self, table: Any, *, strict: bool | None = None) -> FloatArray:
+        """Return a table as numbers.
+
+        Parameters
+        ----------
+        table : data frame, Arrow table, dict, array or list
+            A frame of pandas or polars; a table or a record batch of pyarrow; anything with
+            ``__arrow_c_stream__``, where pyarrow is installed; a dict of columns; a structured array; a list
+            of records (dicts), or one record (a dict of values that are not all lists or arrays): their names
+            must be those of the domain, in any order. An array or a list of rows has the columns in the
+            domain's order.
+        strict : bool, default=None
+            Whether strict mode holds; None: as `skprivate.get_config` says.
+
+        Returns
+        -------
+        X : ndarray of float64 of shape (n, d), in C order
+            Finite. Numbers in their unit, also beyond their bounds; days since the lower bound for dates; 0
+            and 1 for booleans; one column a level, or the position of ordered levels; indicators.
+
+        Raises
+        ------
+        TypeError
+            No table, or a column of a type that cannot be read: dates where none are declared, durations.
+        ValueError
+            Other names than the domain's. Outside strict mode also a cell that is no value of its column, and
+            a missing one where ``missing="error"``. The message names the column, and no value.
+
+        Notes
+        -----
+        **Privacy.** In strict mode a cell that is no value of its column counts as missing, and infinity as
+        the bound; what is raised depends on names and types of columns alone. A list whose rows are not all
+        of one length, or not all records, is no table in any mode.
+
+        Examples
+        --------
+        >>> from skprivate.domain import TableDomain
+        >>> domain = TableDomain({"size": (0, 10), "kind": ["a", "b"]})
+        >>> domain.encode({"kind": ["b", "a"], "size": [2, 11.5]})
+        array([[ 2. ,  0. ,  1. ],
+               [11.5,  1. ,  0. ]])
+        """
+        strict = get_config()["strict"] if strict is None else strict
+        raw = read_table(table, self.names, strict=strict)
+        encoded = np.zeros((raw.n_rows, len(self.encoded_names)))
+        at = 0
+        for (name, column), reader, values in zip(
+            self._columns.items(), self._readers, self._in_order(raw), strict=True
+        ):
+            width = len(column.suffixes()) + (column.missing == "indicator")
+            reading = _read(name, reader, values)
+            if not strict:
+                _check_reading(name, column, reading)
+            _write(column, reading.values, encoded[:, at : at + width])
+            at += width
+        return encoded
+
+    def decode(self, encoded: Any) -> dict[str, NDArray[Any]]:
+        """Return the columns of encoded rows.
+
+        Parameters
+        ----------
+        encoded : array-like of shape (n, d)
+            As `encode` returns it.
+
+        Returns
+        -------
+        columns : dict of ndarray of shape (n,)
+            float64 for numbers, datetime64[us] for dates, objects for levels and booleans. NaN, NaT and None
+            stand where an indicator says missing, where a row has no level, and where a boolean is 0.5; a
+            value that was filled in stays.
+
+        Raises
+        ------
+        ValueError
+            Not an array of d columns.
+
+        Examples
+        --------
+        >>> from skprivate.domain import TableDomain
+        >>> domain = TableDomain({"size": (0, 10), "kind": ["a", "b"]})
+        >>> domain.decode([[2.0, 0.0, 1.0]])
+        {'size': array([2.]), 'kind': array(['b'], dtype=object)}
+        """
+        array = np.asarray(encoded, dtype=np.float64)
+        if array.ndim != 2 or array.shape[1] != len(self.encoded_names):
+            raise ValueError(f"encoded rows must have {len(self.encoded_names)} columns.")
+        found, at = {}, 0
+        for name, column in self._columns.items():
+            width = len(column.suffixes()) + (column.missing == "indicator")
+            found[name] = decode_column(column, array[:, at : at + width])
+            at += width
+        return found
+
+    def _in_order(self, raw: RawTable) -> list[Any]:
+        """Return the columns of a table in the domain's order; an error where they are not the domain's."""
+        if raw.names is None:
+            if len(raw.columns) != len(self.names):
+                raise ValueError(
+                    f"the table has {len(raw.columns)} columns, and the domain declares {len(self.names)}."
+                )
+            return raw.columns
+        found = dict(zip(raw.names, raw.columns, strict=True))
+        lacking = [name for name in self.names if name not in found]
+        others = [name for name in raw.names if name not in self._columns]
+        if lacking or others or len(found) < len(raw.names):
+            raise ValueError(_describe_names(lacking, others))
+        return [found[name] for name in self.names]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the domain as plain lists, numbers and texts; `from_dict` restores it."""
+        return columns_to_dict(self._columns)
+
+    @classmethod
+    def from_dict(cls, state: Any) -> Self:
+        """Restore a domain from `to_dict`.
+
+        Parameters
+        ----------
+        state : dict
+
+        Returns
+        -------
+        domain : TableDomain
+
+        Raises
+        ------
+        ValueError
+            Anything that `to_dict` does not return.
+        """
+        try:
+            made = cls(columns_from_dict(state))
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        if made.to_dict() != state:
+            raise ValueError("it is not in the one form that is written")
+        return made
+
+    def to_json(self) -> str:
+        """Return the domain as JSON text, ASCII on one line; `from_json` restores it."""
+        return canonical(self.to_dict()).decode("ascii")
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Restore a domain from the text of `to_json`.
+
+        Parameters
+        ----------
+        text : str or bytes
+
+        Returns
+        -------
+        domain : TableDomain
+
+        Raises
+        ------
+        ValueError
+            Anything else; the message repeats no content.
+        """
+        if not isinstance(text, str | bytes):
+            raise ValueError("a domain is read from text")
+        return cls.from_dict(parse_json(text))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("A TableDomain is read-only.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("A TableDomain is read-only.")
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_json() == other.to_json() if isinstance(other, TableDomain) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.to_dict()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__["_columns"] = type(self).from_dict(state)._columns
+
+    def __repr__(self) -> str:
+        shown = [f"{name}: {_describe(column)}" for name, column in list(self._columns.items())[:_SHOWN]]
+        more = ["..."] if len(self._columns) > _SHOWN else []
+        return f"TableDomain({', '.join(shown + more)}; {len(self.encoded_names)} encoded columns)"
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not name:
+        raise TypeError("names of columns must be text that is not empty.")
+    check_characters(name, "the name of a column")
+
+
+def _describe(column: Column) -> str:
+    if isinstance(column, CategoricalColumn):
+        return f"{len(column.levels)}{' ordered' if column.ordered else ''} levels"
+    if column.kind == "boolean":
+        return "true or false"
+    ends = [getattr(column, side) for side in ("lower", "upper")]
+    return " to ".join(end if isinstance(end, str) else f"{end:g}" for end in ends)
+
+
+def _describe_names(lacking: list[str], others: list[Any]) -> str:
+    said = [
+        f"{what} {', '.join(map(repr, names[:_SHOWN]))}{', ...' if len(names) > _SHOWN else ''}"
+        for what, names in (("lacks", lacking), ("has, undeclared,", others))
+        if names
+    ]
+    return f"the table {' and '.join(said) or 'has a column twice'}."
+
+
+_UNUSABLE: dict[str, str] = {
+    "number": "a value that is no finite number",
+    "date": "a value that is no date",
+    "boolean": "a value that is neither true nor false",
+    "categorical": "a value that is none of the declared levels",
+}
+
+
+def _read(name: str, reader: Reader, values: Any) -> Reading:
+    try:
+        return reader.read(cells_of(values))
+    except ColumnTypeError as error:
+        raise TypeError(f"column {name!r}: {error}") from None
+    except (TypeError, ValueError, ArithmeticError):
+        # Of another library, whose message may show a value.
+        raise ValueError(f"column {name!r} cannot be read.") from None
+
+
+def _check_reading(name: str, column: Column, reading: Reading) -> None:
+    """Refuse cells that are no values; outside strict mode only."""
+    if reading.unusable.any():
+        raise ValueError(f"column {name!r} holds {_UNUSABLE[column.kind]}, and is not declared as missing.")
+    if column.missing == "error" and np.isnan(reading.values).any():
+        raise ValueError(
+            f"column {name!r} holds a missing value, and its declaration does not say what becomes of it: "
+            "declare missing='fill' or missing='indicator'."
+        )
+
+
+def _write(column: Column, values: FloatArray, out: FloatArray) -> None:
+    """Write the encoded values of one column; `out` is zero."""
+    absent: BoolArray = np.isnan(values)
+    fill = column.fill_value()
+    if isinstance(column, CategoricalColumn) and not column.ordered:
+        rows = np.flatnonzero(~absent)
+        out[rows, values[rows].astype(np.intp)] = 1.0
+        if fill is not None:
+            out[absent, int(fill)] = 1.0
+    else:
+        lower, upper = column.encoded_bounds()
+        finite = np.where(np.isposinf(values), upper, np.where(np.isneginf(values), lower, values))
+        out[:, 0] = np.where(absent, np.nan if fill is None else fill, finite)
+    if column.missing == "indicator":
+        out[:, -1] = absent

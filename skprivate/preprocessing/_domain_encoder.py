@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables as numbers by declared columns instead of by what private rows hold."""
+
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from .._config import StrictMixin
+from .._typing import FloatArray, MissingRule
+from ..base import PublicShape, StatelessMixin, redact_errors
+from ..domain import CategoricalColumn, TableDomain
+from ..utils import is_frame
+from ..utils._compat import StrOptions, validate_parameter_constraints
+from ..utils._public_module import public_module
+from ..utils._replacements import numbers_of
+from ..utils._table_validation import check_array, validate_data
+
+
+@public_module("skprivate.preprocessing")
+class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator):
+    """Encode the columns of a table as numbers by their declaration, without looking at the data.
+
+    A ``OneHotEncoder`` or an ``OrdinalEncoder`` in front of a private estimator learns its categories from
+    private rows and pays nothing, so the pipeline is not private. This one is stateless: what it does depends
+    on ``domain`` alone. The trees and regressors of this package take a domain themselves; the encoder is for
+    pipelines with other steps.
+
+    Parameters
+    ----------
+    domain : TableDomain, default=None
+        What is publicly known of the columns. None: X holds numbers, which pass as they are.
+    levels : {"one-hot", "codes"}, default="one-hot"
+        How levels without an order are encoded: as one column a level, or as one column that holds the
+        position of the level. Levels with an order always are one column.
+    missing : {"error", "fill", "indicator"}, default=None
+        What a missing cell becomes in every column, see `NumberColumn`. None: what ``domain`` says.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns: those of the domain, or of X where there is no domain and X had string names.
+
+    See Also
+    --------
+    TableDomain : Declares the columns.
+    BoundsScaler : Scales numbers by declared bounds.
+
+    Notes
+    -----
+    **Privacy.** Nothing is learnt and nothing is released by ``fit``, so nothing is spent. In strict mode no
+    cell makes the step fail: what is no value of its column counts as missing; without a domain it is NaN,
+    which the private estimator behind it replaces.
+
+    Examples
+    --------
+    >>> from skprivate import DomainEncoder, TableDomain
+    >>> domain = TableDomain({"age": (17, 90), "job": ["clerk", "smith"]}, missing_values=["?"])
+    >>> encoder = DomainEncoder(domain)
+    >>> encoder.fit_transform([[39, "smith"], [50, "?"]])
+    array([[39.,  0.,  1.,  0.],
+           [50.,  0.,  0.,  1.]])
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'job=clerk', 'job=smith', 'job:missing']
+    """
+
+    # It takes no sparse matrix, and returns none.
+    _refuses_sparse = True
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "domain": [TableDomain, None],
+        "levels": [StrOptions({"one-hot", "codes"})],
+        "missing": [StrOptions({"error", "fill", "indicator"}), None],
+    }
+
+    def __init__(
+        self,
+        domain: TableDomain | None = None,
+        *,
+        levels: Literal["one-hot", "codes"] = "one-hot",
+        missing: MissingRule | None = None,
+    ) -> None:
+        self.domain = domain
+        self.levels = levels
+        self.missing = missing
+
+    @redact_errors
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check X and the parameters; learns nothing else.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As `TableDomain.encode` takes it.
+        y : ignored
+
+        Returns
+        -------
+        self : DomainEncoder
+
+        Raises
+        ------
+        TypeError, ValueError
+            X is no table of the domain's columns; outside strict mode also a cell that is no value of its
+            column.
+        """
+        self._check_parameters()
+        self._read(X, reset=True)
+        return self
+
+    def check_public(self, shape: PublicShape) -> None:
+        """Raise what a fit to rows of such a shape would raise whatever they hold."""
+        self._check_parameters()
+        names = None if self.domain is None else self.domain.names
+        if names is None or shape.n_features is None:
+            return
+        known = shape.names_known and shape.feature_names is not None
+        if len(names) != shape.n_features or (known and set(shape.feature_names or ()) != set(names)):
+            raise ValueError("the columns of X are not those of domain.")
+
+    @redact_errors
+    def transform(self, X: Any) -> FloatArray:
+        """Encode the rows of a table.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_encoded : ndarray of float64 of shape (n_samples, n_encoded)
+        """
+        # Stateless: transform works without fit, and then remembers nothing of X.
+        self._check_parameters()
+        return self._read(X, reset=False)
+
+    @redact_errors
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
+        """Return the values of the columns of encoded rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_encoded)
+
+        Returns
+        -------
+        X_original : ndarray of shape (n_samples, n_features)
+            Objects, as of `TableDomain.decode`: nothing is lost where missing cells have an indicator.
+            Numbers where there is no domain.
+        """
+        encoded: FloatArray = check_array(X, dtype=np.float64)
+        domain = self._domain()
+        if domain is None:
+            return encoded
+        columns = domain.decode(encoded)
+        table = np.empty((len(encoded), len(columns)), dtype=object)
+        for place, values in enumerate(columns.values()):
+            table[:, place] = values
+        return table
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the names of the encoded columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns of X. None: those that fit saw; without a domain and without names, x0, x1,
+            and so on. With a domain they must be its names.
+
+        Returns
+        -------
+        names : ndarray of str of shape (n_encoded,)
+
+        Raises
+        ------
+        ValueError
+            Other names than those of the columns.
+        """
+        domain = self._domain()
+        if domain is None:
+            check_is_fitted(self, "n_features_in_")
+            known: Any = getattr(self, "feature_names_in_", None)
+        else:
+            known = np.array(domain.names, dtype=object)
+        given: Any = known if input_features is None else np.asarray(input_features, dtype=object)
+        if known is not None and not np.array_equal(given, known):
+            raise ValueError("input_features is not equal to feature_names_in_")
+        if domain is not None:
+            return np.array(domain.encoded_names, dtype=object)
+        if given is None:
+            return np.array([f"x{place}" for place in range(self.n_features_in_)], dtype=object)
+        if len(given) != self.n_features_in_:
+            raise ValueError("input_features should have length equal to number of features")
+        return given
+
+    def _check_parameters(self) -> None:
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+
+    def _domain(self) -> TableDomain | None:
+        """Return the domain with what the other parameters say."""
+        if self.domain is None or (self.levels == "one-hot" and self.missing is None):
+            return self.domain
+        changed = {}
+        for name, column in self.domain.columns.items():
+            if self.missing is not None:
+                column = replace(column, missing=self.missing)
+            if isinstance(column, CategoricalColumn) and self.levels == "codes" and len(column.levels) > 1:
+                column = replace(column, ordered=True)
+            changed[name] = column
+        return TableDomain(changed)
+
+    def _read(self, X: Any, *, reset: bool) -> FloatArray:
+        domain = self._domain()
+        if domain is None:
+            return self._read_numbers(X, reset=reset)
+        encoded = domain.encode(X, strict=self.is_strict())
+        if reset:
+            self.n_features_in_ = len(domain.names)
+            self.feature_names_in_ = np.array(domain.names, dtype=object)
+        return check_array(encoded)
+
+    def _read_numbers(self, X: Any, *, reset: bool) -> FloatArray:
+        """Validate numbers; in strict mode no cell makes it fail."""
+        if not self.is_strict():
+            return validate_data(self, X, dtype=np.float64, reset=reset)
+        numbers = numbers_of(X)
+        validate_data(self, X if is_frame(X) else numbers, skip_check_array=True, reset=reset, cells=False)
+        return check_array(numbers, dtype=np.float64, ensure_all_finite=False)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # Only declared columns may hold anything else than numbers.
+        tags.input_tags.allow_nan = tags.input_tags.categorical = self.domain is not None
+        tags.input_tags.string = self.domain is not None
+        return tags

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows as numbers: what each kind of cell becomes, strict mode, and that a row depends on nothing else."""
+
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import skprivate
+from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, NumberColumn, TableDomain
+from skprivate.domain._readers import reader_of
+
+EVERY_KIND = {
+    "number": NumberColumn(-5, 5, missing="indicator", missing_values=[-999]),
+    "text": CategoricalColumn(["a", "b", "12"]),
+    "numeric": CategoricalColumn([1, 2.5]),
+    "ordered": CategoricalColumn(["low", "mid", "high"], ordered=True),
+    "truth": [False, True],
+    "flag": BooleanColumn(),
+    "date": DateColumn("2001-01-01", "2020-12-31"),
+}
+
+
+def read(column, cells, strict=False, **table):
+    return TableDomain({"x": column}, **table).encode({"x": cells}, strict=strict)
+
+
+def test_numbers_in_every_form_and_beyond_bounds():
+    cells = [1, 2.5, "3", " -4.5 ", Decimal("0.1"), Fraction(1, 4), True, b"7", "1e3", np.float32(0.5)]
+    expected = [1, 2.5, 3, -4.5, 0.1, 0.25, 1, 7, 1000, 0.5]
+    np.testing.assert_array_equal(read((0, 5), cells)[:, 0], expected)
+
+
+def test_minus_zero_has_one_form():
+    assert not np.signbit(read((-1, 1), [-0.0, "-0"])).any()
+    assert not np.signbit(read((-1, 1), np.array([-0.0]))).any()
+    assert not np.signbit(read((-1, 1), ["-0", "junk"], strict=True)).any()
+
+
+def test_infinity_cannot_be_used_beside_other_text_too():
+    reading = reader_of(NumberColumn(0, 1)).read(["inf", "junk", "0.5", ""])
+    np.testing.assert_array_equal(reading.unusable, [True, True, False, False])
+
+
+def test_levels_of_text_match_text_and_numbers_that_are_written_so():
+    cells = ["a", " b", "12", 12, 12.0, np.int64(12), b"a"]
+    np.testing.assert_array_equal(read(["a", "b", "12"], cells).argmax(axis=1), [0, 1, 2, 2, 2, 2, 0])
+    for cell in ("A", "12.0", 1, True, "c"):
+        assert not read(["a", "b", "12"], [cell], strict=True).any()
+
+
+def test_levels_that_are_numbers_match_by_value():
+    np.testing.assert_array_equal(
+        read([0, 1, 2.5], ["2.50", 1, False, "0", 2.5]).argmax(axis=1), [2, 1, 0, 0, 2]
+    )
+
+
+def test_booleans_in_every_form():
+    cells = [True, False, 1, 0.0, "true", "FALSE", "Yes", "no", "1", "0", np.bool_(True)]
+    expected = [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1]
+    np.testing.assert_array_equal(read(bool, cells)[:, 0], expected)
+    np.testing.assert_array_equal(read([False, True], cells)[:, 1], expected)
+
+
+def test_dates_are_days_since_the_lower_bound():
+    cells = [
+        *("2001-01-03", date(2001, 1, 3), np.datetime64("2001-01-03"), pd.Timestamp("2001-01-03")),
+        *("2001-01-01T12:00", "2000-12-31", datetime(2001, 1, 3, 2, tzinfo=timezone(timedelta(hours=2)))),
+    ]
+    expected = [2, 2, 2, 2, 0.5, -1, 2]
+    np.testing.assert_array_equal(read(("2001-01-01", "2020-12-31"), cells)[:, 0], expected)
+
+
+def test_dates_of_arrays_in_every_unit():
+    for unit in ("Y", "M", "D", "h", "s", "ms", "us", "ns"):
+        encoded = read(("2001-01-01", "2020-12-31"), np.array(["2003-01-01"], dtype=f"M8[{unit}]"))
+        assert encoded[0, 0] == 730
+    far = np.array(["-200000-01-01", "200000-01-01"], dtype="M8[D]")
+    encoded = read(("2001-01-01", "2020-12-31"), far)[:, 0]
+    np.testing.assert_array_equal(
+        encoded, read(("2001-01-01", "2020-12-31"), ["0001-01-01", "9999-12-31"])[:, 0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "fill", "indicator"),
+    [
+        (NumberColumn(0, 3), [1.5], [1.5, 1]),
+        (NumberColumn(0, 3, fill=2, missing="indicator"), None, [2, 1]),
+        (CategoricalColumn(["a", "b"]), [0, 0], [0, 0, 1]),
+        (CategoricalColumn(["a", "b"], fill="b", missing="fill"), [0, 1], None),
+        (CategoricalColumn(["a", "b", "c"], ordered=True), [1], [1, 1]),
+        (BooleanColumn(), [0.5], [0.5, 1]),
+        (BooleanColumn(fill=True), [1], None),
+        (DateColumn("2001-01-01", "2001-01-03"), [1], [1, 1]),
+        (DateColumn("2001-01-01", "2001-01-03", fill="2001-01-03"), [2], None),
+    ],
+)
+def test_what_a_missing_cell_becomes(column, fill, indicator):
+    for rule, expected in (("fill", fill), ("indicator", indicator)):
+        if expected is not None:
+            for cell in (None, np.nan, "", "  ", " ? ", pd.NA, pd.NaT, np.datetime64("NaT")):
+                encoded = read(column, [cell], missing=rule, missing_values=["?"])
+                np.testing.assert_array_equal(encoded, [expected])
+
+
+def test_values_that_stand_for_a_missing_one_in_every_form():
+    for marker in (-999, "-999", -999.0):
+        for cell in (-999, "-999", -999.0, np.int8(-99) * np.int64(10) - 9):
+            for column in ((-5, 5), ["a", "b"], [1, 2], bool, ("2001-01-01", "2002-01-01")):
+                encoded = read(column, [cell], missing="indicator", missing_values=[marker])
+                assert encoded[0, -1] == 1
+    dates = ["9999-12-31", "9999-12-31T00:00", date(9999, 12, 31), np.datetime64("9999-12-31")]
+    encoded = read(("2001-01-01", "2002-01-01"), dates, missing="indicator", missing_values=["9999-12-31"])
+    assert encoded[:, -1].all()
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ((0, 1), "secret"),
+        ((0, 1), np.inf),
+        ((0, 1), 10**400),
+        ((0, 1), date(2001, 1, 1)),
+        (["a", "b"], "secret"),
+        ([1, 2], 3),
+        (bool, 2),
+        (bool, "secret"),
+        (("2001-01-01", "2002-01-01"), "31.12.2001"),
+        (("2001-01-01", "2002-01-01"), 20010101),
+        ((0, 1), None),
+        (["a", "b"], np.nan),
+    ],
+)
+def test_outside_strict_mode_an_error_names_the_column_and_nothing_else(column, cell):
+    usable = {"number": 0.5, "categorical": "a", "boolean": True, "date": "2001-05-05"}
+    domain = TableDomain({"other": (0, 1), "x": column})
+    kind = domain.columns["x"].kind
+    good = 1 if column == [1, 2] else usable[kind]
+    with pytest.raises(ValueError, match="column 'x' holds") as refused:
+        domain.encode({"other": [0.5] * 3, "x": [good, good, cell]}, strict=False)
+    for word in ("secret", str(cell), " 2", " 3 "):
+        if word not in ("None", "nan"):
+            assert word not in str(refused.value)
+
+
+def test_strict_mode_follows_the_configuration():
+    domain = TableDomain({"x": (0, 4)})
+    with skprivate.config_context(strict=True):
+        np.testing.assert_array_equal(domain.encode({"x": ["?", np.inf, -np.inf, 9]}), [[2], [4], [0], [9]])
+    with pytest.raises(ValueError, match="no finite number"):
+        domain.encode({"x": ["?"]})
+
+
+def test_what_another_library_says_of_a_cell_is_not_repeated():
+    with pytest.raises(ValueError, match=r"column 'x' cannot be read\.$"):
+        TableDomain({"x": (0, 1)}).encode({"x": StrangeColumn()}, strict=True)
+
+
+def test_types_that_no_column_has_are_refused_in_every_mode():
+    for cells in (np.array([1], dtype="m8[s]"), np.array([1j]), np.array(["2001-01-01"], dtype="M8[D]")):
+        with pytest.raises(TypeError, match="column 'x'"):
+            read((0, 1), cells, strict=True)
+
+
+class Strange:
+    """An object that raises whatever is asked of it."""
+
+    def __eq__(self, other):
+        raise RuntimeError("strange")
+
+    def __float__(self):
+        raise RuntimeError("strange")
+
+    __hash__ = None
+
+
+class StrangeNumber(float):
+    """A number that cannot be read."""
+
+    def __float__(self):
+        raise RuntimeError("strange")
+
+
+class StrangeText(str):
+    """Text that cannot be read."""
+
+    def __str__(self):
+        raise RuntimeError("strange")
+
+
+class StrangeColumn:
+    """A column that shows a value when it cannot be read."""
+
+    def __len__(self):
+        return 1
+
+    def __array__(self, dtype=None, copy=None):
+        raise ValueError("could not convert string to float: 'secret'")
+
+
+TEXTS = st.one_of(
+    st.text(max_size=5),
+    st.sampled_from(
+        ["a", " a", "b ", "12", "1", "2.5", "true", "No", "?", "-999", "nan", "inf", "1_0", "low"]
+    ),
+    st.dates().map(str),
+    st.floats().map(str),
+)
+CELLS = st.one_of(
+    TEXTS,
+    TEXTS.map(np.str_),
+    st.binary(max_size=4),
+    st.floats(),
+    st.integers(),
+    st.sampled_from([10**400, -(10**400), -0.0, 0, False, True, 1, 12, 2.5, -999]),
+    st.none(),
+    st.decimals(),
+    st.sampled_from([Decimal("sNaN"), Fraction(1, 3), 1j, np.bool_(True), np.float32(2.5), np.int8(1)]),
+    st.dates(),
+    st.datetimes(),
+    st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=5))])),
+    st.sampled_from([pd.NA, pd.NaT, pd.Period("2001-01"), time(1), timedelta(1), np.timedelta64(1, "D")]),
+    st.sampled_from([np.datetime64("NaT"), np.datetime64("2002-02-02"), np.datetime64(10**15, "D")]),
+    st.builds(list),
+    st.builds(dict),
+    st.builds(object),
+    st.builds(Strange),
+    st.builds(StrangeNumber),
+    st.builds(StrangeText),
+    st.just(np.array([1, 2])),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows=st.lists(st.fixed_dictionaries({name: CELLS for name in EVERY_KIND}), min_size=1, max_size=6))
+def test_in_strict_mode_no_cell_fails_and_a_row_depends_on_itself_alone(rows):
+    domain = TableDomain(EVERY_KIND, missing_values=["?"])
+    together = domain.encode(rows, strict=True)
+    assert np.isfinite(together).all()
+    alone = np.concatenate([domain.encode([row], strict=True) for row in rows])
+    assert together.tobytes() == alone.tobytes()
+    columns = {name: np.array([None] * len(rows), dtype=object) for name in EVERY_KIND}
+    for name, column in columns.items():
+        for place, row in enumerate(rows):
+            column[place] = row[name]
+    assert domain.encode(pd.DataFrame(columns, dtype=object), strict=True).tobytes() == together.tobytes()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rows=st.lists(
+        st.fixed_dictionaries(
+            {
+                "number": st.one_of(st.none(), st.floats(-5, 5)),
+                "text": st.sampled_from(["a", "b", "12", None]),
+                "numeric": st.sampled_from([1, 2.5, None]),
+                "ordered": st.sampled_from(["low", "mid", "high", None]),
+                "truth": st.sampled_from([False, True, None]),
+                "flag": st.sampled_from([False, True, None]),
+                "date": st.one_of(st.none(), st.datetimes(datetime(2001, 1, 1), datetime(2020, 12, 31))),
+            }
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_decoding_loses_nothing_where_missing_has_a_column(rows):
+    domain = TableDomain(EVERY_KIND, missing="indicator")
+    decoded = domain.decode(domain.encode(rows))
+    for name in ("text", "numeric", "ordered", "truth", "flag"):
+        assert decoded[name].tolist() == [row[name] for row in rows]
+    assert [None if np.isnan(value) else value for value in decoded["number"]] == [
+        row["number"] for row in rows
+    ]
+    assert decoded["date"].tolist() == [row["date"] for row in rows]
+
+
+def test_decoding_takes_any_numbers():
+    domain = TableDomain(EVERY_KIND, missing="indicator")
+    for value in (np.nan, np.inf, -np.inf, 1e300, -1e300, 0.3):
+        domain.decode(np.full((2, len(domain.encoded_names)), value))
+    with pytest.raises(ValueError, match="must have"):
+        domain.decode(np.zeros((2, 3)))
