@@ -153,8 +153,8 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         Returns
         -------
         X_original : ndarray of shape (n_samples, n_features)
-            Objects, as of `TableDomain.decode`: nothing is lost where missing cells have an indicator. Numbers
-            where there is no domain.
+            Objects, as of `TableDomain.decode`: nothing is lost where missing cells have an indicator.
+            Numbers where there is no domain.
         """
         encoded: FloatArray = check_array(X, dtype=np.float64)
         domain = self._domain()
@@ -190,7 +190,7 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
             known = getattr(self, "feature_names_in_", None)
         else:
             known = np.array(domain.names, dtype=object)
-        given = known if input_features is None else np.asarray(input_features, dtype=object)
+        given: Any = known if input_features is None else np.asarray(input_features, dtype=object)
         if known is not None and not np.array_equal(given, known):
             raise ValueError("input_features is not equal to feature_names_in_")
         if domain is not None:
