@@ -4,6 +4,7 @@
 import io
 import pickle
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -23,7 +24,9 @@ from skprivate import (
     TableDomain,
     privacy_report,
 )
+from skprivate.audit import check_private_pipeline
 from skprivate.exceptions import PrivacyLeakError
+from skprivate.inspection import PartitionDisplay
 from skprivate.rounds import TableSource, fit_rounds
 from skprivate.tree import LeafCountAccumulator
 
@@ -190,7 +193,7 @@ def test_an_accumulator_has_one_domain():
     other = TableDomain({**DOMAIN.columns, "job": ["clerk", "king"]})
     with pytest.raises(ValueError, match="different parameters"):
         moments.merge(MomentAccumulator(None, (0, 12), 10_000, distribution="normal", domain=other))
-    for wrong in ({"domain": other}, {"bounds_X": (LOWER, UPPER)}):
+    for wrong in ({"domain": other}, {"bounds_X": np.array([LOWER, UPPER])}):
         with pytest.raises(ValueError, match="domain of the estimator"):
             moments.release(variant(REGRESSORS[0], **wrong))
     with pytest.raises(ValueError, match="leave bounds_X"):
@@ -225,7 +228,19 @@ def test_a_search_refuses_other_columns_before_it_pays(tmp_path):
     search = PrivateGridSearch(tree, {"max_depth": [1, 2]}, ledger=ledger)
     with pytest.raises(ValueError, match="not those of domain"):
         search.fit(TABLE.rename(columns={"age": "Age"}), LABELS)
-    assert not ledger.entries
+    assert not ledger.entries()
+
+
+def test_a_picture_of_cells_names_the_encoded_columns():
+    tree = variant(TREES[0], domain=DOMAIN).fit(TABLE, LABELS)
+    display = PartitionDisplay.from_estimator(tree, features=("age", "job=smith"))
+    assert (display.xlabel, display.ylabel) == ("age", "job=smith")
+    plt.close("all")
+
+
+def test_the_battery_makes_rows_of_declared_columns():
+    tree = DPTreeClassifier(max_depth=1, domain=DOMAIN, classes=[0, 1])
+    assert check_private_pipeline(tree).passed
 
 
 def test_an_unfitted_model_says_so():
