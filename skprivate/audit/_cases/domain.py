@@ -33,7 +33,9 @@ def make_rows(estimator: Any, n: int = _ROWS, seed: int = 0, width: int = 2) -> 
     X = rng.uniform(lower, upper, (n, len(lower)))
     columns = declared(estimator, "domain")
     if columns is not None:
-        X = np.column_stack([values.astype(object) for values in columns.decode(X).values()])
+        cells = list(columns.decode(X).values())
+        numbers = all(values.dtype.kind == "f" for values in cells)
+        X = np.column_stack([values if numbers else values.astype(object) for values in cells])
     if is_classifier(estimator):
         classes = np.asarray(domain_of_y(estimator))
         return {"X": X, "y": classes[rng.integers(len(classes), size=n)]}
