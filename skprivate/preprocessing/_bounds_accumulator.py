@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from .._typing import CentralRelation, RandomSource
 from ..accounting import EstimatedBounds, PrivacyLedger
@@ -102,8 +103,8 @@ class BoundsAccumulator(PlanAccumulator):
             A parameter is out of range; the counts are still there.
         """
         self._require_unreleased()
-        parameters = {"epsilon": epsilon, "ledger": ledger, "coverage": coverage, "relation": relation}
-        parameters |= {"random_state": random_state}
+        parameters: dict[str, Any] = {"epsilon": epsilon, "ledger": ledger, "coverage": coverage}
+        parameters |= {"relation": relation, "random_state": random_state}
         validate_parameter_constraints(CONSTRAINTS, parameters, "BoundsAccumulator.release")
         refuse_seed(random_state, "BoundsAccumulator.release")
         entropy = check_entropy(random_state)

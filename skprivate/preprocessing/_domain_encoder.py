@@ -187,7 +187,7 @@ class DomainEncoder(StrictMixin, StatelessMixin, TransformerMixin, BaseEstimator
         domain = self._domain()
         if domain is None:
             check_is_fitted(self, "n_features_in_")
-            known = getattr(self, "feature_names_in_", None)
+            known: Any = getattr(self, "feature_names_in_", None)
         else:
             known = np.array(domain.names, dtype=object)
         given: Any = known if input_features is None else np.asarray(input_features, dtype=object)

@@ -121,9 +121,9 @@ def estimate_bounds(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features) or (n_samples,), or TableSource
-        Finite numbers; one dimension for a target. Of a source the features are looked at: the bounds are those
-        of one table, bit for bit with a seed. In strict mode what is missing or no number counts as 0, and an
-        infinity as the largest number; otherwise they are errors, which the ledger counts.
+        Finite numbers; one dimension for a target. Of a source the features are looked at: the bounds are
+        those of one table, bit for bit with a seed. In strict mode what is missing or no number counts as 0,
+        and an infinity as the largest number; otherwise they are errors, which the ledger counts.
     epsilon : float or Fraction
         Greatest privacy loss, > 0 and finite, for all columns together: each gets an equal part.
     ledger : PrivacyLedger, default=None

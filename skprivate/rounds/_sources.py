@@ -100,7 +100,7 @@ class TableSource:
         self.n_rows = n_rows
         self.n_jobs = n_jobs
         self.hook = _hook_of(tables, self.columns)
-        self.tables = None if self.hook is not None else _list_of(tables)
+        self.tables = None if self.hook is not None else _list_of(tables, self.columns)
         alone = self.tables is not None and len(self.tables) == 1
         if groups is not None and not (groups_within_tables or alone):
             raise ValueError(
@@ -179,13 +179,51 @@ def _hook_of(tables: Any, columns: TableColumns) -> Callable[[Any], Iterable[byt
     if type(tables).__module__.partition(".")[0].startswith("dask"):
         from ._dask import DaskPartitions
 
-        return DaskPartitions(tables).map_partitions
+        return DaskPartitions(tables, columns).map_partitions
     return getattr(tables, "map_partitions", None)
 
 
-def _list_of(tables: Any) -> list[Any]:
+class DatasetFile:
+    """One file of a pyarrow Dataset, as a table that is read anew each time and never held whole.
+
+    Parameters
+    ----------
+    fragment : pyarrow.dataset.Fragment
+    schema : pyarrow.Schema
+        Of the whole Dataset: a file of another one is read as this.
+    columns : TableColumns
+        Where features are named, no other column is read.
+    """
+
+    def __init__(self, fragment: Any, schema: Any, columns: TableColumns) -> None:
+        self._fragment, self._schema, self._columns = fragment, schema, columns
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows, which a parquet file knows without being read."""
+        return int(self._fragment.count_rows())
+
+    @property
+    def schema(self) -> Any:
+        """The columns of the file, and those that its path tells."""
+        from pyarrow.dataset import get_partition_keys
+
+        found = self._fragment.physical_schema
+        for name in get_partition_keys(self._fragment.partition_expression):
+            found = found if name in found.names else found.append(self._schema.field(name))
+        return found
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        # Of a column that the file does not have pyarrow would make nulls.
+        names = self._columns.choose(list(self.schema.names))
+        wanted = None if self._columns.features is None else [*names, *self._columns.others]
+        scanner = self._fragment.scanner(schema=self._schema, columns=wanted)
+        return scanner.to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _list_of(tables: Any, columns: TableColumns) -> list[Any]:
     if hasattr(tables, "get_fragments"):
-        return [fragment.scanner().to_reader for fragment in tables.get_fragments()]
+        return [DatasetFile(fragment, tables.schema, columns) for fragment in tables.get_fragments()]
     listed = list(tables) if isinstance(tables, list) else [tables]
     if not listed:
         raise ValueError("the source is empty: it has no table.")

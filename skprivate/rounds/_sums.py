@@ -122,8 +122,8 @@ class PartialSums:
             if type(facts) is not list or len(facts) != 3:
                 raise ValueError("a batch must have three facts")
             numbers = Fields(dict(zip(_FACTS, facts, strict=True)), _FACTS)
-            counts = (numbers.integer(count, 0, _MOST_ROWS) for count in ("rows", "units"))
-            batches[name] = BatchFacts(*counts, numbers.text("digest"))
+            rows, units = (numbers.integer(count, 0, _MOST_ROWS) for count in ("rows", "units"))
+            batches[name] = BatchFacts(rows, units, numbers.text("digest"))
         return cls(fields.text("task"), unpack_integers(fields.text("values"), (-1,)), batches)
 
 

@@ -237,12 +237,20 @@ def _hash(name: Any) -> int:
         return 0
     if isinstance(name, bool | int | np.integer | np.bool_) and -(2**63) <= int(name) < 2**63:
         return int(_mix(np.array([int(name)], dtype=np.int64).view(np.uint64))[0])
-    if isinstance(name, float | np.floating) and float(name).is_integer() and abs(name) < 2**63:
+    if isinstance(name, float | np.floating) and float(name).is_integer() and abs(float(name)) < 2**63:
         return _hash(int(name))
-    text = (
-        name.encode() if isinstance(name, str) else name if isinstance(name, bytes) else repr(name).encode()
-    )
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+    return int.from_bytes(hashlib.blake2b(_as_bytes(name), digest_size=8).digest(), "little")
+
+
+def _as_bytes(name: Any) -> bytes:
+    if isinstance(name, bytes):
+        return name
+    try:
+        text = name if isinstance(name, str) else repr(name)
+    except Exception:  # a type of the user's own
+        text = type(name).__name__
+    # Text may hold half of a surrogate pair, and no error may repeat it.
+    return text.encode("utf-8", "surrogatepass")
 
 
 def splits_by_group(splitter: Any) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._typing import IntArray
 from ...partition import Partition
@@ -31,8 +32,8 @@ class Axis(Protocol):
     def size(self) -> int:
         """Number of cells."""
 
-    def codes(self, rows: PreparedRows) -> IntArray:
-        """Return the cell of every row, 0 to ``size - 1``; also of rows that do not count."""
+    def codes(self, rows: PreparedRows) -> NDArray[Any]:
+        """Return the cell of every row, 0 to ``size - 1``, as integers; also of rows that do not count."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values, the kind among them."""
@@ -54,9 +55,9 @@ class LeafAxis:
         """Number of leaves."""
         return self.partition.n_leaves
 
-    def codes(self, rows: PreparedRows) -> IntArray:
+    def codes(self, rows: PreparedRows) -> NDArray[Any]:
         """Return the leaf of every row."""
-        return self.partition.apply(rows.X).astype(np.int64)
+        return self.partition.apply(rows.X)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
@@ -76,11 +77,11 @@ class LabelAxis:
     size: int
     kind: ClassVar[str] = "label"
 
-    def codes(self, rows: PreparedRows) -> IntArray:
+    def codes(self, rows: PreparedRows) -> NDArray[Any]:
         """Return the position of every label."""
         if rows.labels is None:
             raise ValueError("the rows have no labels.")
-        return rows.labels.astype(np.int64, copy=False)
+        return rows.labels
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""

@@ -90,7 +90,11 @@ def _count(axes: tuple[Axis, ...], size: int, rows: PreparedRows) -> IntArray:
     if not axes:
         return np.array([rows.n_rows], dtype=np.int64)
     codes = axes[0].codes(rows)
+    if len(axes) > 1:
+        # A copy, wide enough for the number of all cells.
+        codes = codes.astype(np.int64)
     for axis in axes[1:]:
-        codes = axis.size * codes + axis.codes(rows)
+        codes *= axis.size
+        codes += axis.codes(rows)
     kept = codes if rows.kept is None else codes[rows.kept]
     return np.bincount(kept, minlength=size).astype(np.int64, copy=False)

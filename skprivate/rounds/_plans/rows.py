@@ -47,9 +47,14 @@ class PreparedRows:
         """Return the rows that count, copied where others stand between them."""
         if self.kept is None:
             return self
-        columns = (self.y, self.event, self.labels, self.steps)
-        chosen = (None if column is None else column[self.kept] for column in columns)
-        return PreparedRows(self.X[self.kept], *chosen)
+        kept = self.kept
+
+        def chosen(column: Any) -> Any:
+            return None if column is None else column[kept]
+
+        return PreparedRows(
+            self.X[kept], chosen(self.y), chosen(self.event), chosen(self.labels), chosen(self.steps)
+        )
 
     def keeping(self, kept: BoolArray | IndexArray | None) -> "PreparedRows":
         """Return the same rows, of which only these count."""

@@ -202,6 +202,9 @@ def _pieces(tables: Iterable[list[NDArray[Any]]]) -> Iterator[Piece]:
 
 def column_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
     """Return real numbers; the error repeats no value."""
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        # Nothing to refuse; what follows takes as long as copying the numbers.
+        return values
     if get_config()["strict"]:
         numbers: NDArray[Any] = numbers_of(values, name)
         return numbers

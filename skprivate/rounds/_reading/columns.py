@@ -14,6 +14,7 @@ from ...domain import TableDomain
 from ...utils import as_column, check_characters, is_frame
 from ...utils._json_documents import Fields
 from .batches import (
+    PIECE_ROWS,
     arrow_columns,
     arrow_records,
     column_numbers,
@@ -129,7 +130,7 @@ def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = 
         names = columns.choose(list(table.columns))
         wanted = columns.others if domain is not None else (*names, *columns.others)
         encoded = None if domain is None else domain.encode(table[list(names)])
-        yield _of_columns({name: frame_column(table, name) for name in wanted}, names, columns, encoded)
+        yield from _slices({name: frame_column(table, name) for name in wanted}, names, columns, encoded)
     elif holds_arrow(table):
         schema, records = arrow_records(table)
         names = columns.choose(list(schema))
@@ -137,7 +138,7 @@ def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = 
             wanted = columns.others if domain is not None else (*names, *columns.others)
             values = dict(zip(wanted, arrow_columns(record, wanted), strict=True))
             encoded = None if domain is None else domain.encode(record.select(list(names)))
-            yield _of_columns(values, names, columns, encoded)
+            yield from _slices(values, names, columns, encoded)
     else:
         yield _of_arrays(table, grouped=columns.group is not None, domain=domain)
 
@@ -156,6 +157,22 @@ def _of_arrays(
     if target is not None and len(target) != len(X):
         raise ValueError("y must have one value per row of X.")
     return Piece(X, target, groups if grouped else None)
+
+
+def _slices(
+    values: dict[str, NDArray[Any]],
+    names: tuple[str, ...],
+    columns: TableColumns,
+    encoded: NDArray[Any] | None = None,
+) -> Iterator[Piece]:
+    """Copy columns side by side, some rows at a time: these stay in a cache while a plan reads them."""
+    if not values and encoded is None:
+        raise ValueError("a batch has no columns.")
+    n_rows = len(next(iter(values.values()))) if encoded is None else len(encoded)
+    for first in range(0, max(n_rows, 1), PIECE_ROWS):
+        here = slice(first, first + PIECE_ROWS)
+        part = {name: column[here] for name, column in values.items()}
+        yield _of_columns(part, names, columns, None if encoded is None else encoded[here])
 
 
 def _of_columns(

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""dask DataFrames as sources: the bits of ``fit``, whatever fails on the way and is run again."""
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skprivate import DPTreeClassifier, PrivacyLedger
+from skprivate.rounds import TableSource, fit_rounds
+from skprivate.rounds._dask import DaskPartitions
+from skprivate.rounds._reading.columns import TableColumns
+
+dask = pytest.importorskip("dask")
+dd = pytest.importorskip("dask.dataframe")
+
+# What dask and its packages warn of is theirs.
+pytestmark = pytest.mark.filterwarnings("default")
+
+N_ROWS, N_PARTS = 600, 5
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    age, dose = rng.uniform(18, 90, N_ROWS), rng.uniform(0, 5, N_ROWS)
+    return pd.DataFrame({"ill": age > 50, "dose": dose, "note": "text", "age": age})
+
+
+def tree(**parameters):
+    return DPTreeClassifier(
+        Fraction(1),
+        bounds={"age": (18, 90), "dose": (0, 5)},
+        classes=[False, True],
+        random_state=0,
+        **parameters,
+    )
+
+
+@pytest.fixture(scope="module")
+def expected(rows):
+    X = rows[["age", "dose"]]
+    return tree().fit(X, rows["ill"]).predict_proba(X)
+
+
+def source_of(frame, **options):
+    return TableSource(frame, target="ill", features=["age", "dose"], **options)
+
+
+@pytest.mark.parametrize("n_parts", [1, N_PARTS])
+@pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
+def test_a_frame_is_fitted_as_by_fit(rows, expected, n_parts, scheduler):
+    with dask.config.set(scheduler=scheduler):
+        model = fit_rounds(tree(), source_of(dd.from_pandas(rows, npartitions=n_parts)))
+    np.testing.assert_array_equal(model.predict_proba(rows[["age", "dose"]]), expected)
+
+
+def test_partitions_are_numbered_and_have_the_columns_that_are_read(rows):
+    frame = dd.from_pandas(rows, npartitions=N_PARTS)
+    describe = lambda table, number: f"{number}: {len(table)} {' '.join(table.columns)}".encode()  # noqa: E731
+    parts = DaskPartitions(frame, TableColumns(("age",), "ill")).map_partitions(describe)
+    assert list(parts) == [f"{number}: {N_ROWS // N_PARTS} age ill".encode() for number in range(N_PARTS)]
+
+
+def test_a_missing_column_costs_nothing(rows, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "study.ledger")
+    with pytest.raises(ValueError, match="each of these columns once: weight"):
+        fit_rounds(
+            tree(ledger=ledger),
+            TableSource(dd.from_pandas(rows, npartitions=2), target="ill", features=["age", "weight"]),
+        )
+    assert ledger.entries() == []
+
+
+def test_other_objects_of_dask_are_refused(rows):
+    for other in (dask.delayed(rows), dd.from_pandas(rows["age"], npartitions=2)):
+        with pytest.raises(TypeError, match="a source takes a DataFrame, not"):
+            source_of(other)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def raise_error():
+    raise OSError("the disk is away")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("fail", "n_rows"),
+    [(raise_error, None), (lambda: os._exit(1), N_ROWS)],
+    ids=["an error while tables are looked at", "the death of a worker in a round"],
+)
+def test_a_task_that_fails_is_run_again_and_counted_once(cluster, rows, expected, tmp_path, fail, n_rows):
+    ledger = PrivacyLedger(tmp_path / "study.ledger")
+    marker = str(tmp_path / "failed")
+
+    def read(number):
+        if number == 1 and not os.path.exists(marker):
+            open(marker, "x").close()
+            fail()
+        return rows[number::N_PARTS]
+
+    frame = dd.from_map(read, range(N_PARTS), meta=rows[:0])
+    with dask.annotate(retries=1):
+        model = fit_rounds(tree(ledger=ledger), source_of(frame, n_rows=n_rows))
+    assert os.path.exists(marker)
+    np.testing.assert_array_equal(model.predict_proba(rows[["age", "dose"]]), expected)
+    assert ledger.spent() == (1, 0)
