@@ -23,7 +23,7 @@ COLUMNS = {"pandas": pd.Series, "polars": pl.Series}
 #: One of each class but the solver, whose input is a game; and classes that are words.
 NAMED = [name for name in ONE_OF_EACH if name not in ("players", "pipeline")]
 NAMED += ["tree, three classes, hadamard", "central, three classes"]
-TRANSFORMERS = ["bounds scaler", "tqma", "swapping"]
+TRANSFORMERS = ["bounds scaler", "domain encoder", "tqma", "swapping"]
 WITH_EPSILON = [
     name
     for name in NAMED

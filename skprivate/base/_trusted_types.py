@@ -11,10 +11,7 @@ _SPENT = (
     "skprivate.accounting.PackageRecord",
     "skprivate.accounting.PrivacySpent",
 )
-_DOMAIN = (
-    "skprivate.domain.TableDomain",
-    *(f"skprivate.domain.{kind}Column" for kind in ("Boolean", "Categorical", "Date", "Number")),
-)
+_DOMAIN = ("skprivate.domain.TableDomain",)
 _RISK = ("skprivate.accounting.DisclosureRisk", "skprivate.accounting.FrozenMapping")
 _PARTITION = "skprivate.partition.Partition"
 _LAPLACE = "skprivate.noise.DiscreteLaplaceMechanism"
@@ -71,7 +68,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
         )
     },
     "DPTreeClassifier": (
-        *(*_SPENT, _PARTITION, _LAPLACE, "skprivate.tree.NoisyHistogram"),
+        *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, "skprivate.tree.NoisyHistogram"),
         "skprivate.tree.DPTreeClassifier",
     ),
     "LocalAverageRegressor": _LOCAL_AVERAGE,

@@ -132,7 +132,8 @@ class PartitionDisplay:
         """
         check_is_fitted(estimator, ["partition_", "leaf_proba_", "classes_"])
         partition = estimator.partition_
-        names = getattr(estimator, "feature_names_in_", None)
+        domain = getattr(estimator, "domain_", None)
+        names = getattr(estimator, "feature_names_in_", None) if domain is None else domain.encoded_names
         pair = _check_features(features, partition.n_features, names)
         leaves = _leaves_in_plane(partition, pair, _check_row(at, partition))
         lower, upper = (corner[leaves][:, pair] for corner in partition.cells())

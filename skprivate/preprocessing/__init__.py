@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Preprocessing: declared columns, scaling by bounds, private estimates of bounds, coarsening of queries."""
+"""Preprocessing: declared columns, declared bounds, private estimates of bounds, coarsening of queries."""
 
 from typing import TYPE_CHECKING
 

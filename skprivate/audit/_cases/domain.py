@@ -31,6 +31,11 @@ def make_rows(estimator: Any, n: int = _ROWS, seed: int = 0, width: int = 2) -> 
     rng = np.random.default_rng(seed)
     lower, upper = domain_of_X(estimator, width)
     X = rng.uniform(lower, upper, (n, len(lower)))
+    columns = declared(estimator, "domain")
+    if columns is not None:
+        cells = list(columns.decode(X).values())
+        numbers = all(values.dtype.kind == "f" for values in cells)
+        X = np.column_stack([values if numbers else values.astype(object) for values in cells])
     if is_classifier(estimator):
         classes = np.asarray(domain_of_y(estimator))
         return {"X": X, "y": classes[rng.integers(len(classes), size=n)]}
@@ -41,7 +46,10 @@ def make_rows(estimator: Any, n: int = _ROWS, seed: int = 0, width: int = 2) -> 
 
 
 def domain_of_X(estimator: Any, n_features: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the declared bounds of X, [-1, 1] where there are none."""
+    """Return the declared bounds of X, encoded where columns are declared; [-1, 1] where there are none."""
+    columns = declared(estimator, "domain")
+    if columns is not None:
+        return columns.bounds
     for name in ("bounds", "bounds_X"):
         bounds = declared(estimator, name)
         if bounds is not None:

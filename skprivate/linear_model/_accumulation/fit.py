@@ -106,7 +106,8 @@ def _check_agreement(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ..
 
 def _check_bounds(estimator: Any, plan: AccumulatorPlan, names: tuple[str, ...] | None) -> None:
     grid = plan.grid
-    if estimator.domain not in (None, plan.domain) or None not in (estimator.bounds_X, plan.domain):
+    two = estimator.bounds_X is not None and plan.domain is not None
+    if two or estimator.domain not in (None, plan.domain):
         raise ValueError("domain of the estimator must be None or that of the accumulator.")
     if estimator.bounds_X is not None:
         bounds = check_bounds(estimator.bounds_X, grid.n_features, names, name="bounds_X")
