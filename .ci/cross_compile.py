@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compile the kernels for other machines with zig, and run the loops of `lanes.pxd` in emulators.
+"""Compile the kernels for other machines with zig, and run the loops of their `.pxd` in emulators.
 
 ``make cross`` runs it; a target without an emulator is only compiled. Objects only: modules are linked and
 imported on the workflows' own machines. Python's headers are those of this machine, but for `pyconfig.h`,
@@ -27,7 +27,7 @@ TARGETS = {
 }
 # What setup.py says too. Cython's code compares and declares more than it needs to on a machine of 32 bits.
 FLAGS = ["-O3", "-g0", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused-function"]
-TESTS = "tests/collaborative/local_average/test_lanes.py"
+TESTS = ("tests/collaborative/local_average/test_lanes.py", "tests/rounds/plans/test_moment_loops.py")
 PYCONFIG = """
 #define SIZEOF_SHORT __SIZEOF_SHORT__
 #define SIZEOF_INT __SIZEOF_INT__
@@ -75,11 +75,11 @@ def compile_kernels(target: str, headers: Path, objects: Path) -> list[str]:
     return failed
 
 
-def run_lanes(target: str, runner: str) -> bool:
+def run_loops(target: str, runner: str) -> bool:
     """Return whether the loops compute what NumPy does, in an emulator."""
     # wine writes what it lacks to standard error.
     environment = {"CC": f"{ZIG} -target {target}", "RUNNER": runner, "WINEDEBUG": "-all"}
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--rootdir", str(ROOT), str(ROOT / TESTS)]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--rootdir", str(ROOT), *TESTS]
     return not subprocess.run(command, env=os.environ | environment, cwd=ROOT, check=False).returncode
 
 
@@ -96,9 +96,9 @@ def main(targets: list[str]) -> bool:
             )
             runner = TARGETS[target]
             ran = bool(runner and shutil.which(runner))
-            passed = run_lanes(target, str(runner)) if ran else True
+            passed = run_loops(target, str(runner)) if ran else True
             print(
-                f"{target}: lanes.pxd {('passed' if passed else 'FAILED') if ran else 'was not run'}",
+                f"{target}: the loops {('passed' if passed else 'FAILED') if ran else 'were not run'}",
                 flush=True,
             )
             good = good and not failed and passed

@@ -14,9 +14,10 @@ from typing import Any, NoReturn, TypedDict
 
 import numpy as np
 
-from .._typing import Protection
+from .._typing import FloatArray, Protection
 from ..accounting._amounts import from_text, show, to_text
-from ..exceptions import BudgetExceededError, PrivacyLeakError
+from ..domain import TableDomain
+from ..exceptions import BudgetExceededError
 from ..utils import check_positive
 from ..utils._files import OWNER_ONLY, locked, make_lasting, write_atomically
 from ..utils._json_documents import (
@@ -29,7 +30,7 @@ from ..utils._json_documents import (
 )
 from ..utils._public_module import public_module
 from ..utils._refused_values import is_temporal
-from ._specification import TreeSpecification
+from ._specification import TreeSpecification, check_protection
 
 _FORMAT = "skprivate.client"
 _VERSION = 1
@@ -158,8 +159,9 @@ class TreeClient:
         Parameters
         ----------
         x : sequence or mapping
-            The values, finite numbers: in the order of the specification's ``features``, or by their names.
-            Not looked at once the report is drawn.
+            The values: in the order of the specification's ``features``, or by their names. Finite numbers;
+            where the specification declares the columns, what these take: text, dates, missing cells. Not
+            looked at once the report is drawn.
         y : str, int, float or bool
             The label, one of the specification's ``classes``. Not looked at once the report is drawn.
 
@@ -171,8 +173,9 @@ class TreeClient:
         Raises
         ------
         ValueError
-            A column is unknown, missing, repeated or holds no finite number; the label is not among the
-            classes; the memory is damaged. Nothing is drawn or charged then, and no message shows a value.
+            A column is unknown, missing, repeated or holds no finite number, or no value of its declaration;
+            the label is not among the classes; the memory is damaged. Nothing is drawn or charged then, and
+            no message shows a value.
         BudgetExceededError
             The report would pass the ceiling; nothing is drawn or charged.
         RuntimeError
@@ -284,17 +287,6 @@ class _Memory:
             raise _damaged(path) from error
 
 
-def check_protection(specification: TreeSpecification, protect: str) -> None:
-    """Refuse to answer what does not protect as much as the person wants."""
-    if protect not in ("record", "label"):
-        raise ValueError(f"protect must be 'record' or 'label', got {protect!r}.")
-    if protect == "record" and specification.randomizer.relation == "label":
-        raise PrivacyLeakError(
-            "This specification protects the label alone: a report tells the leaf, and so the features, "
-            'exactly. If the curator knows the features already, answer it with protect="label".'
-        )
-
-
 def _damaged(path: Path) -> ValueError:
     return ValueError(
         f"The client's memory {path} is damaged, gone, of a newer version, or no such memory. It is not "
@@ -305,12 +297,25 @@ def _damaged(path: Path) -> ValueError:
 def _category(specification: TreeSpecification, x: Any, y: Any) -> int:
     """Return ``n_labels * cell + label`` of one row, or refuse it without showing a value."""
     values = _values(specification, x)
-    row = [_number(value, name) for value, name in zip(values, specification.features, strict=True)]
+    domain, names = specification.domain, specification.features
+    if domain is None:
+        row = np.array([_number(value, name) for value, name in zip(values, names, strict=True)])
+    else:
+        row = _encoded(domain, values)
     label = specification.label_index(y)
     if label < 0:
         raise ValueError(f"{specification.label!r} is not one of the specification's classes.")
-    cell = int(specification.partition.apply(np.array([row]))[0])
+    cell = int(specification.partition.apply(row[None])[0])
     return specification.randomizer.n_labels * cell + label
+
+
+def _encoded(domain: TableDomain, values: list[Any]) -> FloatArray:
+    """Return a row of declared columns as numbers; strict or not, a device refuses what is no value."""
+    try:
+        row: FloatArray = domain.encode([values], strict=False)[0]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"x: {error}") from None
+    return row
 
 
 def _values(specification: TreeSpecification, x: Any) -> list[Any]:

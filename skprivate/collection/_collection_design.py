@@ -23,18 +23,23 @@ def design_collection(
     if (X is None) != (y is None):
         raise ValueError("X and y belong together: pass public rows with their labels, or neither.")
     # The steps set attributes of a fit: on a copy, which is not kept.
-    worker = clone(tree)
+    worker, domain = clone(tree), tree.domain
+    worker.check_domain()
+    if domain is not None and features is not None and tuple(features) != domain.names:
+        raise ValueError("features must be the columns of the domain, in their order.")
     if X is None:
         # Both, whatever is protected: with protect="label", fit may read bounds from rows, but here are none.
-        missing = [name for name in ("bounds", "classes") if getattr(tree, name) is None]
+        declared = {"bounds": tree.bounds if domain is None else domain, "classes": tree.classes}
+        missing = [name for name, value in declared.items() if value is None]
         if missing:
             raise PrivacyLeakError(f"without public rows {' and '.join(missing)} must be declared.")
-        names = _names_without_rows(tree.bounds, features)
+        names = _names_without_rows(tree.bounds, features) if domain is None else list(domain.encoded_names)
         X, y = np.empty((0, len(names) if names else _n_columns(tree.bounds))), np.empty(0, dtype=object)
         worker.n_features_in_ = X.shape[1]
     else:
-        X, y = validate_data(worker, X, as_labels(y), dtype=np.float64, order="C")
-        names = _names_of_rows(getattr(worker, "feature_names_in_", None), features, X.shape[1])
+        X, y = validate_data(worker, worker.encode_rows(X), as_labels(y), dtype=np.float64, order="C")
+        own = getattr(worker, "feature_names_in_", None)
+        names = _names_of_rows(own, features, X.shape[1]) if domain is None else []
     if names:
         worker.feature_names_in_ = np.array(names, dtype=object)
     rows = worker._part_rows(X, y, np.ones(len(X), dtype=bool), None)

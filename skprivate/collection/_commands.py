@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from ..domain import TableDomain
 from ..utils._files import create_atomically, write_atomically
 from ..utils._json_documents import parse_json
-from ._client import check_protection
 from ._csv_tables import CsvTable, guess_labels
 from ._report_files import ReportWriter
-from ._specification import TreeSpecification
+from ._specification import TreeSpecification, check_protection
 
 if TYPE_CHECKING:
     from ._curator import TreeCurator
@@ -144,6 +144,12 @@ def _add_plan_options(plan: argparse.ArgumentParser) -> None:
         help='{"age": [0, 120], ...}; default: of the public rows',
     )
     plan.add_argument(
+        "--domain",
+        type=Path,
+        metavar="DOMAIN.json",
+        help="declared columns, as TableDomain.to_json writes them; instead of --bounds",
+    )
+    plan.add_argument(
         "--classes", type=_json, metavar="JSON", help='["no", "yes"]; default: of the public rows'
     )
     tree = plan.add_argument_group("the tree, as in LocallyPrivateTreeClassifier")
@@ -195,7 +201,13 @@ def _run_client(options: argparse.Namespace) -> None:
         table.check_columns(wanted)
         for chunk in table.chunks():
             labels = table.labels(chunk, specification.label, specification.classes)
-            cells = specification.partition.apply(table.numbers(chunk, specification.features))
+            domain = specification.domain
+            numbers = (
+                table.numbers(chunk, specification.features)
+                if domain is None
+                else table.encoded(chunk, domain)
+            )
+            cells = specification.partition.apply(numbers)
             writer.write(randomizer.randomize(randomizer.n_labels * cells.astype(np.int64) + labels))
             progress(writer.n_reports)
     print(f"{writer.n_reports} reports in {options.reports}")
@@ -206,11 +218,12 @@ def _run_plan(options: argparse.Namespace) -> None:
     from ._curator import TreeCurator
 
     parameters = {name: getattr(options, name) for name in _TREE_OPTIONS}
+    domain = None if options.domain is None else _read_domain(options.domain)
     X, y, features = None, None, None
     if options.public is not None:
-        X, y, features = _read_public(options.public, options.label, options.classes)
+        X, y, features = _read_public(options.public, options.label, options.classes, domain)
     curator = TreeCurator(
-        LocallyPrivateTreeClassifier(**parameters),
+        LocallyPrivateTreeClassifier(**parameters, domain=domain),
         X,
         y,
         n_clients=options.clients,
@@ -227,18 +240,35 @@ def _run_plan(options: argparse.Namespace) -> None:
     print(curator.specification)
 
 
-def _read_public(path: Path, label: str, classes: Any) -> tuple[Any, Any, list[str]]:
+def _read_domain(path: Path) -> TableDomain:
+    try:
+        return TableDomain.from_json(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _read_public(
+    path: Path, label: str, classes: Any, domain: TableDomain | None
+) -> tuple[Any, Any, list[str]]:
     with CsvTable(path) as table:
-        features = [name for name in table.header if name != label]
+        features = [name for name in table.header if name != label] if domain is None else list(domain.names)
         table.check_columns([*features, label])
         numbers, cells = [np.empty((0, len(features)))], []
+        raw: dict[str, list[str]] = {name: [] for name in features}
         for chunk in table.chunks():
-            numbers.append(table.numbers(chunk, features))
+            if domain is None:
+                numbers.append(table.numbers(chunk, features))
+            else:
+                # Names the line where a cell cannot be read.
+                table.encoded(chunk, domain)
+                for name, column in raw.items():
+                    column += chunk.columns[table.header.index(name)]
             if isinstance(classes, list) and classes:
                 cells += [classes[position] for position in table.labels(chunk, label, classes)]
             else:
                 cells += chunk.columns[table.header.index(label)]
-    return np.concatenate(numbers), cells if classes else guess_labels(cells), features
+    X = np.concatenate(numbers) if domain is None else raw
+    return X, cells if classes else guess_labels(cells), features
 
 
 def _run_add(options: argparse.Namespace) -> None:

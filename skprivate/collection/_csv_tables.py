@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
+from ..domain import TableDomain
 from ._specification import Label
 
 _ROWS_AT_ONCE = 2**13
@@ -100,6 +101,18 @@ class CsvTable:
                 raise self.error(line, f"column {name!r} must hold a finite number")
         return out
 
+    def encoded(self, chunk: RowChunk, domain: TableDomain) -> FloatArray:
+        """Return the cells of declared columns as numbers, shape (n_rows, d)."""
+        cells = [list(chunk.columns[self.header.index(name)]) for name in domain.names]
+        with contextlib.suppress(TypeError, ValueError):
+            return domain.encode(dict(zip(domain.names, cells, strict=True)), strict=False)
+        # Rows are read one by one, so that one of them fails by itself.
+        problems = (
+            (line, _problem(domain, row))
+            for line, row in zip(chunk.lines, zip(*cells, strict=True), strict=True)
+        )
+        raise self.error(*next((line, problem) for line, problem in problems if problem is not None))
+
     def labels(self, chunk: RowChunk, name: str, classes: Sequence[Label]) -> IntArray:
         """Return the positions in `classes` of a column's cells, shape (n_rows,)."""
         position = _label_reader(tuple(classes))
@@ -148,6 +161,14 @@ def guess_labels(cells: Sequence[str]) -> NDArray[Any]:
         with contextlib.suppress(ValueError):
             return np.array([kind(cell) for cell in cells])
     return np.array(cells)
+
+
+def _problem(domain: TableDomain, row: Sequence[str]) -> str | None:
+    try:
+        domain.encode([row], strict=False)
+    except (TypeError, ValueError) as error:
+        return str(error).rstrip(".")
+    return None
 
 
 def _is_finite(cell: str) -> bool:

@@ -41,15 +41,17 @@ class TreeCurator(SavedCurator):
     ----------
     tree : LocallyPrivateTreeClassifier
         Unfitted: its parameters are the plan. ``random_state`` and ``ledger`` must be None: the clients draw,
-        and the clients pay.
+        and the clients pay. With ``domain`` clients are asked for the columns that it declares, as they are.
     X : array-like of shape (n_public, n_features), default=None
-        Public rows. None: there are none, and ``tree`` declares bounds and classes.
+        Public rows; with a domain, a raw table. None: there are none, and ``tree`` declares bounds, or a
+        domain, and classes.
     y : array-like of shape (n_public,), default=None
         Their labels.
     n_clients : int
         Number of reports that are expected, at least 1; the automatic depth depends on it.
     features : sequence of str, default=None
-        Names of the columns. None: those of X, where it has names, or of ``bounds``, where that is a dict.
+        Names of the columns. None: those of the domain, of X, where it has names, or of ``bounds``, where
+        that is a dict.
     label : str, default="label"
         Name of the label's column.
 
@@ -152,8 +154,9 @@ class TreeCurator(SavedCurator):
 
         Parameters
         ----------
-        reports : bytes-like, ndarray of shape (n, \\*report_shape), or iterable of bytes-like
-            One or several reports, as clients and the randomizer return them; passed twice, they count twice.
+        reports : bytes-like, ndarray of shape (n, \\*report_shape), or iterable of these
+            One or several reports, as clients, the randomizer and `TreeSpecification.randomize_many` return
+            them; passed twice, they count twice.
 
         Raises
         ------
@@ -425,19 +428,21 @@ class TreeCurator(SavedCurator):
         elif isinstance(reports, bytes | bytearray | memoryview):
             yield self.specification.unpack(reports)
         elif isinstance(reports, str | Mapping) or not isinstance(reports, Iterable):
-            raise TypeError("reports must be bytes, an array of reports, or an iterable of bytes.")
+            raise TypeError("reports must be bytes, an array of reports, or an iterable of these.")
         else:
-            yield from map(
-                self.specification.unpack, _join_reports(reports, self._state.randomizer.report_bytes)
-            )
+            for batch in _join_reports(reports, self._state.randomizer.report_bytes):
+                yield self.specification.unpack(batch) if isinstance(batch, bytes) else batch
 
 
-def _join_reports(pieces: Iterable[Any], size: int) -> Iterator[bytes]:
-    """Join reports into batches of about a mebibyte."""
+def _join_reports(pieces: Iterable[Any], size: int) -> Iterator[bytes | NDArray[Any]]:
+    """Join reports in bytes into batches of about a mebibyte; arrays of reports are passed on."""
     held, length = [], 0
     for piece in pieces:
+        if isinstance(piece, np.ndarray):
+            yield piece
+            continue
         if not isinstance(piece, bytes | bytearray | memoryview):
-            raise TypeError(f"an iterable of reports must hold bytes, not {type(piece).__name__}.")
+            raise TypeError(f"an iterable of reports must hold bytes or arrays, not {type(piece).__name__}.")
         if len(piece) % size:
             raise ValueError(f"a piece of {len(piece)} bytes is no whole number of reports of {size} bytes.")
         held.append(piece)

@@ -13,6 +13,7 @@ from .._typing import IntArray
 from ..accounting import EstimatedBounds
 from ..accounting._amounts import from_text, to_text
 from ..accounting._statements.estimated_bounds import decode_estimate, encode_estimate
+from ..domain import TableDomain
 from ..partition import RULES
 from ..randomizers import LocalRandomizer
 from ..tree import LocallyPrivateTreeClassifier
@@ -78,8 +79,9 @@ class CuratorState:
     def empty(cls, tree: LocallyPrivateTreeClassifier, design: TreeDesign, label: str) -> Self:
         """Return the state before the first report."""
         randomizer: Any = design.randomizer
+        features = design.feature_names if tree.domain is None else None
         specification = TreeSpecification(
-            design.partition, randomizer, design.classes, design.feature_names, label
+            design.partition, randomizer, design.classes, features, label, tree.domain
         )
         return cls(tree, design, specification, np.zeros(randomizer.counts_shape, dtype=np.int64))
 
@@ -112,7 +114,10 @@ class CuratorState:
         content = {
             "specification": self.specification.to_dict(),
             "tree": {
-                name: _encode_parameter(value) for name, value in self.tree.get_params(deep=False).items()
+                name: _encode_parameter(value)
+                for name, value in self.tree.get_params(deep=False).items()
+                # As before there were domains.
+                if (name, value) != ("domain", None)
             },
             "rule": self.design.rule,
             "bounds": [side.tolist() for side in self.design.bounds],
@@ -142,6 +147,8 @@ class CuratorState:
         names = ("lower", "upper")
         sides = Fields(dict(zip(names, _pair(state["bounds"]), strict=True)), names, what="the bounds")
         lower, upper = (np.array(sides.numbers(name), dtype=np.float64) for name in names)
+        domain = specification.domain
+        columns = specification.features if domain is None else domain.encoded_names
         design = TreeDesign(
             partition=specification.partition,
             randomizer=specification.randomizer,
@@ -149,13 +156,15 @@ class CuratorState:
             bounds=(lower, upper),
             rule=fields.text("rule"),
             public_counts=unpack_integers(fields.text("public_counts"), shape),
-            feature_names=specification.features if fields.flag("named") else None,
+            feature_names=columns if fields.flag("named") else None,
         )
         history = {batch: _check_numbers(*_pair(pair)) for batch, pair in fields.mapping("history").items()}
         stream = fields.maybe(fields.text, "stream")
         if stream is not None and stream not in history:
             raise ValueError("the history does not hold its own stream")
         counts = unpack_integers(fields.text("counts"), specification.randomizer.counts_shape)
+        if tree.domain != domain:
+            raise ValueError("the plan and the specification declare different columns")
         _check_agreement(tree, design)
         return cls(tree, design, specification, counts, history, stream)
 
@@ -206,6 +215,8 @@ def _encode_parameter(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, Fraction):
         return {"fraction": to_text(value)}
+    if isinstance(value, TableDomain):
+        return {"domain": value.to_dict()}
     if isinstance(value, EstimatedBounds):
         return {"estimate": encode_estimate(value), "sides": [_encode_parameter(side) for side in value]}
     if isinstance(value, Mapping):
@@ -220,6 +231,8 @@ def _encode_parameter(value: Any) -> Any:
 def _decode_parameter(plain: Any) -> Any:
     if isinstance(plain, dict) and set(plain) == {"fraction"}:
         return from_text(plain["fraction"])
+    if isinstance(plain, dict) and set(plain) == {"domain"}:
+        return TableDomain.from_dict(plain["domain"])
     if isinstance(plain, dict) and set(plain) == {"estimate", "sides"}:
         return decode_estimate([_decode_parameter(side) for side in _pair(plain["sides"])], plain["estimate"])
     if isinstance(plain, dict):

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import Protection
+from ..domain import TableDomain
+from ..exceptions import PrivacyLeakError
+from ..noise import check_entropy
 from ..partition import Partition
 from ..randomizers import LocalRandomizer, randomizer_from_dict
 from ..utils import check_characters
@@ -24,9 +28,13 @@ from ..utils._refused_values import is_temporal
 # Older than this package, and part of every hash: clients in the field read it.
 FORMAT = "skprivate.tree"
 VERSION = 1
+# With declared columns; without them, bytes and hashes are those of version 1.
+DOMAIN_VERSION = 2
 Label = str | int | float | bool
 
 _FIELDS = ("partition", "randomizer", "classes", "features", "label")
+# Rows whose reports are drawn together, and bytes of such reports: no result but a seeded one depends on it.
+_ROWS_AT_ONCE, _BYTES_AT_ONCE = 2**16, 2**24
 # Bytes of a file; a tree of 2^18 leaves needs about a fifth of it.
 _LARGEST_FILE = 2**26
 
@@ -48,9 +56,13 @@ class TreeSpecification:
     classes : sequence of str, int, float or bool
         Two or more labels: all text or all numbers, none of them twice.
     features : sequence of str, default=None
-        Names of the columns, in the partition's order. None: "x0", "x1", ...
+        Names of the columns that are asked for, in the partition's order. None: those of `domain`; without
+        one "x0", "x1", ...
     label : str, default="label"
         Name of the label's column.
+    domain : TableDomain, default=None
+        Declared columns: what is asked for are then these, text, dates and missing cells included, and the
+        partition's columns are the encoded ones. None: the columns are numbers.
 
     Attributes
     ----------
@@ -93,6 +105,7 @@ class TreeSpecification:
     classes: tuple[Label, ...]
     features: tuple[str, ...]
     label: str
+    domain: TableDomain | None
 
     def __init__(
         self,
@@ -101,6 +114,7 @@ class TreeSpecification:
         classes: Sequence[Label] | NDArray[Any],
         features: Sequence[str] | None = None,
         label: str = "label",
+        domain: TableDomain | None = None,
     ) -> None:
         labels = _check_classes(classes)
         if (randomizer.n_cells, randomizer.n_labels) != (partition.n_leaves, len(labels)):
@@ -108,9 +122,11 @@ class TreeSpecification:
                 f"the randomizer is for {randomizer.n_cells} cells and {randomizer.n_labels} labels, but "
                 f"there are {partition.n_leaves} cells and {len(labels)} classes"
             )
-        names = [f"x{i}" for i in range(partition.n_features)] if features is None else features
-        values = (partition, randomizer, labels, _check_names(names, label, partition.n_features), label)
-        for name, value in zip(_FIELDS, values, strict=True):
+        _check_domain(domain, partition.n_features, features)
+        own = [f"x{i}" for i in range(partition.n_features)] if domain is None else domain.names
+        names = _check_names(own if features is None else features, label, len(own))
+        values = (partition, randomizer, labels, names, label, domain)
+        for name, value in zip((*_FIELDS, "domain"), values, strict=True):
             object.__setattr__(self, name, value)
 
     @cached_property
@@ -163,7 +179,10 @@ class TreeSpecification:
     @classmethod
     def from_dict(cls, state: Any) -> Self:
         """Restore a specification from `to_dict`; ValueError for anything that is not such a dictionary."""
-        check_envelope(state, FORMAT, VERSION, (*_FIELDS, "hash"))
+        found = state.get("version") if isinstance(state, dict) else None
+        plain = type(found) is not int or found <= VERSION
+        version, more = (VERSION, ()) if plain else (DOMAIN_VERSION, ("domain",))
+        check_envelope(state, FORMAT, version, (*_FIELDS, *more, "hash"))
         content = {name: value for name, value in state.items() if name != "hash"}
         if digest(content) != state["hash"]:
             raise ValueError("its content does not fit its hash: it was changed or damaged")
@@ -173,7 +192,8 @@ class TreeSpecification:
         asked = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
         if (asked.get("n_cells"), asked.get("n_labels")) != (partition.n_leaves, len(classes)):
             raise ValueError("its randomizer is for another number of cells or labels")
-        made = cls(partition, randomizer_from_dict(asked), classes, features, state["label"])
+        domain = None if plain else TableDomain.from_dict(state["domain"])
+        made = cls(partition, randomizer_from_dict(asked), classes, features, state["label"], domain)
         if made.hash != state["hash"]:
             # Its reports would bear another hash than the one that was published.
             raise ValueError("it is not in the one form that is written")
@@ -217,6 +237,97 @@ class TreeSpecification:
         flat = np.frombuffer(data, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False)
         return flat.reshape(-1, *self.randomizer.report_shape)
 
+    def randomize_many(
+        self, X: Any, y: Any = None, *, protect: Protection = "record", random_state: Any = None
+    ) -> Iterator[NDArray[Any]]:
+        """Draw one report for every row, for many people at once.
+
+        For whoever holds the rows of many people and is trusted with them: a gateway on their side, the
+        operator of a fleet, a simulation. Memory does not grow with the number of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), data frame, Arrow data, or iterator of these
+            One person a row. Columns of arrays are in the order of ``features``; those of a frame of pandas
+            or polars, and of an object with ``__arrow_c_stream__`` or ``__arrow_c_array__``, which needs
+            pyarrow, are found by their names, and others are not looked at. An iterator, a generator for
+            example, returns tables with a column of labels, or pairs (X, y).
+        y : array-like of shape (n,), default=None
+            The labels. None: they are the column ``label`` of X, or X is an iterator.
+        protect : {"record", "label"}, default="record"
+            What must stay private; as in `TreeClient`.
+        random_state : None, int, RandomState or Generator, default=None
+            None: entropy of the operating system. Anything else is reproducible and **not private**; for
+            simulations and tests.
+
+        Yields
+        ------
+        reports : ndarray of shape (k, \\*report_shape)
+            In the order of the rows; k is at most 2^16. `TreeCurator.update` takes the whole iterator, and
+            `ReportWriter.write` each of these.
+
+        Raises
+        ------
+        ImportError
+            Arrow data, and pyarrow is not installed.
+        PrivacyLeakError
+            The specification protects the label alone, and ``protect`` is "record".
+        TypeError, ValueError
+            A table of another form, or with other columns or types of columns, than wanted; never for the
+            value of a cell. In a stream, when that table is reached.
+
+        See Also
+        --------
+        TreeClient : The same for one person, on that person's device, with a memory of what was answered.
+        TreeCurator : Where the reports go.
+
+        Notes
+        -----
+        **Privacy.** Relation: local. The category of a row, its cell and label, depends on that row and on
+        the public specification alone, and its report is drawn from that category with fresh randomness, by
+        the same mechanism as a `TreeClient`'s: each report is epsilon-private, and a list of reports of
+        different people has the law that it has if each draws on a device of their own. What differs is who
+        must be trusted: the caller sees the rows, so the boundary runs around the caller, and only what this
+        method yields may leave it. If the curator is the caller, this is a simulation.
+
+        Nobody remembers here who has answered: a row that is passed twice is answered twice, and costs
+        2 epsilon. The order of the reports is that of the rows, and their number that of the rows.
+
+        Every row gets exactly one report, and no value makes the method fail, inside strict mode and outside:
+        an error, or a report that is not there, would tell of a row for nothing. So what a `TreeClient`
+        refuses counts as a public value here: NaN, a missing cell and text that is no number as the middle of
+        the column's bounds, infinity as the bound on its side, a label outside the classes as the first
+        class; with a domain, a cell that is no value of its column as a missing one. Look for such rows
+        before.
+
+        Proof: :doc:`/proofs/tree_release`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skprivate.randomizers import HadamardRandomizer
+        >>> from skprivate.collection import TreeSpecification
+        >>> from skprivate.partition import Partition
+        >>> partition = Partition.from_splits([0, -1, -1], [40.0], [0.0], [100.0])
+        >>> specification = TreeSpecification(
+        ...     partition, HadamardRandomizer(1.0, n_cells=2), ["no", "yes"], ["age"], "smokes")
+        >>> ages = np.linspace(0, 100, 100_000)[:, None]
+        >>> [len(reports) for reports in specification.randomize_many(ages, np.full(100_000, "no"))]
+        [65536, 34464]
+        """
+        # Reading tables needs scikit-learn, which a client has no use for.
+        from ..rounds._reading.columns import TableColumns
+        from ._bulk_rows import read_categories, read_numbers, regroup
+
+        check_protection(self, protect)
+        entropy, randomizer = check_entropy(random_state), self.randomizer
+        columns = TableColumns(self.features, self.label)
+        encode = read_numbers if self.domain is None else partial(self.domain.encode, strict=True)
+        categories = read_categories(X, y, columns, encode, self.partition, np.array(self.classes))
+        size = max(min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // randomizer.report_bytes), 1)
+        # Pieces of one size, so that with a seed nothing depends on how the rows come.
+        return (randomizer.randomize(piece, entropy) for piece in regroup(categories, size))
+
     def label_index(self, value: Any) -> int:
         """Return the position of a label in ``classes``; -1 if it is none of them."""
         # NumPy's durations would become whole numbers.
@@ -231,14 +342,16 @@ class TreeSpecification:
         return {label: position for position, label in enumerate(self.classes)}
 
     def _content(self) -> dict[str, Any]:
+        declared = {} if self.domain is None else {"domain": self.domain.to_dict()}
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": DOMAIN_VERSION if declared else VERSION,
             "partition": self.partition.to_dict(),
             "randomizer": self.randomizer.to_dict(),
             "classes": list(self.classes),
             "features": list(self.features),
             "label": self.label,
+            **declared,
         }
 
     def __eq__(self, other: object) -> bool:
@@ -253,6 +366,17 @@ class TreeSpecification:
             f"{len(self.classes)} classes, {self.randomizer.name}, "
             f"epsilon={float(self.randomizer.epsilon):g}, "
             f"hash={self.hash[:8]}...)"
+        )
+
+
+def check_protection(specification: TreeSpecification, protect: str) -> None:
+    """Refuse to answer what does not protect as much as the person wants."""
+    if protect not in ("record", "label"):
+        raise ValueError(f"protect must be 'record' or 'label', got {protect!r}.")
+    if protect == "record" and specification.randomizer.relation == "label":
+        raise PrivacyLeakError(
+            "This specification protects the label alone: a report tells the leaf, and so the features, "
+            'exactly. If the curator knows the features already, answer it with protect="label".'
         )
 
 
@@ -288,12 +412,25 @@ def _check_classes(classes: Any) -> tuple[Label, ...]:
     return labels
 
 
+def _check_domain(domain: Any, n_features: int, features: Any) -> None:
+    if domain is None:
+        return
+    if not isinstance(domain, TableDomain):
+        raise TypeError("domain must be a TableDomain")
+    if len(domain.encoded_names) != n_features:
+        raise ValueError(
+            f"the partition has {n_features} columns, but the domain encodes {len(domain.encoded_names)}"
+        )
+    if features is not None and tuple(features) != domain.names:
+        raise ValueError("features must be the columns of the domain, in their order")
+
+
 def _check_names(features: Any, label: Any, n_features: int) -> tuple[str, ...]:
     names = tuple(features)
     if not all(isinstance(name, str) and name for name in (*names, label)):
         raise ValueError("features and label must be names, texts that are not empty")
     if len(names) != n_features:
-        raise ValueError(f"the partition has {n_features} columns, but features has {len(names)} names")
+        raise ValueError(f"there are {n_features} columns, but features has {len(names)} names")
     if len({*names, label}) != n_features + 1:
         raise ValueError("features and label must be different names")
     for name in (*names, label):

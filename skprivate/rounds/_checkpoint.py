@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a run has released so far, on disk: a driver that was stopped goes on, and charges nothing twice."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._typing import IntArray
-from ..utils._files import write_atomically
+from ..utils._files import locked, write_atomically
 from ..utils._json_documents import (
     UNREADABLE,
     Fields,
@@ -106,6 +108,24 @@ class RunRecord:
                 "the checkpoint is of another fit: other parameters, columns, public rows or number of rows."
             )
         self.run, self.key, self._rounds = run, key, rounds
+
+
+@contextlib.contextmanager
+def open_record(path: str | os.PathLike[str] | None, fit: str) -> Iterator[RunRecord]:
+    """Hold the record of a run; two processes that went on from one file would be charged once.
+
+    Raises
+    ------
+    BlockingIOError
+        Another process has it.
+    """
+    with contextlib.ExitStack() as stack:
+        if path is not None:
+            try:
+                stack.enter_context(locked(path, wait=False))
+            except BlockingIOError:
+                raise BlockingIOError(f"another fit goes on from the checkpoint {path} now.") from None
+        yield RunRecord(path, fit)
 
 
 def _read_round(item: Any) -> tuple[str, IntArray]:

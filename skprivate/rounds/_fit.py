@@ -4,6 +4,7 @@
 import os
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
@@ -14,7 +15,7 @@ from ..noise import check_entropy
 from ..utils._groups import KEY_BYTES
 from ..utils._json_documents import canonical
 from ..utils._private_fit import public_errors
-from ._checkpoint import RunRecord
+from ._checkpoint import open_record
 from ._driver import Rounds, drive
 from ._inspection import SourceFacts, fingerprint
 from ._reading.columns import TableColumns
@@ -77,7 +78,11 @@ def fit_rounds(
     -----
     **Privacy.** As that of the estimator's ``fit``. The ledger is charged before rows are read: that reading
     fails is an answer about them. Workers get public plans and return exact sums; see `TableSource` for who
-    has to be trusted. A checkpoint holds released values and public facts.
+    has to be trusted. A checkpoint holds released values and public facts. Copy none, and put none back: of
+    two runs that go on from one file the ledger would count one, so that a lock beside it keeps a second
+    process out.
+
+    Proof: :doc:`/proofs/rounds`.
 
     Examples
     --------
@@ -111,18 +116,20 @@ class RoundsMixin(PrivateEstimatorMixin):
         with public_errors():
             # Raises in strict mode where the noise is seeded.
             self.announce_leaks([])
-            declared = getattr(self, "domain", None) is not None
-            facts = find_facts(source, self._known_columns(), declared=declared)
-            schema, open_rounds = self._open_source(source.columns, facts, public)
-        entropy = check_entropy(self.random_state)  # type: ignore[attr-defined]
-        with public_errors():
-            record = RunRecord(checkpoint, self._hash_of(schema, facts))
-        key = b"" if schema.max_rows_per_unit is None else entropy.random_bytes(KEY_BYTES)
-        schema = replace(schema, key=record.begin(key))
-        run = SourceRun(source, schema, facts, record.run)
-        drive(open_rounds(entropy.source), run, entropy, self.charge, record)
-        self._after_release()
-        record.end()
+        declared = getattr(self, "domain", None) is not None
+        # Names of persons may be missing: that a look at the tables fails tells of rows.
+        facts = find_facts(source, self._known_columns(), declared=declared)
+        with ExitStack() as stack:
+            with public_errors():
+                schema, open_rounds = self._open_source(source.columns, facts, public)
+                record = stack.enter_context(open_record(checkpoint, self._hash_of(schema, facts)))
+            entropy = check_entropy(self.random_state)  # type: ignore[attr-defined]
+            key = b"" if schema.max_rows_per_unit is None else entropy.random_bytes(KEY_BYTES)
+            schema = replace(schema, key=record.begin(key))
+            run = SourceRun(source, schema, facts, record.run)
+            drive(open_rounds(entropy.source), run, entropy, self.charge, record)
+            self._after_release()
+            record.end()
         return self
 
     def _hash_of(self, schema: RowSchema, facts: SourceFacts) -> str:

@@ -281,6 +281,22 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
     assert fit(4.0, [ROWS], 0).n_iter_ >= 3
 
 
+def test_two_drivers_do_not_go_on_from_one_checkpoint(tmp_path):
+    path = tmp_path / "run"
+
+    class Calling(Mortal):
+        def map_partitions(self, function):
+            if "Partition" in type(function).__name__:
+                with pytest.raises(BlockingIOError, match="another fit"):
+                    fit_rounds(DPSEVRegressor(1.0, **LIFE), self.again, checkpoint=path)
+            return super().map_partitions(function)
+
+    tables = Calling([ROWS], 0)
+    source = TableSource(tables, target="life", features=NAMES)
+    tables.again = TableSource([ROWS], target="life", features=NAMES)
+    fit_rounds(DPSEVRegressor(1.0, **LIFE), source, checkpoint=path)
+
+
 def test_without_a_seed_a_run_goes_on_with_what_it_released(tmp_path):
     path, released = tmp_path / "run", []
 

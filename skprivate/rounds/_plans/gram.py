@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact integer moments of rows, computed by BLAS."""
+"""Exact integer moments of rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,16 +10,14 @@ from scipy.linalg.blas import dgemm, dsyrk
 
 from ..._typing import FloatArray, IntArray
 from .grid import SUM_BITS, MomentGrid
-from .moment_kernels import pack_ball, pack_cube
+from .moment_kernels import add_products, has_vectors, pack_ball, pack_cube
 
 # A float64 holds every integer up to this.
 EXACT = 2**53
-# Values of a block, 512 kB: it stays in the second-level cache, and beside it a call costs little.
-BLOCK_VALUES = 2**16
-# Up to this width a general product of a small block is faster than the symmetric one, for its set-up is.
-SMALL_WIDTH = 52
-# Multiplications up to which OpenBLAS has kernels for small products.
-SMALL_PRODUCT = 900_000
+# Values of a block, 256 kB: it stays in the second-level cache, and beside it a call costs little.
+BLOCK_VALUES = 2**15
+# Beyond it BLAS keeps pace, benchmarks/speed/exact_moments.py, and may use several threads.
+WIDEST = 128
 # Values that `pack_cube` reads beyond the last feature.
 PADDING = 3
 
@@ -81,11 +79,13 @@ def exact_gram(
     n = _check_shapes(grid, X, y, steps)
     check_room(n, grid.exponent, largest)
     exact_rows = EXACT // (4**grid.exponent * largest)
-    rows = min(block_rows or _best_rows(grid.size), exact_rows, max(n, 1))
-    pack, multiply = make_packer(grid), _multiplier(grid.size, rows, weighted=steps is not None)
-    block = np.empty((rows, grid.size))
-    partial, pending = np.zeros((grid.size, grid.size), order="F"), 0
-    total = np.zeros((grid.size, grid.size), dtype=np.int64)
+    # `add_products` takes four columns at a time; what is beside the row stays 0.
+    width = -(-grid.size // 4) * 4
+    rows = min(block_rows or max(BLOCK_VALUES // width, 1), exact_rows, max(n, 1))
+    pack, multiply = make_packer(grid), _multiplier((rows, width), weighted=steps is not None)
+    block = np.zeros((rows, width))
+    partial, pending = np.zeros((width, width)), 0
+    total = np.zeros((width, width), dtype=np.int64)
     for first in range(0, n, rows):
         count = min(rows, n - first)
         if pending + count > exact_rows:
@@ -97,7 +97,7 @@ def exact_gram(
         multiply(block[:count], None if steps is None else steps[here], partial)
         pending += count
     total += partial.astype(np.int64)
-    return _ordered(total)
+    return _ordered(total[: grid.size, : grid.size])
 
 
 def check_room(n_rows: int, exponent: int, largest: int = 1) -> None:
@@ -108,18 +108,15 @@ def check_room(n_rows: int, exponent: int, largest: int = 1) -> None:
         raise OverflowError("the grid is too fine: products of its values do not fit float64.")
 
 
-def _best_rows(size: int) -> int:
-    rows = max(BLOCK_VALUES // size, 1)
-    return min(rows, SMALL_PRODUCT // size**2) if size <= SMALL_WIDTH else rows
-
-
 def make_packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], FloatArray], bool]:
     """Return a function that packs rows on the grid; it returns False where a value is not finite."""
     bound = 2.0**grid.exponent
     radius = 1.0 if grid.norm_order else bound
+    center, scale = np.zeros((2, grid.n_features + PADDING))
+    center[: grid.n_features] = grid.center
     # A half-width near the least float has an infinite inverse; the kernels clip what comes of it.
     with np.errstate(over="ignore", divide="ignore"):
-        center, scale = np.pad(grid.center, (0, PADDING)), np.pad(radius / grid.half, (0, PADDING))
+        scale[: grid.n_features] = radius / grid.half
         y_scale = float(np.float64(bound) / grid.y_half)
     work = np.zeros_like(center)
 
@@ -137,22 +134,25 @@ def make_packer(grid: MomentGrid) -> Callable[[NDArray[Any], NDArray[Any], Float
 
 
 def _multiplier(
-    size: int, rows: int, *, weighted: bool
+    shape: tuple[int, int], *, weighted: bool
 ) -> Callable[[FloatArray, FloatArray | None, FloatArray], None]:
     """Return a function that adds block' diag(steps) block to `total`, at least above the diagonal."""
     # Exact sums cannot depend on the routine.
-    symmetric = not weighted and size > SMALL_WIDTH
-    product = np.empty((rows, size)) if weighted else None
+    own = shape[1] <= WIDEST and has_vectors()
+    product = np.zeros(shape) if weighted else None
 
     def multiply(block: FloatArray, steps: FloatArray | None, total: FloatArray) -> None:
-        if symmetric:
-            dsyrk(1.0, block.T, 1.0, total, overwrite_c=1)
-            return
         left = block
         if product is not None and steps is not None:
             # At most 2^exponent * largest: exact.
             left = np.multiply(block, steps[:, None], out=product[: len(block)])
-        dgemm(1.0, left.T, block.T, 1.0, total, trans_b=1, overwrite_c=1)
+        if own:
+            add_products(left, block, total)
+        elif weighted:
+            dgemm(1.0, left.T, block.T, 1.0, total.T, trans_b=1, overwrite_c=1)
+        else:
+            # BLAS counts by columns: below its diagonal is above ours.
+            dsyrk(1.0, block.T, 1.0, total.T, lower=1, overwrite_c=1)
 
     return multiply
 

@@ -2,12 +2,15 @@
 """Rows to integers: centre, scale, clip, round toward zero, pack side by side for BLAS.
 
 A packed row is (x', y', 1) in units of the grid's step 1 / bound, bound = 2^k with k <= 26: integers, each
-held exactly by a float64. Rows are worked on in lanes of four values, two SSE2 registers, the last lane
-beyond the end of the row; where that would leave the table, value by value with the same results.
+held exactly by a float64. Rows of a cube are packed by `moment_loops.pxd`; rows of a ball are worked on in
+lanes of four values, two SSE2 registers, the last lane beyond the end of the row; where that would leave the
+table, value by value with the same results.
 """
 
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t
+
+from .moment_loops cimport LANES as VECTOR, pack_double, pack_float, products
 
 cdef enum:
     LANES = 4
@@ -44,10 +47,9 @@ cdef inline bint all_finite(const real_t* values, Py_ssize_t n) noexcept nogil:
 
 
 cdef inline void scale_lanes(
-    const real_t* x, Py_ssize_t d, const double* center, const double* scale, double bound, bint rounded,
-    double* out, double* sums
+    const real_t* x, Py_ssize_t d, const double* center, const double* scale, double* out, double* sums
 ) noexcept nogil:
-    """Centre, scale, clip and maybe round one row; add what is centred to the four sums."""
+    """Centre, scale and clip one row; add what is centred to the four sums."""
     cdef Py_ssize_t j
     cdef double u0, u1, u2, u3
     for j in range(0, d, 4):  # LANES
@@ -60,10 +62,10 @@ cdef inline void scale_lanes(
         sums[2] += u2
         sums[3] += u3
         # All is read before anything is written, so that the compiler need not fear that they overlap.
-        u0 = on_grid(u0 * scale[j], bound) if rounded else clipped(u0 * scale[j], bound)
-        u1 = on_grid(u1 * scale[j + 1], bound) if rounded else clipped(u1 * scale[j + 1], bound)
-        u2 = on_grid(u2 * scale[j + 2], bound) if rounded else clipped(u2 * scale[j + 2], bound)
-        u3 = on_grid(u3 * scale[j + 3], bound) if rounded else clipped(u3 * scale[j + 3], bound)
+        u0 = clipped(u0 * scale[j], FAR)
+        u1 = clipped(u1 * scale[j + 1], FAR)
+        u2 = clipped(u2 * scale[j + 2], FAR)
+        u3 = clipped(u3 * scale[j + 3], FAR)
         out[j] = u0
         out[j + 1] = u1
         out[j + 2] = u2
@@ -71,8 +73,7 @@ cdef inline void scale_lanes(
 
 
 cdef inline void scale_values(
-    const real_t* x, Py_ssize_t d, const double* center, const double* scale, double bound, bint rounded,
-    double* out, double* sums
+    const real_t* x, Py_ssize_t d, const double* center, const double* scale, double* out, double* sums
 ) noexcept nogil:
     """`scale_lanes`, but neither reading nor writing beyond d."""
     cdef Py_ssize_t j
@@ -80,7 +81,7 @@ cdef inline void scale_values(
     for j in range(d):
         offset = x[j] - center[j]
         sums[0] += offset
-        out[j] = on_grid(offset * scale[j], bound) if rounded else clipped(offset * scale[j], bound)
+        out[j] = clipped(offset * scale[j], FAR)
 
 
 def pack_cube(
@@ -98,32 +99,16 @@ def pack_cube(
     `scale` is bound / half-width. It and `center` have LANES - 1 zeros after the columns of X.
     """
     cdef:
-        Py_ssize_t n = X.shape[0], d = X.shape[1], width = out.shape[1], i
-        Py_ssize_t reach = (d + LANES - 1) // LANES * LANES
-        const real_t* x = &X[0, 0]
+        Py_ssize_t n = X.shape[0], d = X.shape[1], width = out.shape[1]
         const double* c = &center[0]
         const double* s = &scale[0]
-        double* row = &out[0, 0]
-        double offset, total = 0
-        double[LANES] sums
+        double total
         bint finite
     with nogil:
-        for i in range(LANES):
-            sums[i] = 0
-        for i in range(n):
-            # What lanes write beyond d is overwritten: by the two values below and by the rows that follow.
-            if (n - i) * d >= reach:
-                scale_lanes(x, d, c, s, bound, True, row, sums)
-            else:
-                scale_values(x, d, c, s, bound, True, row, sums)
-            offset = y[i] - y_center
-            total += offset
-            row[d] = on_grid(offset * y_scale, bound)
-            row[d + 1] = bound
-            x += d
-            row += width
-        for i in range(LANES):
-            total += sums[i]
+        if real_t is double:
+            total = pack_double(&X[0, 0], &y[0], n, d, c, s, y_center, y_scale, bound, width, &out[0, 0])
+        else:
+            total = pack_float(&X[0, 0], &y[0], n, d, c, s, y_center, y_scale, bound, width, &out[0, 0])
         # A sum of finite values may overflow; then they are looked at one by one.
         finite = total - total == 0 or (all_finite(&X[0, 0], n * d) and all_finite(&y[0], n))
     return finite
@@ -233,11 +218,11 @@ def pack_ball(
         for i in range(n):
             # Beyond d the scale is 0, and so is what lanes put there: it adds nothing to a norm.
             if (n - i) * d >= reach:
-                scale_lanes(x, d, c, s, FAR, False, v, sums)
+                scale_lanes(x, d, c, s, v, sums)
                 factor = ball_factor(v, d, bound, squares)
                 size = round_lanes(v, d, factor, bound, squares, packed)
             else:
-                scale_values(x, d, c, s, FAR, False, v, sums)
+                scale_values(x, d, c, s, v, sums)
                 factor = ball_factor(v, d, bound, squares)
                 size = round_values(v, d, factor, bound, squares, packed)
             if size > limit:
@@ -252,3 +237,19 @@ def pack_ball(
             total += sums[i]
         finite = total - total == 0 or (all_finite(&X[0, 0], n * d) and all_finite(&y[0], n))
     return finite
+
+
+def has_vectors():
+    """Return whether `add_products` works on several values at a time."""
+    return VECTOR > 1
+
+
+def add_products(const double[:, ::1] left, const double[:, ::1] right, double[:, ::1] sums):
+    """Add left' right to `sums`, on and above the diagonal; what is below is not to be used.
+
+    The tables have one shape; the width, that of `sums` too, is a multiple of 4. Sums of integers are exact
+    as long as those of their magnitudes are below 2^53.
+    """
+    cdef Py_ssize_t n = left.shape[0], width = left.shape[1]
+    with nogil:
+        products(&left[0, 0], &right[0, 0], n, width, &sums[0, 0])

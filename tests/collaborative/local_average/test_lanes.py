@@ -1,31 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C loops of `lanes.pxd` against NumPy, compiled for each width by a compiler of choice.
+"""The C loops of `lanes.pxd` against NumPy, compiled for each width."""
 
-``CC`` names the compiler, and ``RUNNER`` a command that runs what it makes, if this machine does not:
-`.ci/cross_compile.py` sets both.
-"""
-
-import os
-import re
-import shlex
-import shutil
-import subprocess
-import sysconfig
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import skprivate
+from tests.c_loops import WIDTHS, compile_program, read_loops, run_program
 
-LANES = Path(skprivate.__file__).parent / "collaborative" / "_local_average" / "lanes.pxd"
-COMPILER = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
-RUNNER = shlex.split(os.environ.get("RUNNER", ""))
-# What setup.py says too; -Wall, because these loops are compiled nowhere else without Cython's warnings off.
-FLAGS = ["-O3", "-ffp-contract=off", "-Wall", "-Werror"]
-# One value, two values, and what the compiler chooses: vectors as wide as the processor's.
-WIDTHS = ("-DSKP_WIDTH=1", "-DSKP_WIDTH=2", "-USKP_WIDTH")
 MAIN = r"""
 #include <stddef.h>
 #include <stdio.h>
@@ -115,21 +97,14 @@ def reference(case):
 
 @pytest.fixture(scope="module", params=WIDTHS)
 def program(request, tmp_path_factory):
-    if not shutil.which(COMPILER[0]):
-        pytest.skip("no C compiler")
     folder = tmp_path_factory.mktemp("lanes")
-    kernels = re.search(r'r"""\n(.*?)"""', LANES.read_text(encoding="utf-8"), re.DOTALL).group(1)
-    (folder / "main.c").write_text(MAIN % (kernels, N, D), encoding="utf-8")
-    # Windows runs nothing without a suffix.
-    command = [*COMPILER, *FLAGS, request.param, "main.c", "-o", "main.exe", "-lm"]
-    subprocess.run(command, cwd=folder, check=True)
+    loops = read_loops("collaborative/_local_average/lanes.pxd")
+    compile_program(MAIN % (loops, N, D), request.param, folder)
     return folder
 
 
 def run(folder, case):
-    (folder / "case").write_bytes(case.to_bytes())
-    subprocess.run([*RUNNER, str(folder / "main.exe"), "case", "answer"], cwd=folder, check=True)
-    return Answer(*np.fromfile(folder / "answer").reshape(5, N))
+    return Answer(*run_program(folder, case.to_bytes()).reshape(5, N))
 
 
 @pytest.mark.process

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skprivate.rounds._plans import gram
-from skprivate.rounds._plans.gram import _best_rows, check_room, exact_gram, make_packer
+from skprivate.rounds._plans.gram import WIDEST, check_room, exact_gram, make_packer
 from skprivate.rounds._plans.grid import MomentGrid
 from skprivate.rounds._plans.moment_kernels import pack_ball
 
@@ -201,14 +201,19 @@ def test_finite_values_whose_sum_is_not_are_taken(kwargs):
 # Sums
 
 
-@pytest.mark.parametrize("d", [1, 3, 10, 51, 60])
-def test_the_gram_equals_numpy(d):
+@pytest.mark.parametrize("vectors", [True, False])
+@pytest.mark.parametrize("d", [1, 3, 5, 10, 14, 30, 60, WIDEST - 2, WIDEST - 1])
+def test_the_gram_equals_numpy(d, vectors, monkeypatch):
+    """With kernels of our own, and where the compiler has no vectors or rows are wide, with those of BLAS."""
+    monkeypatch.setattr(gram, "has_vectors", lambda: vectors)
     X, y = make_rows(1000, d)
     grid = make_grid(d)
-    gram = exact_gram(grid, X, y)
-    assert gram.dtype == np.int64
-    np.testing.assert_array_equal(gram, reference_gram(reference_rows(grid, X, y)))
-    assert gram[0, 0] == 1000 * 4**20
+    expected = reference_gram(reference_rows(grid, X, y))
+    found = exact_gram(grid, X, y)
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, expected)
+    assert found[0, 0] == 1000 * 4**20
+    np.testing.assert_array_equal(exact_gram(grid, X, y, np.full(1000, 3.0), 3), 3 * expected)
 
 
 @settings(deadline=None)
@@ -232,7 +237,7 @@ def test_order_and_blocks_do_not_matter(seed, d, n, rows):
 
 
 @pytest.mark.parametrize("weight", [None, 3])
-@pytest.mark.parametrize("d", [3, 60])
+@pytest.mark.parametrize("d", [3, WIDEST])
 def test_sums_are_exact_beyond_what_float64_holds(d, weight):
     """An odd number of odd integers next to the corner: blocks as large as may be, an odd sum above 2^53."""
     grid, n = make_grid(d, 20 if weight is None else 19), 20_001
@@ -276,11 +281,6 @@ def test_room_is_decided_before_a_row_is_looked_at():
     check_room(1, 20, 2**13)
     with pytest.raises(OverflowError, match="too fine"):
         check_room(1, 20, 2**13 + 1)
-
-
-@pytest.mark.parametrize("size", [3, 12, 52, 53, 300, 10**5])
-def test_blocks_are_never_empty(size):
-    assert 1 <= _best_rows(size) <= 2**16
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rows of many people, in tables and streams of tables, as the categories that their reports hide."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray, IntArray
+from ..partition import Partition
+from ..rounds._reading.batches import arrow_columns, arrow_records, frame_column, has_names, holds_arrow
+from ..rounds._reading.columns import TableColumns
+from ..rounds._reading.schema import number_labels
+from ..utils import as_column
+from ..utils._refused_values import refuse_kinds
+from ..utils._replacements import labels_of, numbers_of, within_bounds
+
+# Rows that are read together: of 100 columns, 26 MB. As in `rounds`.
+_ROWS_AT_ONCE = 2**15
+
+
+def read_categories(
+    X: Any,
+    y: Any,
+    columns: TableColumns,
+    encode: Callable[[Any], FloatArray],
+    partition: Partition,
+    classes: NDArray[Any],
+) -> Iterator[IntArray]:
+    """Yield ``n_labels * cell + label`` of every row, some thousand rows at a time.
+
+    Parameters
+    ----------
+    X : table, or iterator of tables and of pairs (X, y)
+    y : array-like of shape (n,), or None
+    columns : TableColumns
+        Names of the features in a table, and of the label.
+    encode : callable
+        Returns the columns of the partition for a table of features; fails for no value of a cell.
+    partition : Partition
+    classes : ndarray
+
+    Yields
+    ------
+    categories : ndarray of int64
+
+    Raises
+    ------
+    TypeError, ValueError
+        The form, the columns or the types of a table are others than wanted; never for the value of a cell.
+    """
+    for table, labels in _batches(X, y):
+        for features, own in _parts(table, labels, columns):
+            cells = partition.apply(_within_box(encode(features), partition))
+            categories = len(classes) * cells.astype(np.int64)
+            categories += number_labels(_labels(own, classes), classes)
+            yield categories
+
+
+def read_numbers(table: Any) -> FloatArray:
+    """Return a table of numbers by the rules of strict mode: NaN stands for a cell that is none."""
+    if holds_arrow(table):
+        return np.column_stack([numbers_of(one) for one in arrow_columns(table, tuple(table.schema.names))])
+    numbers = numbers_of(table)
+    if not isinstance(numbers, np.ndarray) or numbers.ndim != 2:
+        # scikit-learn's message would show the rows.
+        raise ValueError("X must be two-dimensional, a row for every person.")
+    return numbers
+
+
+def regroup(arrays: Iterable[IntArray], size: int) -> Iterator[IntArray]:
+    """Yield the same values in arrays of one size, the last of which may be shorter."""
+    held: list[IntArray] = []
+    length = 0
+    for array in arrays:
+        held.append(array)
+        length += len(array)
+        if length >= size:
+            joined = np.concatenate(held)
+            whole = length // size * size
+            yield from joined[:whole].reshape(-1, size)
+            held, length = [joined[whole:]], length - whole
+    if length:
+        yield np.concatenate(held)
+
+
+def _batches(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
+    if not hasattr(X, "__next__"):
+        yield X, y
+        return
+    if y is not None:
+        raise ValueError("y belongs to each batch: let the iterator return pairs (X, y).")
+    for batch in X:
+        is_pair = isinstance(batch, tuple) and len(batch) == 2
+        yield batch if is_pair else (batch, None)
+
+
+def _parts(table: Any, labels: Any, columns: TableColumns) -> Iterator[tuple[Any, Any]]:
+    """Yield the features of some rows, as a table of their own, and their labels."""
+    if holds_arrow(table):
+        if labels is not None:
+            raise ValueError(f"the labels of Arrow data are its column {columns.target!r}: leave y out.")
+        schema, records = arrow_records(table)
+        names = list(columns.choose(list(schema)))
+        for record in records:
+            (own,) = arrow_columns(record, (str(columns.target),))
+            yield record.select(names), own
+        return
+    if not hasattr(table, "__len__") or not hasattr(table, "__getitem__"):
+        raise TypeError("X must be a table, or an iterator of tables.")
+    if has_names(table):
+        wanted = columns if labels is None else TableColumns(columns.features)
+        names = list(wanted.choose(list(table.columns)))
+        labels = frame_column(table, str(columns.target)) if labels is None else labels
+        table = table[names]
+    elif labels is None:
+        raise ValueError("y is missing: only tables with named columns hold the labels themselves.")
+    if not hasattr(labels, "__len__") or len(labels) != len(table):
+        raise ValueError("y must have one value per row of X.")
+    for first in range(0, len(table), _ROWS_AT_ONCE):
+        here = slice(first, first + _ROWS_AT_ONCE)
+        yield _rows(table, here), _rows(labels, here)
+
+
+def _rows(values: Any, here: slice) -> Any:
+    return values.iloc[here] if hasattr(values, "iloc") else values[here]
+
+
+def _within_box(X: FloatArray, partition: Partition) -> FloatArray:
+    if X.shape[1] != partition.n_features:
+        raise ValueError(f"X must have {partition.n_features} columns.")
+    return within_bounds(X, partition.lower, partition.upper)
+
+
+def _labels(target: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    refuse_kinds(target, "y")
+    labels = np.asarray(as_column(target))
+    if labels.ndim != 1:
+        raise ValueError("y must be one-dimensional.")
+    text = classes.dtype.kind == "U"
+    if labels.dtype.kind not in ("OU" if text else "Obiuf"):
+        # The type of a whole column is public, and here all rows would count as the first class.
+        raise TypeError(
+            f"y is of type {labels.dtype.name}, but the classes are {'text' if text else 'numbers'}."
+        )
+    return labels_of(labels)
