@@ -214,6 +214,7 @@ class BaseLogLocationScale(
         missing = sorted(self._find_leaks())
         if missing:
             raise ValueError(f"a source is not read for bounds: declare {' and '.join(missing)}.")
+        facts.require_target()
         facts.name_columns(self)
         self.name_columns()
         grouped, log_target = (

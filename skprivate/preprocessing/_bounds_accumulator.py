@@ -18,6 +18,9 @@ from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
 from ._estimate_bounds import CONSTRAINTS, BoundsPlan, bounds_schema, charge_of, plan_bounds
 
+# As many rows as an exact count of them can be scaled for: 2^20 steps of each in 62 bits.
+_MOST_ROWS = 2**42
+
 
 @public_module("skprivate.preprocessing")
 class BoundsAccumulator(PlanAccumulator):
@@ -115,7 +118,3 @@ class BoundsAccumulator(PlanAccumulator):
         bounds = plan.read(noisy, coverage, spent)
         self._wipe(bounds)
         return bounds
-
-
-# As many rows as an exact count of them can be scaled for: 2^20 steps of each in 62 bits.
-_MOST_ROWS = 2**42

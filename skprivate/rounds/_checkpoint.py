@@ -51,11 +51,6 @@ class RunRecord:
         if self._path is not None and self._path.exists():
             self._read(self._path.read_bytes())
 
-    @property
-    def is_resumed(self) -> bool:
-        """Whether a run goes on that was begun before."""
-        return bool(self.key or self._rounds)
-
     def begin(self, key: bytes) -> bytes:
         """Return the key of the run, this one if none was drawn before; from now on the run has an id."""
         self.key = self.key or key

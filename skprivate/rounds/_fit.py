@@ -136,10 +136,11 @@ class RoundsMixin(PrivateEstimatorMixin):
         """Return a hash of what a run depends on; what must not differ when it goes on."""
         name = f"{type(self).__module__}.{type(self).__name__}"
         assert isinstance(self, BaseEstimator)
-        parameters = {
-            key: value for key, value in self.get_params().items() if key not in ("ledger", "random_state")
-        }
-        content = {"schema": schema.to_dict(), "rows": facts.n_units, "parameters": repr(parameters)}
+        parameters = {key: value for key, value in self.get_params().items() if key not in _NOT_HASHED}
+        # Where the number of rows is protected, a hash of it would tell it.
+        n_is_public = parameters.get("relation", "replace-one") == "replace-one"
+        n_units = facts.n_units if n_is_public else None
+        content = {"schema": schema.to_dict(), "rows": n_units, "parameters": repr(parameters)}
         return fingerprint(name.encode(), canonical(content))
 
     @abstractmethod
@@ -176,4 +177,4 @@ def find_facts(source: TableSource, n_features: int | None, *, declared: bool = 
             "a source with n_rows needs features, or an estimator whose bounds tell their number."
         )
     structured = source.columns.event is not None
-    return SourceFacts(source.n_rows, source.n_rows, features, width, structured, None)
+    return SourceFacts(source.n_rows, source.n_rows, features, width, True, structured, None)

@@ -2,7 +2,7 @@
 """What is public about the tables of a source, found before anything is charged: columns, types, sizes."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from ._task import check_batch_id
 
 _FORMAT = "skprivate.inspection"
 _VERSION = 1
-_FIELDS = ("batch", "n_rows", "n_units", "features", "kinds", "structured")
+_FIELDS = ("batch", "n_rows", "n_units", "features", "kinds", "has_target", "structured")
 _MOST = 2**62
 # Kinds of columns, by NumPy's letters and by the beginnings of Arrow's names: numbers may replace each other.
 _NUMBERS = "biuf"
@@ -41,6 +41,8 @@ class TableFacts:
         Names of the columns of X; None: they have none.
     kinds : tuple of str
         Of the columns of X: "number", "other", or "declared".
+    has_target : bool
+        Whether there is a target.
     structured : bool
         Whether the target has two fields, event and time.
     """
@@ -50,6 +52,7 @@ class TableFacts:
     n_units: int
     features: tuple[str, ...] | None
     kinds: tuple[str, ...]
+    has_target: bool
     structured: bool = False
 
     def to_bytes(self) -> bytes:
@@ -76,6 +79,7 @@ class TableFacts:
             fields.integer("n_units", 0, _MOST),
             None if names is None else tuple(names),
             tuple(fields.texts("kinds")),
+            fields.flag("has_target"),
             fields.flag("structured"),
         )
 
@@ -90,6 +94,8 @@ class SourceFacts:
     n_units : int
     features : tuple of str, or None
     n_features : int
+    has_target : bool
+        False: there is none, and it is known.
     structured : bool
     batches : dict from str to int, or None
         Units of every batch; None: nobody has counted them.
@@ -99,6 +105,7 @@ class SourceFacts:
     n_units: int
     features: tuple[str, ...] | None
     n_features: int
+    has_target: bool
     structured: bool
     batches: dict[str, int] | None
 
@@ -111,15 +118,20 @@ class SourceFacts:
                 raise ValueError(f"the batch {facts.batch!r} came twice, with other rows or columns.")
         if not sum(facts.n_rows for facts in seen.values()):
             raise ValueError("the source is empty: it has no row.")
-        layouts = {(facts.features, facts.kinds, facts.structured) for facts in seen.values() if facts.n_rows}
+        layouts = {
+            (facts.features, facts.kinds, facts.has_target, facts.structured)
+            for facts in seen.values()
+            if facts.n_rows
+        }
         if len(layouts) > 1:
             raise ValueError("the tables of the source differ in their columns, or in the types of these.")
-        features, kinds, structured = layouts.pop()
+        features, kinds, has_target, structured = layouts.pop()
         return cls(
             n_rows=sum(facts.n_rows for facts in seen.values()),
             n_units=sum(facts.n_units for facts in seen.values()),
             features=features,
             n_features=len(kinds),
+            has_target=has_target,
             structured=structured,
             batches={name: facts.n_units for name, facts in seen.items()},
         )
@@ -134,6 +146,11 @@ class SourceFacts:
             structured=self.structured,
             public_labels=public_labels,
         )
+
+    def require_target(self) -> None:
+        """Refuse a source without a target."""
+        if not self.has_target:
+            raise ValueError("the source has no target: name its column with target=..., or pass (X, y).")
 
     def name_columns(self, estimator: Any) -> None:
         """Set the number and the names of the columns on an estimator."""
@@ -182,11 +199,17 @@ class InspectFunction:
 
     def _of_arrays(self, batch: str, X: Any, y: Any = None, groups: Any = None) -> TableFacts:
         n_rows = len(X) if hasattr(X, "__len__") else np.shape(X)[0]
-        names = None
+        names: tuple[str, ...] | None = None
         if is_frame(X):
             kinds = [_kind_of(np.asarray(X[name]).dtype) for name in X.columns]
             if all(isinstance(name, str) for name in X.columns):
                 names = tuple(X.columns)
+        elif isinstance(X, Mapping):
+            names, n_rows = tuple(map(str, X)), len(next(iter(X.values()), ()))
+            kinds = [_CELLS] * len(names)
+        elif isinstance(X, list) and X and isinstance(X[0], Mapping):
+            names = tuple(map(str, X[0]))
+            kinds = [_CELLS] * len(names)
         elif isinstance(X, list):
             # Its cells give a list its type, and each is read by itself.
             kinds = [_CELLS] * (np.size(X[0]) if X else 0)
@@ -197,14 +220,14 @@ class InspectFunction:
             kinds = [_kind_of(array.dtype)] * array.shape[1]
         n_units = self._count_units(groups, n_rows)
         structured = y is not None and is_structured(y)
-        return TableFacts(batch, n_rows, n_units, names, tuple(kinds), structured)
+        return TableFacts(batch, n_rows, n_units, names, tuple(kinds), y is not None, structured)
 
     def _of_frame(self, batch: str, table: Any) -> TableFacts:
         names = self.columns.choose(list(table.columns))
         kinds = tuple(_kind_of(np.asarray(table[name][:0]).dtype) for name in names)
         group = None if self.columns.group is None else exact_names(table[self.columns.group])
         n_units = self._count_units(group, len(table))
-        return TableFacts(batch, len(table), n_units, names, kinds, self.columns.event is not None)
+        return TableFacts(batch, len(table), n_units, names, kinds, *self._target())
 
     def _of_arrow(self, batch: str, table: Any) -> TableFacts:
         group = self.columns.group
@@ -223,7 +246,10 @@ class InspectFunction:
             names = self.columns.choose(list(table.schema.names))
             kinds = _arrow_kinds(table.schema, names)
         n_units = self._count_units(np.concatenate(groups) if groups else None, n_rows)
-        return TableFacts(batch, n_rows, n_units, names, kinds, self.columns.event is not None)
+        return TableFacts(batch, n_rows, n_units, names, kinds, *self._target())
+
+    def _target(self) -> tuple[bool, bool]:
+        return self.columns.target is not None, self.columns.event is not None
 
     def _count_units(self, groups: Any, n_rows: int) -> int:
         if self.columns.group is None or not n_rows:

@@ -2,13 +2,14 @@
 """Sources of rows: tables in memory, on disk or on an engine, to which a public function is mapped."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Integral
 from typing import Any
 
 import joblib
 
 from .._config import get_config
 from .._typing import IntArray
-from ..utils import is_frame
+from ..utils import check_int, is_frame
 from ..utils._public_module import public_module
 from ._inspection import InspectFunction, SourceFacts, TableFacts
 from ._plans.plan import Plan
@@ -97,8 +98,12 @@ class TableSource:
         if event is not None and target is None:
             raise ValueError("event needs target: the name of the column of times.")
         names = None if features is None else tuple(features)
+        if names == ():
+            raise ValueError("features must name a column, or be None for all that have no other role.")
         self.columns = TableColumns(names, target, event, groups)
-        self.n_rows = n_rows
+        self.n_rows = None if n_rows is None else check_int(n_rows, "n_rows", least=1)
+        if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+            raise ValueError("n_jobs must be an int other than 0, or None.")
         self.n_jobs = n_jobs
         self.hook = _hook_of(tables, self.columns)
         self.tables = None if self.hook is not None else _list_of(tables, self.columns)
@@ -144,8 +149,6 @@ class SourceRun:
     facts : SourceFacts
     run : str
         Id of the run.
-    first : int, default=0
-        Number of the first round that is still to be done.
     """
 
     def __init__(self, source: TableSource, schema: RowSchema, facts: SourceFacts, run: str) -> None:
@@ -234,6 +237,8 @@ def _list_of(tables: Any, columns: TableColumns) -> list[Any]:
                 "a stream can be read once, and rounds read again: pass a function that opens it, such as "
                 "lambda: dataset.scanner().to_reader()."
             )
+        if isinstance(table, tuple) and len(table) not in (2, 3):
+            raise TypeError("a tuple of arrays must be (X, y) or (X, y, groups).")
         if isinstance(table, dict) or not (callable(table) or _is_table(table)):
             raise TypeError(
                 f"a table must be a frame, Arrow data, arrays or a function: {type(table).__name__}."

@@ -28,7 +28,7 @@ _FACTS = ("rows", "units", "digest")
 _MOST_ROWS = 2**62
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BatchFacts:
     """What is kept of one batch: enough to know it again."""
 
@@ -38,7 +38,7 @@ class BatchFacts:
 
 
 @public_module("skprivate.rounds")
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PartialSums:
     """Exact sums over the rows of some batches. They are private: they stay within the trust boundary.
 

@@ -2,6 +2,7 @@
 """Accumulator of the counts by leaf and label of batches, which are released once."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sklearn.base import clone
@@ -114,7 +115,7 @@ class LeafCountAccumulator(PlanAccumulator):
             raise ValueError(
                 "the number of columns is unknown: pass feature_names, or bounds of every column."
             )
-        facts = SourceFacts(n_rows, n_rows, features, width, False, None)
+        facts = SourceFacts(n_rows, n_rows, features, width, True, False, None)
         return tree._open_source(self._columns, facts, self._public)
 
     @redact_errors
@@ -125,8 +126,7 @@ class LeafCountAccumulator(PlanAccumulator):
         Parameters
         ----------
         tree : DPTreeClassifier
-            Unfitted, with the parameters that the accumulator was made with; its ledger and its
-            ``random_state`` may be others.
+            Unfitted; its columns, bounds, classes and cells are those that the accumulator was made with.
         public : tuple (X, y), default=None
             The public rows, for an accumulator that was restored from bytes, which do not hold them.
 
@@ -153,7 +153,9 @@ class LeafCountAccumulator(PlanAccumulator):
         self._public = self._public if public is None else public
         fitted: DPTreeClassifier = clone(tree)
         fitted.announce_leaks([])
-        _, open_rounds = self._open(fitted, self._max_rows)
+        schema, open_rounds = self._open(fitted, self._max_rows)
+        if replace(schema, strict=False).to_dict() != replace(self._task.schema, strict=False).to_dict():
+            raise ValueError("the tree is not that of the accumulator: classes, bounds or columns differ.")
         entropy = check_entropy(fitted.random_state)
         self._drive(open_rounds(entropy.source), entropy, fitted.charge)
         self._wipe(fitted)

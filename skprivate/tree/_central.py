@@ -211,6 +211,7 @@ class DPTreeClassifier(BasePrivateTree, RoundsMixin):
         missing = self._find_leaks(public is not None)
         if missing:
             raise ValueError("a source is not read for bounds or classes: declare them, or pass public rows.")
+        facts.require_target()
         if facts.structured:
             raise ValueError("the target must be labels, and no times with events.")
         facts.name_columns(self)

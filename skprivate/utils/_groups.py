@@ -167,7 +167,7 @@ def select_rows(codes: NDArray[np.intp], max_rows: int, random_bytes: Any) -> ND
     return np.sort(order[np.arange(len(codes)) - starts < max_rows])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RowUnits:
     """The persons of private rows.
 

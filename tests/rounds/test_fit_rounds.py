@@ -413,6 +413,29 @@ class TestRefusals:
             model = DPSEVRegressor(1.0, bounds_X=(-3, 3), bounds_y=(0.1, 50))
             assert fit_rounds(model, TableSource([bad], target="life", features=NAMES)).privacy_spent_.private
 
+    def test_no_target(self, ledger):
+        X = ROWS[NAMES]
+        tree = DPTreeClassifier(bounds=(-3, 3), classes=["no", "yes"], ledger=ledger)
+        model = DPSEVRegressor(bounds_X=(-3, 3), bounds_y=(0.1, 50), ledger=ledger)
+        for estimator in (tree, model):
+            for tables in (X, [(X.to_numpy(), None)], X.to_numpy()):
+                with pytest.raises(ValueError, match="has no target"):
+                    fit_rounds(estimator, TableSource(tables))
+        assert not ledger.entries()
+
+    @pytest.mark.parametrize(
+        "options", [{"n_rows": 0}, {"n_rows": "500"}, {"n_rows": True}, {"n_jobs": 0}, {"features": []}]
+    )
+    def test_parameters_of_a_source(self, options):
+        with pytest.raises((TypeError, ValueError), match="n_rows|n_jobs|features"):
+            TableSource([ROWS], **{"target": "life", **options})
+        with pytest.raises(TypeError, match="X, y"):
+            TableSource([(1, 2, 3, 4)])
+
+    def test_what_holds_sums_or_rows_shows_none(self):
+        part = PartialSums.of_batch("task", "a", np.array([777]), 777, 777)
+        assert "777" not in repr(part) + repr(part.batches)
+
     def test_persons_in_several_tables(self):
         with pytest.raises(ValueError, match="groups_within_tables=True"):
             TableSource([ROWS[:9], ROWS[9:]], target="life", groups="person")
@@ -501,6 +524,16 @@ class TestOddTables:
         got = fit_rounds(tree, [(X, labels)]).report_counts_.copy()
         np.testing.assert_array_equal(got, tree.fit(X, labels[:, 0]).report_counts_)
 
+    def test_events_after_the_bound_are_censored_there_in_strict_mode_too(self):
+        late = np.array([(True, 100.0)] * 50 + [(True, 2.0)] * 50, dtype=CENSORED.dtype)
+        X = np.zeros((100, 1))
+        counts = []
+        for strict in (False, True):
+            with config_context(strict=strict, allow_seeds=True):
+                model = DPSEVRegressor(1e6, bounds_X=(-1, 1), bounds_y=(1, 5), random_state=0).fit(X, late)
+            counts.append(model.release_.histogram.counts.sum(axis=1).round())
+        np.testing.assert_array_equal(counts, [[50, 50], [50, 50]])
+
     def test_empty_tables_among_others(self):
         table = pa.Table.from_pandas(ROWS, preserve_index=False)
         for name in ("persons", "moments", "tree of persons"):
@@ -580,4 +613,7 @@ class TestLeafCounts:
         counts.update(rows[100:])
         with pytest.raises(ValueError, match="another plan"):
             counts.release(DPTreeClassifier(1.0, bounds=(-3, 3), max_depth=1))
+        for changed in ({"classes": ["maybe", "no"]}, {"bounds": (-4, 4)}):
+            with pytest.raises(ValueError, match="not that of the accumulator"):
+                counts.release(pickle.loads(pickle.dumps(tree)).set_params(**changed))
         assert counts.release(tree).n_reports_ == len(rows)

@@ -81,6 +81,8 @@ class LabelAxis:
         """Return the position of every label."""
         if rows.labels is None:
             raise ValueError("the rows have no labels.")
+        if len(rows.labels) and int(rows.labels.max()) >= self.size:
+            raise ValueError("the rows have more classes than the plan.")
         return rows.labels
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,6 +109,8 @@ class OctaveAxis:
 
     def codes(self, rows: PreparedRows) -> IntArray:
         """Return the octave of every number, in the order of the numbers."""
+        if self.column >= rows.X.shape[1]:
+            raise ValueError("the rows do not have so many columns.")
         values = rows.X[:, self.column]
         fraction, octave = np.frexp(np.abs(values))
         # frexp puts 2^e at the bottom of the next octave.
@@ -149,6 +153,8 @@ class SurvivalAxis:
         """Return the cell of every row; ValueError where a target is NaN or infinite."""
         if rows.y is None or rows.event is None:
             raise ValueError("the rows have no times and events.")
+        if rows.event.shape != rows.y.shape:
+            raise ValueError("every time needs an event.")
         codes = np.empty(len(rows.y), dtype=np.int64)
         if not fill_bins(
             np.ascontiguousarray(rows.y), rows.event, self.center, self.half, self.n_bins, codes

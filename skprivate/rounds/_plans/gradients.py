@@ -92,6 +92,8 @@ class GradientsPlan:
         if rows.y is None or rows.event is None:
             raise ValueError("the rows have no times and events.")
         grid, size, about = self.grid, self.grid.size, self.residuals
+        if rows.X.shape != (len(rows.y), grid.n_features) or rows.event.shape != rows.y.shape:
+            raise ValueError(f"X must have shape (n, {grid.n_features}), and a target and an event per row.")
         order = np.array([*range(2, size), 1, 0])
         pack, theta = make_packer(grid), self.theta[order] / 2.0**grid.exponent
         block, residual, curvature = np.empty((BLOCK_ROWS, size)), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)

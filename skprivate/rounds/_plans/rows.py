@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..._typing import BoolArray, FloatArray, IndexArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PreparedRows:
     """Validated rows of one batch; what a plan does not read may be None.
 

@@ -78,7 +78,7 @@ class TableColumns:
         return cls(None if features is None else tuple(features), *names)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Piece:
     """Some rows of a table: features as numbers, the other columns as they are."""
 

@@ -12,7 +12,7 @@ from ..._config import config_context
 from ..._typing import FloatArray
 from ...domain import TableDomain
 from ...utils import as_labels, is_structured
-from ...utils._groups import RowUnits, number_units
+from ...utils._groups import KEY_BYTES, RowUnits, number_units
 from ...utils._json_documents import Fields
 from ...utils._refused_values import refuse_cells, refuse_kinds, refuse_missing
 from ...utils._replacements import labels_of, within_bounds
@@ -191,6 +191,12 @@ class RowSchema:
         bounds_y = fields.maybe(fields.numbers, "bounds_y", 2)
         log_target = fields.flag("log_target")
         classes = fields.maybe(fields.items, "classes")
+        key, grouped = (
+            bytes.fromhex(fields.text("key")),
+            fields.maybe(fields.integer, "max_rows_per_unit", 1, _MOST),
+        )
+        if len(key) != (0 if grouped is None else KEY_BYTES):
+            raise ValueError("a schema: the key must have eight bytes where persons are protected")
         return cls(
             columns=TableColumns.from_fields(fields),
             n_features=n_features,
@@ -202,8 +208,8 @@ class RowSchema:
             structured=fields.flag("structured"),
             classes=None if classes is None else _read_classes(classes),
             strict=fields.flag("strict"),
-            max_rows_per_unit=fields.maybe(fields.integer, "max_rows_per_unit", 1, 2**62),
-            key=bytes.fromhex(fields.text("key")),
+            max_rows_per_unit=grouped,
+            key=key,
         )
 
 

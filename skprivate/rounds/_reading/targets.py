@@ -144,7 +144,8 @@ def replace_target(y: Any, bounds: tuple[float, float], log_target: bool) -> Tar
     if is_structured(y):
         found, times = _fields(y)
         values = _strict_times(times)
-        event = _strict_event(found) & ~np.isnan(values)
+        # What comes after the upper bound is censored there, as outside strict mode; NaN compares as False.
+        event = _strict_event(found) & (values <= high)
         values = np.where(np.isnan(values), low, values)
     else:
         values = _one_column(numbers_of(as_column(y), "y"))
