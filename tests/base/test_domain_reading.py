@@ -30,6 +30,7 @@ from skprivate.inspection import PartitionDisplay
 from skprivate.rounds import TableSource, fit_rounds
 from skprivate.tree import LeafCountAccumulator
 
+pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 N = 600
 RNG = np.random.default_rng(11)
 DOMAIN = TableDomain(
