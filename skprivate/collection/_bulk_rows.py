@@ -14,7 +14,7 @@ from ..rounds._reading.columns import TableColumns
 from ..rounds._reading.schema import number_labels
 from ..utils import as_column
 from ..utils._refused_values import refuse_kinds
-from ..utils._replacements import labels_of, numbers_of, within_bounds
+from ..utils._replacements import numbers_of, within_bounds
 
 # Rows that are read together: of 100 columns, 26 MB. As in `rounds`.
 _ROWS_AT_ONCE = 2**15
@@ -54,7 +54,7 @@ def read_categories(
         for features, own in _parts(table, labels, columns):
             cells = partition.apply(_within_box(encode(features), partition))
             categories = len(classes) * cells.astype(np.int64)
-            categories += number_labels(_labels(own, classes), classes)
+            categories += _label_numbers(own, classes)
             yield categories
 
 
@@ -133,7 +133,8 @@ def _within_box(X: FloatArray, partition: Partition) -> FloatArray:
     return within_bounds(X, partition.lower, partition.upper)
 
 
-def _labels(target: Any, classes: NDArray[Any]) -> NDArray[Any]:
+def _label_numbers(target: Any, classes: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the position of every label in classes, 0 where it is not among them."""
     refuse_kinds(target, "y")
     labels = np.asarray(as_column(target))
     if labels.ndim != 1:
@@ -144,4 +145,18 @@ def _labels(target: Any, classes: NDArray[Any]) -> NDArray[Any]:
         raise TypeError(
             f"y is of type {labels.dtype.name}, but the classes are {'text' if text else 'numbers'}."
         )
-    return labels_of(labels)
+    if labels.dtype.kind != "O":
+        return number_labels(labels, classes)
+    positions = {label: position for position, label in enumerate(classes.tolist())}
+    try:
+        found = [positions.get(label, 0) for label in labels.tolist()]
+    except Exception:  # a list, or an object of the user's own
+        found = [_position(positions, label) for label in labels.tolist()]
+    return np.array(found, dtype=np.int32)
+
+
+def _position(positions: dict[Any, int], label: Any) -> int:
+    try:
+        return positions.get(label, 0)
+    except Exception:
+        return 0

@@ -115,9 +115,8 @@ def drive(
             released = None if record is None else record.released(number, step.plan)
             if released is None:
                 released = _release(step, number, source, entropy, charge, record)
-            elif not entropy.private:
-                # A seeded simulation goes on where its stream was.
-                step.noise.randomize(np.zeros(step.plan.n_sums, dtype=np.int64), entropy)
+            else:
+                _go_on(step, number, entropy, charge, record)
             number += 1
             step = rounds.send(released)
     except StopIteration as end:
@@ -143,3 +142,15 @@ def _release(
     if record is not None:
         record.add(step.plan, released)
     return released
+
+
+def _go_on(
+    step: Round, number: int, entropy: Entropy, charge: Callable[..., object], record: RunRecord | None
+) -> None:
+    """Take a round as done: what it released is on record."""
+    if step.spent is not None and record is not None:
+        # A ledger that has counted the id takes nothing; another one hears of the whole cost.
+        charge(step.spent, charge_id=record.charge_id(number))
+    if not entropy.private:
+        # A seeded simulation goes on where its stream was.
+        step.noise.randomize(np.zeros(step.plan.n_sums, dtype=np.int64), entropy)

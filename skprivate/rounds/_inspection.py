@@ -11,7 +11,7 @@ import numpy as np
 from .._config import config_context
 from ..base._planned_cost import PublicShape
 from ..utils import is_frame, is_structured
-from ..utils._groups import number_units
+from ..utils._groups import exact_names, number_units
 from ..utils._json_documents import UNREADABLE, Fields, restore_sealed, seal_document
 from ._reading.batches import arrow_records, has_names, holds_arrow
 from ._reading.columns import TableColumns
@@ -195,7 +195,7 @@ class InspectFunction:
     def _of_frame(self, batch: str, table: Any) -> TableFacts:
         names = self.columns.choose(list(table.columns))
         kinds = tuple(_kind_of(np.asarray(table[name][:0]).dtype) for name in names)
-        group = None if self.columns.group is None else np.asarray(table[self.columns.group])
+        group = None if self.columns.group is None else exact_names(table[self.columns.group])
         n_units = self._count_units(group, len(table))
         return TableFacts(batch, len(table), n_units, names, kinds, self.columns.event is not None)
 
@@ -210,7 +210,7 @@ class InspectFunction:
                 n_rows += record.num_rows
                 kinds = _arrow_kinds(record.schema, names)
                 if group is not None:
-                    groups.append(record.column(group).to_numpy(zero_copy_only=False))
+                    groups.append(exact_names(record.column(group)))
             kinds = kinds or ()
         else:
             names = self.columns.choose(list(table.schema.names))

@@ -63,7 +63,7 @@ def group_values(
     if isinstance(groups, np.ma.MaskedArray):
         raise TypeError("groups must not be a masked array: a hidden group is nobody's.")
     cells = as_cells(groups) if strict and isinstance(groups, list | tuple) else as_labels(groups)
-    array = np.asarray(cells)
+    array = exact_names(cells)
     if array.shape != is_private.shape:
         raise ValueError(
             f"groups must have shape {is_private.shape}, one value per row of X, not {array.shape}."
@@ -74,6 +74,29 @@ def group_values(
         return codes.astype(np.intp, copy=False), names
     values = array.tolist()
     return _number_objects([value if _is_usable(value) else NOBODY for value in values] if strict else values)
+
+
+def exact_names(groups: Any) -> NDArray[Any]:
+    """Return a column of names as an array in which one that is missing changes no other.
+
+    A column of nullable integers of pandas, polars or pyarrow becomes floats where one is missing, and floats
+    beyond 2^53 are the same for several persons.
+    """
+    to_list = getattr(groups, "to_pylist", None) or getattr(groups, "to_list", None)
+    if not callable(to_list) or isinstance(getattr(groups, "dtype", None), np.dtype) or not _lacks(groups):
+        return np.asarray(groups)
+    names = to_list()
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array
+
+
+def _lacks(column: Any) -> bool:
+    """Whether a column of pandas, polars or pyarrow lacks a value."""
+    if hasattr(column, "isna"):
+        return bool(column.isna().any())
+    n_missing = getattr(column, "null_count", 1)
+    return bool(n_missing() if callable(n_missing) else n_missing)
 
 
 # The group of private rows that have none.

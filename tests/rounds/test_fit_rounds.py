@@ -31,6 +31,7 @@ from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
 from skprivate.preprocessing import BoundsAccumulator, estimate_bounds
 from skprivate.rounds import PartialSums, TableSource, fit_rounds
 from skprivate.tree import LeafCountAccumulator
+from skprivate.utils._groups import number_units
 from skprivate.utils._json_documents import unpack_integers
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
@@ -281,6 +282,20 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
     assert fit(4.0, [ROWS], 0).n_iter_ >= 3
 
 
+def test_another_ledger_hears_of_the_whole_cost(tmp_path):
+    first, second = (PrivacyLedger(tmp_path / f"{name}.ledger", epsilon=5) for name in "ab")
+
+    def fit(ledger, dies_at):
+        model = DPLogLocationScaleRegressor(4.0, ledger=ledger, **LIFE)
+        source = TableSource(Mortal([ROWS], dies_at), target="life", features=NAMES, event="seen")
+        return fit_rounds(model, source, checkpoint=tmp_path / "run")
+
+    with pytest.raises(Killed):
+        fit(first, 3)
+    fit(second, 0)
+    assert first.remaining()[0] == second.remaining()[0] == 1
+
+
 def test_two_drivers_do_not_go_on_from_one_checkpoint(tmp_path):
     path = tmp_path / "run"
 
@@ -430,6 +445,33 @@ class TestRefusals:
         with pytest.raises(BudgetExceededError):
             fit_rounds(model, TableSource(engine, target="life", features=NAMES))
         assert engine.left == 1, "rows were read before the charge"
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_names_of_persons_beyond_2_to_the_53_stay_apart(strict):
+    names = [2**53 + 2 * code + 1 for code in range(100)]
+    columns = {
+        "pandas": lambda names: pd.Series(names, dtype="Int64"),
+        "polars": pl.Series,
+        "arrow": pa.array,
+        "chunks": lambda names: pa.chunked_array([names[:50], names[50:]]),
+    }
+    for make in columns.values():
+        whole = number_units(make(names), np.ones(100, dtype=bool), strict=True)
+        assert whole.n_units == 100
+        if strict:
+            lacking = number_units(make([*names[:-1], None]), np.ones(100, dtype=bool), strict=True)
+            assert lacking.n_units == 100
+            assert sorted(lacking.hashes)[:1] == [0]
+            assert len({*whole.hashes} & {*lacking.hashes}) == 99
+    if not strict:
+        with pytest.raises(ValueError, match="missing"):
+            number_units(pl.Series([1, None]), np.ones(2, dtype=bool))
+
+
+def test_a_name_that_is_no_text_fails_nowhere():
+    for name in ("\ud800", b"\xff", 1e300, (1, 2), 2**70):
+        assert number_units(["a", name], np.ones(2, dtype=bool), strict=True).n_units == 2
 
 
 class TestBounds:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...accounting import EstimatedBounds
 from ...domain import TableDomain
 from ...utils import as_column, check_characters, is_frame
+from ...utils._groups import exact_names
 from ...utils._json_documents import Fields
 from .batches import (
     PIECE_ROWS,
@@ -130,13 +131,18 @@ def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = 
         names = columns.choose(list(table.columns))
         wanted = columns.others if domain is not None else (*names, *columns.others)
         encoded = None if domain is None else domain.encode(table[list(names)])
-        yield from _slices({name: frame_column(table, name) for name in wanted}, names, columns, encoded)
+        values = {name: frame_column(table, name) for name in wanted if name != columns.group}
+        if columns.group is not None:
+            values[columns.group] = exact_names(table[columns.group])
+        yield from _slices(values, names, columns, encoded)
     elif holds_arrow(table):
         schema, records = arrow_records(table)
         names = columns.choose(list(schema))
         for record in records:
             wanted = columns.others if domain is not None else (*names, *columns.others)
             values = dict(zip(wanted, arrow_columns(record, wanted), strict=True))
+            if columns.group is not None:
+                values[columns.group] = exact_names(record.column(columns.group))
             encoded = None if domain is None else domain.encode(record.select(list(names)))
             yield from _slices(values, names, columns, encoded)
     else:

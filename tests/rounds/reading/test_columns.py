@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pieces of tables: all rows, once and in order, a bounded number at a time."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from skprivate.rounds._reading.batches import PIECE_ROWS
+from skprivate.rounds._reading.columns import TableColumns, read_pieces
+from skprivate.rounds._reading.schema import number_labels
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, PIECE_ROWS, 2 * PIECE_ROWS + 1])
+@pytest.mark.parametrize("form", [pa.table, pd.DataFrame], ids=["arrow", "pandas"])
+def test_pieces_hold_every_row_once(form, n_rows):
+    numbers = np.arange(n_rows)
+    table = form({"age": numbers / 2, "ill": numbers, "dose": -numbers})
+    pieces = list(read_pieces(table, TableColumns(("dose", "age"), "ill")))
+    assert max((len(piece.X) for piece in pieces), default=0) <= PIECE_ROWS
+    parts = [np.empty((0, 3)), *(np.column_stack([piece.X, piece.target]) for piece in pieces)]
+    rows = np.concatenate(parts)
+    np.testing.assert_array_equal(rows, np.column_stack([-numbers, numbers / 2, numbers]))
+
+
+def test_a_table_without_columns_is_refused():
+    with pytest.raises(ValueError, match="no columns"):
+        list(read_pieces(pd.DataFrame(index=range(3)), TableColumns()))
+
+
+@pytest.mark.parametrize("kind", [int, float, str, object])
+def test_labels_are_numbered_and_others_are_the_first_class(kind):
+    labels = number_labels(np.array([3, 1, 2, 7, 3]).astype(kind), np.array([1, 2, 3]).astype(kind))
+    assert labels.tolist() == [2, 0, 1, 0, 2]
+    assert labels.dtype == np.int32
