@@ -123,11 +123,11 @@ INSTANCES = {
     "central, three classes": Instance(DPTreeClassifier(**THREE), "words"),
     "central, pruned": Instance(DPTreeClassifier(rule="cart", prune=True, **TREE), "labels", "public"),
     "central, persons": Instance(DPTreeClassifier(max_rows_per_group=2, **SHALLOW), "labels", "persons"),
-    "central, declared columns": Instance(
+    "declared columns, central": Instance(
         DPTreeClassifier(1.5, max_depth=2, domain=DOMAIN, classes=[0, 1]), "labels"
     ),
     "sev": Instance(DPSEVRegressor(**LLS), "numbers"),
-    "sev, declared columns": Instance(DPSEVRegressor(1.5, domain=DOMAIN, bounds_y=(-1, 1)), "numbers"),
+    "declared columns, sev": Instance(DPSEVRegressor(1.5, domain=DOMAIN, bounds_y=(-1, 1)), "numbers"),
     "sev, taylor": Instance(DPSEVRegressor(method="taylor", **LLS), "numbers"),
     "logistic, add-remove": Instance(DPLogisticLLSRegressor(**LLS, **ADD_REMOVE), "numbers"),
     "logistic, gaussian": Instance(DPLogisticLLSRegressor(**LLS, **GAUSSIAN), "numbers"),
@@ -156,7 +156,7 @@ INSTANCES = {
     "bounds scaler": Instance(BoundsScaler(bounds=(-1, 1)), "numbers"),
     "bounds scaler, estimated bounds": Instance(BoundsScaler(PAID_BOUNDS), "numbers"),
     "domain encoder": Instance(DomainEncoder(), "numbers"),
-    "domain encoder, declared columns": Instance(DomainEncoder(DOMAIN), "numbers"),
+    "declared columns, encoder": Instance(DomainEncoder(DOMAIN), "numbers"),
     "swapping": Instance(BSTDAggregator(), "numbers"),
     "secure sum": Instance(SecureSumAggregator(), "numbers"),
     **{

@@ -37,7 +37,6 @@ class DomainMixin(StrictMixin):
         vars(self).pop("domain_", None)
         if self.domain is None:
             return X
-        self.check_domain()
         return self.domain.encode(X, strict=self.is_strict())
 
     def name_columns(self) -> None:

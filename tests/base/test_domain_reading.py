@@ -30,6 +30,7 @@ from skprivate.inspection import PartitionDisplay
 from skprivate.rounds import TableSource, fit_rounds
 from skprivate.tree import LeafCountAccumulator
 
+pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 N = 600
 RNG = np.random.default_rng(11)
 DOMAIN = TableDomain(
@@ -121,6 +122,22 @@ def test_strict_mode_takes_any_cell_and_otherwise_the_column_is_named(estimator)
     assert "secret" not in str(refused.value)
     with pytest.raises(ValueError, match="column 'age' holds"):
         variant(model).fit(TABLE, y).predict(strange)
+
+
+def test_censored_times_of_a_raw_table():
+    y = np.empty(N, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = np.arange(N) % 3 > 0, NUMBERS + 0.5
+    model = variant(REGRESSORS[1], max_iter=3)
+    raw = variant(model, domain=DOMAIN).fit(TABLE, y)
+    np.testing.assert_array_equal(raw.coef_, variant(model, bounds_X=(LOWER, UPPER)).fit(ENCODED, y).coef_)
+
+
+def test_a_model_that_was_pickled_in_strict_mode_stays_strict():
+    model = variant(REGRESSORS[0], domain=DOMAIN, random_state=None)
+    with skprivate.config_context(strict=True):
+        model = pickle.loads(pickle.dumps(model))
+    strange = TABLE.assign(age="secret")
+    assert model.fit(strange, NUMBERS).predict(strange).shape == (N,)
 
 
 def test_a_fit_without_a_domain_forgets_it():
@@ -222,10 +239,17 @@ def test_a_search_takes_raw_frames(strict, table):
     assert search.predict(table).shape == (N,)
 
 
-def test_a_search_refuses_other_columns_before_it_pays(tmp_path):
+@pytest.mark.parametrize(
+    ("model", "grid"),
+    [
+        (DPTreeClassifier(2.0, domain=DOMAIN, classes=[0, 1]), {"max_depth": [1, 2]}),
+        (DPNormalLLSRegressor(2.0, domain=DOMAIN, bounds_y=(0, 2)), {"epsilon": [1.0, 2.0]}),
+    ],
+    ids=["tree", "regressor"],
+)
+def test_a_search_refuses_other_columns_before_it_pays(tmp_path, model, grid):
     ledger = skprivate.PrivacyLedger(tmp_path / "ledger", epsilon=100)
-    tree = DPTreeClassifier(2.0, domain=DOMAIN, classes=[0, 1])
-    search = PrivateGridSearch(tree, {"max_depth": [1, 2]}, ledger=ledger)
+    search = PrivateGridSearch(model, grid, ledger=ledger)
     with pytest.raises(ValueError, match="not those of domain"):
         search.fit(TABLE.rename(columns={"age": "Age"}), LABELS)
     assert not ledger.entries()
