@@ -23,6 +23,7 @@ _FIELDS = ("batch", "n_rows", "n_units", "features", "kinds", "structured")
 _MOST = 2**62
 # Kinds of columns, by NumPy's letters and by the beginnings of Arrow's names: numbers may replace each other.
 _NUMBERS = "biuf"
+_CELLS = "cells"
 _ARROW_NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal")
 
 
@@ -164,7 +165,10 @@ class InspectFunction:
     def inspect(self, table: Any, batch_id: str | int) -> TableFacts:
         """Return the facts of one table."""
         facts = self._facts(table, check_batch_id(batch_id))
-        return replace(facts, kinds=("declared",) * len(facts.kinds)) if self.declared else facts
+        if not (self.declared or self.strict):
+            return facts
+        # In strict mode one odd cell, which gives a column of pandas its type, must not make a fit fail.
+        return replace(facts, kinds=(_CELLS,) * len(facts.kinds))
 
     def _facts(self, table: Any, batch: str) -> TableFacts:
         with config_context(strict=self.strict):
@@ -183,6 +187,9 @@ class InspectFunction:
             kinds = [_kind_of(np.asarray(X[name]).dtype) for name in X.columns]
             if all(isinstance(name, str) for name in X.columns):
                 names = tuple(X.columns)
+        elif isinstance(X, list):
+            # Its cells give a list its type, and each is read by itself.
+            kinds = [_CELLS] * (np.size(X[0]) if X else 0)
         else:
             array = np.asarray(X)
             if array.ndim != 2:
@@ -219,7 +226,7 @@ class InspectFunction:
         return TableFacts(batch, n_rows, n_units, names, kinds, self.columns.event is not None)
 
     def _count_units(self, groups: Any, n_rows: int) -> int:
-        if self.columns.group is None:
+        if self.columns.group is None or not n_rows:
             return n_rows
         units = number_units(groups, np.ones(n_rows, dtype=bool), strict=self.strict)
         if units is None:

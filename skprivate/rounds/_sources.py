@@ -41,7 +41,8 @@ class TableSource:
         of arrays that hold groups.
     groups_within_tables : bool, default=False
         Declares that all rows of a person are in one table, one after the other as in the whole: partition
-        the data by the person. With several tables and ``groups`` it must be True.
+        the data by the person. With several tables and ``groups`` it must be True. In strict mode rows
+        without a usable name are one person's in each table.
     n_rows : int, default=None
         Number of rows, or with ``groups`` of persons, if it is known. None: the tables are looked at before
         anything is charged, which for files may be one more pass.

@@ -258,7 +258,9 @@ def _hash(name: Any) -> int:
     """Hash the name of one person; a number that stands for an integer as that integer."""
     if name is NOBODY:
         return 0
-    if isinstance(name, bool | int | np.integer | np.bool_) and -(2**63) <= int(name) < 2**63:
+    # NumPy's durations are integers to Python, and none here.
+    is_whole = isinstance(name, bool | int | np.integer | np.bool_) and not isinstance(name, np.timedelta64)
+    if is_whole and -(2**63) <= int(name) < 2**63:
         return int(_mix(np.array([int(name)], dtype=np.int64).view(np.uint64))[0])
     if isinstance(name, float | np.floating) and float(name).is_integer() and abs(float(name)) < 2**63:
         return _hash(int(name))

@@ -30,6 +30,7 @@ from skprivate import (
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
 from skprivate.preprocessing import BoundsAccumulator, estimate_bounds
 from skprivate.rounds import PartialSums, TableSource, fit_rounds
+from skprivate.rounds._reading.schema import number_labels
 from skprivate.tree import LeafCountAccumulator
 from skprivate.utils._groups import number_units
 from skprivate.utils._json_documents import unpack_integers
@@ -472,6 +473,49 @@ def test_names_of_persons_beyond_2_to_the_53_stay_apart(strict):
 def test_a_name_that_is_no_text_fails_nowhere():
     for name in ("\ud800", b"\xff", 1e300, (1, 2), 2**70):
         assert number_units(["a", name], np.ones(2, dtype=bool), strict=True).n_units == 2
+
+
+class TestOddTables:
+    """What `fit` takes, a source takes."""
+
+    def test_lists_with_odd_cells_in_strict_mode(self):
+        X, y = ROWS[NAMES].to_numpy(), ROWS["life"].to_numpy()
+        odd = X[100:].tolist()
+        odd[3][1], odd[4][2] = None, "1.5"
+        with config_context(strict=True, allow_seeds=True):
+            model = DPSEVRegressor(2.0, **LIFE)
+            want = model.fit(X[:100].tolist() + odd, y).coef_
+            got = fit_rounds(DPSEVRegressor(2.0, **LIFE), [(X[:100], y[:100]), (odd, y[100:])]).coef_
+            np.testing.assert_array_equal(got, want)
+            texts = ROWS[100:].astype({"age": object})
+            texts.iloc[3, 2] = "?"
+            source = TableSource([ROWS[:100], texts], target="life", features=NAMES)
+            assert fit_rounds(DPSEVRegressor(2.0, **LIFE), source).privacy_spent_
+
+    def test_columns_of_targets(self):
+        X, y = ROWS[NAMES].to_numpy(), ROWS["life"].to_numpy()
+        got = fit_rounds(DPSEVRegressor(2.0, **LIFE), [(X, y[:, None])]).coef_
+        np.testing.assert_array_equal(got, DPSEVRegressor(2.0, **LIFE).fit(X, y).coef_)
+        tree = DPTreeClassifier(1.0, bounds=(-3, 3), classes=["no", "yes"], max_depth=2, random_state=3)
+        labels = ROWS[["ill"]].to_numpy()
+        got = fit_rounds(tree, [(X, labels)]).report_counts_.copy()
+        np.testing.assert_array_equal(got, tree.fit(X, labels[:, 0]).report_counts_)
+
+    def test_empty_tables_among_others(self):
+        table = pa.Table.from_pandas(ROWS, preserve_index=False)
+        for name in ("persons", "moments", "tree of persons"):
+            rows = private_rows(name)
+            whole = table.slice(N - len(rows))
+            assert_same(fit_to(name, [table.slice(0, 0), whole, table.slice(0, 0)]), REFERENCES[name])
+
+    def test_labels_that_two_classes_equal(self):
+        classes = np.array([5, 2**53, 2**53 + 1])
+        assert number_labels(np.array([2.0**53, 5.0]), classes).max() < len(classes)
+
+    def test_persons_named_by_durations(self):
+        names = pd.to_timedelta([1, 1, 2], unit="D")
+        assert number_units(names, np.ones(3, dtype=bool)).n_units == 2
+        assert number_units(list(names.to_numpy()), np.ones(3, dtype=bool), strict=True).n_units == 2
 
 
 class TestBounds:

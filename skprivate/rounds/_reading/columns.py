@@ -87,12 +87,10 @@ class Piece:
     group: Any = None
 
     @classmethod
-    def joined(cls, pieces: "list[Piece]") -> "Piece":
-        """Return all rows of these pieces."""
-        if len(pieces) == 1:
-            return pieces[0]
-        if not pieces:
-            raise ValueError("a batch has no columns.")
+    def joined(cls, pieces: "list[Piece]") -> "Piece | None":
+        """Return all rows of these pieces; None where there is no piece."""
+        if len(pieces) < 2:
+            return pieces[0] if pieces else None
         columns = []
         for name in ("target", "group"):
             parts = [getattr(piece, name) for piece in pieces]
@@ -160,6 +158,8 @@ def _of_arrays(
     else:
         X = read_array(X)
     target = None if y is None else y if is_frame(y) or hasattr(y, "dtype") else as_column(y)
+    if isinstance(target, np.ndarray) and target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
     if target is not None and len(target) != len(X):
         raise ValueError("y must have one value per row of X.")
     return Piece(X, target, groups if grouped else None)

@@ -100,6 +100,8 @@ class RowSchema:
                 return
             # All rows of a person are looked at together.
             piece = Piece.joined(list(pieces))
+            if piece is None:
+                return
             units = self._units(piece)
             rows = self._prepare(piece)
             yield rows.keeping(units.choose_rows(self.max_rows_per_unit, self.key)), units.n_units
@@ -210,7 +212,7 @@ def number_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
     labels = np.zeros(len(y), dtype=np.int32)
     for position, label in enumerate(classes[1:], start=1):
         # Not by a mask: on labels in no order that takes seven times as long.
-        labels += np.multiply(y == label, position, dtype=np.int32)
+        np.maximum(labels, np.multiply(y == label, position, dtype=np.int32), out=labels)
     return labels
 
 
