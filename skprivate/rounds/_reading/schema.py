@@ -99,11 +99,11 @@ class RowSchema:
                     yield rows, rows.n_rows
                 return
             # All rows of a person are looked at together.
-            piece = Piece.joined(list(pieces))
-            if piece is None:
+            whole = Piece.joined(list(pieces))
+            if whole is None:
                 return
-            units = self._units(piece)
-            rows = self._prepare(piece)
+            units = self._units(whole)
+            rows = self._prepare(whole)
             yield rows.keeping(units.choose_rows(self.max_rows_per_unit, self.key)), units.n_units
 
     def _check_width(self, piece: Piece) -> int:
