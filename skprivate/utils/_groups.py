@@ -79,24 +79,40 @@ def group_values(
 def exact_names(groups: Any) -> NDArray[Any]:
     """Return a column of names as an array in which one that is missing changes no other.
 
-    A column of nullable integers of pandas, polars or pyarrow becomes floats where one is missing, and floats
-    beyond 2^53 are the same for several persons.
+    NumPy makes floats of nullable integers, objects of dates, and so on, where one is missing. So names that
+    are there are converted without those that are not, in the one way that a column without gaps is.
     """
-    to_list = getattr(groups, "to_pylist", None) or getattr(groups, "to_list", None)
-    if not callable(to_list) or isinstance(getattr(groups, "dtype", None), np.dtype) or not _lacks(groups):
-        return np.asarray(groups)
-    names = to_list()
-    array = np.empty(len(names), dtype=object)
-    array[:] = names
-    return array
+    drop = next((getattr(groups, name) for name in _DROPS if hasattr(groups, name)), None)
+    if drop is None or isinstance(getattr(groups, "dtype", None), np.dtype):
+        return _plain(np.asarray(groups))
+    lacks = np.asarray(groups.isna() if hasattr(groups, "isna") else groups.is_null(), dtype=bool)
+    if not lacks.any():
+        return _plain(np.asarray(groups))
+    names = np.empty(len(lacks), dtype=object)
+    names[~lacks] = _as_objects(_plain(np.asarray(drop())))
+    return names
 
 
-def _lacks(column: Any) -> bool:
-    """Whether a column of pandas, polars or pyarrow lacks a value."""
-    if hasattr(column, "isna"):
-        return bool(column.isna().any())
-    n_missing = getattr(column, "null_count", 1)
-    return bool(n_missing() if callable(n_missing) else n_missing)
+# What columns of pandas, polars and pyarrow call it.
+_DROPS = ("dropna", "drop_nulls", "drop_null")
+
+
+def _plain(names: NDArray[Any]) -> NDArray[Any]:
+    """Return dates and durations as their numbers."""
+    if names.dtype.kind not in "mM":
+        return names
+    lacks, numbers = np.isnat(names), names.view(np.int64)
+    if not lacks.any():
+        return numbers
+    objects = _as_objects(numbers)
+    objects[lacks] = None
+    return objects
+
+
+def _as_objects(names: NDArray[Any]) -> NDArray[Any]:
+    objects = np.empty(len(names), dtype=object)
+    objects[:] = names.tolist() if names.dtype != object else names
+    return objects
 
 
 # The group of private rows that have none.
@@ -243,7 +259,7 @@ def number_units(groups: Any, is_private: NDArray[np.bool_], *, strict: bool = F
         return None
     codes, names = group_values(groups, is_private, strict=strict)
     if isinstance(names, np.ndarray) and names.dtype.kind in "iub":
-        return RowUnits(codes, _mix(names.astype(np.int64).view(np.uint64)))
+        return RowUnits(codes, _mix(names.astype(np.uint64)))
     return RowUnits(codes, np.array([_hash(name) for name in names], dtype=np.uint64))
 
 
@@ -260,8 +276,8 @@ def _hash(name: Any) -> int:
         return 0
     # NumPy's durations are integers to Python, and none here.
     is_whole = isinstance(name, bool | int | np.integer | np.bool_) and not isinstance(name, np.timedelta64)
-    if is_whole and -(2**63) <= int(name) < 2**63:
-        return int(_mix(np.array([int(name)], dtype=np.int64).view(np.uint64))[0])
+    if is_whole and -(2**63) <= int(name) < 2**64:
+        return int(_mix(np.array([int(name) % 2**64], dtype=np.uint64))[0])
     if isinstance(name, float | np.floating) and float(name).is_integer() and abs(float(name)) < 2**63:
         return _hash(int(name))
     return int.from_bytes(hashlib.blake2b(_as_bytes(name), digest_size=8).digest(), "little")
