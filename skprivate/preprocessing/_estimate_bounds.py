@@ -253,7 +253,7 @@ def _open_source(
     grouped = X.columns.group is not None
     with public_errors():
         facts = find_facts(X, None)
-    schema = bounds_schema(X.columns, facts.n_features)
+    schema = bounds_schema(facts.complete(X.columns), facts.n_features)
     if grouped:
         key = entropy.random_bytes(KEY_BYTES)
         schema = replace(schema, max_rows_per_unit=max_rows, key=key)

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._typing import IntArray
 from ..utils._files import locked, write_atomically
+from ..utils._groups import KEY_BYTES
 from ..utils._json_documents import (
     UNREADABLE,
     Fields,
@@ -94,6 +95,8 @@ class RunRecord:
             fields = Fields(read_sealed(data, _FORMAT, _VERSION, _FIELDS), ("format", "version", *_FIELDS))
             rounds = [_read_round(item) for item in fields.items("rounds")]
             fit, run, key = fields.text("fit"), fields.text("run"), bytes.fromhex(fields.text("key"))
+            if len(key) not in (0, KEY_BYTES):
+                raise ValueError("a key has eight bytes")
         except UNREADABLE:
             fit = None
         if fit is None:

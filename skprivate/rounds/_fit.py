@@ -121,7 +121,7 @@ class RoundsMixin(PrivateEstimatorMixin):
         facts = find_facts(source, self._known_columns(), declared=declared)
         with ExitStack() as stack:
             with public_errors():
-                schema, open_rounds = self._open_source(source.columns, facts, public)
+                schema, open_rounds = self._open_source(facts.complete(source.columns), facts, public)
                 record = stack.enter_context(open_record(checkpoint, self._hash_of(schema, facts)))
             entropy = check_entropy(self.random_state)  # type: ignore[attr-defined]
             key = b"" if schema.max_rows_per_unit is None else entropy.random_bytes(KEY_BYTES)

@@ -147,6 +147,10 @@ class SourceFacts:
             public_labels=public_labels,
         )
 
+    def complete(self, columns: TableColumns) -> TableColumns:
+        """Return the columns with the names that were found: tables are read by name, in one order."""
+        return replace(columns, features=self.features) if columns.features is None else columns
+
     def require_target(self) -> None:
         """Refuse a source without a target."""
         if not self.has_target:
@@ -201,9 +205,9 @@ class InspectFunction:
         n_rows = len(X) if hasattr(X, "__len__") else np.shape(X)[0]
         names: tuple[str, ...] | None = None
         if is_frame(X):
-            kinds = [_kind_of(np.asarray(X[name]).dtype) for name in X.columns]
-            if all(isinstance(name, str) for name in X.columns):
-                names = tuple(X.columns)
+            chosen = self.columns.choose_features(X)
+            kinds = [_kind_of(np.asarray(X[name]).dtype) for name in chosen]
+            names = tuple(chosen) if has_names(X) else None
         elif isinstance(X, Mapping):
             names, n_rows = tuple(map(str, X)), len(next(iter(X.values()), ()))
             kinds = [_CELLS] * len(names)

@@ -104,6 +104,8 @@ class TableSource:
         self.n_rows = None if n_rows is None else check_int(n_rows, "n_rows", least=1)
         if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
             raise ValueError("n_jobs must be an int other than 0, or None.")
+        if n_rows is not None and target is not None and names is None:
+            raise ValueError("with n_rows nobody looks at the tables beforehand: name the features.")
         self.n_jobs = n_jobs
         self.hook = _hook_of(tables, self.columns)
         self.tables = None if self.hook is not None else _list_of(tables, self.columns)

@@ -18,6 +18,7 @@ from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
 from ..rounds._plans.axes import LabelAxis, LeafAxis
 from ..rounds._plans.cells import CellsPlan
+from ..rounds._reading.batches import has_names
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.schema import RowSchema
 from ..utils._public_module import public_module
@@ -239,7 +240,14 @@ class DPTreeClassifier(BasePrivateTree, RoundsMixin):
             width = facts.n_features if self.domain is None else len(self.domain.encoded_names)
             X, y = np.empty((0, width)), np.asarray(declared_classes(self.classes))[:0]
         else:
-            X, y = self._read_rows(*public)
+            if not isinstance(public, tuple) or len(public) != 2:
+                raise TypeError("public must be a tuple (X, y).")
+            X, y = public
+            if self.domain is None and facts.features is not None and has_names(X):
+                X = X[TableColumns(facts.features).choose_features(X)]
+            X, y = self._read_rows(X, y)
+            # The names are those of the source.
+            facts.name_columns(self)
         rows = self._part_rows(X, y, np.ones(len(X), dtype=bool), None)
         return replace(rows, rows_per_unit=rows_per_unit)
 

@@ -16,6 +16,9 @@ from ..utils import as_labels, common_type
 from ..utils._groups import KEY_BYTES, RowUnits
 from ..utils._user_frame import warn_user
 
+# Integers up to it are told apart as floats.
+_LARGEST_LABEL = 2**53
+
 
 @dataclass
 class TreeRows:
@@ -80,6 +83,9 @@ def declared_classes(classes: Any) -> NDArray[Any]:
     finite = labels.dtype.kind != "f" or np.isfinite(labels).all()
     if len(kinds) > 1 or labels.dtype.kind == "O" or not finite or len(np.unique(labels)) < len(labels):
         raise ValueError("classes must hold different labels, either strings or finite numbers.")
+    if labels.dtype.kind in "iu" and max(map(abs, labels.tolist())) > _LARGEST_LABEL:
+        # One label that is missing makes floats of a column, in which larger ones are not told apart.
+        raise ValueError("classes must be at most 2^53 in magnitude: name them by text.")
     return np.unique(labels)
 
 

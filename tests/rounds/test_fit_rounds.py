@@ -517,6 +517,54 @@ def test_a_name_that_is_no_text_fails_nowhere():
         assert number_units(["a", name], np.ones(2, dtype=bool), strict=True).n_units == 2
 
 
+class TestNames:
+    """Tables are read by name, in one order, and a table of other names is refused."""
+
+    def test_public_rows_in_another_order(self):
+        tree, source = (
+            TREES["public rows"][0],
+            TableSource([private_rows("public rows")], target="ill", features=NAMES),
+        )
+        turned = pickle.loads(pickle.dumps(tree))
+        turned = fit_rounds(turned, source, public=(KNOWN[NAMES[::-1]], KNOWN["ill"]))
+        assert_same(turned, REFERENCES["public rows"])
+        arrays = fit_rounds(
+            pickle.loads(pickle.dumps(tree)),
+            source,
+            public=(KNOWN[NAMES].to_numpy(), KNOWN["ill"].to_numpy()),
+        )
+        assert_same(arrays, REFERENCES["public rows"])
+
+    @pytest.mark.parametrize("public", [(KNOWN[["load", "heat", "life"]], KNOWN["ill"]), 5, (1, 2, 3)])
+    def test_public_rows_of_other_columns(self, public, tmp_path):
+        ledger = PrivacyLedger(tmp_path / "a.ledger", epsilon=5)
+        tree = DPTreeClassifier(1.0, bounds=(-3, 3), ledger=ledger)
+        with pytest.raises((TypeError, ValueError), match=r"columns of X|tuple"):
+            fit_rounds(tree, TableSource([ROWS], target="ill", features=NAMES), public=public)
+        assert not ledger.entries()
+
+    @pytest.mark.parametrize("n_rows", [None, N])
+    def test_tables_in_several_orders(self, n_rows):
+        tables = [ROWS[:300], ROWS[300:][ROWS.columns[::-1]]]
+        source = TableSource(tables, target="life", features=NAMES, n_rows=n_rows)
+        assert_same(
+            fit_rounds(pickle.loads(pickle.dumps(REGRESSORS["moments"][0])), source), REFERENCES["moments"]
+        )
+        pairs = [(table[[name for name in table if name in NAMES]], table["life"]) for table in tables]
+        source = TableSource(pairs, features=NAMES, n_rows=n_rows)
+        assert_same(
+            fit_rounds(pickle.loads(pickle.dumps(REGRESSORS["moments"][0])), source), REFERENCES["moments"]
+        )
+        with pytest.raises(ValueError, match="name the features"):
+            TableSource(tables, target="life", n_rows=N)
+
+    def test_classes_beyond_2_to_the_53(self):
+        with pytest.raises(ValueError, match=r"2\^53"):
+            DPTreeClassifier(bounds=(0, 1), classes=[2**53, 2**53 + 1]).fit(
+                [[0.0], [1.0]], [2**53, 2**53 + 1]
+            )
+
+
 class TestOddTables:
     """What `fit` takes, a source takes."""
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._typing import IntArray
+from ...partition import count_leaves
 from ...utils._json_documents import Fields
 from .axes import Axis, axis_from_dict
 from .rows import PreparedRows
@@ -89,6 +91,13 @@ class CellsPlan:
 def _count(axes: tuple[Axis, ...], size: int, rows: PreparedRows) -> IntArray:
     if not axes:
         return np.array([rows.n_rows], dtype=np.int64)
+    if len(axes) == 2:
+        pair = [_kept(axis.codes(rows), rows) for axis in axes]
+        if all(codes.dtype == np.int32 for codes in pair):
+            # Leaves and labels: counted at once, without a code for both.
+            counts = np.zeros((axes[0].size, axes[1].size), dtype=np.int64)
+            count_leaves(*pair, counts)
+            return counts.ravel()
     codes = axes[0].codes(rows)
     if len(axes) > 1:
         # A copy, wide enough for the number of all cells.
@@ -96,5 +105,8 @@ def _count(axes: tuple[Axis, ...], size: int, rows: PreparedRows) -> IntArray:
     for axis in axes[1:]:
         codes *= axis.size
         codes += axis.codes(rows)
-    kept = codes if rows.kept is None else codes[rows.kept]
-    return np.bincount(kept, minlength=size).astype(np.int64, copy=False)
+    return np.bincount(_kept(codes, rows), minlength=size).astype(np.int64, copy=False)
+
+
+def _kept(codes: NDArray[Any], rows: PreparedRows) -> NDArray[Any]:
+    return codes if rows.kept is None else codes[rows.kept]

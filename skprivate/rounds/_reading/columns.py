@@ -24,6 +24,7 @@ from .batches import (
     holds_arrow,
     read_array,
 )
+from .row_kernels import join_columns
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,15 @@ class TableColumns:
             raise ValueError(f"a batch must have each of these columns once: {', '.join(missing)}.")
         return chosen
 
+    def choose_features(self, frame: Any) -> list[Any]:
+        """Return the columns of a frame that holds features alone."""
+        names = list(frame.columns)
+        if self.features is None or not has_names(frame):
+            return names
+        if sorted(names) != sorted(self.features):
+            raise ValueError(f"the columns of X must be {', '.join(sorted(self.features))}.")
+        return list(self.features)
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
         features = None if self.features is None else list(self.features)
@@ -85,6 +95,7 @@ class Piece:
     X: NDArray[Any]
     target: Any = None
     group: Any = None
+    is_finite: bool = False  # False: it is not known
 
     @classmethod
     def joined(cls, pieces: "list[Piece]") -> "Piece | None":
@@ -124,7 +135,7 @@ def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = 
         Columns are missing; outside strict mode also what is no number. No value is repeated.
     """
     if isinstance(table, tuple):
-        yield _of_arrays(*table, grouped=columns.group is not None, domain=domain)
+        yield _of_arrays(*table, columns=columns, domain=domain)
     elif has_names(table):
         names = columns.choose(list(table.columns))
         wanted = columns.others if domain is not None else (*names, *columns.others)
@@ -144,16 +155,16 @@ def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = 
             encoded = None if domain is None else domain.encode(record.select(list(names)))
             yield from _slices(values, names, columns, encoded)
     else:
-        yield _of_arrays(table, grouped=columns.group is not None, domain=domain)
+        yield _of_arrays(table, columns=columns, domain=domain)
 
 
 def _of_arrays(
-    X: Any, y: Any = None, groups: Any = None, *, grouped: bool, domain: TableDomain | None = None
+    X: Any, y: Any = None, groups: Any = None, *, columns: TableColumns, domain: TableDomain | None = None
 ) -> Piece:
     if domain is not None:
         X = domain.encode(X)
     elif is_frame(X):
-        names = list(X.columns)
+        names = columns.choose_features(X)
         X = np.column_stack([column_numbers(frame_column(X, name), f"column {name!r}") for name in names])
     else:
         X = read_array(X)
@@ -162,7 +173,7 @@ def _of_arrays(
         target = target[:, 0]
     if target is not None and len(target) != len(X):
         raise ValueError("y must have one value per row of X.")
-    return Piece(X, target, groups if grouped else None)
+    return Piece(X, target, None if columns.group is None else groups)
 
 
 def _slices(
@@ -187,7 +198,7 @@ def _of_columns(
     columns: TableColumns,
     encoded: NDArray[Any] | None = None,
 ) -> Piece:
-    X = _numbers(values, names, columns) if encoded is None else encoded
+    X, is_finite = _numbers(values, names, columns) if encoded is None else (encoded, False)
     n_rows = len(X)
     target = None if columns.target is None else values[columns.target]
     if columns.event is not None and target is not None:
@@ -195,15 +206,21 @@ def _of_columns(
         both = np.empty(n_rows, dtype=[("event", event.dtype), ("time", target.dtype)])
         both["event"], both["time"] = event, target
         target = both
-    return Piece(X, target, None if columns.group is None else values[columns.group])
+    return Piece(X, target, None if columns.group is None else values[columns.group], is_finite)
 
 
-def _numbers(values: dict[str, NDArray[Any]], names: tuple[str, ...], columns: TableColumns) -> NDArray[Any]:
-    n_rows = len(values[names[0]]) if names else len(values[columns.others[0]])
-    X = np.empty((n_rows, len(names)))
-    for place, name in enumerate(names):
-        X[:, place] = column_numbers(values[name], f"column {name!r}")
-    return X
+def _numbers(
+    values: dict[str, NDArray[Any]], names: tuple[str, ...], columns: TableColumns
+) -> tuple[NDArray[Any], bool]:
+    """Return the features side by side, and whether all of them are finite."""
+    if not names:
+        return np.empty((len(values[columns.others[0]]), 0)), True
+    features = [
+        np.ascontiguousarray(column_numbers(values[name], f"column {name!r}"), dtype=np.float64)
+        for name in names
+    ]
+    X = np.empty((len(features[0]), len(names)))
+    return X, join_columns(features, X)
 
 
 def count_columns(bounds: Any) -> int | None:

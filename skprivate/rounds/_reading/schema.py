@@ -120,7 +120,9 @@ class RowSchema:
     def _prepare(self, piece: Piece) -> PreparedRows:
         self._check_width(piece)
         X = piece.X
-        if self.strict:
+        if piece.is_finite:
+            pass
+        elif self.strict:
             largest = np.finfo(np.float64).max
             lower: Any = -largest if self.lower is None else self.lower
             upper: Any = largest if self.upper is None else self.upper
