@@ -68,7 +68,9 @@ class RunRecord:
             return None
         found, released = self._rounds[number]
         if found != digest(plan.to_dict()):
-            raise ValueError("the checkpoint is of a run whose rounds were others.")
+            raise ValueError(
+                "the checkpoint is of a run whose rounds were others: public rows or the package changed."
+            )
         return released
 
     def add(self, plan: Plan, released: IntArray) -> None:

@@ -49,13 +49,16 @@ def fit_rounds(
     checkpoint : path-like, default=None
         File that keeps what was released so far. A fit that was stopped, by a kill or an error, and is called
         again with the same file goes on after its last complete round, and the ledger counts its cost once.
-        The file is deleted when the fit is complete. None: a fit that stops starts anew, and costs anew.
+        The file is deleted when the fit is complete; an empty file ``.lock`` stays. Copy no such file, and
+        put none back: every copy that goes on draws noise of its own for one charge. None: a fit that stops
+        starts anew, and costs anew.
 
     Returns
     -------
     estimator : estimator
         The same object, fitted: bit for bit as by ``fit`` to the same rows with the same seed, whatever
-        the tables, their number and their order.
+        the tables, their number and their order. (In strict mode rows without a usable name of a person are
+        one person's in each table, and one person's in all for ``fit``.)
 
     Raises
     ------
@@ -78,9 +81,8 @@ def fit_rounds(
     -----
     **Privacy.** As that of the estimator's ``fit``. The ledger is charged before rows are read: that reading
     fails is an answer about them. Workers get public plans and return exact sums; see `TableSource` for who
-    has to be trusted. A checkpoint holds released values and public facts. Copy none, and put none back: of
-    two runs that go on from one file the ledger would count one, so that a lock beside it keeps a second
-    process out.
+    has to be trusted. A checkpoint holds released values and public facts. A fit that goes on takes the
+    rounds that are done as they are: rows that have changed since matter for the others.
 
     Proof: :doc:`/proofs/rounds`.
 

@@ -92,11 +92,11 @@ def _count(axes: tuple[Axis, ...], size: int, rows: PreparedRows) -> IntArray:
     if not axes:
         return np.array([rows.n_rows], dtype=np.int64)
     if len(axes) == 2:
-        pair = [_kept(axis.codes(rows), rows) for axis in axes]
-        if all(codes.dtype == np.int32 for codes in pair):
+        first, second = (_kept(axis.codes(rows), rows) for axis in axes)
+        if first.dtype == second.dtype == np.int32:
             # Leaves and labels: counted at once, without a code for both.
             counts = np.zeros((axes[0].size, axes[1].size), dtype=np.int64)
-            count_leaves(*pair, counts)
+            count_leaves(first, second, counts)
             return counts.ravel()
     codes = axes[0].codes(rows)
     if len(axes) > 1:

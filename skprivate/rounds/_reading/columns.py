@@ -102,11 +102,12 @@ class Piece:
         """Return all rows of these pieces; None where there is no piece."""
         if len(pieces) < 2:
             return pieces[0] if pieces else None
-        columns = []
-        for name in ("target", "group"):
-            parts = [getattr(piece, name) for piece in pieces]
-            columns.append(None if parts[0] is None else np.concatenate([np.asarray(part) for part in parts]))
-        return cls(np.concatenate([piece.X for piece in pieces]), *columns)
+        X = np.concatenate([piece.X for piece in pieces])
+        return cls(X, _joined([piece.target for piece in pieces]), _joined([piece.group for piece in pieces]))
+
+
+def _joined(parts: list[Any]) -> Any:
+    return None if parts[0] is None else np.concatenate([np.asarray(part) for part in parts])
 
 
 def read_pieces(table: Any, columns: TableColumns, domain: TableDomain | None = None) -> Iterator[Piece]:
