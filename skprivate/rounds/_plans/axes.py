@@ -107,15 +107,18 @@ class OctaveAxis:
         """Number of cells: octaves of both signs, and zero."""
         return N_OCTAVES
 
-    def codes(self, rows: PreparedRows) -> IntArray:
+    def codes(self, rows: PreparedRows) -> NDArray[Any]:
         """Return the octave of every number, in the order of the numbers."""
         if self.column >= rows.X.shape[1]:
             raise ValueError("the rows do not have so many columns.")
-        values = rows.X[:, self.column]
-        fraction, octave = np.frexp(np.abs(values))
+        fraction, octave = np.frexp(rows.X[:, self.column])
         # frexp puts 2^e at the bottom of the next octave.
-        octave = np.clip(octave - (fraction == 0.5), -OCTAVES, OCTAVES)
-        return ZERO + np.sign(values).astype(np.int64) * (octave + OCTAVES)
+        octave -= np.abs(fraction) == 0.5
+        np.clip(octave, -OCTAVES, OCTAVES, out=octave)
+        octave += OCTAVES
+        octave *= np.sign(fraction).astype(np.int32)
+        octave += ZERO
+        return octave
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
