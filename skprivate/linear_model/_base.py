@@ -10,7 +10,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_consistent_length
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import (
     CentralMechanism,
@@ -25,7 +24,6 @@ from ..accounting import PrivacyLedger, PrivacySpent
 from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
 from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..domain import TableDomain
-from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
 from ..rounds._fit import RoundsMixin
@@ -42,20 +40,16 @@ from ..utils._private_fit import public_errors
 from ..utils._progress import progress
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
-from ..utils._user_frame import warn_after_release
 from ._censored.fit import CensoredPlan, censored_rounds
 from ._censored.histogram import kaplan_meier
-from ._censored.release import CensoredRelease, bootstrap_censored, censored_warning
 from ._distributions import error_distribution_of, models_log_target
 from ._fit_task import FitTask, SurvivalRows, check_scale_bounds
-from ._moments.bootstrap import bootstrap_moments, pivotal
 from ._moments.noise_scale import FitBudget, root_above
-from ._moments.release import MomentRelease, Neighbours, make_grid, plan_moments
-from ._moments.solve import METHODS, REGULARIZATIONS, ScaledFit, solve_moments, unscale
-from ._moments.utility import moments_warning
+from ._moments.release import Neighbours, make_grid, plan_moments
+from ._moments.solve import METHODS, REGULARIZATIONS
 from ._moments.weights import moment_weights, order_of_norm
 from ._planned_cost import PUBLIC_INPUTS, PlannedMoments
-from ._predictions.mixin import LogLocationScalePredictions
+from ._released_model import ReleasedModel
 
 LLS_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
@@ -72,15 +66,11 @@ LLS_CONSTRAINTS: dict[str, list[Any]] = {
     "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, 20, closed="both")],
     "hazard_clip": [StrOptions({"auto"}), Interval(Real, 0.1, 100.0, closed="both")],
 }
-# Of coef_interval_ and scale_interval_; `predict_quantile` has the same default.
-_CONFIDENCE = 0.9
-# Attributes that only a fit to censored targets sets: the next fit deletes them.
-_ONLY_CENSORED = ("survival_curve_", "event_share_")
 
 
 class BaseLogLocationScale(
     CallbackSupportMixin,
-    LogLocationScalePredictions,
+    ReleasedModel,
     PlannedMoments,
     RoundsMixin,
     RegressorMixin,
@@ -385,43 +375,6 @@ class BaseLogLocationScale(
             budget=task.budget,
         )
 
-    def _adopt(
-        self, release: MomentRelease | CensoredRelease, grid: MomentGrid, task: FitTask, spent: PrivacySpent
-    ) -> None:
-        """Store a release with its public inputs, and compute the model from it."""
-        self.error_distribution_, self.log_target_ = task.distribution, task.log_target
-        self.bounds_, self.bounds_y_ = task.bounds, task.bounds_y
-        self.release_, self.grid_ = release, grid
-        self.privacy_spent_ = spent
-        self.n_iter_ = len(release.rounds) if isinstance(release, CensoredRelease) else 1
-        for name in _ONLY_CENSORED:
-            self.__dict__.pop(name, None)
-        # Intervals are computed when they are first read, with the parameters of this fit: set_params may
-        # have changed the others by then.
-        self._method, self._regularization = self.method, self.regularization
-        self._scale_limits = task.scale_limits(grid)
-        self._solve_release(release)
-
-    def _solve_release(self, release: MomentRelease | CensoredRelease) -> None:
-        self._replicates: FloatArray | None = None
-        self._scaled_fit = self._solve(release)
-        self.coef_, self.intercept_, self.scale_ = unscale(self._scaled_fit, self.grid_)
-
-    def _solve(self, release: MomentRelease | CensoredRelease) -> ScaledFit:
-        if isinstance(release, CensoredRelease):
-            return release.fit
-        return solve_moments(
-            release, self.error_distribution_, self._regularization, self._scale_limits, self._method
-        )
-
-    def _warn_if_useless(self) -> None:
-        if isinstance(self.release_, CensoredRelease):
-            reason = censored_warning(self.release_, self.error_distribution_)
-        else:
-            reason = moments_warning(self.release_, self._scaled_fit)
-        if reason:
-            warn_after_release(f"{type(self).__name__}: {reason}", UtilityWarning)
-
     def _describe_moments(self, task: FitTask, unit: Fraction, source: Any) -> PrivacySpent:
         """Return what a release of moments spent and claims; sensitivity and noise are those of weight 1."""
         if task.budget.mechanism == "laplace":
@@ -470,36 +423,3 @@ class BaseLogLocationScale(
         # At the default epsilon the score check fails: it has 200 rows with 10 features.
         tags.regressor_tags.poor_score = True
         return tags
-
-    @property
-    def replicates_(self) -> FloatArray:  # type: ignore[override]
-        """Parametric bootstrap of the release, computed when it is first read."""
-        check_is_fitted(self)
-        if self._replicates is None:
-            coef, intercept, scale = unscale(self._bootstrap(), self.grid_)
-            self._replicates = np.column_stack([intercept, scale, coef])
-        return self._replicates
-
-    def _bootstrap(self) -> ScaledFit:
-        if isinstance(self.release_, CensoredRelease):
-            return bootstrap_censored(self.release_)
-        return bootstrap_moments(
-            self.release_,
-            self.error_distribution_,
-            self._regularization,
-            self._scale_limits,
-            method=self._method,
-        )
-
-    @property
-    def coef_interval_(self) -> FloatArray:
-        """Confidence interval of every slope, of shape (n_features, 2)."""
-        return pivotal(self.coef_, self.replicates_[:, 2:].T, _CONFIDENCE)
-
-    @property
-    def scale_interval_(self) -> FloatArray:
-        """Confidence interval of the scale, of shape (2,)."""
-        # The noise is added to squares: their errors are symmetric where those of the scale are not.
-        squares = pivotal(self.scale_**2, self.replicates_[:, 1] ** 2, _CONFIDENCE)
-        low, high = (bound * self.grid_.y_half for bound in self._scale_limits)
-        return np.sqrt(np.clip(squares, low**2, high**2))
