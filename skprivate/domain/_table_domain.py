@@ -292,8 +292,8 @@ class TableDomain:
         --------
         >>> from skprivate.domain import TableDomain
         >>> domain = TableDomain({"size": (0, 10), "kind": ["a", "b"]})
-        >>> domain.decode([[2.0, 0.0, 1.0]])
-        {'size': array([2.]), 'kind': array(['b'], dtype=object)}
+        >>> {name: cells.tolist() for name, cells in domain.decode([[2.0, 0.0, 1.0]]).items()}
+        {'size': [2.0], 'kind': ['b']}
         """
         array = np.asarray(encoded, dtype=np.float64)
         if array.ndim != 2 or array.shape[1] != len(self.encoded_names):

@@ -50,6 +50,20 @@ class PartialSums:
         The sums.
     batches : mapping from str to BatchFacts
         The batches that are in the sums, by their ids.
+
+    Notes
+    -----
+    For engines that merge answers before they come back: `from_bytes`, `merge`, `to_bytes`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.rounds import PartialSums
+    >>> first = PartialSums.of_batch("a task", "monday", np.array([3, 1]), n_rows=4, n_units=4)
+    >>> second = PartialSums.of_batch("a task", "tuesday", np.array([2, 0]), n_rows=2, n_units=2)
+    >>> both = first.merge(second).merge(first)
+    >>> both.values, both.n_rows, sorted(both.batches)
+    (array([5, 1]), 6, ['monday', 'tuesday'])
     """
 
     task: str

@@ -118,6 +118,26 @@ class PartitionFunction:
     -----
     **Privacy.** What it returns are exact sums over private rows. They travel to the driver, who is trusted,
     and nowhere else.
+
+    Examples
+    --------
+    An engine in one process; others send the function to where the partitions are:
+
+    >>> import numpy as np
+    >>> from skprivate import DPNormalLLSRegressor
+    >>> from skprivate.rounds import TableSource, fit_rounds
+    >>> class Loop:
+    ...     def __init__(self, partitions):
+    ...         self.partitions = partitions
+    ...
+    ...     def map_partitions(self, function):
+    ...         return [function(table, number) for number, table in enumerate(self.partitions)]
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(40_000, 1)), rng.normal(size=40_000)
+    >>> engine = Loop([(X[:10_000], y[:10_000] + X[:10_000, 0]), (X[10_000:], y[10_000:] + X[10_000:, 0])])
+    >>> model = DPNormalLLSRegressor(epsilon=2.0, bounds_X=(-4, 4), bounds_y=(-8, 8))
+    >>> fit_rounds(model, TableSource(engine)).coef_.round(0)
+    array([1.])
     """
 
     def __init__(self, task: bytes) -> None:

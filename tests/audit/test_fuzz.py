@@ -165,7 +165,7 @@ class TestFuzz:
         class Silent(DPTreeClassifier):
             def _make_randomizer(self, *args):
                 randomizer = super()._make_randomizer(*args)
-                randomizer.simulate = lambda categories, entropy: np.zeros(randomizer.n_cells, dtype=np.int64)
+                randomizer.randomize = lambda values, entropy: np.zeros(randomizer.n_cells, dtype=np.int64)
                 return randomizer
 
         with pytest.raises(ValueError, match="no noise of Silent came from skprivate"):
