@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from skprivate.partition import build_partition
-from skprivate.rounds import PartialSums, PartitionFunction
-from skprivate.rounds._inspection import TableFacts
+from skprivate.rounds import PartialSums, PartitionFunction, TableSource
+from skprivate.rounds._inspection import SourceFacts, TableFacts
 from skprivate.rounds._plans.axes import LabelAxis, LeafAxis, OctaveAxis, SurvivalAxis
 from skprivate.rounds._plans.cells import CellsPlan
 from skprivate.rounds._plans.gradients import GradientsPlan, ResidualGrid
@@ -17,6 +17,7 @@ from skprivate.rounds._plans.grid import MomentGrid
 from skprivate.rounds._plans.moments import MomentsPlan
 from skprivate.rounds._reading.columns import TableColumns
 from skprivate.rounds._reading.schema import RowSchema
+from skprivate.rounds._sources import SourceRun
 from skprivate.rounds._task import RoundTask
 from skprivate.utils._json_documents import digest
 
@@ -112,7 +113,9 @@ def test_a_task_of_another_version_or_form_is_refused(name, change):
         lambda plan: plan["grid"].update(upper=[0.0, 0.0]),
         lambda plan: plan["grid"].update(x_norm=1.0),
         lambda plan: plan.update(largest=0) if "largest" in plan else plan.update(theta=[1.0]),
-        lambda plan: plan.update(largest=1.5) if "largest" in plan else plan.update(limits=[-1.0, 1, 1, 1]),
+        lambda plan: (
+            plan.update(largest=1.5) if "largest" in plan else plan.update(limits=[-1.0, 1.0, 1.0, 1.0])
+        ),
     ],
 )
 def test_a_plan_out_of_range_is_refused(name, change):
@@ -142,6 +145,14 @@ def test_sums_of_other_plans_and_overlapping_sums_do_not_merge():
         pair.merge(parts[1].merge(parts[2]))
     with pytest.raises(ValueError, match="with other rows"):
         pair.merge(PartialSums.from_bytes(function(batch_of("moments", 9), 3)))
+
+
+@pytest.mark.parametrize("name", ["moments", "gradient", "curvature"])
+def test_more_rows_than_the_sums_bear_are_refused_before_a_charge(name):
+    facts = SourceFacts(2**60, 2**60, None, 2, True, False, None)
+    run = SourceRun(TableSource([batch_of(name)]), SCHEMAS.get(name, LIVES), facts, "run")
+    with pytest.raises(OverflowError, match="too many rows"):
+        run.prepare(0, PLANS[name])
 
 
 @pytest.mark.parametrize("name", ["leaves", "octaves", "moments", "gradient"])
