@@ -283,7 +283,10 @@ def _booleans(numbers: NDArray[Any]) -> CodedColumn:
 
 
 def _codes(numbers: NDArray[Any]) -> IndexArray:
-    return np.where(np.isnan(numbers), -1, numbers).astype(np.intp)
+    if numbers.dtype.kind != "f":
+        return numbers.astype(np.intp)
+    # Floats stand for integers of which some are missing.
+    return np.where(np.isnan(numbers), -1.0, numbers).astype(np.intp)
 
 
 def _joined(parts: list[Any]) -> Any:

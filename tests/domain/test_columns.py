@@ -165,4 +165,4 @@ def test_dates_are_bounds_in_all_their_forms():
     assert {DateColumn(form, "2002-01-01").lower for form in forms} == {"2001-01-31"}
     assert DateColumn("2001-01-31T02:00+02:00", "2002-01-01").lower == "2001-01-31"
     with pytest.raises(ValueError, match="must be a date"):
-        DateColumn(np.datetime64("NaT"), "2002-01-01")
+        DateColumn(np.datetime64("NaT", "s"), "2002-01-01")

@@ -104,7 +104,7 @@ def test_dates_of_arrays_in_every_unit():
 def test_what_a_missing_cell_becomes(column, fill, indicator):
     for rule, expected in (("fill", fill), ("indicator", indicator)):
         if expected is not None:
-            for cell in (None, np.nan, "", "  ", " ? ", pd.NA, pd.NaT, np.datetime64("NaT")):
+            for cell in (None, np.nan, "", "  ", " ? ", pd.NA, pd.NaT, np.datetime64("NaT", "s")):
                 encoded = read(column, [cell], missing=rule, missing_values=["?"])
                 np.testing.assert_array_equal(encoded, [expected])
 
@@ -226,7 +226,7 @@ CELLS = st.one_of(
     st.datetimes(),
     st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=5))])),
     st.sampled_from([pd.NA, pd.NaT, pd.Period("2001-01"), time(1), timedelta(1), np.timedelta64(1, "D")]),
-    st.sampled_from([np.datetime64("NaT"), np.datetime64("2002-02-02"), np.datetime64(10**15, "D")]),
+    st.sampled_from([np.datetime64("NaT", "s"), np.datetime64("2002-02-02"), np.datetime64(10**15, "D")]),
     st.builds(list),
     st.builds(dict),
     st.builds(object),
