@@ -20,12 +20,14 @@ from ..utils._json_documents import (
 from ..utils._private_fit import redact_errors
 from ._driver import Rounds, drive
 from ._plans.plan import Plan
+from ._reading.batches import has_names, holds_arrow
 from ._reading.schema import RowSchema
 from ._task import RoundTask, check_batch_id
 
 _FORMAT = "skprivate.batches"
 _VERSION = 1
 _FIELDS = ("kind", "task", "max_rows", "n_rows", "sums", "batches")
+# Rows of all batches: 64-bit sums have room for no more.
 _MOST_ROWS = 2**61
 
 
@@ -193,6 +195,10 @@ class PlanAccumulator(BatchAccumulator):
         """
         held = self._require_unreleased()
         batch = self._check_id(batch_id)
+        schema = self._task.schema
+        if schema.columns.features is None and schema.domain is None and (has_names(X) or holds_arrow(X)):
+            # By place, columns of two batches in two orders would be added up.
+            raise ValueError("the batch has names and the accumulator has none: name the features there.")
         part = self._task.sum_batch(X if y is None else (X, y), batch)
         self._add(held + part.values, self._check_count(self._n_rows + part.n_rows), batch, batch_id)
         return self

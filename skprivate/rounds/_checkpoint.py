@@ -26,6 +26,7 @@ from ._plans.plan import Plan
 _FORMAT = "skprivate.run"
 _VERSION = 1
 _FIELDS = ("fit", "run", "key", "rounds")
+# 128 bits: no two runs draw the same id.
 _RUN_BYTES = 16
 
 

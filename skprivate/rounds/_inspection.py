@@ -20,6 +20,7 @@ from ._task import check_batch_id
 _FORMAT = "skprivate.inspection"
 _VERSION = 1
 _FIELDS = ("batch", "n_rows", "n_units", "features", "kinds", "has_target", "structured")
+# Rows of a table: exact sums have room for fewer.
 _MOST = 2**62
 # Kinds of columns, by NumPy's letters and by the beginnings of Arrow's names: numbers may replace each other.
 _NUMBERS = "biuf"

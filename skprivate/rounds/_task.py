@@ -24,6 +24,7 @@ from ._sums import PartialSums
 _FORMAT = "skprivate.round"
 _VERSION = 1
 _FIELDS = ("run", "number", "schema", "plan")
+# Far beyond the rounds of any estimator here; a number in hostile bytes ends at it.
 _MOST_ROUNDS = 10**6
 
 

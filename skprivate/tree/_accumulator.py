@@ -116,7 +116,7 @@ class LeafCountAccumulator(PlanAccumulator):
                 "the number of columns is unknown: pass feature_names, or bounds of every column."
             )
         facts = SourceFacts(n_rows, n_rows, features, width, True, False, None)
-        return tree._open_source(self._columns, facts, self._public)
+        return tree._open_source(facts.complete(self._columns), facts, self._public)
 
     @redact_errors
     @refused_within_another

@@ -664,6 +664,13 @@ class TestLeafCounts:
         assert len(ledger.entries()) == 1
         assert merged.released
 
+    def test_batches_are_read_by_name(self):
+        rows = ROWS[len(KNOWN) :][[*NAMES, "ill"]]
+        counts = self.accumulator(len(rows)).update(rows[:100]).update(rows[100:][["ill", *NAMES[::-1]]])
+        assert_same(counts.release(TREES["public rows"][0]), REFERENCES["public rows"])
+        with pytest.raises(ValueError, match="name the features"):
+            BoundsAccumulator(3).update(rows[NAMES])
+
     def test_refusals_lose_nothing(self):
         rows = ROWS[len(KNOWN) :][[*NAMES, "ill"]]
         counts = self.accumulator(len(rows)).update(rows[:100], batch_id=1)

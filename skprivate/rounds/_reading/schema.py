@@ -36,7 +36,9 @@ _FIELDS = (
 )
 # A field that only schemas of declared columns have.
 _OPTIONAL = ("domain",)
+# Columns and classes that a schema may name, as `axes`; and rows of a person, as many as estimators take.
 _MOST = 2**24
+_MOST_ROWS = 2**62
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -195,7 +197,7 @@ class RowSchema:
         classes = fields.maybe(fields.items, "classes")
         key, grouped = (
             bytes.fromhex(fields.text("key")),
-            fields.maybe(fields.integer, "max_rows_per_unit", 1, _MOST),
+            fields.maybe(fields.integer, "max_rows_per_unit", 1, _MOST_ROWS),
         )
         if len(key) != (0 if grouped is None else KEY_BYTES):
             raise ValueError("a schema: the key must have eight bytes where persons are protected")
