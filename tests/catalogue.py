@@ -118,10 +118,13 @@ INSTANCES = {
     "tree, labels": Instance(
         LocallyPrivateTreeClassifier(1.5, max_depth=2, protect="label", classes=WORDS), "words"
     ),
+    "tree, two phases": Instance(LocallyPrivateTreeClassifier(split_share=0.6, **SHALLOW), "labels"),
     "tree, persons": Instance(LocallyPrivateTreeClassifier(**SHALLOW), "labels", "persons"),
     "central": Instance(DPTreeClassifier(**SHALLOW), "labels"),
     "central, three classes": Instance(DPTreeClassifier(**THREE), "words"),
-    "central, pruned": Instance(DPTreeClassifier(rule="cart", prune=True, **TREE), "labels", "public"),
+    "central, pruned": Instance(
+        DPTreeClassifier(rule="cart", prune=True, split_share=0, **TREE), "labels", "public"
+    ),
     "central, persons": Instance(DPTreeClassifier(max_rows_per_group=2, **SHALLOW), "labels", "persons"),
     "declared columns, central": Instance(
         DPTreeClassifier(1.5, max_depth=2, domain=DOMAIN, classes=[0, 1]), "labels"

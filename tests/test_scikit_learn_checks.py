@@ -33,6 +33,7 @@ WARNINGS = {
 POOR = {
     "BSTDAggregator",
     "SecureSumAggregator",
+    "DPTreeClassifier",
     "LocallyPrivateTreeClassifier",
     "DPLogLocationScaleRegressor",
     "DPSEVRegressor",

@@ -28,6 +28,7 @@ from skprivate import (
 )
 from skprivate.base import trusted_types
 from skprivate.base._trusted_types import _TYPES
+from skprivate.collection import SplitCurator
 from skprivate.utils._compat import ProgressBar
 from tests.catalogue import INSTANCES, arguments, public_estimators
 from tests.marks import needs_callbacks
@@ -95,6 +96,7 @@ def test_nor_do_pickles_of_what_is_no_estimator(tmp_path):
     others = [
         moments,
         curator,
+        SplitCurator(INSTANCES["tree, krr"].estimator, n_clients=100, features=["a", "b"]),
         *(arguments(INSTANCES[name])["game"] for name in ("players", "players in a box")),
         PublicPrivateSplit(3),
         privacy_report(fit(CENTRAL)),

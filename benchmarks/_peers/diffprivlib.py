@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times, scores and audits of the estimators of diffprivlib, on the scikit-learn that it supports.
 
-``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table. Of skprivate,
-``audit`` needs the noise and the audit rooms, which import on older releases of scikit-learn too.
+``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table, ``probabilities`` writes
+those of a classifier on given rows. Of skprivate, ``audit`` needs the noise and the audit rooms, which import
+on older releases of scikit-learn too.
 """
 
 import importlib
@@ -127,10 +128,27 @@ def audit() -> None:
             show(cls.__name__, check_private_estimator(case, on_fail=None))
 
 
+def probabilities(name: str, rows: str, found: str) -> None:
+    """Fit a classifier at several epsilons on the rows of a file, and write what it says of the test rows.
+
+    Its noise is its own, unseeded. Bounds, and the labels where it takes them, are declared.
+    """
+    import diffprivlib.models as models
+
+    given = np.load(rows)
+    known: dict[str, Any] = {"bounds": (given["lower"], given["upper"])}
+    if name == "DecisionTreeClassifier":
+        known["classes"] = given["classes"]
+    fits = [getattr(models, name)(epsilon=float(epsilon), **known) for epsilon in given["epsilons"]]
+    np.savez(found, proba=[fit.fit(given["X"], given["y"]).predict_proba(given["X_test"]) for fit in fits])
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     if sys.argv[1:] == ["audit"]:
         audit()
+    elif sys.argv[1:2] == ["probabilities"]:
+        probabilities(*sys.argv[2:])
     else:
         print(json.dumps(speed()))
 

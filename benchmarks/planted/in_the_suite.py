@@ -14,6 +14,7 @@ from .records import plant
     "sensitivity",
     "DPTreeClassifier whose partition is grown on all rows as if they were public",
     "the splits are a function of private rows and labels without noise",
+    split_share=0,
 )
 class PrivatePartitionTree(DPTreeClassifier):
     def _design(self, rows, n_used):
@@ -46,6 +47,7 @@ class PrivatePartitionTree(DPTreeClassifier):
     "noise",
     "DPTreeClassifier that answers undecided leaves (noisy count within 2) by the exact majority",
     "exact majority of the leaves where the noise is small against it",
+    split_share=0,
 )
 class ExactTiesTree(DPTreeClassifier):
     def _design(self, rows, n_used):
@@ -59,7 +61,7 @@ class ExactTiesTree(DPTreeClassifier):
     def _adopt(self, *args):
         super()._adopt(*args)
         sign = self.__dict__.pop("_exact_sign")
-        undecided = np.abs(self.report_counts_) <= 2
+        undecided = np.abs(self.report_counts_[:, 1] - self.report_counts_[:, 0]) <= 2
         one = np.column_stack([sign < 0, sign > 0]).astype(float)
         self.leaf_proba_ = np.where(undecided[:, None] & (sign != 0)[:, None], one, self.leaf_proba_)
 

@@ -14,13 +14,15 @@ _SPENT = (
 _DOMAIN = ("skprivate.domain.TableDomain",)
 _RISK = ("skprivate.accounting.DisclosureRisk", "skprivate.accounting.FrozenMapping")
 _PARTITION = "skprivate.partition.Partition"
+# Of a public model; its own type is the user's to trust.
+_MODELS = tuple(f"skprivate.tree.{name}" for name in ("BaseRate", "LeafModel", "Mixture", "ModelWithOffsets"))
 _LAPLACE = "skprivate.noise.DiscreteLaplaceMechanism"
 _RANDOMIZERS = (
     "numpy.dtype",
     _LAPLACE,
     *(
         f"skprivate.randomizers.{name}Randomizer"
-        for name in ("Hadamard", "KRR", "Label", "Laplace", "SignedLaplace", "Subset", "Unary")
+        for name in ("Column", "Hadamard", "KRR", "Label", "Laplace", "SignedLaplace", "Subset", "Unary")
     ),
 )
 _LIFE = (
@@ -68,12 +70,13 @@ _TYPES: dict[str, tuple[str, ...]] = {
         )
     },
     "DPTreeClassifier": (
-        *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, "skprivate.tree.NoisyHistogram"),
+        *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, *_MODELS, "skprivate.tree.NoisyHistogram"),
         "skprivate.tree.DPTreeClassifier",
     ),
     "LocalAverageRegressor": _LOCAL_AVERAGE,
     "LocallyPrivateTreeClassifier": (
-        *(*_SPENT, *_DOMAIN, _PARTITION, *_RANDOMIZERS),
+        *(*_SPENT, *_DOMAIN, _PARTITION, *_RANDOMIZERS, *_MODELS),
+        *("skprivate.partition.ColumnBins", "skprivate.tree.NaiveBayes"),
         "skprivate.tree.LocallyPrivateTreeClassifier",
     ),
     "PrivateGridSearch": (*_SPENT, "skprivate.model_selection.PrivateGridSearch"),

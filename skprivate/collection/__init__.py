@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     from ._curator import TreeCurator as TreeCurator
     from ._report_files import ReportWriter as ReportWriter
     from ._specification import TreeSpecification as TreeSpecification
+    from ._split_curator import SplitCurator as SplitCurator
 
 _HOMES = {
     "ReportWriter": "._report_files",
+    "SplitCurator": "._split_curator",
     "TreeClient": "._client",
     "TreeCurator": "._curator",
     "TreeSpecification": "._specification",
@@ -23,6 +25,7 @@ __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
 __all__ = [
     "ReportWriter",
+    "SplitCurator",
     "TreeClient",
     "TreeCurator",
     "TreeSpecification",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
-from ..partition import Partition
+from ..partition import ColumnBins, Partition
 from ..rounds._reading.batches import arrow_columns, arrow_records, frame_column, has_names, holds_arrow
 from ..rounds._reading.columns import TableColumns
 from ..rounds._reading.schema import number_labels
@@ -25,7 +25,7 @@ def read_categories(
     y: Any,
     columns: TableColumns,
     encode: Callable[[Any], FloatArray],
-    partition: Partition,
+    partition: Partition | ColumnBins,
     classes: NDArray[Any],
 ) -> Iterator[IntArray]:
     """Yield ``n_labels * cell + label`` of every row, some thousand rows at a time.
@@ -38,12 +38,12 @@ def read_categories(
         Names of the features in a table, and of the label.
     encode : callable
         Returns the columns of the partition for a table of features; fails for no value of a cell.
-    partition : Partition
+    partition : Partition or ColumnBins
     classes : ndarray
 
     Yields
     ------
-    categories : ndarray of int64
+    categories : ndarray of int64 of shape (k,), with `ColumnBins` (k, n_columns)
 
     Raises
     ------
@@ -53,9 +53,10 @@ def read_categories(
     for table, labels in _batches(X, y):
         for features, own in _parts(table, labels, columns):
             cells = partition.apply(_within_box(encode(features), partition))
-            categories = len(classes) * cells.astype(np.int64)
-            categories += _label_numbers(own, classes)
-            yield categories
+            numbers = _label_numbers(own, classes)
+            yield len(classes) * cells.astype(np.int64) + (
+                numbers if cells.ndim == 1 else numbers[:, np.newaxis]
+            )
 
 
 def read_numbers(table: Any) -> FloatArray:
@@ -79,7 +80,7 @@ def regroup(arrays: Iterable[IntArray], size: int) -> Iterator[IntArray]:
         if length >= size:
             joined = np.concatenate(held)
             whole = length // size * size
-            yield from joined[:whole].reshape(-1, size)
+            yield from (joined[start : start + size] for start in range(0, whole, size))
             held, length = [joined[whole:]], length - whole
     if length:
         yield np.concatenate(held)
@@ -127,7 +128,7 @@ def _rows(values: Any, here: slice) -> Any:
     return values.iloc[here] if hasattr(values, "iloc") else values[here]
 
 
-def _within_box(X: FloatArray, partition: Partition) -> FloatArray:
+def _within_box(X: FloatArray, partition: Partition | ColumnBins) -> FloatArray:
     if X.shape[1] != partition.n_features:
         raise ValueError(f"X must have {partition.n_features} columns.")
     return within_bounds(X, partition.lower, partition.upper)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypedDict
 
 import numpy as np
 
-from .._typing import FloatArray, Protection
+from .._typing import FloatArray, IntArray, Protection
 from ..accounting._amounts import from_text, show, to_text
 from ..domain import TableDomain
 from ..exceptions import BudgetExceededError
@@ -200,14 +200,14 @@ class TreeClient:
                 make_lasting(self._path)
                 self._is_lasting = True
             return memory.reports[specification.hash]
-        category = _category(specification, x, y)
+        category = _categories(specification, x, y)
         spent = memory.spent + specification.randomizer.epsilon
         if spent > memory.lifetime:
             raise BudgetExceededError(
                 f"A report of epsilon {show(specification.randomizer.epsilon)} would pass this person's "
                 f"ceiling: spent so far {show(memory.spent)} of {show(memory.lifetime)}. Nothing was drawn."
             )
-        report = specification.pack(specification.randomizer.randomize(np.array([category])))
+        report = specification.pack(specification.randomizer.randomize(category))
         memory = replace(memory, spent=spent, reports={**memory.reports, specification.hash: report})
         # Before the report is handed out, and its amount with it: a report that leaves was paid for.
         if self._path is None:
@@ -294,8 +294,11 @@ def _damaged(path: Path) -> ValueError:
     )
 
 
-def _category(specification: TreeSpecification, x: Any, y: Any) -> int:
-    """Return ``n_labels * cell + label`` of one row, or refuse it without showing a value."""
+def _categories(specification: TreeSpecification, x: Any, y: Any) -> IntArray:
+    """Return ``n_labels * cell + label`` of one row, or refuse it without showing a value.
+
+    Of shape (1,), or (1, n_columns) where there is a cell in every column.
+    """
     values = _values(specification, x)
     domain, names = specification.domain, specification.features
     if domain is None:
@@ -305,8 +308,8 @@ def _category(specification: TreeSpecification, x: Any, y: Any) -> int:
     label = specification.label_index(y)
     if label < 0:
         raise ValueError(f"{specification.label!r} is not one of the specification's classes.")
-    cell = int(specification.partition.apply(row[None])[0])
-    return specification.randomizer.n_labels * cell + label
+    cells = specification.partition.apply(row[None]).astype(np.int64)
+    return specification.randomizer.n_labels * cells + label
 
 
 def _encoded(domain: TableDomain, values: list[Any]) -> FloatArray:

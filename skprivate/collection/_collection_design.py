@@ -9,8 +9,9 @@ from sklearn.base import clone
 
 from ..exceptions import PrivacyLeakError
 from ..tree import LocallyPrivateTreeClassifier
+from ..tree._first_phase import FIRST_SHARE, FirstPhase
 from ..tree._tree_design import TreeDesign
-from ..utils import as_labels
+from ..utils import as_labels, check_epsilon
 from ..utils._private_fit import redact_errors
 from ..utils._table_validation import validate_data
 
@@ -19,7 +20,39 @@ from ..utils._table_validation import validate_data
 def design_collection(
     tree: LocallyPrivateTreeClassifier, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
 ) -> TreeDesign:
-    """Return the public design of a tree; the steps are those of ``fit``."""
+    """Return the public design of a tree; the steps are those of ``fit``, but all clients fill the leaves."""
+    if X is None and tree.split_share != "auto" and tree.split_share > 0:
+        raise ValueError(
+            "without public rows, clients that shape the tree answer a specification of their own: plan with "
+            "SplitCurator, or pass split_share=0 for splits that are drawn at random."
+        )
+    plan = clone(tree).set_params(split_share=0) if X is None else tree
+    return _design(plan, X, y, n_clients, features)
+
+
+@redact_errors
+def design_splits(
+    tree: LocallyPrivateTreeClassifier, n_clients: int, features: Sequence[str] | None
+) -> TreeDesign:
+    """Return the public design of a tree that reports will shape: its first phase."""
+    automatic = tree.split_share == "auto"
+    # Asked for by name, also with so few columns that a fit would halve them in turn.
+    plan = clone(tree).set_params(split_share=float(FIRST_SHARE)) if automatic else tree
+    design = _design(plan, None, None, n_clients, features)
+    enough = not automatic or FirstPhase.plan(
+        check_epsilon(tree.epsilon), "auto", n_clients, len(design.classes), design.bounds
+    )
+    if design.first_phase is None or not enough:
+        raise ValueError(
+            "reports of a share of these clients shape no tree: there are too few for this epsilon, or the "
+            "plan asks for random splits, or for label privacy. Plan with TreeCurator, or pass split_share."
+        )
+    return design
+
+
+def _design(
+    tree: LocallyPrivateTreeClassifier, X: Any, y: Any, n_clients: int, features: Sequence[str] | None
+) -> TreeDesign:
     if (X is None) != (y is None):
         raise ValueError("X and y belong together: pass public rows with their labels, or neither.")
     # The steps set attributes of a fit: on a copy, which is not kept.

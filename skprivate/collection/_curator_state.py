@@ -14,16 +14,19 @@ from ..accounting import EstimatedBounds
 from ..accounting._amounts import from_text, to_text
 from ..accounting._statements.estimated_bounds import decode_estimate, encode_estimate
 from ..domain import TableDomain
-from ..partition import RULES
+from ..partition import RULES, ColumnBins, Partition
 from ..randomizers import LocalRandomizer
 from ..tree import LocallyPrivateTreeClassifier
-from ..tree._tree_design import TreeDesign
+from ..tree._first_phase import FirstPhase, PlannedLeaves
+from ..tree._public_model import LeafModel
+from ..tree._tree_design import ReleaseMechanism, TreeDesign
 from ..utils import check_epsilon
 from ..utils._compat import validate_parameter_constraints
 from ..utils._json_documents import (
     UNREADABLE,
     Fields,
     pack_integers,
+    read_version,
     restore_sealed,
     seal_document,
     unpack_integers,
@@ -33,6 +36,12 @@ from ._specification import TreeSpecification
 
 _FORMAT = "skprivate.curator"
 _VERSION = 1
+# With what public rows say beyond their counts; without them, bytes are those of version 1.
+_PUBLIC_VERSION = 2
+# With the first of two phases, planned or finished.
+_PHASES_VERSION = 3
+# Parameters that files of version 1 have not heard of, and what they mean there.
+_LATER_PARAMETERS = (("domain", None), ("split_share", "auto"), ("public_model", None))
 _FIELDS = (
     "specification",
     "tree",
@@ -79,10 +88,11 @@ class CuratorState:
     def empty(cls, tree: LocallyPrivateTreeClassifier, design: TreeDesign, label: str) -> Self:
         """Return the state before the first report."""
         randomizer: Any = design.randomizer
+        cells: Partition | ColumnBins = design.partition
+        if design.first_phase is not None and design.first_phase.counts is None:
+            cells, randomizer = design.first_phase.bins, design.first_phase.randomizer
         features = design.feature_names if tree.domain is None else None
-        specification = TreeSpecification(
-            design.partition, randomizer, design.classes, features, label, tree.domain
-        )
+        specification = TreeSpecification(cells, randomizer, design.classes, features, label, tree.domain)
         return cls(tree, design, specification, np.zeros(randomizer.counts_shape, dtype=np.int64))
 
     def without_reports(self) -> Self:
@@ -98,6 +108,11 @@ class CuratorState:
         """Return the state with other counts, and with the numbers of reports of some batches."""
         history = {**self.history, **batches}
         return replace(self, counts=counts, history=history, stream=stream or self.stream)
+
+    @property
+    def shapes(self) -> bool:
+        """Whether the reports shape the tree; else they fill its leaves."""
+        return isinstance(self.specification.partition, ColumnBins)
 
     @property
     def randomizer(self) -> LocalRandomizer:
@@ -116,8 +131,9 @@ class CuratorState:
             "tree": {
                 name: _encode_parameter(value)
                 for name, value in self.tree.get_params(deep=False).items()
-                # As before there were domains.
-                if (name, value) != ("domain", None)
+                # A fitted model stays with the curator that fitted it: its leaf means are written below.
+                if not any(name == later and value is default for later, default in _LATER_PARAMETERS)
+                and name != "public_model"
             },
             "rule": self.design.rule,
             "bounds": [side.tolist() for side in self.design.bounds],
@@ -127,37 +143,56 @@ class CuratorState:
             "history": {batch: list(numbers) for batch, numbers in self.history.items()},
             "stream": self.stream,
         }
-        return seal_document(_FORMAT, _VERSION, content)
+        design = self.design
+        if design.first_phase is not None:
+            content["first"] = design.first_phase.to_dict()
+            return seal_document(_FORMAT, _PHASES_VERSION, content)
+        if design.public_slope == 1.0 and design.leaf_model is None:
+            return seal_document(_FORMAT, _VERSION, content)
+        model = None if design.leaf_model is None else design.leaf_model.to_dict()
+        content["public"] = {"slope": design.public_slope, "model": model}
+        return seal_document(_FORMAT, _PUBLIC_VERSION, content)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Restore a state; everything in it is checked."""
         try:
+            more = {_PUBLIC_VERSION: "public", _PHASES_VERSION: "first"}
+            version = read_version(data)
+            if version in more:
+                return restore_sealed(data, _FORMAT, version, (*_FIELDS, more[version]), cls._from_dict)
             return restore_sealed(data, _FORMAT, _VERSION, _FIELDS, cls._from_dict)
         except UNREADABLE as error:
             raise ValueError(f"this is no state of a curator that can be used: {error}") from error
 
     @classmethod
     def _from_dict(cls, state: dict[str, Any]) -> Self:
-        fields = Fields(state, ("format", "version", *_FIELDS))
+        more: set[str] = {"public", "first"} & state.keys()
+        fields = Fields(state, ("format", "version", *_FIELDS, *more))
         specification = TreeSpecification.from_dict(state["specification"])
         parameters = {name: _decode_parameter(value) for name, value in fields.mapping("tree").items()}
         tree = check_tree(LocallyPrivateTreeClassifier(**parameters))
-        shape = (specification.partition.n_leaves, len(specification.classes))
         names = ("lower", "upper")
         sides = Fields(dict(zip(names, _pair(state["bounds"]), strict=True)), names, what="the bounds")
         lower, upper = (np.array(sides.numbers(name), dtype=np.float64) for name in names)
         domain = specification.domain
         columns = specification.features if domain is None else domain.encoded_names
+        partition, randomizer, first = _restore_leaves(tree, specification, fields, more)
+        shape = (partition.n_leaves, len(specification.classes))
         design = TreeDesign(
-            partition=specification.partition,
-            randomizer=specification.randomizer,
+            partition=partition,
+            randomizer=randomizer,
             classes=np.asarray(specification.classes),
             bounds=(lower, upper),
             rule=fields.text("rule"),
             public_counts=unpack_integers(fields.text("public_counts"), shape),
             feature_names=columns if fields.flag("named") else None,
+            first_phase=first,
         )
+        if first is not None and first.counts is not None:
+            design = replace(design, leaf_model=first.fit_model(tree.partition_seed).on_leaves(partition))
+        if "public" in more:
+            design = _restore_public_side(design, fields.mapping("public"))
         history = {batch: _check_numbers(*_pair(pair)) for batch, pair in fields.mapping("history").items()}
         stream = fields.maybe(fields.text, "stream")
         if stream is not None and stream not in history:
@@ -195,6 +230,40 @@ def _check_agreement(tree: LocallyPrivateTreeClassifier, design: TreeDesign) -> 
         raise ValueError("the rule or the bounds are not those of the partition")
     if (design.public_counts < 0).any():
         raise ValueError("a number of public rows is negative")
+
+
+def _restore_leaves(
+    tree: LocallyPrivateTreeClassifier, specification: TreeSpecification, fields: Fields, more: set[str]
+) -> tuple[Partition, ReleaseMechanism, FirstPhase | None]:
+    """Return the partition, the mechanism of its leaves, and the phase that shapes it, where there is one."""
+    cells, randomizer = specification.partition, specification.randomizer
+    first = FirstPhase.from_dict(fields.mapping("first")) if "first" in more else None
+    if isinstance(cells, ColumnBins):
+        if first is None or first.counts is not None:
+            raise ValueError("the plan of the first phase is not there, or is finished")
+        same = first.bins.to_dict() == cells.to_dict()
+        if not same or first.randomizer.to_dict() != randomizer.to_dict():
+            raise ValueError("the first phase is another than the specification's")
+        root = Partition.from_splits([-1], [], cells.lower, cells.upper)
+        return root, PlannedLeaves(first, tree.mechanism), first
+    if first is not None:
+        fits = first.counts is not None and first.randomizer.n_labels == randomizer.n_labels
+        box = (first.bins.lower, first.bins.upper), (cells.lower, cells.upper)
+        if not fits or not all(map(np.array_equal, *box)):
+            raise ValueError("the first phase is not finished, or of another collection")
+    return cells, randomizer, first
+
+
+def _restore_public_side(design: TreeDesign, content: dict[str, Any]) -> TreeDesign:
+    fields = Fields(content, ("slope", "model"), what="the public side")
+    slope = fields.number("slope")
+    if not 0 <= slope <= 1:
+        raise ValueError("the slope of public rows lies outside 0 to 1")
+    shape = (design.partition.n_leaves, len(design.classes))
+    model = fields.maybe(fields.mapping, "model")
+    return replace(
+        design, public_slope=slope, leaf_model=None if model is None else LeafModel.from_dict(model, *shape)
+    )
 
 
 def _pair(value: Any) -> list[Any]:

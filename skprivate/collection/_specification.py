@@ -18,8 +18,8 @@ from .._typing import Protection
 from ..domain import TableDomain
 from ..exceptions import PrivacyLeakError
 from ..noise import check_entropy
-from ..partition import Partition
-from ..randomizers import LocalRandomizer, randomizer_from_dict
+from ..partition import ColumnBins, Partition
+from ..randomizers import ColumnRandomizer, LocalRandomizer, randomizer_from_dict
 from ..utils import check_characters
 from ..utils._json_documents import canonical, check_envelope, digest, parse_json
 from ..utils._public_module import public_module
@@ -30,6 +30,8 @@ FORMAT = "skprivate.tree"
 VERSION = 1
 # With declared columns; without them, bytes and hashes are those of version 1.
 DOMAIN_VERSION = 2
+# About bins of columns, with or without declared columns.
+COLUMNS_VERSION = 3
 Label = str | int | float | bool
 
 _FIELDS = ("partition", "randomizer", "classes", "features", "label")
@@ -49,10 +51,11 @@ class TreeSpecification:
 
     Parameters
     ----------
-    partition : Partition
-        The cells.
+    partition : Partition or ColumnBins
+        The cells; with `ColumnBins` a client has a cell in every column.
     randomizer : LocalRandomizer
-        The mechanism, with the partition's number of cells and as many labels as there are classes.
+        The mechanism, with the partition's number of cells and as many labels as there are classes. With
+        `ColumnBins` a `ColumnRandomizer` for as many columns.
     classes : sequence of str, int, float or bool
         Two or more labels: all text or all numbers, none of them twice.
     features : sequence of str, default=None
@@ -100,7 +103,7 @@ class TreeSpecification:
     (('age',), 'smokes', ('no', 'yes'), True)
     """
 
-    partition: Partition
+    partition: Partition | ColumnBins
     randomizer: LocalRandomizer
     classes: tuple[Label, ...]
     features: tuple[str, ...]
@@ -109,7 +112,7 @@ class TreeSpecification:
 
     def __init__(
         self,
-        partition: Partition,
+        partition: Partition | ColumnBins,
         randomizer: LocalRandomizer,
         classes: Sequence[Label] | NDArray[Any],
         features: Sequence[str] | None = None,
@@ -122,6 +125,7 @@ class TreeSpecification:
                 f"the randomizer is for {randomizer.n_cells} cells and {randomizer.n_labels} labels, but "
                 f"there are {partition.n_leaves} cells and {len(labels)} classes"
             )
+        _check_columns(partition, randomizer)
         _check_domain(domain, partition.n_features, features)
         own = [f"x{i}" for i in range(partition.n_features)] if domain is None else domain.names
         names = _check_names(own if features is None else features, label, len(own))
@@ -182,17 +186,20 @@ class TreeSpecification:
         found = state.get("version") if isinstance(state, dict) else None
         plain = type(found) is not int or found <= VERSION
         version, more = (VERSION, ()) if plain else (DOMAIN_VERSION, ("domain",))
+        version = COLUMNS_VERSION if type(found) is int and found > DOMAIN_VERSION else version
         check_envelope(state, FORMAT, version, (*_FIELDS, *more, "hash"))
         content = {name: value for name, value in state.items() if name != "hash"}
         if digest(content) != state["hash"]:
             raise ValueError("its content does not fit its hash: it was changed or damaged")
-        partition = Partition.from_dict(state["partition"])
+        kind = ColumnBins if version == COLUMNS_VERSION else Partition
+        partition = kind.from_dict(state["partition"])
         classes, features = _check_list(state, "classes"), _check_list(state, "features")
         # Before the randomizer may think of allocating anything for its cells.
         asked = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
         if (asked.get("n_cells"), asked.get("n_labels")) != (partition.n_leaves, len(classes)):
             raise ValueError("its randomizer is for another number of cells or labels")
-        domain = None if plain else TableDomain.from_dict(state["domain"])
+        undeclared = plain or (version == COLUMNS_VERSION and state["domain"] is None)
+        domain = None if undeclared else TableDomain.from_dict(state["domain"])
         made = cls(partition, randomizer_from_dict(asked), classes, features, state["label"], domain)
         if made.hash != state["hash"]:
             # Its reports would bear another hash than the one that was published.
@@ -342,10 +349,13 @@ class TreeSpecification:
         return {label: position for position, label in enumerate(self.classes)}
 
     def _content(self) -> dict[str, Any]:
-        declared = {} if self.domain is None else {"domain": self.domain.to_dict()}
+        declared: dict[str, Any] = {} if self.domain is None else {"domain": self.domain.to_dict()}
+        version = DOMAIN_VERSION if declared else VERSION
+        if isinstance(self.partition, ColumnBins):
+            declared, version = declared or {"domain": None}, COLUMNS_VERSION
         return {
             "format": FORMAT,
-            "version": DOMAIN_VERSION if declared else VERSION,
+            "version": version,
             "partition": self.partition.to_dict(),
             "randomizer": self.randomizer.to_dict(),
             "classes": list(self.classes),
@@ -410,6 +420,15 @@ def _check_classes(classes: Any) -> tuple[Label, ...]:
         if isinstance(label, str):
             check_characters(label, "a label of classes")
     return labels
+
+
+def _check_columns(partition: Partition | ColumnBins, randomizer: LocalRandomizer) -> None:
+    if isinstance(partition, ColumnBins) != isinstance(randomizer, ColumnRandomizer):
+        raise ValueError("bins of columns and a randomizer of columns belong together")
+    if isinstance(randomizer, ColumnRandomizer) and randomizer.n_columns != partition.n_features:
+        raise ValueError(
+            f"the randomizer is for {randomizer.n_columns} columns, but there are {partition.n_features}"
+        )
 
 
 def _check_domain(domain: Any, n_features: int, features: Any) -> None:

@@ -8,13 +8,15 @@ from ..utils import lazy_exports
 if TYPE_CHECKING:
     from ._budget import BudgetDisplay as BudgetDisplay
     from ._partition import PartitionDisplay as PartitionDisplay
+    from ._tree import PrivateTreeDisplay as PrivateTreeDisplay
     from ._utility import PrivacyUtilityDisplay as PrivacyUtilityDisplay
 
 _HOMES = {
     "BudgetDisplay": "._budget",
     "PartitionDisplay": "._partition",
     "PrivacyUtilityDisplay": "._utility",
+    "PrivateTreeDisplay": "._tree",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__ = ["BudgetDisplay", "PartitionDisplay", "PrivacyUtilityDisplay"]
+__all__ = ["BudgetDisplay", "PartitionDisplay", "PrivacyUtilityDisplay", "PrivateTreeDisplay"]

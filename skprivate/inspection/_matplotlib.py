@@ -3,6 +3,13 @@
 
 from typing import Any
 
+import numpy as np
+
+from .._typing import FloatArray
+
+# Classes that matplotlib's "tab10" tells apart.
+_MOST_DISTINCT_COLOURS = 10
+
 
 def check_matplotlib(display: str) -> None:
     """Without matplotlib, say which extra has it."""
@@ -29,3 +36,16 @@ def new_axes(ax: Any, display: str) -> Any:
     from matplotlib import pyplot
 
     return pyplot.subplots()[1]
+
+
+def class_colours(n_classes: int, cmap: Any) -> FloatArray:
+    """Return the colour of every class, of shape (n_classes, 4); None stands for a map that has enough."""
+    from matplotlib import colormaps
+
+    if cmap is None:
+        cmap = "tab10" if n_classes <= _MOST_DISTINCT_COLOURS else "gist_rainbow"
+    chosen = colormaps.get_cmap(cmap)
+    # A list of colours is read off; a continuous map is spread over the classes.
+    steps = np.arange(n_classes) if chosen.N < 256 else np.linspace(0, 1, n_classes)
+    colours: FloatArray = np.asarray(chosen(steps))
+    return colours

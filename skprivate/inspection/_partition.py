@@ -11,10 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
 from ..utils._public_module import public_module
-from ._matplotlib import new_axes
-
-# Classes that matplotlib's "tab10" tells apart.
-_MOST_DISTINCT_COLOURS = 10
+from ._matplotlib import class_colours, new_axes
 
 
 @public_module("skprivate.inspection")
@@ -200,16 +197,9 @@ class PartitionDisplay:
         self.figure_.colorbar(self.patches_, ax=self.ax_, label=f"estimated P(y = {self.classes[1]})")
 
     def _colour_by_class(self, cmap: Any) -> None:
-        from matplotlib import colormaps
         from matplotlib.patches import Patch
 
-        n_classes = len(self.classes)
-        if cmap is None:
-            cmap = "tab10" if n_classes <= _MOST_DISTINCT_COLOURS else "gist_rainbow"
-        chosen = colormaps.get_cmap(cmap)
-        # A list of colours is read off; a continuous map is spread over the classes.
-        steps = np.arange(n_classes) if chosen.N < 256 else np.linspace(0, 1, n_classes)
-        colours = chosen(steps)
+        colours = class_colours(len(self.classes), cmap)
         self.patches_.set(facecolor=colours[self.leaf_proba.argmax(axis=1)])
         handles = [Patch(facecolor=c, label=str(k)) for c, k in zip(colours, self.classes, strict=True)]
         self.ax_.legend(handles=handles, title="predicted class")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Partitions of a public box into cells, grown on public rows."""
 
+from ._column_bins import ColumnBins
 from ._grow import CRITERIA, RULES, build_partition
 from ._leaf_kernels import count_leaves
 from ._partition import Partition
 
-__all__ = ["CRITERIA", "RULES", "Partition", "build_partition", "count_leaves"]
+__all__ = ["CRITERIA", "RULES", "ColumnBins", "Partition", "build_partition", "count_leaves"]

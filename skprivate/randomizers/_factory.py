@@ -5,11 +5,13 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from .._typing import ReportMechanism
 from ._base import LocalRandomizer
 from ._bit_vectors import SubsetRandomizer, UnaryRandomizer
+from ._column import ColumnRandomizer
 from ._hadamard import HadamardRandomizer
 from ._krr import KRRRandomizer
 from ._label import LabelRandomizer
@@ -27,16 +29,25 @@ MECHANISMS: dict[str, type[LocalRandomizer]] = {
         LaplaceRandomizer,
     )
 }
-# Only where the cell is public may the label go alone, so no name of a mechanism stands for it.
-_RESTORABLE: dict[str, type[LocalRandomizer]] = {**MECHANISMS, LabelRandomizer.name: LabelRandomizer}
-_CANDIDATES: tuple[type[LocalRandomizer], ...] = (HadamardRandomizer, KRRRandomizer, UnaryRandomizer)
+# Only where the cell is public may the label go alone, and a client has a cell in every column only where
+# columns are asked about: no name of a mechanism stands for these.
+_RESTORABLE: dict[str, type[LocalRandomizer]] = {
+    **MECHANISMS,
+    ColumnRandomizer.name: ColumnRandomizer,
+    LabelRandomizer.name: LabelRandomizer,
+}
 # Largest ratio of variances that fewer bytes may cost: 5 % more clients make up for it.
 _TOLERANCE = 1.05
 _FRACTION = re.compile(r"[0-9]+(/[0-9]+)?")
 
 
 def make_randomizer(
-    mechanism: ReportMechanism, epsilon: float | Fraction, n_cells: int, n_labels: int = 2
+    mechanism: ReportMechanism,
+    epsilon: float | Fraction,
+    n_cells: int,
+    n_labels: int = 2,
+    *,
+    counts_cells: bool = False,
 ) -> LocalRandomizer:
     """Return the randomizer of a mechanism.
 
@@ -52,6 +63,8 @@ def make_randomizer(
         Number of cells.
     n_labels : int, default=2
         Number of labels.
+    counts_cells : bool, default=False
+        Of "auto": True where the reports have to tell how full a cell is, which signed reports do not.
 
     Returns
     -------
@@ -69,7 +82,7 @@ def make_randomizer(
     'hadamard'
     """
     if mechanism == "auto":
-        return _cheapest(epsilon, n_cells, n_labels)
+        return _cheapest(epsilon, n_cells, n_labels, counts_cells)
     if mechanism not in MECHANISMS:
         known = ", ".join(sorted(map(repr, ["auto", *MECHANISMS])))
         raise ValueError(f"mechanism must be one of {known}, got {mechanism!r}.")
@@ -119,9 +132,10 @@ def randomizer_from_dict(description: Mapping[str, Any]) -> LocalRandomizer:
     return randomizer
 
 
-def _cheapest(epsilon: float | Fraction, n_cells: int, n_labels: int) -> LocalRandomizer:
+def _cheapest(epsilon: float | Fraction, n_cells: int, n_labels: int, counts_cells: bool) -> LocalRandomizer:
     made: list[LocalRandomizer] = [SubsetRandomizer(epsilon, n_cells, n_labels)]
-    for kind in _CANDIDATES:
+    unsigned = partial(HadamardRandomizer, signed=False)
+    for kind in (unsigned if counts_cells else HadamardRandomizer, KRRRandomizer, UnaryRandomizer):
         # Each has its own least epsilon and largest number of cells; subset selection took these.
         with suppress(ValueError):
             made.append(kind(epsilon, n_cells, n_labels))

@@ -25,9 +25,9 @@ _LARGEST_CODES = 2**31
 class HadamardRandomizer(LocalRandomizer):
     """Block-Hadamard response: a report is a block, a row and a sign.
 
-    Codes (with two labels the cells, with more the categories) are padded to a power of two L and cut into B
+    Codes (with signed labels the cells, else the categories) are padded to a power of two L and cut into B
     blocks of L / B. A client draws a row r of the Hadamard matrix uniformly and answers a (block, sign): the
-    true block with the sign ``H[r, code] (2 label - 1)``, with more than two labels ``H[r, code]``, has
+    true block with the sign ``H[r, code] (2 label - 1)``, without signed labels ``H[r, code]``, has
     probability ``e / (e + 2 B - 1)`` with e = exp(epsilon), and the other 2 B - 1 answers share the rest
     equally. The report is the answer with r. B = 1 is one-bit Hadamard response; with two labels B = L is
     k-ary randomised response on (cell, label).
@@ -42,6 +42,9 @@ class HadamardRandomizer(LocalRandomizer):
         Number of labels. There are at most 2^31 codes.
     n_blocks : int, default=None
         B, a power of two of at most L. None: the B of least variance for uniformly filled codes.
+    signed : bool, default=None
+        Whether the label of two is the sign of its cell's code. False: every (cell, label) has a code of its
+        own, so that the reports tell how full a cell is. None: True for two labels, False for more.
 
     Attributes
     ----------
@@ -64,7 +67,7 @@ class HadamardRandomizer(LocalRandomizer):
     Notes
     -----
     A report is a uint16 for L <= 2^15, else a uint32; counts are the sums of the signs for every (block,
-    row). With two labels the sign carries the label, and the reports do not tell how full a cell is.
+    row). Where the sign carries the label, the reports do not tell how full a cell is.
 
     With e = ``odds`` and A = (e + 2 B - 1) / (e - 1)^2, a client adds (e + 1) A - 1 to the variance of the
     estimate of its own code, (e + 1) A to the other codes of its block, and 2 A to the codes of other blocks;
@@ -101,11 +104,19 @@ class HadamardRandomizer(LocalRandomizer):
     _options = ("n_blocks",)
 
     def __init__(
-        self, epsilon: float | Fraction, n_cells: int, n_labels: int = 2, *, n_blocks: int | None = None
+        self,
+        epsilon: float | Fraction,
+        n_cells: int,
+        n_labels: int = 2,
+        *,
+        n_blocks: int | None = None,
+        signed: bool | None = None,
     ) -> None:
         super().__init__(epsilon, n_cells, n_labels)
         # Two labels are two signs of a cell's code; more need a code each.
-        self._signed = self.n_labels == 2
+        self._signed = self.n_labels == 2 if signed is None else bool(signed)
+        if self._signed and self.n_labels > 2:
+            raise ValueError("signed reports are for two labels: each label needs a code of its own here.")
         self._n_codes = self.n_cells if self._signed else self.n_categories
         if self._n_codes > _LARGEST_CODES:
             counted = "n_cells" if self._signed else "n_cells * n_labels"
@@ -115,6 +126,11 @@ class HadamardRandomizer(LocalRandomizer):
         self.counts_shape = (self.n_padded,)
         self.n_blocks = self._best_blocks() if n_blocks is None else self._check_blocks(n_blocks)
         self.threshold, self.odds = certified_response(self.epsilon, 2 * self.n_blocks - 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that a report depends on, ready for JSON; see `LocalRandomizer.to_dict`."""
+        plain = self._signed == (self.n_labels == 2)
+        return super().to_dict() if plain else {**super().to_dict(), "signed": self._signed}
 
     def _check_blocks(self, n_blocks: Any) -> int:
         n_blocks = check_int(n_blocks, "n_blocks", least=1)
@@ -195,13 +211,17 @@ class HadamardRandomizer(LocalRandomizer):
         total = int(np.abs(counts).sum())
         return total <= n and (n - total) % 2 == 0
 
-    def _estimate(self, counts: IntArray, n: int) -> FloatArray:
+    def _estimate_codes(self, counts: IntArray) -> FloatArray:
         sums = _walsh_hadamard(counts.reshape(self.n_blocks, -1)).ravel()[: self._n_codes]
         codes = sums / float((self.odds - 1) / (self.odds + 2 * self.n_blocks - 1))
         return codes if self._signed else codes.reshape(self.n_cells, self.n_labels)
 
+    def _estimate(self, counts: IntArray, n: int) -> FloatArray:
+        codes = self._estimate_codes(counts)
+        return codes[:, 1] - codes[:, 0] if self.n_labels == 2 and not self._signed else codes
+
     def _estimate_cells(self, counts: IntArray, n: int) -> FloatArray | None:
-        return None if self._signed else self._estimate(counts, n).sum(axis=1)
+        return None if self._signed else self._estimate_codes(counts).sum(axis=1)
 
     def _even_variance(self) -> float:
         # What one block is more than one code holds; 0 for B = L.

@@ -9,13 +9,22 @@ if TYPE_CHECKING:
     from ._accumulator import LeafCountAccumulator as LeafCountAccumulator
     from ._central import DPTreeClassifier as DPTreeClassifier
     from ._classifier import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
+    from ._export_text import export_text as export_text
 
 _HOMES = {
     "DPTreeClassifier": "._central",
     "LeafCountAccumulator": "._accumulator",
     "LocallyPrivateTreeClassifier": "._classifier",
+    "export_text": "._export_text",
     # Not for users: pickles of fitted estimators name them here, so that files can be moved.
+    "BaseRate": "._bayes.base_rate",
+    "FirstPhase": "._first_phase",
+    "LeafModel": "._public_model",
+    "Mixture": "._estimation.offsets",
+    "ModelWithOffsets": "._estimation.offsets",
+    "NaiveBayes": "._bayes.naive_bayes",
     "NoisyHistogram": "._noisy_leaf_counts",
+    "PlannedLeaves": "._first_phase",
     "TreeDesign": "._tree_design",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
@@ -24,4 +33,5 @@ __all__ = [
     "DPTreeClassifier",
     "LeafCountAccumulator",
     "LocallyPrivateTreeClassifier",
+    "export_text",
 ]

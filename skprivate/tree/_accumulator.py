@@ -26,8 +26,9 @@ class LeafCountAccumulator(PlanAccumulator):
     """Accumulates the counts that a private tree is made of, batch by batch.
 
     Rows may come from files larger than memory, or from many workers: each fills an accumulator of the same
-    parameters, they are merged, and `release` makes the one private fit. It is that of one ``fit`` to the
-    same rows, bit for bit with a seed, whatever the batches and their order. For rows that one program can
+    parameters, they are merged, and `release` makes the one private fit. It is that of one ``fit`` with
+    ``split_share=0`` to the same rows, bit for bit with a seed, whatever the batches and their order: rows
+    that are read once cannot choose the splits first. For rows that one program can
     reach, `skprivate.rounds.fit_rounds` does the same in one call; it also protects persons of several rows.
 
     Parameters
@@ -105,6 +106,11 @@ class LeafCountAccumulator(PlanAccumulator):
         if not isinstance(tree, DPTreeClassifier):
             raise TypeError(f"tree must be a DPTreeClassifier, not {type(tree).__name__}.")
         tree._validate_params()
+        if tree.split_share != "auto" and tree.split_share > 0:
+            raise ValueError(
+                "rows that are read once cannot pay for splits: pass split_share=0, or fit_rounds the tree."
+            )
+        tree.split_share = 0
         features = self._columns.features
         width = tree._known_columns() if features is None else len(features)
         if self._public is not None:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base class of the private trees: public design, charge, one private release, post-processing."""
 
+import functools
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -24,29 +26,34 @@ from ..base import (
     private_fit,
 )
 from ..domain import TableDomain
+from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
-from ..partition import CRITERIA, RULES, Partition, build_partition, count_leaves
+from ..partition import CRITERIA, RULES, Partition, build_partition
 from ..rounds._reading.schema import number_labels
 from ..utils import (
     as_labels,
     check_epsilon,
     check_row_mask,
 )
-from ..utils._compat import Interval, StrOptions
+from ..utils._compat import HasMethods, Interval, StrOptions
 from ..utils._groups import number_units
 from ..utils._private_fit import public_errors
 from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
-from ._estimation.depth import DEEPEST, DepthInputs, deepest_to_grow
+from ..utils._user_frame import warn_user
+from ._estimation.depth import DEEPEST, LEAST_INFORMATION, DepthInputs, deepest_to_grow
 from ._estimation.leaf_counts import variance_per_row
 from ._estimation.leaf_estimates import pruning_method
+from ._estimation.public_slope import slope_of_public_rows
 from ._predictions import TreePredictionsMixin
-from ._tree_design import ReleaseMechanism, TreeDesign
+from ._public_model import PublicModel
+from ._split_budget import PaidTreeMechanism, SplitBudget
+from ._tree_design import PendingSplits, ReleaseMechanism, TreeDesign
 from ._tree_rows import TreeRows, declared_classes, find_classes, warn_of_unknown_labels
 
-# Without public rows no cell stops early: 2^16 leaves.
-_DEEPEST_COMPLETE = 16
+#: Without public rows no cell stops early: 2^16 leaves.
+DEEPEST_COMPLETE = 16
 
 # Parameters that are public knowledge about the rows.
 _PUBLIC_INPUTS = ("domain", "bounds", "classes")
@@ -65,12 +72,14 @@ TREE_CONSTRAINTS: dict[str, list[Any]] = {
     "domain": [TableDomain, None],
     "classes": ["array-like", None],
     "partition_seed": [Interval(Integral, 0, None, closed="left")],
+    "public_model": [HasMethods(["fit", "predict_proba"]), None],
+    "split_share": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
 }
 
 
 TREE_ROLES = assign_roles(
     release="epsilon max_depth rule criterion min_samples_leaf bounds domain classes partition_seed "
-    "max_rows_per_group random_state",
+    "split_share public_model max_rows_per_group random_state",
     post_processing="public_weight prune",
     computing="ledger",
 )
@@ -108,7 +117,9 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     declared_roles = TREE_ROLES
 
     @abstractmethod
-    def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> ReleaseMechanism:
+    def _make_randomizer(
+        self, n_cells: int, n_labels: int, rows_per_unit: int, n_rows: int = 0, n_public: int = 0
+    ) -> ReleaseMechanism:
         """Return the mechanism for n_cells leaves, under which so many rows of one unit are protected."""
 
     def _inputs_to_declare(self) -> tuple[str, ...]:
@@ -169,13 +180,15 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             source=entropy.source,
             deployment=self._deployment,
         )
-        counts = self._release(design, rows, spent, entropy)
-        self._adopt(design, counts, rows.n_used, spent)
+        design, counts = self._release(design, rows, spent, entropy)
+        self._adopt(design, counts, design.reports_of_leaves(rows.n_used), spent)
         return self
 
     @abstractmethod
-    def _release(self, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy) -> IntArray:
-        """Charge the cost, and return what is released about the private rows."""
+    def _release(
+        self, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy
+    ) -> tuple[TreeDesign, IntArray]:
+        """Charge the cost, and return the finished design and what is released of its leaves."""
 
     def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
         """Validate X and y; in strict mode no cell of them makes it fail."""
@@ -210,9 +223,13 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         elif shape.public_labels is not None:
             n_labels = len(find_classes(shape.public_labels))
         pruning_method(self.prune).check_classes(n_labels)
+        if self.public_model is not None and not shape.n_public:
+            raise ValueError("public_model is fitted to public rows, and there are none.")
         depth = self._check_depth(shape.n_public)
         # Without public rows a tree of a given depth is complete, and otherwise of any number of cells.
         complete = not shape.n_public and self.max_depth != "auto"
+        rows_per_unit = self.max_rows_per_group if shape.grouped else 1
+        self._budget_of_splits(shape.n_rows or 1, shape.n_public, rows_per_unit, shape.n_features, n_labels)
         self._make_randomizer(
             2**depth if complete else 2, n_labels, self.max_rows_per_group if shape.grouped else 1
         )
@@ -248,11 +265,16 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         lower, upper = rows.bounds
         n_labels = len(rows.classes)
         pruning_method(self.prune).check_classes(n_labels)
+        budget = self._budget_of_splits(n_used, rows.n_public, rows.rows_per_unit, rows.X.shape[1], n_labels)
         public_X, public_labels = rows.X[rows.public], rows.labels[rows.public]
+        model = self._fit_public_model(public_X, public_labels, rows.classes)
+        if budget is not None:
+            pending = PendingSplits(budget, public_X, public_labels)
+            return self._design_to_split(rows, pending, model)
         rule = self.rule if len(public_X) else "random"
-        partition = build_partition(
-            public_X,
-            public_labels,
+        rule = rule if model is None or rule == "random" else "cart"
+        grow = functools.partial(
+            build_partition,
             lower=lower,
             upper=upper,
             max_depth=self._depth_to_grow(len(public_X), n_used),
@@ -262,26 +284,78 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             min_samples_leaf=self.min_samples_leaf,
             seed=self.partition_seed,
         )
+        shaping = (public_X, public_labels) if model is None else model.soft_rows()
+        partition = grow(*shaping)
         if self.max_depth == "auto":
-            partition = partition.truncate(self._automatic_depth(partition, rule, rows, n_used))
-        public_counts = np.zeros((partition.n_leaves, n_labels), dtype=np.int64)
-        count_leaves(partition.apply(public_X), public_labels, public_counts)
-        return TreeDesign(
+            partition = partition.truncate(
+                self._automatic_depth(partition, rule, rows, n_used, model is not None)
+            )
+        design = TreeDesign(
             partition=partition,
-            randomizer=self._make_randomizer(partition.n_leaves, n_labels, rows.rows_per_unit),
+            randomizer=self._make_randomizer(
+                partition.n_leaves, n_labels, rows.rows_per_unit, n_used, rows.n_public
+            ),
             classes=rows.classes,
             bounds=rows.bounds,
             rule=rule,
-            public_counts=public_counts,
+            public_counts=np.zeros((partition.n_leaves, n_labels), dtype=np.int64),
             feature_names=self.names_of_features(),
+            public_slope=slope_of_public_rows(grow, public_X, public_labels, partition.max_depth, n_labels),
+            public_model=model,
         )
+        return design.with_leaves(partition, design.randomizer, public_X, public_labels)
+
+    def _fit_public_model(
+        self, X: FloatArray, labels: NDArray[np.int32], classes: NDArray[Any]
+    ) -> PublicModel | None:
+        """Fit the public model to public rows, before anything is charged; None where there is none."""
+        if self.public_model is None:
+            return None
+        with public_errors():
+            model = PublicModel.fit(self.public_model, X, labels, classes, self.partition_seed)
+        if model is None:
+            warn_user(
+                "public_model predicts public rows that it has not seen no better than their base rate does; "
+                "the tree is made without it. Are the public labels those of the public rows?",
+                UtilityWarning,
+            )
+        return model
+
+    def _design_to_split(
+        self, rows: TreeRows, pending: PendingSplits, model: PublicModel | None
+    ) -> TreeDesign:
+        """Make what is public before private rows choose the splits: the root."""
+        n_labels, root = len(rows.classes), Partition.from_splits([-1], [], *rows.bounds)
+        budget = pending.budget
+        design = TreeDesign(
+            partition=root,
+            randomizer=PaidTreeMechanism(budget, n_labels),
+            classes=rows.classes,
+            bounds=rows.bounds,
+            rule="private",
+            public_counts=np.zeros((1, n_labels), dtype=np.int64),
+            feature_names=self.names_of_features(),
+            pending=pending,
+            public_model=model,
+        )
+        # Public rows are counted for the statement, and where there are too few rows for a split.
+        counted = design.with_leaves(root, budget.leaves(1, n_labels), pending.X, pending.labels)
+        if not budget.level_epsilons:
+            return counted
+        return replace(counted, randomizer=design.randomizer, pending=pending)
+
+    def _budget_of_splits(
+        self, n_rows: int, n_public: int, rows_per_unit: int, n_features: int | None, n_labels: int
+    ) -> SplitBudget | None:
+        """Return how epsilon is divided where private rows choose splits; None where they do not."""
+        return None
 
     def _check_depth(self, n_public: int) -> int:
         if self.max_depth == "auto":
             return DEEPEST
-        if not n_public and self.max_depth > _DEEPEST_COMPLETE:
+        if not n_public and self.max_depth > DEEPEST_COMPLETE:
             raise ValueError(
-                f"max_depth must be at most {_DEEPEST_COMPLETE} without public rows: the tree is complete "
+                f"max_depth must be at most {DEEPEST_COMPLETE} without public rows: the tree is complete "
                 "then, with 2^max_depth leaves."
             )
         return int(self.max_depth)
@@ -293,14 +367,22 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         # Without public rows the tree is complete, so that the depths which cannot be chosen are known.
         return min(depth, deepest_to_grow(n_used)) if automatic and not n_public else depth
 
-    def _automatic_depth(self, partition: Partition, rule: str, rows: TreeRows, n_used: int) -> int:
+    def _automatic_depth(
+        self, partition: Partition, rule: str, rows: TreeRows, n_used: int, with_model: bool
+    ) -> int:
         def variance(n_leaves: int) -> float:
-            randomizer = self._make_randomizer(n_leaves, len(rows.classes), rows.rows_per_unit)
+            randomizer = self._make_randomizer(
+                n_leaves, len(rows.classes), rows.rows_per_unit, n_used, rows.n_public
+            )
             return variance_per_row(randomizer, n_used)
 
         epsilon = check_epsilon(self.epsilon)
         inputs = DepthInputs(partition, rule, n_used, rows.n_public, epsilon, variance)
-        return pruning_method(self.prune).choose_depth(inputs)
+        depth = pruning_method(self.prune).choose_depth(inputs)
+        if not rows.n_public and n_used < LEAST_INFORMATION * variance(2):
+            return 0
+        # Offsets from a model need fewer leaves than a tree that stands by itself.
+        return max(depth - 1, 1) if with_model else depth
 
     def _describe_spending(
         self,
@@ -315,8 +397,12 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
         public = ["public rows with their labels"] if design.n_public else []
+        with_model = design.first_phase is None and (design.public_model or design.leaf_model) is not None
+        # Without public rows a model is that of the first phase: released, and paid for.
+        with_model = with_model and design.first_phase is None
+        public += ["a model fitted to the public rows"] if with_model else []
         return PrivacySpent(
-            mechanism=randomizer.describe(),
+            mechanism=design.describe_mechanism(),
             epsilon=randomizer.epsilon,
             relation=randomizer.relation,  # type: ignore[arg-type]
             unit="group" if grouped else "row",
@@ -349,6 +435,14 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             "leaves": design.partition.n_leaves,
             **sources,
         }
+        if design.pending is not None:
+            # Before they are chosen; a path may end where its box has no width.
+            levels = len(design.pending.budget.level_epsilons)
+            facts.update({"depth": f"at most {levels}", "leaves": f"at most {2**levels}"})
+        if design.first_phase is not None:
+            facts["reports that shape the tree"] = design.first_phase.n_reports
+            if design.first_phase.counts is None:
+                facts.update(dict.fromkeys(("depth", "leaves"), "found from these reports"))
         if "bounds" not in protected:
             facts["features"] = "ALL features of the private rows: only their labels are protected"
         if grouped and design.n_public:

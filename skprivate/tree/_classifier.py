@@ -1,22 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Locally private classification tree: every private row sends one report of its leaf and label."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
 from sklearn.utils import Tags
 
 from .._typing import IntArray, Protection, RandomSource, Relation, ReportMechanism, SplitCriterion, SplitRule
 from ..accounting import PrivacyLedger, PrivacySpent
 from ..domain import TableDomain
 from ..noise._entropy import Entropy
+from ..partition import Partition
 from ..randomizers import LabelRandomizer, LocalRandomizer, make_randomizer
 from ..randomizers._factory import MECHANISMS
+from ..utils import check_epsilon
 from ..utils._compat import StrOptions
 from ..utils._public_module import public_module
 from ._base import TREE_CONSTRAINTS, TREE_ROLES, BasePrivateTree
+from ._estimation.depth import DepthInputs
+from ._estimation.leaf_counts import variance_per_row
+from ._estimation.leaf_estimates import pruning_method
+from ._first_phase import FEW_COLUMNS, FirstPhase, PlannedLeaves, draw_part
 from ._tree_design import TreeDesign
 from ._tree_rows import TreeRows
+
+# Below it the noise of a report's estimate passes what doubles tell from their square.
+_LEAST_EPSILON = Fraction(1, 10**6)
+# Typical difference of a leaf's share of a class from a half, which an error of its size scales.
+_DEVIATION = 0.2
 
 
 @public_module("skprivate.tree")
@@ -46,7 +59,8 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
     rule : {"max-edge", "cart", "random"}, default="max-edge"
         "max-edge" halves the longest edge of a cell that separates the public labels best; "cart" takes the
         feature and the threshold that do, among at most 255 thresholds a feature; "random" halves a longest
-        edge at random. Without public rows the rule is "random".
+        edge at random. Without public rows the rule is "random", or "cart" on what a share of the clients
+        reports (`split_share`).
     criterion : {"gini", "entropy"}, default="gini"
         Impurity of public labels that "max-edge" and "cart" minimise. No effect without public rows.
     prune : bool or "paper", default=False
@@ -71,6 +85,18 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         the first class: silently if it is private, with a warning if it is public.
     partition_seed : int, default=0
         Public seed of rule "random".
+    split_share : float or "auto", default="auto"
+        Without public rows: share of the clients whose reports shape the tree, from 0 to below 1; the others
+        fill its leaves. "auto": 0.6, or 0 where a column would have too few reports for this epsilon, and
+        with up to 3 columns. 0: the splits are drawn at random, as by rule "random". No effect with public
+        rows, with rule "random", with ``protect="label"``, or with ``prune="paper"`` at its own depth.
+    public_model : classifier, default=None
+        A classifier with ``fit`` and ``predict_proba``, such as a random forest, which is fitted to the
+        public rows alone. The released counts then correct it: every leaf gets an offset, and the model is
+        given up where they show that it says nothing; the leaves stay. They are those of a small tree that
+        stands for the model (rule "cart" on its predictions), unless private rows choose them. Within a leaf
+        features are taken to be distributed as among public rows; where they are not, the predictions of rows
+        are off by what the model says there.
     max_rows_per_group : int, default=1
         Must be 1: a client sends one report.
     random_state : None, int, RandomState or Generator, default=None
@@ -97,17 +123,31 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
     randomizer_ : LocalRandomizer
         What every client ran.
     report_counts_ : ndarray of int64
-        Sum of all reports: all that was released about private rows.
+        Sum of all reports about the leaves: with ``split_counts_``, all that was released about private rows.
     n_reports_ : int
-        Number of reports.
+        Number of these reports.
+    split_counts_ : ndarray of int64 of shape (n_columns, n_categories), or None
+        Sum of the reports that shaped the tree; None where none did.
+    split_randomizer_ : ColumnRandomizer or None
+        What the clients ran whose reports shaped the tree.
     public_counts_ : ndarray of int64 of shape (n_leaves, n_classes)
         Public rows by leaf and label.
     public_weight_ : ndarray of shape (n_leaves,)
         Weight of a public row in every leaf.
+    public_slope_ : float
+        How much of what public labels show in leaves that they shaped holds on other public rows, 0 to 1.
     leaf_proba_ : ndarray of shape (n_leaves, n_classes)
-        Class probabilities of every leaf.
+        Class probabilities of every leaf, never 0 or 1; with ``public_model`` about the means of its rows.
     leaf_depth_ : ndarray of int of shape (n_leaves,)
         Depth of the node whose estimate a leaf takes: ``max_depth_`` where it takes its own.
+    leaf_errors_ : ndarray of shape (n_leaves,)
+        Standard deviation of a leaf's class probability by noise and sampling, a mean over the classes.
+    leaf_sizes_ : ndarray of shape (n_leaves,)
+        Estimated numbers of private rows in the leaves, above 0.
+    base_proba_ : ndarray of shape (n_classes,)
+        The base rate: class probabilities of the whole tree.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of every feature in the decrease of the Gini impurity by the splits, from released counts.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -118,6 +158,8 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
     See Also
     --------
     DPTreeClassifier : The same tree for a trusted curator, with far less noise.
+    export_text : The rules of a fitted tree and the estimates of its leaves, as text.
+    skprivate.inspection.PrivateTreeDisplay : The same as a picture.
     skprivate.PublicPrivateSplit : Cross-validation that tests private rows only.
     skprivate.PrivacyLedger : Adds up what fits spend.
 
@@ -134,12 +176,20 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
 
     Proof: :doc:`/proofs/tree_release`.
 
+    **Without public rows** a share of the clients, drawn at random, reports first: each draws one column and
+    reports its bin there with its label (`ColumnRandomizer`). A naive Bayes model of these reports shapes the
+    tree, by rule "cart" on rows that are drawn from it, and predicts rows together with the leaves. Each of
+    the other clients then reports its leaf and label. Nobody reports twice, so that each report is
+    epsilon-private and epsilon is what a person spends.
+
     A fit with the Laplace mechanisms draws the sum of all clients' noises at once, within a total variation
     of 2^-201 a leaf (`skprivate.noise.laplace_sum`); clients draw exactly.
 
     With two classes, "hadamard" and "signed-laplace" estimate the difference of two labels and not the number
-    of rows in a leaf; ``predict_proba`` takes it from the public rows then (P_X = Q_X), and ``predict``
-    depends on that only through the automatic weight.
+    of rows in a leaf; ``predict_proba`` takes it from the public rows then, as if features had the same
+    distribution there (P_X = Q_X). "auto" takes signed "hadamard" reports only where there are public rows,
+    and noise outweighs the error of a leaf size that they tell; pass another mechanism where features of
+    public rows are distributed otherwise. Without public rows no size is ever guessed by "auto".
 
     References
     ----------
@@ -188,6 +238,8 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         domain: TableDomain | None = None,
         classes: Any = None,
         partition_seed: int = 0,
+        split_share: float | Literal["auto"] = "auto",
+        public_model: Any = None,
         max_rows_per_group: int = 1,
         random_state: RandomSource = None,
         ledger: PrivacyLedger | None = None,
@@ -205,6 +257,8 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         self.domain = domain
         self.classes = classes
         self.partition_seed = partition_seed
+        self.split_share = split_share
+        self.public_model = public_model
         self.max_rows_per_group = max_rows_per_group
         self.random_state = random_state
         self.ledger = ledger
@@ -223,18 +277,93 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
     def _planned_relation(self) -> Relation:
         return "label" if self.protect == "label" else "local"
 
-    def _release(self, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy) -> IntArray:
+    def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
+        first = None if rows.n_public else self._plan_first_phase(rows, n_used)
+        if first is None:
+            return super()._design(rows, n_used)
+        return TreeDesign(
+            partition=Partition.from_splits([-1], [], *rows.bounds),
+            randomizer=PlannedLeaves(first, self.mechanism),
+            classes=rows.classes,
+            bounds=rows.bounds,
+            rule="cart",
+            public_counts=np.zeros((1, len(rows.classes)), dtype=np.int64),
+            feature_names=self.names_of_features(),
+            first_phase=first,
+        )
+
+    def _plan_first_phase(self, rows: TreeRows, n_clients: int) -> FirstPhase | None:
+        """Return what the clients that shape the tree are asked; None where none do."""
+        own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
+        halved = self.split_share == "auto" and len(rows.bounds[0]) <= FEW_COLUMNS
+        if halved or self.rule == "random" or self.protect == "label" or own_depth or self.split_share == 0:
+            return None
+        self._check_depth(0)
+        pruning_method(self.prune).check_classes(len(rows.classes))
+        epsilon, n_labels = check_epsilon(self.epsilon), len(rows.classes)
+        first = FirstPhase.plan(epsilon, self.split_share, n_clients, n_labels, rows.bounds)
+        if first is not None:
+            if epsilon < _LEAST_EPSILON:
+                raise ValueError("epsilon is too small for two phases: pass split_share=0.")
+            # What the second phase refuses is to be heard of before anything is charged.
+            self._make_randomizer(2 if self.max_depth == "auto" else 2**self.max_depth, n_labels, 1)
+        return first
+
+    def _shape_by_reports(self, design: TreeDesign, first: FirstPhase, n_clients: int) -> TreeDesign:
+        """Return the design whose leaves follow from the reports of the first phase; n_clients fill them."""
+        model, n_labels = first.fit_model(self.partition_seed), len(design.classes)
+        partition = first.grow(model, self._check_depth(0), self.criterion, self.min_samples_leaf)
+        if self.max_depth == "auto":
+
+            def variance(n_leaves: int) -> float:
+                return variance_per_row(self._make_randomizer(n_leaves, n_labels, 1), n_clients)
+
+            epsilon = check_epsilon(self.epsilon)
+            inputs = DepthInputs(partition, design.rule, n_clients, 0, epsilon, variance)
+            partition = partition.truncate(pruning_method(self.prune).choose_depth(inputs))
+        shaped = replace(design, first_phase=first, public_model=model)
+        randomizer = self._make_randomizer(partition.n_leaves, n_labels, 1)
+        nobody = np.empty((0, partition.n_features)), np.empty(0, dtype=np.int32)
+        return shaped.with_leaves(partition, randomizer, *nobody)
+
+    def _release(
+        self, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy
+    ) -> tuple[TreeDesign, IntArray]:
         # Reports are drawn row by row: no round of sums, although what is released is a sum of them.
-        categories = rows.categories(design.partition)
+        first = design.first_phase
+        categories = rows.categories(design.partition) if first is None else None
         self.charge(spent)
         kept = rows.prepare(entropy.random_bytes).kept
+        if first is not None:
+            design, kept = self._release_first(design, first, rows, kept, entropy)
+        categories = rows.categories(design.partition) if categories is None else categories
         reported = categories if kept is None else categories[kept]
-        return design.randomizer.simulate(reported, entropy)
+        return design, design.randomizer.simulate(reported, entropy)
 
-    def _make_randomizer(self, n_cells: int, n_labels: int, rows_per_unit: int) -> LocalRandomizer:
+    def _release_first(
+        self, design: TreeDesign, first: FirstPhase, rows: TreeRows, kept: Any, entropy: Entropy
+    ) -> tuple[TreeDesign, IntArray]:
+        """Draw the reports of the first phase; return the design that they shape, and the other rows."""
+        numbers = np.arange(len(rows.X)) if kept is None else np.arange(len(rows.X))[kept]
+        own, others = draw_part(len(numbers), first.n_reports, entropy)
+        own = numbers[own]
+        first = first.simulate(rows.X[own], rows.labels[own], entropy)
+        return self._shape_by_reports(design, first, len(others)), numbers[others]
+
+    def _make_randomizer(
+        self, n_cells: int, n_labels: int, rows_per_unit: int, n_rows: int = 0, n_public: int = 0
+    ) -> LocalRandomizer:
         if self.protect == "label":
             return LabelRandomizer(self.epsilon, n_cells, n_labels)
-        return make_randomizer(self.mechanism, self.epsilon, n_cells, n_labels)
+        table = make_randomizer(self.mechanism, self.epsilon, n_cells, n_labels, counts_cells=True)
+        if self.mechanism != "auto" or n_labels > 2 or not (n_rows and n_public):
+            return table
+        signed = make_randomizer(self.mechanism, self.epsilon, n_cells, n_labels)
+        # Squared errors of the share in an average leaf: noise, and a leaf size that public rows tell.
+        of_table, of_signed = (
+            variance_per_row(one, n_rows) * n_cells**2 / (4 * n_rows) for one in (table, signed)
+        )
+        return signed if of_signed + _DEVIATION**2 * n_cells / n_public < of_table else table
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

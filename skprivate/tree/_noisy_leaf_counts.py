@@ -17,7 +17,7 @@ from ..utils._public_module import public_module
 
 @public_module("skprivate.tree")
 class NoisyHistogram:
-    """Signed leaf counts of two labels, or leaf x label counts of more, with discrete Laplace noise.
+    """Counts by leaf and label, with discrete Laplace noise.
 
     Parameters
     ----------
@@ -32,18 +32,17 @@ class NoisyHistogram:
 
     Notes
     -----
-    **Privacy.** Relation: replace-one. Replacing a row takes 1 from one count and adds 1 to another, or moves
-    two signed counts by 1 each, or one signed count by 2 when only the label differs: the counts move by at
-    most 2 in L1, and by ``2 * rows_per_unit`` when a unit's rows are replaced, which is attained. The noise
-    is exact discrete Laplace noise of scale ``sensitivity / epsilon`` on the integers, rounded up where that
-    has more binary digits than the sampler takes.
+    **Privacy.** Relation: replace-one. Replacing a row takes 1 from one count and adds 1 to another: the
+    counts move by at most 2 in L1, and by ``2 * rows_per_unit`` when a unit's rows are replaced, which is
+    attained. The noise is exact discrete Laplace noise of scale ``sensitivity / epsilon`` on the integers,
+    rounded up where that has more binary digits than the sampler takes.
     """
 
     name = "histogram"
     relation = "replace-one"
 
     def __init__(self, epsilon: float | Fraction, n_cells: int, n_labels: int, rows_per_unit: int) -> None:
-        self.n_cells, self.n_labels = n_cells, n_labels
+        self.n_cells, self.n_labels, self._rows_per_unit = n_cells, n_labels, rows_per_unit
         sensitivity = 2 * rows_per_unit
         scale = _scale(check_epsilon(epsilon), sensitivity)
         self._mechanism = DiscreteLaplaceMechanism.from_scale(scale, sensitivity)
@@ -53,8 +52,7 @@ class NoisyHistogram:
 
     def describe(self) -> str:
         """Return the mechanism in a few words."""
-        what = "signed leaf counts" if self.n_labels == 2 else "leaf x label counts"
-        return f"discrete Laplace noise on {what} (L={self.n_cells})"
+        return f"discrete Laplace noise on leaf x label counts (L={self.n_cells})"
 
     def simulate(self, categories: ArrayLike, random_state: Any = None) -> IntArray:
         """Return the noisy counts of rows of these categories."""
@@ -62,23 +60,29 @@ class NoisyHistogram:
         return self.randomize(counts.astype(np.int64), random_state)
 
     def randomize(self, values: IntArray, entropy: Any) -> IntArray:
-        """Return noisy counts, of shape (n_cells,) for two labels, else (n_cells, n_labels)."""
-        by_label = values.reshape(self.n_cells, self.n_labels)
-        exact = by_label[:, 1] - by_label[:, 0] if self.n_labels == 2 else by_label
-        return self._mechanism.randomize(exact, entropy)
+        """Return noisy counts, of shape (n_cells, n_labels)."""
+        return self._mechanism.randomize(values.reshape(self.n_cells, self.n_labels), entropy)
+
+    def count_rows(self, counts: ArrayLike, n: int) -> int:
+        """Return the number of rows behind the counts: n, or an estimate where persons may have fewer."""
+        if self._rows_per_unit == 1:
+            return n
+        return int(np.clip(np.sum(counts), n // self._rows_per_unit, n))
 
     def estimate(self, counts: ArrayLike, n: int) -> FloatArray:
-        """Return the noisy counts as they are: they are unbiased."""
-        return np.asarray(counts, dtype=np.float64)
+        """Return the noisy counts, all moved by the same amount to the number of rows, where it is public."""
+        noisy = np.asarray(counts, dtype=np.float64)
+        # Of several rows of a person some may be missing, which nobody is told.
+        return noisy if self._rows_per_unit > 1 else noisy + (n - noisy.sum()) / noisy.size
 
-    def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray | None:
-        """Return the numbers of rows in the leaves; None for two labels, whose sums were not released."""
-        return None if self.n_labels == 2 else self.estimate(counts, n).sum(axis=1)
+    def estimate_cells(self, counts: ArrayLike, n: int) -> FloatArray:
+        """Return the numbers of rows in the leaves."""
+        cells: FloatArray = self.estimate(counts, n).sum(axis=1)
+        return cells
 
     def variance(self, n: int, cell_counts: ArrayLike | None = None) -> FloatArray:
         """Return the variance of the difference of two labels' estimates in every leaf, whatever the rows."""
-        noises = 1 if self.n_labels == 2 else 2
-        return np.full(self.n_cells, noises * self._mechanism.variance)
+        return np.full(self.n_cells, 2 * self._mechanism.variance)
 
 
 def _scale(epsilon: Fraction, sensitivity: int) -> Fraction:

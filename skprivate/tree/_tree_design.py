@@ -1,15 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Public design of a tree: partition, release mechanism, classes, bounds and public counts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray, IntArray
-from ..partition import Partition
+from ..partition import Partition, count_leaves
 from ..utils._public_module import public_module
+from ._first_phase import FirstPhase
+from ._public_model import LeafModel, PublicModel
+from ._split_budget import SplitBudget
+
+
+@dataclass(frozen=True, eq=False)
+class PendingSplits:
+    """Public side of splits that private rows will choose.
+
+    Attributes
+    ----------
+    budget : SplitBudget
+        How epsilon is divided.
+    X : ndarray of shape (n_public, n_features)
+        Public rows; there may be none.
+    labels : ndarray of int32 of shape (n_public,)
+    """
+
+    budget: SplitBudget
+    X: FloatArray
+    labels: NDArray[np.int32]
 
 
 class ReleaseMechanism(Protocol):
@@ -69,6 +91,16 @@ class TreeDesign:
         Public rows by leaf and label.
     feature_names : tuple of str or None
         Names of the columns of X, where they have some.
+    public_slope : float
+        From `slope_of_public_rows`.
+    pending : PendingSplits or None
+        What is needed where private rows choose the splits, which are not there yet.
+    public_model : PublicModel or None
+        A classifier that was fitted to public rows.
+    leaf_model : LeafModel or None
+        What it predicts in the leaves.
+    first_phase : FirstPhase or None
+        The reports that shape the partition, which is the root before they are there; None where none do.
     """
 
     partition: Partition
@@ -78,6 +110,35 @@ class TreeDesign:
     rule: str
     public_counts: IntArray
     feature_names: tuple[str, ...] | None = None
+    public_slope: float = 1.0
+    pending: PendingSplits | None = None
+    public_model: PublicModel | None = None
+    leaf_model: LeafModel | None = None
+    first_phase: FirstPhase | None = None
+
+    def with_leaves(
+        self, partition: Partition, randomizer: ReleaseMechanism, X: FloatArray, labels: NDArray[np.int32]
+    ) -> "TreeDesign":
+        """Return the finished design on a partition, with these public rows in its leaves."""
+        counts = np.zeros((partition.n_leaves, len(self.classes)), dtype=np.int64)
+        count_leaves(partition.apply(X), labels, counts)
+        return replace(
+            self,
+            partition=partition,
+            randomizer=randomizer,
+            public_counts=counts,
+            pending=None,
+            leaf_model=None if self.public_model is None else self.public_model.on_leaves(partition),
+        )
+
+    def describe_mechanism(self) -> str:
+        """Return what is released, in a few words."""
+        own, first = self.randomizer.describe(), self.first_phase
+        return own if first is None else f"{first.randomizer.describe()}; then, by the other clients, {own}"
+
+    def reports_of_leaves(self, n_used: int) -> int:
+        """Return how many of so many private rows tell of the leaves."""
+        return n_used if self.first_phase is None else n_used - self.first_phase.n_reports
 
     @property
     def n_public(self) -> int:

@@ -131,7 +131,7 @@ class TestFuzz:
     @pytest.mark.parametrize(
         ("estimator", "loss"),
         [
-            (DPTreeClassifier(1.5, **TREE), 1.5),
+            (DPTreeClassifier(1.5, split_share=0, **TREE), 1.5),
             (LocallyPrivateTreeClassifier(1.5, **TREE), 1.5),
             (DPSEVRegressor(1.5, bounds_X=(-1, 1), bounds_y=(-1, 1)), 1.47),
             (DPSEVRegressor(1.5, bounds_X=(-1, 1), bounds_y=(-1, 1), relation="add-remove"), 1.5),
@@ -165,11 +165,13 @@ class TestFuzz:
         class Silent(DPTreeClassifier):
             def _make_randomizer(self, *args):
                 randomizer = super()._make_randomizer(*args)
-                randomizer.randomize = lambda values, entropy: np.zeros(randomizer.n_cells, dtype=np.int64)
+                randomizer.randomize = lambda values, entropy: np.zeros(
+                    (randomizer.n_cells, 2), dtype=np.int64
+                )
                 return randomizer
 
         with pytest.raises(ValueError, match="no noise of Silent came from skprivate"):
-            sensitivity_fuzz(Silent(1.0, **TREE))
+            sensitivity_fuzz(Silent(1.0, split_share=0, **TREE))
 
     def test_noise_of_other_threads_is_missed_aloud(self):
         class Threaded(DPTreeClassifier):

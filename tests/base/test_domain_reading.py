@@ -218,7 +218,7 @@ def test_an_accumulator_has_one_domain():
 
 
 def test_an_accumulator_of_counts_takes_raw_batches():
-    tree = variant(TREES[0], domain=DOMAIN)
+    tree = variant(TREES[0], domain=DOMAIN, split_share=0)
     counts = LeafCountAccumulator(tree, N, target="y")
     counts.update(with_target(LABELS)[:200], batch_id=1)
     counts = LeafCountAccumulator.from_bytes(counts.to_bytes())

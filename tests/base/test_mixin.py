@@ -106,10 +106,16 @@ def choose_by_variance(rows):
     return [int(np.argmax(rows.var(axis=0)))]
 
 
+def of_leaks(caught):
+    return [warning for warning in caught if warning.category is PrivacyLeakWarning]
+
+
 class TestLeaks:
     def test_one_warning_names_everything_that_was_read(self):
         with pytest.warns(PrivacyLeakWarning) as caught:
             tree = LocallyPrivateTreeClassifier().fit(X, Y)
+        # The labels are unrelated to X, which another warning says after the release.
+        caught = of_leaks(caught)
         assert len(caught) == 1
         assert "bounds of X" in str(caught[0].message)
         assert "classes" in str(caught[0].message)
@@ -189,7 +195,7 @@ class TestSeeds:
     def test_of_a_meta_estimator_are_announced_once_a_fit(self, meta):
         with pytest.warns(PrivacyLeakWarning, match="seeded, by what cloned it") as caught:
             meta(declared()).fit(X, Y)
-        assert len(caught) == (2 if isinstance(meta(declared()), GridSearchCV) else 1)
+        assert len(of_leaks(caught)) == (2 if isinstance(meta(declared()), GridSearchCV) else 1)
 
     @pytest.mark.parametrize(
         "meta",

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skprivate import LocallyPrivateTreeClassifier, PrivacyLedger
-from skprivate.collection import ReportWriter, TreeCurator, _checkpoint, _curator, _report_files
+from skprivate.collection import ReportWriter, TreeCurator, _checkpoint, _report_counter, _report_files
 from skprivate.collection._external_counts import ExternalNoise
 from skprivate.exceptions import PrivacyLeakError
 from skprivate.noise import DiscreteLaplaceMechanism, zcdp_to_epsilon
@@ -280,7 +280,7 @@ def test_forms_of_reports(rows, curator, reports):
 
 
 def test_many_small_reports_are_added_in_pieces(curator, reports, monkeypatch):
-    monkeypatch.setattr(_curator, "_BYTES_AT_ONCE", 10)
+    monkeypatch.setattr(_report_counter, "_BYTES_AT_ONCE", 10)
     curator.update([curator.specification.pack(reports[i : i + 1]) for i in range(N_PRIVATE)])
     np.testing.assert_array_equal(counts(curator), curator.specification.randomizer.aggregate(reports))
     assert curator.n_reports == N_PRIVATE
@@ -375,7 +375,7 @@ def test_an_empty_file_is_remembered(curator, tmp_path):
 
 def test_progress_and_checkpoints(curator, reports, tmp_path, monkeypatch):
     monkeypatch.setattr(_report_files, "_CHUNK_BYTES", 256)
-    monkeypatch.setattr(_curator, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr(_report_counter, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
     path, state, seen = write(tmp_path / "reports.bin", curator, reports), tmp_path / "state", []
 
     def progress(counted, total):
@@ -441,9 +441,9 @@ def test_a_batch_id_with_another_length(curator, reports, tmp_path):
 
 KILLED = """
 import sys, time
-from skprivate.collection import TreeCurator, _curator, _report_files
+from skprivate.collection import TreeCurator, _report_counter, _report_files
 _report_files._CHUNK_BYTES = 256
-_curator._SECONDS_BETWEEN_CHECKPOINTS = -1.0
+_report_counter._SECONDS_BETWEEN_CHECKPOINTS = -1.0
 state, reports = sys.argv[1:]
 curator = TreeCurator.from_bytes(open(state, "rb").read())
 def progress(counted, total):
@@ -861,7 +861,7 @@ def test_threads_lose_no_report(curator, reports, tmp_path, monkeypatch, how):
     for other, half in zip(others, halves, strict=True):
         other.update(half)
     expected = curator.specification.randomizer.aggregate(reports)
-    add, barrier = _curator._add_counts, threading.Barrier(2)
+    add, barrier = _report_counter._add_counts, threading.Barrier(2)
 
     def add_and_wait(*counts):
         total = add(*counts)
@@ -870,7 +870,7 @@ def test_threads_lose_no_report(curator, reports, tmp_path, monkeypatch, how):
             barrier.wait(0.05)
         return total
 
-    monkeypatch.setattr(_curator, "_add_counts", add_and_wait)
+    monkeypatch.setattr(_report_counter, "_add_counts", add_and_wait)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(getattr(curator, how), {"update": halves, "update_file": files, "merge": others}[how]))
     assert curator.n_reports == len(reports)

@@ -14,7 +14,7 @@ import shutil
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
@@ -221,11 +221,11 @@ class Harness:
                 return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         return ""
 
-    @contextlib.contextmanager
-    def _fresh(self, operation: Operation) -> Iterator[Any]:
+    def _fresh(self, operation: Operation) -> contextlib.nullcontext[Any]:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
-        yield operation.start(self.folder)
+        # Not a generator: its end, interrupted, would stay the context of later exceptions of this process.
+        return contextlib.nullcontext(operation.start(self.folder))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from skprivate.collection import (
     TreeClient,
     TreeCurator,
     TreeSpecification,
-    _curator,
+    _report_counter,
     _report_files,
 )
 from skprivate.linear_model import MomentAccumulator
@@ -25,7 +25,7 @@ from skprivate.utils._files import locked
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(size=(8, 2)), RNG.uniform(1, 2, size=8)
 ACCUMULATOR = ("linear_model/_accumulator.py",)
-CURATOR = ("collection/_curator.py", "collection/_checkpoint.py")
+CURATOR = ("collection/_report_counter.py", "collection/_checkpoint.py")
 CLIENT = ("collection/_client.py",)
 
 
@@ -220,7 +220,7 @@ def test_a_report_without_a_file(interrupted, operation, n_before):
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_a_file_of_reports(interrupted, operation, written, checkpoint, monkeypatch):
     monkeypatch.setattr(_report_files, "_CHUNK_BYTES", 6)
-    monkeypatch.setattr(_curator, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr(_report_counter, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
 
     def start(folder):
         state = folder / "state" if checkpoint else None
@@ -248,14 +248,14 @@ def test_a_file_of_reports(interrupted, operation, written, checkpoint, monkeypa
             check,
             update,
             end,
-            about=("collection/_curator.py",),
+            about=("collection/_report_counter.py",),
         )
     )
 
 
 def test_a_killed_curator_goes_on_from_its_checkpoint(interrupted, operation, written, monkeypatch):
     monkeypatch.setattr(_report_files, "_CHUNK_BYTES", 6)
-    monkeypatch.setattr(_curator, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr(_report_counter, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
 
     def start(folder):
         return SimpleNamespace(state=folder / "state")

@@ -3,6 +3,7 @@
 
 import decimal
 import itertools
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from skprivate.noise import check_entropy
 from skprivate.noise._stream_kernels import WordStream
-from skprivate.randomizers import HadamardRandomizer, LaplaceRandomizer
+from skprivate.randomizers import HadamardRandomizer, LaplaceRandomizer, make_randomizer, randomizer_from_dict
 from skprivate.randomizers._report_kernels import randomize_hadamard
 
 WORD = 2**64
@@ -238,3 +239,85 @@ def test_specification_depends_on_everything():
     ]
     assert len({variant.specification for variant in variants}) == 4
     assert HadamardRandomizer(1.0, 4).specification == variants[0].specification
+
+
+class TestUnsigned:
+    """Two labels, and a code for every (cell, label)."""
+
+    def test_estimates_are_those_of_codes_and_tell_how_full_a_cell_is(self):
+        randomizer = HadamardRandomizer(200.0, 3, signed=False)
+        categories = np.repeat(np.arange(6), [10, 0, 20, 30, 7, 5])
+        counts = randomizer.aggregate(randomizer.randomize(categories, random_state=0))
+        np.testing.assert_allclose(randomizer.estimate(counts, 72), [-10, 10, -2])
+        np.testing.assert_allclose(randomizer.estimate_cells(counts, 72), [10, 50, 12])
+        assert HadamardRandomizer(2.0, 3).estimate_cells(np.zeros(4, dtype=np.int64), 0) is None
+
+    @pytest.mark.parametrize(("epsilon", "n_blocks"), [(0.5, 1), (1.0, 2), (2.0, 4), (3.0, 8)])
+    def test_unbiased_with_the_stated_variance_by_enumeration(self, epsilon, n_blocks):
+        """All reports of one client of every category, with their exact probabilities."""
+        randomizer = HadamardRandomizer(epsilon, 4, n_blocks=n_blocks, signed=False)
+        assert randomizer.n_padded == 8
+        table = enumerate_codes(randomizer)
+        every = np.arange(2 * randomizer.n_padded, dtype=randomizer.report_dtype)
+        one_by_one = [randomizer.aggregate(every[k : k + 1]) for k in range(len(every))]
+        signed = np.array([randomizer.estimate(counts, 1) for counts in one_by_one])
+        cells = np.array([randomizer.estimate_cells(counts, 1) for counts in one_by_one])
+        for category, law in enumerate(table):
+            cell, label = divmod(category, 2)
+            truth = np.eye(4)[cell]
+            np.testing.assert_allclose(law @ signed, truth * (2 * label - 1), atol=1e-9)
+            np.testing.assert_allclose(law @ cells, truth, atol=1e-9)
+        # Of clients who are spread evenly over the categories.
+        by_client = [law @ signed**2 - (law @ signed) ** 2 for law in table]
+        np.testing.assert_allclose(np.mean(by_client, axis=0), randomizer.variance(1), rtol=1e-9)
+
+    def test_json_of_signed_ones_is_as_it_was(self):
+        signed = HadamardRandomizer(1.0, 4, n_blocks=2)
+        assert "signed" not in signed.to_dict()
+        assert signed.to_dict() == HadamardRandomizer(1.0, 4, n_blocks=2, signed=True).to_dict()
+        assert signed.specification == HadamardRandomizer(1.0, 4, n_blocks=2, signed=True).specification
+        three = HadamardRandomizer(1.0, 4, 3)
+        assert three.to_dict() == HadamardRandomizer(1.0, 4, 3, signed=False).to_dict()
+        assert "signed" not in three.to_dict()
+
+    def test_round_trip(self):
+        unsigned = HadamardRandomizer(1.0, 4, signed=False)
+        stored = json.loads(json.dumps(unsigned.to_dict()))
+        assert stored["signed"] is False
+        again = randomizer_from_dict(stored)
+        assert again.specification == unsigned.specification
+        assert again.to_dict() == unsigned.to_dict()
+        assert again.specification != HadamardRandomizer(1.0, 4).specification
+        reports = unsigned.randomize(np.arange(8), random_state=0)
+        np.testing.assert_array_equal(again.aggregate(reports), unsigned.aggregate(reports))
+
+    def test_signs_are_for_two_labels(self):
+        with pytest.raises(ValueError, match="for two labels"):
+            HadamardRandomizer(1.0, 4, 3, signed=True)
+
+    @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 8.0])
+    def test_automatic_reports_count_cells_where_they_must(self, epsilon):
+        counted = make_randomizer("auto", epsilon, 64, counts_cells=True)
+        assert counted.estimate_cells(counted.simulate(np.arange(128), 0), 128) is not None
+
+
+def enumerate_codes(randomizer):
+    """Probability of every report under every category, as floats."""
+    rows, n_others = randomizer.n_padded // randomizer.n_blocks, 2 * randomizer.n_blocks - 1
+    truth = randomizer.threshold / WORD / rows
+    lie = (1 - randomizer.threshold / WORD) / rows / n_others
+    table = []
+    for category in range(randomizer.n_categories):
+        told = {int(report) for report in true_reports(randomizer, category)}
+        assert len(told) == rows
+        table.append([truth if report in told else lie for report in range(2 * randomizer.n_padded)])
+    return np.array(table)
+
+
+def true_reports(randomizer, category):
+    """Reports that the randomizer sends when the truth is always told."""
+    honest, randomizer.threshold = randomizer.threshold, WORD - 1
+    try:
+        return randomizer.randomize(np.full(4000, category), random_state=1)
+    finally:
+        randomizer.threshold = honest

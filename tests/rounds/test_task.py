@@ -14,6 +14,7 @@ from skprivate.rounds._plans.axes import LabelAxis, LeafAxis, OctaveAxis, Surviv
 from skprivate.rounds._plans.cells import CellsPlan
 from skprivate.rounds._plans.gradients import GradientsPlan, ResidualGrid
 from skprivate.rounds._plans.grid import MomentGrid
+from skprivate.rounds._plans.histograms import HistogramsPlan
 from skprivate.rounds._plans.moments import MomentsPlan
 from skprivate.rounds._reading.columns import TableColumns
 from skprivate.rounds._reading.schema import RowSchema
@@ -39,6 +40,7 @@ PLANS = {
     "leaves": CellsPlan(((LeafAxis(HALVES), LabelAxis(2)),)),
     "octaves": CellsPlan(((OctaveAxis(0),), (OctaveAxis(1),))),
     "survival": CellsPlan(((SurvivalAxis(0.5, 0.5, 4),),)),
+    "histograms": HistogramsPlan(HALVES, (8, 2), 2),
     "moments": MomentsPlan(GRID),
     "gradient": GradientsPlan(GRID, RESIDUALS, np.array([0.1, 2.0, -0.5, 0.3]), None),
     "curvature": GradientsPlan(GRID, RESIDUALS, np.array([0.1, 2.0, -0.5, 0.3]), 6),
@@ -46,7 +48,7 @@ PLANS = {
 LABELS = RowSchema(columns=TableColumns(), n_features=2, classes=np.array([0, 1]))
 NUMBERS = RowSchema(columns=TableColumns(), n_features=2, bounds_y=(0.0, 1.0))
 LIVES = replace(NUMBERS, structured=True)
-SCHEMAS = {"leaves": LABELS, "octaves": LABELS, "moments": NUMBERS}
+SCHEMAS = {"leaves": LABELS, "octaves": LABELS, "histograms": LABELS, "moments": NUMBERS}
 
 
 def task_of(name):
@@ -123,6 +125,28 @@ def test_a_plan_out_of_range_is_refused(name, change):
         RoundTask.from_bytes(resealed(task_of(name).to_bytes(), lambda content: change(content["plan"])))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda plan: plan.update(n_bins=[8]),
+        lambda plan: plan.update(n_bins=[8, 1]),
+        lambda plan: plan.update(n_bins=[8, 2.0]),
+        lambda plan: plan.update(n_bins=[8, True]),
+        lambda plan: plan.update(n_bins=[2**24, 2**24]),
+        lambda plan: plan.update(n_labels=0),
+        lambda plan: plan.update(n_labels="2"),
+        lambda plan: plan["partition"].update(feature=[-1]),
+        lambda plan: plan.update(partition=None),
+        lambda plan: plan.update(more=1),
+    ],
+)
+def test_a_plan_of_histograms_out_of_range_is_refused(change):
+    with pytest.raises(ValueError, match="no bytes of a round"):
+        RoundTask.from_bytes(
+            resealed(task_of("histograms").to_bytes(), lambda content: change(content["plan"]))
+        )
+
+
 def test_bytes_that_were_changed_are_refused():
     task = task_of("moments").to_bytes()
     part = PartitionFunction(task)(batch_of("moments"), 0)
@@ -155,7 +179,7 @@ def test_more_rows_than_the_sums_bear_are_refused_before_a_charge(name):
         run.prepare(0, PLANS[name])
 
 
-@pytest.mark.parametrize("name", ["leaves", "octaves", "moments", "gradient"])
+@pytest.mark.parametrize("name", ["leaves", "octaves", "histograms", "moments", "gradient"])
 def test_rows_of_another_width_are_refused(name):
     X, y = batch_of(name)
     with pytest.raises(ValueError, match="2 columns"):

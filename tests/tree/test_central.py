@@ -71,12 +71,14 @@ def test_the_histogram_says_what_its_counts_tell(n_labels):
     histogram = NoisyHistogram(1.0, n_cells, n_labels, 1)
     counts = histogram.simulate(np.full(9, n_labels * 7), 0)
     estimates, cells = histogram.estimate(counts, 9), histogram.estimate_cells(counts, 9)
-    if n_labels == 2:
-        difference = estimates
-        assert cells is None
-    else:
-        difference = estimates[:, 1] - estimates[:, 2]
-        np.testing.assert_array_equal(cells, counts.sum(axis=1))
+    difference = estimates[:, -1] - estimates[:, -2]
+    np.testing.assert_allclose(cells, estimates.sum(axis=1))
+    # The number of rows is public under replace-one: all counts are moved alike, so that they add to it.
+    assert estimates.sum() == pytest.approx(9, abs=1e-6)
+    np.testing.assert_allclose(estimates - counts, (9 - counts.sum()) / counts.size, atol=1e-9)
+    # How many rows a person has is not.
+    by_person = NoisyHistogram(1.0, n_cells, n_labels, 2)
+    np.testing.assert_array_equal(by_person.estimate(counts, 9), counts)
     # Seeded. The variance of 50,000 Laplace draws has a relative standard error of .01; a factor 2 is far.
     assert histogram.variance(9).shape == (n_cells,)
     assert histogram.variance(9)[0] == pytest.approx(difference.var(), rel=0.05)
@@ -88,7 +90,7 @@ def audited_epsilon(draws_first, draws_second, threshold):
 
 
 def test_audit_catches_half_the_noise():
-    # One row flips its label in a leaf of its own: the signed count moves by 2.
+    # One row flips its label in a leaf of its own: two counts move by 1, their difference by 2.
     n = 100_000
     bounds = []
     for epsilon in (1.5, 3.0):
@@ -96,7 +98,9 @@ def test_audit_catches_half_the_noise():
         alone = np.arange(n)
         first = mechanism.simulate(2 * alone + 1, np.random.default_rng(0))
         second = mechanism.simulate(2 * alone, np.random.default_rng(1))
-        bounds.append(audited_epsilon(first, second, 1))
+        # The event on two independent counts whose probabilities differ by nearly exp(epsilon).
+        low, high = (np.minimum(draws[:, 1], 1 - draws[:, 0]) for draws in (second, first))
+        bounds.append(audited_epsilon(high, low, 1))
     assert 1.3 < bounds[0] <= 1.5 < bounds[1]
 
 
@@ -110,12 +114,13 @@ def test_spends_what_was_asked_and_no_more(epsilon, rows_per_unit):
     assert histogram.epsilon == Fraction(histogram.sensitivity) / histogram.noise_scale
     if epsilon < 1e4:
         assert histogram.epsilon > Fraction(epsilon) * (1 - Fraction(1, 2**40))
-    assert histogram.simulate([0, 3, 7], 0).shape == (4,)
+    assert histogram.simulate([0, 3, 7], 0).shape == (4, 2)
 
 
 def test_noise_shrinks_with_epsilon():
     variances = [NoisyHistogram(epsilon, 1, 2, 1).variance(1)[0] for epsilon in (1, 1.5, 2, 3, 8)]
-    np.testing.assert_allclose(variances, [0.5 / np.sinh(epsilon / 4) ** 2 for epsilon in (1, 1.5, 2, 3, 8)])
+    # Of the difference of two counts, each with noise of variance 1 / (2 sinh(epsilon / 4)^2).
+    np.testing.assert_allclose(variances, [1 / np.sinh(epsilon / 4) ** 2 for epsilon in (1, 1.5, 2, 3, 8)])
 
 
 class TestPrivacy:
@@ -159,9 +164,10 @@ class TestPrivacy:
         runs = [tree.fit(X, Y, is_public=IS_PUBLIC) for tree in trees]
         counts = np.array([run.report_counts_ for run in runs])
         leaves = runs[0].apply(X[~IS_PUBLIC])
-        exact = np.bincount(leaves, 2.0 * Y[~IS_PUBLIC] - 1, minlength=runs[0].n_leaves_)
-        variance = runs[0].randomizer_.variance(4000)[0]
-        # 16 means and variances at 6 standard errors of a Laplace draw. Seeded: sums of squares of such draws
+        exact = np.bincount(2 * leaves + Y[~IS_PUBLIC], minlength=2 * runs[0].n_leaves_).reshape(-1, 2)
+        # A count has half the variance of a difference.
+        variance = runs[0].randomizer_.variance(4000)[0] / 2
+        # 32 means and variances at 6 standard errors of a Laplace draw. Seeded: sums of squares of such draws
         # pass 6 standard errors far more often than normal ones.
         assert np.abs(counts.mean(axis=0) - exact).max() < 6 * np.sqrt(variance / 200)
         assert np.abs(counts.var(axis=0) / variance - 1).max() < 6 * np.sqrt(5 / 200)
@@ -206,7 +212,7 @@ def test_better_than_local_reports_at_one_epsilon():
 
 def test_same_partition_rule_as_the_local_tree():
     trees = [
-        kind(1.0, max_depth=5, **BINARY).fit(X, Y, is_public=IS_PUBLIC)
+        kind(1.0, max_depth=5, split_share=0, **BINARY).fit(X, Y, is_public=IS_PUBLIC)
         for kind in (DPTreeClassifier, LocallyPrivateTreeClassifier)
     ]
     assert trees[0].partition_ == trees[1].partition_

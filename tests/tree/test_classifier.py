@@ -23,7 +23,7 @@ from skprivate import (
     config_context,
 )
 from skprivate.datasets import make_posterior_drift
-from skprivate.exceptions import BudgetExceededError, LedgerError, PrivacyLeakError
+from skprivate.exceptions import BudgetExceededError, LedgerError, PrivacyLeakError, UtilityWarning
 from skprivate.partition import build_partition
 from skprivate.randomizers import HadamardRandomizer
 from skprivate.tree._estimation.depth import choose_depth
@@ -59,11 +59,21 @@ class TestLearning:
         signed = np.bincount(leaves[~IS_PUBLIC], 2.0 * Y[~IS_PUBLIC] - 1, minlength=tree.n_leaves_)
         np.testing.assert_array_equal(tree.predict(X), (signed > 0).astype(int)[leaves])
 
-    def test_public_weight_without_bound_is_the_public_majority(self):
-        tree = fitted(1.0, public_weight=1e12, max_depth=4)
-        votes = tree.public_counts_[:, 1] - tree.public_counts_[:, 0]
-        decided = votes != 0
-        np.testing.assert_array_equal(tree.leaf_proba_[decided, 1] > 0.5, votes[decided] > 0)
+    def test_public_weight_without_bound_leaves_the_public_rows_alone(self):
+        # Private labels that are flipped do not show where there are public rows.
+        trees = [
+            private_tree(1.0, public_weight=1e12, max_depth=2).fit(X, labels, is_public=IS_PUBLIC)
+            for labels in (Y, np.where(IS_PUBLIC, Y, 1 - Y))
+        ]
+        votes = trees[0].public_counts_[:, 1] - trees[0].public_counts_[:, 0]
+        rows = trees[0].public_counts_.sum(axis=1)
+        assert rows.min() > 10
+        # But for the base rate, which is that of private rows.
+        differences = [tree.leaf_proba_ - tree.base_proba_ for tree in trees]
+        np.testing.assert_allclose(differences[0], differences[1], atol=0.01)
+        decided = np.abs(votes) > 2 * np.sqrt(rows)
+        assert decided.any()
+        np.testing.assert_array_equal(trees[0].leaf_proba_[decided, 1] > 0.5, votes[decided] > 0)
 
     def test_labels_of_any_kind(self):
         for names in (["no", "yes"], [-1, 1], [False, True], [2.0, 7.0]):
@@ -85,10 +95,10 @@ class TestLearning:
         np.testing.assert_array_equal(tree.predict_proba(far), tree.predict_proba(np.clip(far, 0, 1)))
 
     def test_without_public_rows_the_rule_is_random_and_public(self):
-        first, second = private_tree().fit(X, Y), private_tree().fit(X[::-1], 1 - Y)
+        first, second = (private_tree(split_share=0).fit(*rows) for rows in ((X, Y), (X[::-1], 1 - Y)))
         assert first.rule_ == "random"
         assert first.partition_ == second.partition_
-        assert first.partition_ != private_tree(partition_seed=1).fit(X, Y).partition_
+        assert first.partition_ != private_tree(split_share=0, partition_seed=1).fit(X, Y).partition_
         assert first.privacy_spent_.private
 
     @pytest.mark.parametrize("library", [pd, pytest.param(pl, marks=needs_names_of_polars)])
@@ -120,18 +130,27 @@ class TestLearning:
         assert tree.predict(rows[:1]) == [0]
 
     def test_probabilities_take_leaf_sizes_from_public_rows(self):
-        # 300 of 400 public rows below 1/2, private labels all 1: W = n_P share on the left, by P_X = Q_X.
-        rows = np.concatenate(
-            [np.full(300, 0.25), np.full(100, 0.75), np.full(600, 0.25), np.full(200, 0.75)]
-        )
-        labels = np.concatenate([np.arange(400) % 2, np.ones(800)])
+        # Signed reports do not tell how full a leaf is. 300 of 400 public rows lie below 1/2, but only 200 of
+        # 800 private rows, of which 3 of 4 have label 1: W / n_P share is 2/3 too small on the left.
+        rows = np.repeat([0.25, 0.75, 0.25, 0.75], [300, 100, 200, 600])
+        labels = np.concatenate([np.arange(400) % 2, np.arange(800) % 4 > 0]).astype(int)
         public = np.arange(1200) < 400
-        tree = private_tree(1e9, max_depth=1, public_weight=0.0).fit(
-            rows[:, np.newaxis], labels, is_public=public
-        )
+        found = {
+            mechanism: private_tree(1e9, max_depth=1, public_weight=0.0, mechanism=mechanism)
+            .fit(rows[:, np.newaxis], labels, is_public=public)
+            .leaf_proba_[:, 1]
+            for mechanism in ("krr", "hadamard")
+        }
+        np.testing.assert_allclose(found["krr"], 0.75, atol=0.03)
         share = np.array([301, 101]) / 402
-        expected = np.minimum(1, 0.5 + 0.5 * np.array([600, 200]) / (800 * share))
-        np.testing.assert_allclose(tree.leaf_proba_[:, 1], expected)
+        by_public_rows = np.minimum(0.5 + 0.5 * np.array([100, 300]) / (800 * share), 1)
+        np.testing.assert_allclose(found["hadamard"], by_public_rows, atol=0.05)
+
+    def test_without_public_rows_automatic_reports_tell_how_full_a_leaf_is(self):
+        for epsilon in (0.01, 0.5, 1.0, 4.0, 30.0):
+            tree = private_tree(epsilon, max_depth=3).fit(X, Y)
+            cells = tree.randomizer_.estimate_cells(tree.report_counts_, tree.n_reports_)
+            assert cells.shape == (tree.n_leaves_,)
 
     def test_public_labels_outside_the_classes_warn(self):
         for classes in ([1, 2], ["0", "1"]):
@@ -167,7 +186,8 @@ class TestAutomaticDepth:
     def test_without_noise_sampling_limits(self, epsilon, n_public):
         rows = np.random.default_rng(0).uniform(size=(660, 2))
         labels = (rows[:, 0] > 0.5).astype(int)
-        tree = private_tree(epsilon).fit(rows, labels, is_public=np.arange(660) >= 660 - n_public)
+        tree = private_tree(epsilon, split_share=0)
+        tree.fit(rows, labels, is_public=np.arange(660) >= 660 - n_public)
         assert tree.score(rows, labels) > 0.98
         assert 4 <= tree.max_depth_ <= 6
 
@@ -335,7 +355,7 @@ class TestLedger:
             return simulate(self, categories, random_state)
 
         monkeypatch.setattr(HadamardRandomizer, "simulate", watched)
-        tree = fitted(1.0, ledger=ledger)
+        tree = fitted(1.0, mechanism="hadamard", ledger=ledger)
         assert entries_at_noise == [1]
         with pytest.raises(BudgetExceededError):
             tree.fit(X, Y, is_public=IS_PUBLIC)
@@ -460,6 +480,7 @@ class TestBadInput:
     def test_constant_public_columns_give_one_leaf(self):
         flat = X.copy()
         flat[IS_PUBLIC] = 0.5
-        tree = LocallyPrivateTreeClassifier(4.0).fit(flat, Y, is_public=IS_PUBLIC)
+        with pytest.warns(UtilityWarning, match="single leaf"):
+            tree = LocallyPrivateTreeClassifier(4.0).fit(flat, Y, is_public=IS_PUBLIC)
         assert tree.n_leaves_ == 1
         assert tree.max_depth_ == 0

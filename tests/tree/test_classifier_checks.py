@@ -33,11 +33,13 @@ def scores(tree, n_classes):
 def test_poor_score_is_said_where_the_default_is_poor_and_only_there():
     assert get_tags(LocallyPrivateTreeClassifier()).classifier_tags.poor_score
     assert np.mean(scores(LocallyPrivateTreeClassifier(), 3) > 0.83) < 0.9
-    assert not get_tags(DPTreeClassifier()).classifier_tags.poor_score
+    assert get_tags(DPTreeClassifier()).classifier_tags.poor_score
+    assert np.mean(scores(DPTreeClassifier(), 3) > 0.83) < 0.95
     for n_classes in (2, 3):
-        assert scores(DPTreeClassifier(), n_classes).min() > 0.83
-        # With a budget that 300 reports can live on, the local tree passes too.
-        assert scores(LocallyPrivateTreeClassifier(epsilon=4.0), n_classes).min() > 0.83
+        # Splits that cost nothing do for blobs; so do reports with a budget that 300 of them can live on.
+        assert scores(DPTreeClassifier(split_share=0), n_classes).min() > 0.83
+        local = LocallyPrivateTreeClassifier(epsilon=4.0, split_share=0)
+        assert np.mean(scores(local, n_classes) > 0.83) > 0.9
 
 
 def test_in_a_pipeline():

@@ -66,26 +66,26 @@ class TestSeveralClasses:
         np.testing.assert_array_equal(trees[0].report_counts_, trees[1].report_counts_)
 
     @pytest.mark.parametrize("rule", ["max-edge", "cart"])
-    def test_automatic_depth_allows_for_the_classes_and_the_features(self, rule):
+    def test_automatic_depth_allows_for_the_classes(self, rule):
         X8 = np.random.default_rng(2).uniform(size=(6000, 8))
         labels = np.random.default_rng(3).integers(16, size=6000)
         options = {"mechanism": "krr", "rule": rule, "bounds": (0, 1), "classes": range(16)}
         deep, tree = (
-            LocallyPrivateTreeClassifier(6.0, max_depth=depth, **options).fit(X8, labels, is_public=IS_PUBLIC)
+            LocallyPrivateTreeClassifier(5.0, max_depth=depth, **options).fit(X8, labels, is_public=IS_PUBLIC)
             for depth in (12, "auto")
         )
 
-        def depth(n_labels, n_features):
+        def depth(n_labels, n_features=2):
             return choose_depth(
                 5800,
                 deep.partition_.leaf_counts_by_depth(),
-                lambda n_leaves: KRRRandomizer(6.0, n_leaves, n_labels).variance(1)[0],
+                lambda n_leaves: KRRRandomizer(5.0, n_leaves, n_labels).variance(1)[0],
                 n_features,
             )
 
-        n_features = 8 if rule == "max-edge" else deep.partition_.feature_counts_by_depth()
-        assert tree.max_depth_ == depth(16, n_features)
-        assert depth(2, n_features) != tree.max_depth_ != depth(16, 2)
+        # Smoothing over the tree lets splits that matter less cost little: features do not count.
+        assert tree.max_depth_ == depth(16)
+        assert depth(2) != tree.max_depth_
 
     @pytest.mark.parametrize("kind", [LocallyPrivateTreeClassifier, DPTreeClassifier])
     def test_classes_are_used_in_sorted_order(self, kind):
@@ -167,15 +167,17 @@ class TestRepruned:
 
     def test_costs_nothing_and_needs_no_data(self, tmp_path):
         ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
-        tree = DPTreeClassifier(1.0, ledger=ledger, **FOUR).fit(X, BANDS, is_public=IS_PUBLIC)
+        tree = DPTreeClassifier(1.0, ledger=ledger, split_share=0, **FOUR)
+        tree = tree.fit(X, BANDS, is_public=IS_PUBLIC)
         before = tree.leaf_proba_.copy()
         heavy = tree.repruned(public_weight=1e9)
         np.testing.assert_array_equal(tree.leaf_proba_, before)
         votes = heavy.public_counts_
-        np.testing.assert_array_equal(
-            heavy.leaf_proba_.argmax(axis=1)[votes.max(axis=1) > 0],
-            votes.argmax(axis=1)[votes.max(axis=1) > 0],
-        )
+        # A leaf of one or two public rows goes by its ancestors' too.
+        ordered = np.sort(votes, axis=1)
+        clear = ordered[:, -1] > ordered[:, -2] + 2
+        assert clear.sum() > 5
+        np.testing.assert_array_equal(heavy.leaf_proba_.argmax(axis=1)[clear], votes.argmax(axis=1)[clear])
         assert len(ledger.entries()) == 1
 
     def test_the_paper_prunes_two_classes_only(self):

@@ -53,9 +53,10 @@ def test_names_the_line_that_called_the_outermost_fit(estimator):
         warnings.simplefilter("always")
         line = sys._getframe().f_lineno + 1
         estimator.fit(X, Y)
-    assert {(one.category, one.filename, one.lineno) for one in caught} == {
-        (PrivacyLeakWarning, __file__, line)
-    }
+    # Few rows make trees that are rightly called useless, too, on the same line.
+    kinds = {one.category for one in caught}
+    assert {PrivacyLeakWarning} <= kinds <= {PrivacyLeakWarning, UtilityWarning}
+    assert {(one.filename, one.lineno) for one in caught} == {(__file__, line)}
 
 
 OUTSIDERS = """

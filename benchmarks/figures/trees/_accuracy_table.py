@@ -36,6 +36,7 @@ class Split:
     seed: int
     bounds: Any = None
     categories: tuple[tuple[int, ...], ...] = ()
+    classes: tuple[int, ...] = (0, 1)
 
 
 #: Accuracies over a method's grid, one number where it has none.

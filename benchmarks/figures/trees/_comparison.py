@@ -161,8 +161,8 @@ class DPEBM(ClassifierMixin, BaseEstimator):
     """interpret-core's differentially private boosted additive model: a trusted curator, (epsilon, delta).
 
     It sees all rows, public ones as well. ``categories`` lists the groups of one-hot columns: it gets each
-    group as one nominal feature, the form that it is made for. The bounds of the others are those of the
-    public rows. Importing interpret-core is left to `fit`; `available` tells whether that works.
+    group as one nominal feature, the form that it is made for. ``bounds`` are those of all columns; None:
+    those of the public rows. Importing interpret-core is left to `fit`; `available` tells whether that works.
     """
 
     def __init__(
@@ -171,11 +171,13 @@ class DPEBM(ClassifierMixin, BaseEstimator):
         *,
         delta: float = 1e-6,
         categories: tuple[tuple[int, ...], ...] = (),
-        random_state: int = 0,
+        bounds: Any = None,
+        random_state: int | None = 0,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
         self.categories = categories
+        self.bounds = bounds
         self.random_state = random_state
 
     @staticmethod
@@ -189,10 +191,12 @@ class DPEBM(ClassifierMixin, BaseEstimator):
     def fit(self, X: FloatArray, y: NDArray[Any], is_public: NDArray[np.bool_]) -> Self:
         from interpret.privacy import DPExplainableBoostingClassifier
 
-        rows, public = self._features(X), self._features(X)[is_public]
+        rows = self._features(X)
+        lower, upper = self.bounds or (X[is_public].min(axis=0), X[is_public].max(axis=0))
+        lower, upper = (np.delete(bound, self._coded()) for bound in (lower, upper))
         n_numbers = rows.shape[1] - len(self.categories)
         kinds = ["continuous"] * n_numbers + ["nominal"] * len(self.categories)
-        bounds = {i: (public[:, i].min(), public[:, i].max()) for i in range(n_numbers)}
+        bounds = {i: (lower[i], upper[i]) for i in range(n_numbers)}
         self.estimator_ = DPExplainableBoostingClassifier(
             feature_types=kinds,
             privacy_bounds=bounds,
@@ -201,14 +205,20 @@ class DPEBM(ClassifierMixin, BaseEstimator):
             n_jobs=1,
             random_state=self.random_state,
         ).fit(rows, y)
+        self.classes_ = self.estimator_.classes_
         return self
 
     def _features(self, X: FloatArray) -> FloatArray:
         """Return the plain columns, then one column of codes for every group."""
-        coded = [i for group in self.categories for i in group]
-        plain = np.delete(X, coded, axis=1)
+        plain = np.delete(X, self._coded(), axis=1)
         codes = [X[:, list(group)].argmax(axis=1) for group in self.categories]
         return np.column_stack([plain, *codes])
 
+    def _coded(self) -> list[int]:
+        return [i for group in self.categories for i in group]
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         return self.estimator_.predict(self._features(np.asarray(X)))
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[Any]:
+        return self.estimator_.predict_proba(self._features(np.asarray(X)))

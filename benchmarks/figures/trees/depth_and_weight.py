@@ -122,7 +122,7 @@ def accuracies(scene, n, epsilon, central):
         split = scene.n_features if np.ndim(scene.n_features) == 0 else scene.n_features[: depth + 1]
         pruned, _ = prune_leaves(ancestors, leaves, n_features=split)
         margins = [signed, wanted, signed + choose_weight(leaves) * wanted]
-        margins += [pruned[:, 1] - pruned[:, 0]]
+        margins += [pruned.probabilities[:, 1] - pruned.probabilities[:, 0]]
         margins += [signed + weight * wanted for weight in CONSTANT_WEIGHTS]
         table[depth] = [0.5 + 0.5 * np.sum(np.where(margin > 0, value, -value)) for margin in margins]
     return table

@@ -2,7 +2,6 @@
 """Accuracy of private trees and their competitors on the private rows of diabetes and census."""
 
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,11 @@ from sklearn.model_selection import ShuffleSplit
 from skprivate.datasets import fetch_census, fetch_diabetes_outcome
 from skprivate.model_selection import PublicPrivateSplit
 
+from ..._tree_utility.data import one_hot_groups
 from ._accuracy_table import METHODS, Split, print_table
 
 EPSILONS = (0.5, 2.0, 8.0)
 N_SPLITS = 20
-
-
-def one_hot_groups(names: Any) -> tuple[tuple[int, ...], ...]:
-    """Columns named ``feature=value``, grouped by feature."""
-    coded = [(i, str(name).split("=")[0]) for i, name in enumerate(names) if "=" in str(name)]
-    return tuple(tuple(i for i, _ in group) for _, group in groupby(coded, key=lambda pair: pair[1]))
 
 
 def splits(data: Any) -> Iterator[Split]:

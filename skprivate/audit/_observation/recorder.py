@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...noise import DiscreteLaplaceMechanism, check_entropy
 from ...noise._mechanisms import _IntegerMechanism
+from ...noise._noisy_max import NoisyMax
 from ...randomizers._base import LocalRandomizer
 from ...randomizers._laplace import _NoisyVectorRandomizer
 from .patches import current_run, temporary_patches
@@ -26,10 +27,10 @@ class Release:
 
     Attributes
     ----------
-    mechanism : DiscreteLaplaceMechanism, DiscreteGaussianMechanism or LocalRandomizer
+    mechanism : DiscreteLaplaceMechanism, DiscreteGaussianMechanism, NoisyMax or LocalRandomizer
         What was run.
     exact : ndarray of int64
-        Integers before noise; of a local randomizer, the clients' categories.
+        Integers before noise; of a local randomizer, the clients' categories; of a choice, the scores.
     output : ndarray
         What was released.
     """
@@ -43,8 +44,13 @@ class Release:
         """Scale t or sigma of the noise; None of a local randomizer."""
         if isinstance(self.mechanism, LocalRandomizer):
             return None
-        is_laplace = isinstance(self.mechanism, DiscreteLaplaceMechanism)
-        return Fraction(self.mechanism.scale if is_laplace else self.mechanism.sigma)
+        has_scale = isinstance(self.mechanism, DiscreteLaplaceMechanism | NoisyMax)
+        return Fraction(self.mechanism.scale if has_scale else self.mechanism.sigma)
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether the number of a candidate was released, and no noisy integers."""
+        return isinstance(self.mechanism, NoisyMax)
 
     @property
     def form(self) -> tuple[object, ...]:
@@ -55,13 +61,19 @@ class Release:
 
     def loss(self, other: "Release") -> tuple[Fraction, Fraction]:
         """Return epsilon and rho of this pair, exactly; of reports, that of every client who differs."""
+        if self.is_choice:
+            moved = int(np.ptp(self.exact - other.exact, axis=1).sum())
+            return moved / Fraction(self.mechanism.scale), Fraction(0)
+        if self.scale is None:
+            # A client's values may be several, one a column, and its report is one.
+            clients = [exact.reshape(len(exact), -1) for exact in (self.exact, other.exact)]
+            changed = np.flatnonzero((clients[0] != clients[1]).any(axis=1))
+            losses = (self._loss_of_report(self.exact[p], other.exact[p]) for p in changed)
+            return sum(losses, Fraction(0)), Fraction(0)
         mine, theirs = self.exact.ravel(), other.exact.ravel()
         places = np.flatnonzero(mine != theirs)
         # Most integers are the same: only the others are counted, without overflow.
         differences = [abs(int(mine[place]) - int(theirs[place])) for place in places]
-        if self.scale is None:
-            losses = (self._loss_of_report(self.exact.flat[p], other.exact.flat[p]) for p in places)
-            return sum(losses, Fraction(0)), Fraction(0)
         if isinstance(self.mechanism, DiscreteLaplaceMechanism):
             return sum(differences) / self.scale, Fraction(0)
         return Fraction(0), sum(d * d for d in differences) / (2 * self.scale**2)
@@ -92,7 +104,7 @@ class Recording:
 
     Attributes
     ----------
-    releases : list of Release
+    calls : list of Release
     given_outputs : sequence of ndarray or None
         Outputs that are handed out instead of new ones.
     diverged : bool
@@ -107,7 +119,7 @@ class Recording:
         Digest of where the shared generators of Python and NumPy stood at the end.
     """
 
-    releases: list[Release] = field(default_factory=list)
+    calls: list[Release] = field(default_factory=list)
     given_outputs: Sequence[NDArray[Any]] | None = None
     diverged: bool = False
     messages: list[str] = field(default_factory=list)
@@ -116,9 +128,14 @@ class Recording:
     generator_digest: int = 0
 
     @property
+    def releases(self) -> list[Release]:
+        """The releases of noisy integers and of reports: all calls but choices."""
+        return [call for call in self.calls if not call.is_choice]
+
+    @property
     def outputs(self) -> list[NDArray[Any]]:
         """What was released, call by call."""
-        return [release.output for release in self.releases]
+        return [call.output for call in self.calls]
 
     def loss(self, other: "Recording") -> tuple[Fraction, Fraction]:
         """Return epsilon and rho of a pair of fits with the same outputs.
@@ -128,25 +145,26 @@ class Recording:
         ValueError
             The fits released different things.
         """
-        if [release.form for release in self.releases] != [release.form for release in other.releases]:
+        if [call.form for call in self.calls] != [call.form for call in other.calls]:
             raise ValueError("the fits of two neighbours released different things")
-        losses = [a.loss(b) for a, b in zip(self.releases, other.releases, strict=True)]
+        losses = [a.loss(b) for a, b in zip(self.calls, other.calls, strict=True)]
         return sum((e for e, _ in losses), Fraction(0)), sum((r for _, r in losses), Fraction(0))
 
     def record_call(self, mechanism: Any, exact: Any, draw: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """Note one call and return its output."""
         integers = np.array(exact, dtype=np.int64)
         output = self._next_given_output() if self.given_outputs is not None else None
-        if output is not None and isinstance(mechanism, _IntegerMechanism) and output.shape != integers.shape:
+        shape = integers.shape[:1] if isinstance(mechanism, NoisyMax) else integers.shape
+        if output is not None and not isinstance(mechanism, LocalRandomizer) and output.shape != shape:
             # A fit that releases other things: its own noise must go on, not what belongs elsewhere.
             output, self.diverged = None, True
         if output is None:
             output = draw()
-        self.releases.append(Release(mechanism, integers, np.array(output)))
+        self.calls.append(Release(mechanism, integers, np.array(output)))
         return np.array(output)
 
     def _next_given_output(self) -> NDArray[Any] | None:
-        position = len(self.releases)
+        position = len(self.calls)
         if self.given_outputs is not None and position < len(self.given_outputs):
             return self.given_outputs[position]
         self.diverged = True
@@ -237,6 +255,7 @@ def _methods_that_add_noise() -> Iterator[tuple[type, str]]:
     for cls in (_IntegerMechanism, *_subclasses(_IntegerMechanism)):
         if "randomize" in vars(cls):
             yield cls, "randomize"
+    yield NoisyMax, "randomize"
     for cls in (LocalRandomizer, *_subclasses(LocalRandomizer)):
         for name in ("randomize", "simulate"):
             if name in vars(cls):

@@ -269,7 +269,7 @@ class _NeighbourSearch:
     def _compare_objects(self, one: RecordedFit | None, other: RecordedFit | None, found_in: str) -> None:
         if one is None or other is None:
             return
-        if other.recording.diverged or len(one.recording.releases) != len(other.recording.releases):
+        if other.recording.diverged or len(one.recording.calls) != len(other.recording.calls):
             self.found.differing_releases = self.found.differing_releases or found_in
             return
         for path in set(differing_paths(one.state, other.state)) - self.found.unstable_paths:
@@ -303,12 +303,17 @@ def unlikely_outputs(recording: Recording) -> Iterator[Outputs]:
         return  # every report that a local randomizer can send is likely
     signs = (lambda k: 1, lambda k: -1, lambda k: (-1) ** k)
     for sign in signs:
-        yield [_moved(release, sign) for release in recording.releases]
-    yield [release.exact.astype(release.output.dtype) for release in recording.releases]
-    yield [np.zeros_like(release.output) for release in recording.releases]
+        yield [_moved(call, sign) for call in recording.calls]
+    # Another choice is as likely as the one that was made.
+    yield [
+        call.output if call.is_choice else call.exact.astype(call.output.dtype) for call in recording.calls
+    ]
+    yield [call.output if call.is_choice else np.zeros_like(call.output) for call in recording.calls]
 
 
 def _moved(release: Release, sign: Any) -> NDArray[Any]:
+    if release.is_choice:
+        return release.output
     step = math.ceil(_FAR_NOISE * (release.scale or 1))
     signs = np.array([sign(k) for k in range(release.exact.size)]).reshape(release.exact.shape)
     return (release.exact + step * signs).astype(release.output.dtype)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every plan can do, and plans of all three kinds from JSON."""
+"""What every plan can do, and plans of all four kinds from JSON."""
 
 from typing import Any, ClassVar, Protocol
 
 from ..._typing import IntArray
 from .cells import CellsPlan
 from .gradients import GradientsPlan
+from .histograms import HistogramsPlan
 from .moments import MomentsPlan
 from .rows import PreparedRows
 
@@ -36,7 +37,7 @@ class Plan(Protocol):
         """Return JSON values, ``kind`` among them."""
 
 
-_KINDS: dict[str, Any] = {plan.kind: plan for plan in (CellsPlan, MomentsPlan, GradientsPlan)}
+_KINDS: dict[str, Any] = {plan.kind: plan for plan in (CellsPlan, MomentsPlan, GradientsPlan, HistogramsPlan)}
 
 
 def plan_from_dict(content: Any) -> Plan:

@@ -13,6 +13,9 @@ from ...partition import Partition
 
 #: Deepest tree that the automatic rule considers.
 DEEPEST = 12
+#: Rows over the variance of one row's report about a half of them, below which there is no split where public
+#: rows say nothing either: the standard deviation of a share in each half is above .2 then.
+LEAST_INFORMATION = 24
 # Average number of private rows in a leaf below which labels are too few, whatever the noise; compared with 8
 # in benchmarks/figures/trees/depth_and_weight.py.
 _LEAST_ROWS = 16
@@ -102,9 +105,9 @@ def choose_depth(
 def count_split_features(partition: Partition, rule: str) -> int | IntArray:
     """Return the number of features among which the leaves are divided, for `choose_depth`.
 
-    "cart" does not split what does not matter: those features count that it has split down to every depth.
-    The other rules take all columns in turn.
+    "cart" and "private" do not split what does not matter: those features count that it has split down to
+    every depth. The other rules take all columns in turn.
     """
-    if rule == "cart":
+    if rule in ("cart", "private"):
         return partition.feature_counts_by_depth()
     return int(np.count_nonzero(partition.lower < partition.upper))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
+from .._noisy_leaf_counts import NoisyHistogram
 from .._tree_design import ReleaseMechanism, TreeDesign
 
 # Public rows, or sums of them over leaves.
@@ -48,6 +49,7 @@ class LeafCounts:
     variance: FloatArray
     cell_sizes: FloatArray
     cell_estimates: FloatArray | None = None
+    public_slope: float = 1.0
 
     @classmethod
     def of(
@@ -57,16 +59,21 @@ class LeafCounts:
         public_counts: Counts,
         variance: float | FloatArray,
         cell_estimates: FloatArray | None = None,
+        public_slope: float = 1.0,
     ) -> Self:
         """Return the counts of leaves; their cell sizes follow from the other attributes."""
         variances = np.full(len(label_estimates), variance, dtype=np.float64)
         shares = estimate_shares(public_counts, n_rows, cell_estimates, variances)
-        return cls(label_estimates, n_rows, public_counts, variances, n_rows * shares, cell_estimates)
+        return cls(
+            label_estimates, n_rows, public_counts, variances, n_rows * shares, cell_estimates, public_slope
+        )
 
     @classmethod
     def from_release(cls, design: TreeDesign, counts: IntArray, n_rows: int) -> Self:
         """Return what the counts that a design's mechanism released about n_rows private rows say."""
         mechanism = design.randomizer
+        if isinstance(mechanism, NoisyHistogram):
+            n_rows = mechanism.count_rows(counts, n_rows)
         released = mechanism.estimate(counts, n_rows)
         return cls.of(
             np.column_stack([-released / 2, released / 2]) if released.ndim == 1 else released,
@@ -74,6 +81,7 @@ class LeafCounts:
             design.public_counts,
             variance_per_row(mechanism, n_rows),
             mechanism.estimate_cells(counts, n_rows),
+            design.public_slope,
         )
 
     @property
@@ -100,6 +108,16 @@ class LeafCounts:
         """Return the estimated share of the private rows in every leaf; see `estimate_shares`."""
         return estimate_shares(self.public_counts, self.n_rows, self.cell_estimates, self.variance)
 
+    def label_totals(self) -> FloatArray:
+        """Return estimates of the private rows by leaf and label, with the constant of every leaf.
+
+        It follows from the released number of rows in the leaf, or else from the estimated one.
+        """
+        cells = self.cell_sizes if self.cell_estimates is None else self.cell_estimates
+        missing = cells - self.label_estimates.sum(axis=1)
+        totals: FloatArray = self.label_estimates + missing[:, np.newaxis] / self.n_labels
+        return totals
+
     def aggregate(self, node: NDArray[np.int32]) -> "LeafCounts":
         """Return the counts of nodes, each the sum over its leaves; ``node[i]`` is the node of leaf i."""
         cells = self.cell_estimates
@@ -110,6 +128,7 @@ class LeafCounts:
             variance=_sum_by_node(node, self.variance),
             cell_sizes=_sum_by_node(node, self.cell_sizes),
             cell_estimates=None if cells is None else _sum_by_node(node, cells),
+            public_slope=self.public_slope,
         )
 
 
@@ -142,7 +161,9 @@ def estimate_shares(
     # A label's estimate has half the variance of a difference; a cell is the sum of its labels.
     per_row = 0.5 * public_counts.shape[1] * float(variance.sum())
     noise = (per_row + 1.0) / n_rows
-    trust = max(0.0, 1.0 - noise / max(float(np.sum(difference**2)), 1e-300))
+    # No further than as far as the shares are from nothing: estimates beyond it are noise.
+    spread = min(max(float(np.sum(difference**2)) - noise, 0.0), float(np.sum(shares**2)))
+    trust = spread / (spread + noise)
     moved: FloatArray = np.maximum(shares + trust * difference, 1.0 / (n_rows + len(cell_estimates)))
     return moved / moved.sum()
 

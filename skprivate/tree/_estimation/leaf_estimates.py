@@ -10,10 +10,11 @@ from ..._typing import FloatArray, IntArray
 from .._tree_design import TreeDesign
 from .depth import DepthInputs, choose_depth, count_split_features
 from .leaf_counts import LeafCounts
+from .offsets import ModelWithOffsets, estimate_offsets
 from .paper import PaperPruning
-from .probabilities import leaf_probabilities
+from .probabilities import ClassShares, estimate_shares_of_classes
 from .pruning import leaf_ancestors, prune_leaves
-from .weight import choose_weight
+from .weight import choose_weight, estimate_public_drift
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,21 @@ class LeafEstimates:
     ----------
     weight : ndarray of shape (n_leaves,)
         Weight of a public row against a private one, in the leaf itself.
-    probabilities : ndarray of shape (n_leaves, n_labels)
+    shares : ClassShares
+        Class probabilities, their errors, and the base rate.
     depth : ndarray of int of shape (n_leaves,)
         Depth of the node whose estimate the leaf takes.
+    sizes : ndarray of shape (n_leaves,)
+        Estimated private rows in the leaf, positive.
+    offsets : ModelWithOffsets or None
+        What predicts rows by a public model; None where there is none, or the release shows it to be wrong.
     """
 
     weight: FloatArray
-    probabilities: FloatArray
+    shares: ClassShares
     depth: IntArray
+    sizes: FloatArray
+    offsets: ModelWithOffsets | None = None
 
 
 class PruningMethod(Protocol):
@@ -56,7 +64,7 @@ class PruningMethod(Protocol):
 
     def estimate(
         self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
-    ) -> tuple[FloatArray, IntArray]:
+    ) -> tuple[ClassShares, IntArray]:
         """Return the probabilities of the leaves, and the depths they come from.
 
         `weight` is that of the leaves, `given_weight` the user's for every node, None where it is automatic.
@@ -76,17 +84,19 @@ class MarginPruning:
 
     def choose_depth(self, inputs: DepthInputs) -> int:
         """Return the largest depth whose leaves can be estimated."""
-        partition = inputs.partition
-        n_features = count_split_features(partition, inputs.rule)
-        return choose_depth(inputs.n_rows, partition.leaf_counts_by_depth(), inputs.variance, n_features)
+        # Smoothing makes up for leaves that are divided among many features: none of these count here.
+        return choose_depth(inputs.n_rows, inputs.partition.leaf_counts_by_depth(), inputs.variance)
 
     def estimate(
         self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
-    ) -> tuple[FloatArray, IntArray]:
+    ) -> tuple[ClassShares, IntArray]:
         """Return the probabilities of the leaves, and the depths they come from."""
         partition = design.partition
         if not self.prunes:
-            return leaf_probabilities(counts, weight), np.full(counts.n_leaves, partition.max_depth)
+            # Who gives a weight vouches for the public labels.
+            drift = estimate_public_drift(counts) if given_weight is None else 0.0
+            shares = estimate_shares_of_classes(counts, weight, leaf_ancestors(partition), drift)
+            return shares, np.full(counts.n_leaves, partition.max_depth)
         n_features = count_split_features(partition, design.rule)
         return prune_leaves(leaf_ancestors(partition), counts, weight=given_weight, n_features=n_features)
 
@@ -118,4 +128,9 @@ def estimate_leaves(
     counts = LeafCounts.from_release(design, released, n_rows)
     given = None if public_weight == "auto" else float(public_weight)
     weight = choose_weight(counts) if given is None else np.full(counts.n_leaves, given)
-    return LeafEstimates(weight, *pruning_method(prune).estimate(design, counts, weight, given))
+    shares, depth = pruning_method(prune).estimate(design, counts, weight, given)
+    offsets = None
+    if design.leaf_model is not None:
+        corrected = estimate_offsets(counts, design.leaf_model, shares, leaf_ancestors(design.partition))
+        shares, offsets = (shares, None) if corrected is None else corrected
+    return LeafEstimates(weight, shares, depth, counts.cell_sizes, offsets)

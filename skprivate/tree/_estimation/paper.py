@@ -5,6 +5,7 @@ All of it is behind `PaperPruning`, which `pruning_method` returns.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from ..._typing import BoolArray, FloatArray, IntArray
 from .._tree_design import TreeDesign
 from .depth import DEEPEST, DepthInputs
 from .leaf_counts import LeafCounts
+from .probabilities import ClassShares, estimate_shares_of_classes
 from .pruning import leaf_ancestors
 
 
@@ -34,10 +36,14 @@ class PaperPruning:
 
     def estimate(
         self, design: TreeDesign, counts: LeafCounts, weight: FloatArray, given_weight: float | None
-    ) -> tuple[FloatArray, IntArray]:
+    ) -> tuple[ClassShares, IntArray]:
         """Return the probabilities of the leaves, and the depths they come from; no weight enters."""
         ancestors, epsilon = leaf_ancestors(design.partition), float(design.randomizer.epsilon)
-        return paper_prune(ancestors, counts, design.partition.n_features, epsilon)
+        printed, depth = paper_prune(ancestors, counts, design.partition.n_features, epsilon)
+        plain = estimate_shares_of_classes(counts, weight, ancestors)
+        # The printed shares are often 0 or 1, which nobody can know; the order of the classes stays.
+        least = 1.0 / (counts.n_rows + counts.n_public + 2.0)
+        return replace(plain, probabilities=least + (1.0 - 2.0 * least) * printed), depth
 
 
 def paper_depth(n_private: int, n_public: int, n_features: int, epsilon: float) -> int:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...partition import Partition
+from .._bayes.base_rate import BaseRate
 from .depth import choose_depth
 from .leaf_counts import LeafCounts
-from .probabilities import leaf_probabilities
-from .weight import LEAST_DRIFT, choose_weight, estimate_drift, estimate_slope
+from .probabilities import ClassShares, estimate_shares_of_classes
+from .weight import LEAST_DRIFT, choose_weight, estimate_public_drift, measure_drift
 
 # These thresholds are evaluated in benchmarks/figures/trees/depth_and_weight.py.
 # Margin, in standard errors, at which a leaf takes the estimate of a node no deeper than the noise supports.
@@ -24,8 +25,6 @@ _SUPPORTED_MARGIN = {"two labels": 0.2, "more": 0.05}
 # alone makes one lead by .8 errors; the first of several leads the second by less.
 _DEEPER_MARGIN = 2.0
 _CLEARLY_MORE = {"two labels": 0.5, "more": 0.0}
-# Below it public labels say nothing, and have no weight either.
-_LEAST_SLOPE = 1e-3
 # Standard errors of the drift of public labels that show them to be wrong.
 _CONTRADICTION = 2.0
 
@@ -61,7 +60,7 @@ def prune_leaves(
     *,
     weight: float | None = None,
     n_features: int | IntArray = 2,
-) -> tuple[FloatArray, IntArray]:
+) -> tuple[ClassShares, IntArray]:
     """Return the class probabilities of every leaf after pruning, and the depth they come from.
 
     Up from the depth that the noise supports, a leaf takes the estimate of the first node whose leading class
@@ -83,14 +82,16 @@ def prune_leaves(
 
     Returns
     -------
-    probabilities : ndarray of shape (n_leaves, n_labels)
+    shares : ClassShares
+        Each node's are drawn to the base rate, not to those of its ancestors, which it was preferred to.
     depth : ndarray of int of shape (n_leaves,)
         Depth of the node whose estimate the leaf takes; the largest at which the leaf is undivided where it
         takes its own.
     """
     supported = _supported_depth(ancestors, counts, n_features)
     chosen, best = np.full(counts.n_leaves, -1), np.full(counts.n_leaves, -1.0)
-    probabilities = np.empty(counts.label_estimates.shape)
+    probabilities, errors = np.empty(counts.label_estimates.shape), np.empty(counts.n_leaves)
+    rates: list[BaseRate] = []
 
     def assign_leaves(depths: range, least: float | FloatArray) -> None:
         """Assign to each leaf the first node on the way up with enough margin, or that with the largest."""
@@ -102,7 +103,13 @@ def prune_leaves(
             enough = open_leaves & (margin >= least)
             taken = enough | (open_leaves & (margin > best)) if depth <= supported else enough
             chosen[taken], best[taken] = depth, margin[taken]
-            probabilities[taken] = leaf_probabilities(nodes, weights)[node[taken]]
+            drift = estimate_public_drift(nodes) if weight is None else 0.0
+            shares = estimate_shares_of_classes(nodes, weights, _root_and_leaves(nodes.n_leaves), drift)
+            probabilities[taken], errors[taken] = (
+                shares.probabilities[node[taken]],
+                shares.errors[node[taken]],
+            )
+            rates.append(shares.base)
             open_leaves &= ~enough
 
     case = "two labels" if counts.n_labels == 2 else "more"
@@ -110,7 +117,12 @@ def prune_leaves(
     assign_leaves(
         range(len(ancestors) - 1, supported, -1), np.minimum(_DEEPER_MARGIN, best + _CLEARLY_MORE[case])
     )
-    return probabilities, chosen
+    return ClassShares(probabilities, errors, rates[0]), chosen
+
+
+def _root_and_leaves(n_leaves: int) -> NDArray[np.int32]:
+    """Return the ancestors of leaves that have none but the root."""
+    return np.stack([np.zeros(n_leaves, dtype=np.int32), np.arange(n_leaves, dtype=np.int32)])
 
 
 def _supported_depth(ancestors: NDArray[np.int32], counts: LeafCounts, n_features: int | IntArray) -> int:
@@ -129,17 +141,13 @@ def _public_labels_contradicted(node: NDArray[np.int32], counts: LeafCounts) -> 
     if counts.n_public == 0:
         return True
     leaves = replace(counts, cell_estimates=None)
-    drifts = [estimate_drift(table, caution=-_CONTRADICTION) for table in (leaves, leaves.aggregate(node))]
-    return max(drifts) > LEAST_DRIFT
+    found = [measure_drift(table) for table in (leaves, leaves.aggregate(node)) if table.n_rows]
+    return any(drift - _CONTRADICTION * error > LEAST_DRIFT for drift, error in found)
 
 
 def _standardised_margins(nodes: LeafCounts, weight: FloatArray) -> FloatArray:
     """Margin of the first over the second class in every node, in standard errors."""
-    drift = 0.0
-    if nodes.n_public:
-        slope = max(estimate_slope(nodes), _LEAST_SLOPE)
-        # Of the public labels themselves: what is left of the private ones, by the slope.
-        drift = estimate_drift(nodes, slope=slope) / slope**2
+    drift = estimate_public_drift(nodes)
     ordered = np.sort(nodes.label_estimates + weight[:, np.newaxis] * nodes.public_counts, axis=1)
     # A row adds at most 1 to the variance of the difference of two classes.
     private_part = nodes.n_rows * nodes.variance + nodes.cell_sizes

@@ -121,8 +121,10 @@ SKIPPED = {
     ),
 }
 # One of each family: whole fits are counted a thousand times.
-WHOLE_FITS = ("tree, public rows", "central", "sev")
+# Of a tree that pays for splits few fits show no noise of half the scale: its leaves have a part of epsilon.
+WHOLE_FITS = ("tree, public rows", "central, pruned", "sev")
 EXPECTED_FAILURES = {
+    "tree, two phases": {"check_large_epsilon": "which clients shape the tree is drawn at random"},
     "platform, classes": {
         "check_labels_outside_the_classes": "classes_ are those of all sites together, as its docs say"
     },

@@ -12,9 +12,9 @@ from skprivate.tree._estimation.depth import count_split_features
 from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares, variance_per_row
 from skprivate.tree._estimation.leaf_estimates import estimate_leaves
 from skprivate.tree._estimation.paper import paper_prune
-from skprivate.tree._estimation.probabilities import leaf_probabilities
+from skprivate.tree._estimation.probabilities import estimate_shares_of_classes
 from skprivate.tree._estimation.pruning import leaf_ancestors, prune_leaves
-from skprivate.tree._estimation.weight import choose_weight
+from skprivate.tree._estimation.weight import choose_weight, estimate_public_drift
 from skprivate.tree._tree_design import TreeDesign
 
 N = 3000
@@ -47,7 +47,13 @@ class Release:
         self.counts = self.randomizer.simulate(categories, 0)
         lower, upper = self.partition.lower, self.partition.upper
         self.design = TreeDesign(
-            self.partition, self.randomizer, np.arange(n_labels), (lower, upper), "cart", self.public
+            self.partition,
+            self.randomizer,
+            np.arange(n_labels),
+            (lower, upper),
+            "cart",
+            self.public,
+            public_slope=0.7,
         )
         estimates = self.randomizer.estimate(self.counts, N)
         cell_estimates = self.randomizer.estimate_cells(self.counts, N)
@@ -59,6 +65,7 @@ class Release:
             variance=variance,
             cell_sizes=N * estimate_shares(self.public, N, cell_estimates, variance),
             cell_estimates=cell_estimates,
+            public_slope=0.7,
         )
 
     def estimate(self, public_weight, prune):
@@ -86,9 +93,16 @@ def test_without_pruning(release):
     weight = choose_weight(release.leaves)
     np.testing.assert_array_equal(found.weight, weight)
     assert not np.allclose(weight, choose_weight(replace(release.leaves, cell_estimates=None)))
-    expected = leaf_probabilities(release.leaves, weight)
-    np.testing.assert_array_equal(found.probabilities, expected)
+    assert not np.allclose(weight, choose_weight(replace(release.leaves, public_slope=1.0)))
+    ancestors, drift = leaf_ancestors(release.partition), estimate_public_drift(release.leaves)
+    expected = estimate_shares_of_classes(release.leaves, weight, ancestors, drift)
+    for name in ("probabilities", "errors"):
+        np.testing.assert_array_equal(getattr(found.shares, name), getattr(expected, name))
+    without_drift = estimate_shares_of_classes(release.leaves, weight, ancestors)
+    assert not np.allclose(without_drift.probabilities, expected.probabilities)
     np.testing.assert_array_equal(found.depth, release.partition.max_depth)
+    np.testing.assert_array_equal(found.sizes, release.leaves.cell_sizes)
+    assert found.offsets is None
     np.testing.assert_array_equal(release.estimate(3.0, False).weight, 3.0)
 
 
@@ -100,8 +114,9 @@ def test_pruning_gets_all_counts(release, public_weight):
         "weight": None if public_weight == "auto" else 3.0,
         "n_features": count_split_features(release.partition, "cart"),
     }
-    probabilities, depth = prune_leaves(ancestors, release.leaves, **options)
-    np.testing.assert_array_equal(found.probabilities, probabilities)
+    shares, depth = prune_leaves(ancestors, release.leaves, **options)
+    for name in ("probabilities", "errors"):
+        np.testing.assert_array_equal(getattr(found.shares, name), getattr(shares, name))
     np.testing.assert_array_equal(found.depth, depth)
     # The weight that is shown is that of the leaves, whichever nodes they take their estimates from.
     np.testing.assert_array_equal(found.weight, release.estimate(public_weight, False).weight)
@@ -113,7 +128,7 @@ def test_pruning_gets_all_counts(release, public_weight):
     else:
         others["weight"] = prune_leaves(ancestors, release.leaves, **{**options, "weight": None})
     for name, other in others.items():
-        assert not np.allclose(other[0], probabilities), name
+        assert not np.allclose(other[0].probabilities, shares.probabilities), name
 
 
 def test_the_paper_is_given_unbiased_cell_estimates():
@@ -125,7 +140,9 @@ def test_the_paper_is_given_unbiased_cell_estimates():
         return paper_prune(ancestors, leaves, 9, epsilon)
 
     probabilities, depth = pruned(release.leaves)
-    np.testing.assert_array_equal(found.probabilities, probabilities)
+    # The printed shares know 0 and 1; half a row is added on either side.
+    least = 1 / (N + 400 + 2)
+    np.testing.assert_allclose(found.shares.probabilities, least + (1 - 2 * least) * probabilities)
     np.testing.assert_array_equal(found.depth, depth)
     assert not np.allclose(pruned(replace(release.leaves, cell_estimates=None))[0], probabilities)
 

@@ -12,14 +12,14 @@ from skprivate.datasets import make_posterior_drift
 from skprivate.partition import build_partition
 from skprivate.tree._estimation.leaf_counts import LeafCounts, estimate_shares
 from skprivate.tree._estimation.paper import paper_depth, paper_prune
-from skprivate.tree._estimation.probabilities import leaf_probabilities
+from skprivate.tree._estimation.probabilities import estimate_shares_of_classes
 from skprivate.tree._estimation.pruning import (
     _public_labels_contradicted,
     _standardised_margins,
     leaf_ancestors,
     prune_leaves,
 )
-from skprivate.tree._estimation.weight import choose_weight
+from skprivate.tree._estimation.weight import choose_weight, estimate_public_drift
 from tests.marks import slow
 
 # A complete tree of depth 2, and one whose first leaf is at depth 1.
@@ -32,7 +32,7 @@ def estimates_of(signed):
 
 
 def second(found):
-    return np.argmax(found[0], axis=1).tolist()
+    return np.argmax(found[0].probabilities, axis=1).tolist()
 
 
 class TestAncestors:
@@ -64,28 +64,32 @@ class TestExtremes:
         found = self.prune([900.0, -900.0, -900.0, 900.0], 1e-3)
         assert found[1].tolist() == [2, 2, 2, 2]
         assert second(found) == [1, 0, 0, 1]
-        # 1000 rows in a leaf: .5 + .5 * .9.
-        np.testing.assert_allclose(found[0][:, 1], [0.95, 0.05, 0.05, 0.95])
+        # 1000 rows in a leaf: .5 + .5 * .9, drawn a little to the base rate.
+        np.testing.assert_allclose(found[0].probabilities[:, 1], [0.95, 0.05, 0.05, 0.95], atol=5e-3)
+        # Sampling alone, of 1000 rows in the leaf and of 4000 behind the base rate.
+        expected = np.sqrt(0.95 * 0.05 / 1000 + 0.25 / 4000)
+        np.testing.assert_allclose(found[0].errors, expected, atol=5e-4)
 
     def test_leaves_without_signal_ask_their_ancestor(self):
         # A leaf's standard error is sqrt(4000 + 1000) = 71; .2 of it is 14.
         found = self.prune([12.0, 80.0, -12.0, 6.0], 1.0)
         assert found[1].tolist() == [1, 2, 0, 0]
         assert second(found) == [1, 1, 1, 1]
-        np.testing.assert_allclose(found[0][2], found[0][3])
+        np.testing.assert_allclose(found[0].probabilities[2], found[0].probabilities[3])
 
     def test_no_signal_at_all_goes_to_the_strongest(self):
         found = self.prune([1.0, 1.0, 1.0, 1.0], 1.0)
         assert found[1].tolist() == [0, 0, 0, 0]
 
     def test_below_the_depth_that_noise_supports_a_leaf_must_be_sure(self):
-        # 4 v / 4000 at the leaves: depth 1 is supported where depth 2 is not.
+        # log2(4000 / v) / 3 is 1: depth 1 is supported where depth 2 is not.
         loud = 500.0
         error = np.sqrt(4000 * loud + 1000)
         found = self.prune(np.array([3.0, -1.0, 0.1, -1.0]) * error, loud)
         # Depth 1 leads by 1.4 and by .6 errors: a leaf needs 1.9, and 1.1.
         assert found[1].tolist() == [2, 1, 1, 1]
-        assert second(found) == [1, 1, 0, 0]
+        ones = found[0].probabilities[:, 1]
+        assert ones[0] > ones[1] > ones[2] == ones[3]
         found = self.prune(np.array([3.0, -1.0, 1.0, -1.6]) * error, loud)
         assert found[1].tolist() == [2, 1, 2, 2]
 
@@ -95,8 +99,9 @@ class TestExtremes:
         assert second(found) == [1, 0, 1, 0]
 
     def test_good_public_rows_help_where_reports_say_nothing(self):
+        # Public rows promise sums of 1000 a leaf, of which reports have an error of 4472.
         public = np.array([[0, 300], [300, 0], [0, 300], [300, 0]])
-        assert second(self.prune([1.0, 2.0, -3.0, 4.0], 50.0, public)) == [1, 0, 1, 0]
+        assert second(self.prune([1.0, 2.0, -3.0, 4.0], 5000.0, public)) == [1, 0, 1, 0]
 
     def test_public_rows_carry_leaves_that_reports_cannot(self):
         # 16 rows a leaf carry depth 2, though their lead is below 2 errors, of 1414 in the reports of a leaf.
@@ -163,9 +168,11 @@ class TestInvariants:
         one = prune_leaves(ancestors, leaves)
         renamed = {name: getattr(leaves, name)[:, ::-1] for name in ("label_estimates", "public_counts")}
         other = prune_leaves(ancestors, replace(leaves, **renamed))
-        np.testing.assert_allclose(other[0][:, ::-1], one[0], atol=1e-12)
+        np.testing.assert_allclose(other[0].probabilities[:, ::-1], one[0].probabilities, atol=1e-9)
+        np.testing.assert_allclose(other[0].errors, one[0].errors, rtol=1e-6)
+        np.testing.assert_allclose(other[0].base.shares[::-1], one[0].base.shares, rtol=1e-9)
         np.testing.assert_array_equal(other[1], one[1])
-        np.testing.assert_allclose(one[0].sum(axis=1), 1)
+        np.testing.assert_allclose(one[0].probabilities.sum(axis=1), 1)
         assert len(np.unique(one[1])) > 2
 
     def test_leaves_may_be_renumbered(self):
@@ -176,7 +183,7 @@ class TestInvariants:
         other = prune_leaves(
             ancestors[:, order], replace(leaves, **{name: getattr(leaves, name)[order] for name in names})
         )
-        np.testing.assert_allclose(other[0], one[0][order])
+        np.testing.assert_allclose(other[0].probabilities, one[0].probabilities[order], rtol=1e-6)
         np.testing.assert_array_equal(other[1], one[1][order])
 
     @pytest.mark.parametrize("n_labels", [2, 4])
@@ -190,8 +197,15 @@ class TestInvariants:
                 for name in ("label_estimates", "public_counts", "cell_sizes", "variance")
             }
             nodes = LeafCounts(n_rows=leaves.n_rows, **sums)
-            expected = leaf_probabilities(nodes, choose_weight(nodes))[node]
-            np.testing.assert_allclose(found[depth == level], expected[depth == level])
+            # Drawn to the base rate alone: to no ancestor that the node was preferred to.
+            own = np.arange(nodes.n_leaves, dtype=np.int32)
+            drift = estimate_public_drift(nodes)
+            expected = estimate_shares_of_classes(
+                nodes, choose_weight(nodes), np.stack([0 * own, own]), drift
+            )
+            for name in ("probabilities", "errors"):
+                values = getattr(expected, name)[node]
+                np.testing.assert_allclose(getattr(found, name)[depth == level], values[depth == level])
 
     def test_the_arguments_are_left_alone(self):
         ancestors, leaves = random_release(3, 2)
@@ -200,7 +214,8 @@ class TestInvariants:
         first = prune_leaves(ancestors, leaves)
         for value, before in zip(values, copies, strict=True):
             np.testing.assert_array_equal(value, before)
-        np.testing.assert_array_equal(prune_leaves(ancestors, leaves)[0], first[0])
+        again = prune_leaves(ancestors, leaves)
+        np.testing.assert_array_equal(again[0].probabilities, first[0].probabilities)
 
 
 def paper_leaves(signed, cells, public, n_rows):
@@ -289,6 +304,10 @@ def test_pruned_is_as_good_as_the_better_of_public_only_and_private_only(n_publi
     assert np.all(apart.mean(axis=0) >= -0.02)
 
 
-def test_pruning_repairs_a_tree_that_is_too_deep():
-    table = scores(1000, 1.0, [2.0], 8, n_features=5, max_depth=9)
-    assert np.mean(table[:, 3] - table[:, 0]) > 0.02
+def test_smoothing_repairs_a_tree_that_is_too_deep():
+    # Seeded. Without public rows' help its leaves say little more than noise.
+    deep = scores(1000, 1.0, [2.0], 8, n_features=5, max_depth=9)
+    automatic = scores(1000, 1.0, [2.0], 8, n_features=5)
+    assert np.mean(deep[:, 2]) < np.mean(automatic[:, 0]) - 0.02
+    assert np.mean(deep[:, 0]) > np.mean(automatic[:, 0]) - 0.02
+    assert np.mean(deep[:, 3]) > np.mean(automatic[:, 0]) - 0.02

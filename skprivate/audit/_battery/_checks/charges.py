@@ -47,7 +47,7 @@ def check_refit_spends_again(case: AuditCase) -> None:
             with (case.recorder or record_releases)(None) as recording:
                 case.fit(0, model)
         except BudgetExceededError:
-            require(not recording.releases, "noise was drawn before the ledger was asked")
+            require(not recording.calls, "noise was drawn before the ledger was asked")
             require(not differing_paths(before, fitted_state(model)), "a refused fit changed the object")
             return
     raise AssertionError("a fit beyond the ledger's ceiling went through")
@@ -64,7 +64,7 @@ def check_partial_fit_spends(case: AuditCase) -> None:
             with (case.recorder or record_releases)(None) as recording:
                 fit_with(model, rows, "partial_fit")
             paid = len(ledger.entries()) == call
-            require(paid or not recording.releases, "partial_fit draws noise that is not charged")
+            require(paid or not recording.calls, "partial_fit draws noise that is not charged")
 
 
 def check_ledger_total(case: AuditCase) -> None:

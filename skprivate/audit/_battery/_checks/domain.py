@@ -42,7 +42,11 @@ def _require_equal_domains(case: AuditCase, when: str) -> None:
     names = ("bounds_", "bounds_y_", "classes_", "n_classes_", "partition_")
     model = case.fit(0)
     published_state(case, model)
-    mine = {name: getattr(model, name) for name in names if hasattr(model, name)}
+    # Splits that private rows chose by a noisy selection, or by reports of some of them, were released, and
+    # say nothing about the domain.
+    shaped = getattr(model, "rule_", None) == "private" or getattr(model, "split_counts_", None) is not None
+    paid = ("partition_",) if shaped else ()
+    mine = {name: getattr(model, name) for name in names if hasattr(model, name) and name not in paid}
     for k in range(1, len(case.data_sets)):
         other = case.fit(k)
         paths = differing_paths(mine, {name: getattr(other, name, None) for name in mine})

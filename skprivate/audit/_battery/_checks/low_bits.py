@@ -24,7 +24,7 @@ def released_values(case: AuditCase, model: Any, recording: Recording) -> NDArra
     if case.released is not None:
         return np.ravel(np.asarray(case.released(model)))
     if recording.releases:
-        return np.concatenate([np.ravel(output) for output in recording.outputs])
+        return np.concatenate([np.ravel(release.output) for release in recording.releases])
     noisy = noisy_paths(case, model)
     mine = published_state(case, model)
     numbers = [np.ravel(mine[path]) for path in noisy if np.asarray(mine[path]).dtype.kind in "iuf"]

@@ -99,12 +99,18 @@ def _draw(places: list[Place], factor: Fraction, generator: Any) -> Any:
     """Log likelihood ratios of fresh outputs, by the recorded noise; of a local mechanism, its reports."""
     total = np.zeros(_DRAWS)
     for one, f, g in places:
-        drawn = one.with_noise_times(factor).randomize(np.full(_DRAWS, f), generator)
+        drawn = one.with_noise_times(factor).randomize(_trials(one.mechanism, f), generator)
         if one.scale is None:
             # Every user in one call is a trial.
             return drawn
         total += _log_ratio(one, drawn, f, g)
     return total
+
+
+def _trials(mechanism: Any, value: int) -> NDArray[np.int64]:
+    """Return the values of many trials: of reports about one of several columns, the same in every column."""
+    n_columns = getattr(mechanism, "n_columns", None)
+    return np.full(_DRAWS if n_columns is None else (_DRAWS, n_columns), value, dtype=np.int64)
 
 
 def places_of(mine: Recording, theirs: Recording) -> list[Place]:
@@ -151,7 +157,8 @@ def fresh_outputs(mine: Recording, theirs: Recording) -> NDArray[np.float64]:
     places = places_of(mine, theirs)
     if not places:
         raise NotApplicable("no pair of these data sets differs in what is released")
-    drawn = places[-1][0].mechanism.randomize(np.full(_DRAWS, places[-1][1]), np.random.default_rng(17))
+    mechanism, value = places[-1][0].mechanism, places[-1][1]
+    drawn = mechanism.randomize(_trials(mechanism, value), np.random.default_rng(17))
     return drawn.reshape(_DRAWS, -1).astype(np.float64)
 
 

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counting of reports that answer one specification: batches, files, merges and saved states."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Self, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import IntArray
+from ..utils._atomic_state import one_thread_at_a_time
+from ._checkpoint import SavedCurator
+from ._client import ClientOptions, TreeClient
+from ._curator_state import CuratorState
+from ._report_files import ReportReader
+
+# Bytes of small reports that are added up together.
+_BYTES_AT_ONCE = 2**20
+_SECONDS_BETWEEN_CHECKPOINTS = 5.0
+_LARGEST_COUNT = 2**63 - 1
+
+
+class ReportCounter(SavedCurator):
+    """The methods of a curator that count the reports of its specification, whatever they are for."""
+
+    #: Whether the state that this class restores is that of a first phase; see `SplitCurator`.
+    _shapes: bool
+
+    def _start(self, state: CuratorState) -> None:
+        if state.shapes != self._shapes:
+            other = "SplitCurator" if state.shapes else "TreeCurator"
+            raise ValueError(f"this is the state of a {other}: restore it with {other}.from_bytes.")
+        self._state = state
+        self._checkpoint = None
+        # A copy counts on under an id of its own: equal counts of one id are those of the same reports.
+        # With the process that drew it: a fork counts on under another id.
+        self._own_stream: tuple[int, str] | None = None
+        self.specification = state.specification
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports counted."""
+        return self._state.n_reports
+
+    @property
+    def history(self) -> dict[str, tuple[int, int]]:
+        """Batch id -> number of its reports that are counted, and that it has."""
+        return dict(self._state.history)
+
+    def client(self, **options: Unpack[ClientOptions]) -> TreeClient:
+        """Return a client of this specification; options as in `TreeClient`."""
+        return TreeClient(self.specification, **options)
+
+    def update(self, reports: Any) -> None:
+        """Count reports that come without a file.
+
+        Parameters
+        ----------
+        reports : bytes-like, ndarray of shape (n, \\*report_shape), or iterable of these
+            One or several reports, as clients, the randomizer and `TreeSpecification.randomize_many` return
+            them; passed twice, they count twice.
+
+        Raises
+        ------
+        TypeError, ValueError
+            One cannot be a report of this specification, or the counts are external (`from_counts`); none is
+            counted then.
+        """
+        randomizer = self._open_state().randomizer
+        counts, n = np.zeros(randomizer.counts_shape, dtype=np.int64), 0
+        for batch in self._batches(reports):
+            counts = _add_counts(counts, randomizer.aggregate(batch))
+            n += len(batch)
+        if n:
+            self._count(counts, n)
+
+    @one_thread_at_a_time
+    def _count(self, counts: IntArray, n: int) -> None:
+        state = self._open_state()
+        process, own = os.getpid(), self._own_stream
+        stream = own[1] if own is not None and own[0] == process else os.urandom(16).hex()
+        counted = state.history.get(stream, (0, 0))[0] + n
+        counts = _add_counts(state.counts, counts)
+        # First, so that an interrupt between them leaves no report under an id that is drawn anew.
+        self._own_stream = process, stream
+        self._state = state.with_counts(counts, {stream: (counted, counted)}, stream)
+
+    @one_thread_at_a_time
+    def update_file(
+        self,
+        path: str | os.PathLike[str],
+        progress: Callable[[int, int], object] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> bool:
+        """Count the reports of a file, unless they are counted already.
+
+        Parameters
+        ----------
+        path : str or path-like
+            As a `ReportWriter` wrote it. Memory does not grow with it.
+        progress : callable, default=None
+            Called as ``progress(counted, total)`` after every piece.
+        checkpoint : str or path-like, default=None
+            Where to `save`, every few seconds and at the end, also if the batch was counted before: what this
+            method returned for is in the file. A curator that is killed goes on from there (`from_file`) with
+            the same reports. The file is held until `close`.
+
+        Returns
+        -------
+        counted : bool
+            False if the batch was counted before, and so was dropped.
+
+        Raises
+        ------
+        OSError, ValueError
+            The file cannot be read, is cut short, foreign, of a newer version or another specification's, or
+            a report in it is impossible; the message names the file and the byte. What was counted before
+            stays valid. Or the counts are external (`from_counts`). Or the checkpoint is refused, as by
+            `save`, and then nothing is counted.
+        """
+        state = self._open_state()
+        if checkpoint is not None:
+            self._hold(checkpoint)
+        with ReportReader(path, self.specification) as reader:
+            counted, total = state.history.get(reader.batch_id, (0, reader.n_reports))
+            if total != reader.n_reports:
+                raise reader.error(64, f"a batch of this id had {total} reports, not {reader.n_reports}")
+            if counted == total and reader.batch_id in state.history:
+                # The attempt that counted it may have ended before it was saved, or saved elsewhere.
+                self._save_if_asked(checkpoint)
+                return False
+            saved = time.monotonic()
+            for first, reports in reader.chunks(counted):
+                if self._state.history.get(reader.batch_id, (0, total))[0] != first:
+                    raise reader.error(
+                        reader.byte_offset(first), "this batch was counted by another call meanwhile"
+                    )
+                try:
+                    counts = state.randomizer.aggregate(reports)
+                    counted = first + len(reports)
+                    counts = _add_counts(self._state.counts, counts)
+                    self._state = self._state.with_counts(counts, {reader.batch_id: (counted, total)})
+                except ValueError as error:
+                    raise reader.error(reader.byte_offset(first), f"from here on: {error}") from None
+                if progress is not None:
+                    progress(counted, total)
+                if checkpoint is not None and time.monotonic() - saved > _SECONDS_BETWEEN_CHECKPOINTS:
+                    self.save(checkpoint)
+                    saved = time.monotonic()
+            if not total:
+                self._state = self._state.with_counts(self._state.counts, {reader.batch_id: (0, 0)})
+        self._save_if_asked(checkpoint)
+        return True
+
+    def merge(self, other: "ReportCounter") -> None:
+        """Add the counts of another curator, which stays as it is.
+
+        Parameters
+        ----------
+        other : curator
+            Of the same class and specification.
+
+        Raises
+        ------
+        TypeError, ValueError
+            No curator, another specification, a batch that both have counted in part or in full, or external
+            counts (`from_counts`); nothing changes then.
+        """
+        if not isinstance(other, type(self)):
+            raise TypeError(f"other must be a {type(self).__name__}, not {type(other).__name__}.")
+        # The other's state is one object, which is replaced and never changed: no lock of its own is needed.
+        self._merge(other._open_state())
+
+    @one_thread_at_a_time
+    def _merge(self, theirs: CuratorState) -> None:
+        mine = self._open_state()
+        if theirs.specification != mine.specification:
+            raise ValueError("the curators have different specifications: their counts do not add up.")
+        shared = sorted(mine.history.keys() & theirs.history.keys())
+        if shared:
+            raise ValueError(
+                f"both curators have counted the batch {shared[0]}, and {len(shared) - 1} more: merging them "
+                "would count reports twice."
+            )
+        self._state = mine.with_counts(_add_counts(mine.counts, theirs.counts), theirs.history)
+
+    def to_bytes(self) -> bytes:
+        """Return the whole curator as JSON: public inputs, counts, and which batches they hold.
+
+        Returns
+        -------
+        data : bytes
+            To be written to a file by the caller, or by ``update_file(..., checkpoint=...)``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A parameter of the tree is of a type that JSON cannot hold, or the counts are external
+            (`from_counts`).
+        """
+        return self._open_state().to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Restore a curator from `to_bytes`.
+
+        Parameters
+        ----------
+        data : bytes
+            Nothing in it is executed or trusted.
+
+        Returns
+        -------
+        curator : curator
+            Of this class.
+
+        Raises
+        ------
+        ValueError
+            Damaged, foreign, of a newer version, or of the other phase.
+        """
+        curator = cls.__new__(cls)
+        curator._start(CuratorState.from_bytes(data))
+        return curator
+
+    def _open_state(self) -> CuratorState:
+        """Return the state, to which reports may be added."""
+        return self._state
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A file has one holder, and a copy counts on under another id.
+        return {**vars(self), "_checkpoint": None, "_own_stream": None}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.specification!r}, n_reports={self.n_reports})"
+
+    def _batches(self, reports: Any) -> Iterator[NDArray[Any]]:
+        if isinstance(reports, np.ndarray):
+            yield reports
+        elif isinstance(reports, bytes | bytearray | memoryview):
+            yield self.specification.unpack(reports)
+        elif isinstance(reports, str | Mapping) or not isinstance(reports, Iterable):
+            raise TypeError("reports must be bytes, an array of reports, or an iterable of these.")
+        else:
+            for batch in _join_reports(reports, self._state.randomizer.report_bytes):
+                yield self.specification.unpack(batch) if isinstance(batch, bytes) else batch
+
+
+def _join_reports(pieces: Iterable[Any], size: int) -> Iterator[bytes | NDArray[Any]]:
+    """Join reports in bytes into batches of about a mebibyte; arrays of reports are passed on."""
+    held, length = [], 0
+    for piece in pieces:
+        if isinstance(piece, np.ndarray):
+            yield piece
+            continue
+        if not isinstance(piece, bytes | bytearray | memoryview):
+            raise TypeError(f"an iterable of reports must hold bytes or arrays, not {type(piece).__name__}.")
+        if len(piece) % size:
+            raise ValueError(f"a piece of {len(piece)} bytes is no whole number of reports of {size} bytes.")
+        held.append(piece)
+        length += len(piece)
+        if length >= _BYTES_AT_ONCE:
+            yield b"".join(held)
+            held, length = [], 0
+    yield b"".join(held)
+
+
+def _add_counts(counts: IntArray, more: IntArray) -> IntArray:
+    """Add exactly, or refuse: forged reports of the Laplace mechanisms can be huge."""
+    # int(): the magnitude of the lowest int64 is none.
+    largest = sum(max(int(part.max()), -int(part.min())) for part in (counts, more))
+    if largest > _LARGEST_COUNT:
+        raise ValueError("the counts would pass 2^63: some of these reports must be forged.")
+    return counts + more

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counts of rows by node, label, and bin of every column, in one pass over the rows."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+def count_bins(
+    X: NDArray[np.float64],
+    nodes: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    start: NDArray[np.int32],
+    guesses: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    counts: NDArray[np.int32],
+) -> None: ...

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A classifier that public rows alone have trained: its predictions, its small tree, its means in leaves."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from sklearn.base import clone
+
+from .._typing import BoolArray, FloatArray
+from ..partition import Partition
+from ..utils._json_documents import Fields
+from ..utils._public_module import public_module
+from ._bayes.base_rate import BaseRate
+
+# Parts of the public rows, each of which is predicted by a model that has not seen it.
+_FOLDS = 5
+# Bounds of a prediction: a model that has seen hundreds of rows cannot know more.
+_LEAST_SHARE = 0.01
+# Rows that are drawn for the distilled tree beside the public ones, so that it is like the model between them
+# too; and the share of a drawn row's columns that another public row gives.
+_DRAWN_ROWS, _EXCHANGED = 2000, 0.25
+# What a drawn row counts against a public one where the mean of a leaf is taken: it decides only where a leaf
+# has no public row.
+_WEIGHT_OF_DRAWN = 1e-3
+# Copies of a row with labels in proportion to its prediction, from which the tree is grown.
+_COPIES = 8
+# Prior of the temperature, around 1: forests want up to 2, models that are fitted to noise want 0.
+_TEMPERATURE_ERROR, _HIGHEST_TEMPERATURE = 0.5, 4.0
+# Nats by which cross-fitted predictions must raise the likelihood of public labels: noise that was learnt
+# raises it by about half a nat at most, through the temperature.
+_LEAST_GAIN = 2.0
+# Predictions that differ by less are constant.
+_SAME = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class PublicModel:
+    """A fitted classifier, and its predictions of rows that it was not fitted to.
+
+    Attributes
+    ----------
+    classifier : object
+        Fitted to public rows.
+    classes : ndarray of shape (n_labels,)
+        The tree's classes, sorted; those of the classifier are among them.
+    temperature : float
+        What the logarithms of its probabilities are multiplied by, so that they fit labels it has not seen.
+    X : ndarray of shape (n, d)
+        Public rows, then rows that were drawn by exchanging columns among public rows.
+    shares : ndarray of shape (n, n_labels)
+        Predictions of `X`: of public rows by models that have not seen them.
+    weights : ndarray of shape (n,)
+        What a row counts in means.
+    slope : float
+        Slope of public labels on their cross-fitted predictions, both as differences from their means; from 0
+        to 1.
+    """
+
+    classifier: Any
+    classes: NDArray[Any]
+    temperature: float
+    X: FloatArray
+    shares: FloatArray
+    weights: FloatArray
+    slope: float
+    base: BaseRate | None = None
+
+    @classmethod
+    def fit(
+        cls, estimator: Any, X: FloatArray, labels: NDArray[np.int32], classes: NDArray[Any], seed: int
+    ) -> "PublicModel | None":
+        """Fit a clone of an estimator to public rows, and predict these by cross-fitting.
+
+        None where these predictions are no better than the base rate: the model has learnt noise.
+
+        Raises
+        ------
+        ValueError
+            The rows have one class only, or the model cannot be fitted to them, predicts the same for all of
+            them, or something else than probabilities.
+        """
+        if len(np.unique(labels)) < 2:
+            raise ValueError("public_model needs public rows of two classes at least.")
+        classifier = _fit(estimator, X, classes[labels])
+        cross_fitted = _cross_fit(estimator, X, labels, classes)
+        drawn = _exchange_columns(X, np.random.default_rng(seed))
+        of_drawn = predict_shares(classifier, drawn, classes)
+        # Constant predictions differ a little from fold to fold: those of one model do not.
+        if np.ptp(np.vstack([of_drawn, predict_shares(classifier, X, classes)]), axis=0).max() < _SAME:
+            raise ValueError("public_model predicts the same for all public rows: leave it out.")
+        temperature = _fit_temperature(cross_fitted, labels)
+        cross_fitted, of_drawn = (tempered(shares, temperature) for shares in (cross_fitted, of_drawn))
+        if _log_likelihood_gain(cross_fitted, labels) < _LEAST_GAIN:
+            return None
+        found = np.eye(len(classes))[labels]
+        square = float(np.sum((cross_fitted - cross_fitted.mean(axis=0)) ** 2))
+        product = float(np.sum((found - found.mean(axis=0)) * (cross_fitted - cross_fitted.mean(axis=0))))
+        return cls(
+            classifier,
+            classes,
+            temperature,
+            np.vstack([X, drawn]),
+            np.vstack([cross_fitted, of_drawn]),
+            np.repeat([1.0, _WEIGHT_OF_DRAWN], [len(X), len(drawn)]),
+            float(np.clip(product / max(square, 1e-300), 0.0, 1.0)),
+        )
+
+    def soft_rows(self) -> tuple[FloatArray, NDArray[np.int32]]:
+        """Return rows with labels in proportion to their predictions, from which a tree like it is grown."""
+        place = (np.arange(_COPIES) + 0.5) / _COPIES
+        ends = np.cumsum(self.shares, axis=1)[:, np.newaxis, :-1]
+        labels = np.sum(place[np.newaxis, :, np.newaxis] > ends, axis=2)
+        return np.repeat(self.X, _COPIES, axis=0), labels.ravel().astype(np.int32)
+
+    def on_leaves(self, partition: Partition) -> "LeafModel":
+        """Return what the model predicts in the leaves of a partition."""
+        leaf = partition.apply(self.X)
+        weight = np.bincount(leaf, self.weights, partition.n_leaves)
+        sums = [np.bincount(leaf, self.weights * column, partition.n_leaves) for column in self.shares.T]
+        overall = np.average(self.shares, axis=0, weights=self.weights)
+        empty = (weight == 0)[:, np.newaxis]
+        means = np.column_stack(sums) / np.maximum(weight, 1e-300)[:, np.newaxis]
+        means = np.where(empty, overall, means)
+        square = np.mean((self.shares - means[leaf]) ** 2, axis=1)
+        spread = np.mean((self.shares - overall) ** 2)
+        within = np.bincount(leaf, self.weights * square, partition.n_leaves) + _WEIGHT_OF_DRAWN * spread
+        # The variance of a mean of as many rows as their weights add up to; at most that of a prediction.
+        variances = np.minimum(within / np.maximum(weight, _WEIGHT_OF_DRAWN) ** 2, spread)
+        return LeafModel(
+            classifier=self.classifier,
+            classes=self.classes,
+            temperature=self.temperature,
+            shares=self.shares,
+            weights=self.weights,
+            slope=self.slope,
+            leaf=leaf,
+            means=means,
+            variances=variances,
+            base=self.base,
+        )
+
+
+@public_module("skprivate.tree")
+@dataclass(frozen=True, eq=False)
+class LeafModel:
+    """What a public model predicts in the leaves of a partition.
+
+    It holds no public row, only predictions of them.
+
+    Attributes
+    ----------
+    classifier : object or None
+        None: it was left where it was fitted, and the leaves' means stand for it.
+    classes, temperature, shares, weights, slope
+        As in `PublicModel`.
+    leaf : ndarray of int32 of shape (n,)
+        Leaf of every row of `shares`.
+    means : ndarray of shape (n_leaves, n_labels)
+        Mean prediction in every leaf.
+    variances : ndarray of shape (n_leaves,)
+        Variance of these means, as estimates of those of private rows: a mean over the labels.
+    """
+
+    classifier: Any | None
+    classes: NDArray[Any]
+    temperature: float
+    shares: FloatArray
+    weights: FloatArray
+    slope: float
+    leaf: NDArray[np.int32]
+    means: FloatArray
+    variances: FloatArray
+    base: BaseRate | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the leaves need, as JSON values: the classifier stays where it was fitted."""
+        return {
+            "slope": self.slope,
+            "means": self.means.ravel().tolist(),
+            "variances": self.variances.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any], n_leaves: int, n_labels: int) -> "LeafModel":
+        """Restore the small tree that stands for a model: it predicts a leaf's mean for every row.
+
+        Raises
+        ------
+        ValueError
+            The content is not one that `to_dict` writes for so many leaves and labels.
+        """
+        fields = Fields(content, ("slope", "means", "variances"), what="a public model")
+        means = np.array(fields.numbers("means", n_leaves * n_labels)).reshape(n_leaves, n_labels)
+        variances, slope = np.array(fields.numbers("variances", n_leaves)), fields.number("slope")
+        if not ((means > 0).all() and np.allclose(means.sum(axis=1), 1.0)):
+            raise ValueError("a public model: the means of its leaves must be probabilities")
+        if not ((variances >= 0).all() and 0 <= slope <= 1):
+            raise ValueError("a public model: a variance or the slope is out of range")
+        leaves = np.arange(n_leaves, dtype=np.int32)
+        return cls(None, np.arange(n_labels), 1.0, means, np.ones(n_leaves), slope, leaves, means, variances)
+
+    def predict(self, X: FloatArray, leaves: NDArray[np.int32]) -> FloatArray:
+        """Return the model's class probabilities, of shape (n, n_labels), each at least 0.01 or so."""
+        if self.classifier is None:
+            return self.means[leaves]
+        return tempered(predict_shares(self.classifier, X, self.classes), self.temperature)
+
+
+def _fit(estimator: Any, X: FloatArray, labels: NDArray[Any]) -> Any:
+    try:
+        # A copy: some models work in place.
+        return clone(estimator).fit(X.copy(), labels)
+    except Exception as error:
+        raise ValueError(f"public_model could not be fitted to the public rows: {error}") from error
+
+
+def _cross_fit(estimator: Any, X: FloatArray, labels: NDArray[np.int32], classes: NDArray[Any]) -> FloatArray:
+    """Return predictions of every row by a model that was fitted to the other folds, stratified by label."""
+    fold = np.empty(len(X), dtype=np.int64)
+    fold[np.argsort(labels, kind="stable")] = np.arange(len(X)) % _FOLDS
+    shares = np.empty((len(X), len(classes)))
+    for number in range(_FOLDS):
+        held: BoolArray = fold == number
+        others = labels[~held]
+        if len(np.unique(others)) < 2:
+            counts = np.bincount(others, minlength=len(classes))
+            shares[held] = _bounded(counts[np.newaxis] / max(len(others), 1))
+        elif held.any():
+            shares[held] = predict_shares(_fit(estimator, X[~held], classes[others]), X[held], classes)
+    return shares
+
+
+def predict_shares(classifier: Any, X: FloatArray, classes: NDArray[Any]) -> FloatArray:
+    """Return a classifier's probabilities of all classes, each at least 0.01 or so.
+
+    Raises
+    ------
+    ValueError
+        It predicts something else than probabilities of some of the classes.
+    """
+    try:
+        found = np.asarray(classifier.predict_proba(X.copy()), dtype=np.float64)
+        own = np.asarray(classifier.classes_)
+        places = np.searchsorted(classes, own)
+        known = own.ndim == 1 and len(np.unique(places)) == len(own)
+        known = known and bool((classes[np.minimum(places, len(classes) - 1)] == own).all())
+    except Exception as error:
+        raise ValueError(f"public_model cannot predict probabilities of its classes: {error}") from error
+    if not known or found.shape != (len(X), len(own)):
+        raise ValueError("public_model must predict one column for each class that public rows have.")
+    if not (
+        np.isfinite(found).all() and (found >= 0).all() and np.allclose(found.sum(axis=1), 1.0, atol=1e-3)
+    ):
+        raise ValueError(
+            "public_model predicts no probabilities: numbers from 0 to 1 that add to 1 in a row."
+        )
+    shares = np.zeros((len(X), len(classes)))
+    shares[:, places] = found
+    return _bounded(shares)
+
+
+def _bounded(shares: FloatArray) -> FloatArray:
+    least = _LEAST_SHARE * 2 / shares.shape[1]
+    bounded = np.maximum(shares, least)
+    result: FloatArray = bounded / bounded.sum(axis=1, keepdims=True)
+    return result
+
+
+def _fit_temperature(shares: FloatArray, labels: NDArray[np.int32]) -> float:
+    """Return the temperature of highest posterior, 0 to 4, by the log loss of cross-fitted predictions."""
+
+    def loss(temperature: float) -> float:
+        fitted = tempered(shares, temperature)[np.arange(len(labels)), labels]
+        prior = (temperature - 1.0) ** 2 / (2 * _TEMPERATURE_ERROR**2)
+        return prior - float(np.sum(np.log(fitted)))
+
+    return float(minimize_scalar(loss, bounds=(0.0, _HIGHEST_TEMPERATURE), method="bounded").x)
+
+
+def _log_likelihood_gain(shares: FloatArray, labels: NDArray[np.int32]) -> float:
+    """Return by how much predictions raise the log-likelihood of labels over that of their base rate."""
+    base = np.bincount(labels, minlength=shares.shape[1]) / len(labels)
+    return float(np.sum(np.log(shares[np.arange(len(labels)), labels]) - np.log(base[labels])))
+
+
+def tempered(shares: FloatArray, temperature: float) -> FloatArray:
+    """Return probabilities whose logarithms are multiplied by a temperature."""
+    logits = temperature * np.log(shares)
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return _bounded(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _exchange_columns(X: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw rows, some of whose columns come from another public row."""
+    first, second = rng.integers(len(X), size=(2, _DRAWN_ROWS))
+    return np.where(rng.random((_DRAWN_ROWS, X.shape[1])) < _EXCHANGED, X[second], X[first])

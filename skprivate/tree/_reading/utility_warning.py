@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The warning that a tree predicts no better than its base rate, by the released counts."""
+
+from typing import Any
+
+from ...exceptions import UtilityWarning
+from ...utils._user_frame import warn_after_release
+from .._estimation.homogeneity import NoisyTable, leaves_differ
+from .._estimation.leaf_counts import LeafCounts
+from .._estimation.pruning import leaf_ancestors
+from .._split_selection import bins_of_columns
+from .._tree_design import TreeDesign
+
+_ALIKE = (
+    "the released counts do not show clearly that the leaves differ in their classes by more than noise and "
+    "chance explain: the tree may predict no better than the base rate."
+)
+_ONE_LEAF = "the tree has a single leaf, and predicts the base rate everywhere."
+_HINTS = (
+    " Look for a typo in classes (a label outside them counts as the first class), for bounds that are far "
+    "too wide (all rows fall into few leaves), and for an epsilon that is too small for the number of rows."
+)
+_ELSEWHERE = " What the tree predicts beyond the base rate rests on {source} alone."
+
+
+def warn_of_low_utility(tree: Any) -> None:
+    """Warn where the released counts do not show that a tree predicts better than its base rate.
+
+    Parameters
+    ----------
+    tree : TreePredictionsMixin
+        It has just taken over a release.
+
+    Warns
+    -----
+    UtilityWarning
+        After the release, so never an error. Rates of wrong warnings stand in `leaves_differ`.
+
+    Notes
+    -----
+    **Privacy.** A function of what was released and of what is public: it costs nothing.
+    """
+    design = TreeDesign(
+        tree.partition_, tree.randomizer_, tree.classes_, tree.bounds_, tree.rule_, tree.public_counts_
+    )
+    counts = LeafCounts.from_release(design, tree.report_counts_, tree.n_reports_)
+    table = NoisyTable.of(design.randomizer, counts)
+    if leaves_differ(table, leaf_ancestors(design.partition), _candidates(tree)):
+        return
+    text = _ONE_LEAF if tree.n_leaves_ == 1 else _ALIKE
+    source = _other_source(tree)
+    elsewhere = _ELSEWHERE.format(source=source) if source else ""
+    warn_after_release(f"{type(tree).__name__}: {text}{_HINTS}{elsewhere}", UtilityWarning)
+
+
+def _other_source(tree: Any) -> str | None:
+    """What a tree predicts from beside the counts of its leaves; None where there is nothing else."""
+    if tree.public_counts_.sum():
+        return "the public rows"
+    return None if tree.split_counts_ is None else "the reports that shaped it"
+
+
+def _candidates(tree: Any) -> int:
+    """Number of splits that the counted rows chose from at every node; 1 where others chose, or chance."""
+    if tree.rule_ != "private":
+        return 1
+    bins = bins_of_columns(getattr(tree, "domain_", None), tree.partition_.n_features)
+    return sum(bins) - len(bins)

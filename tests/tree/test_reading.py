@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a fitted tree tells: paths, importances, logarithms, and its rules as text."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
+
+from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
+from skprivate.collection import TreeCurator
+from skprivate.domain import TableDomain
+from skprivate.partition import build_partition
+from skprivate.tree import export_text
+from skprivate.tree._reading.nodes import NodeEstimates, gini_importances, leaf_paths, round_to_noise
+from skprivate.tree._reading.split_rules import split_rules
+
+RNG = np.random.default_rng(3)
+X = RNG.uniform(size=(4000, 3))
+Y = np.where((X[:, 0] > 0.5) ^ (X[:, 1] > 0.3), "yes", "no")
+PUBLIC = np.arange(len(X)) < 400
+
+
+def fitted(kind=DPTreeClassifier, **parameters):
+    options = {"bounds": (0, 1), "rule": "cart", "max_depth": 4, "random_state": 11, "split_share": 0}
+    return kind(4.0, **options | parameters).fit(X, Y, is_public=PUBLIC)
+
+
+TREES = [fitted(), fitted(LocallyPrivateTreeClassifier, rule="max-edge")]
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_paths_are_the_turns_that_rows_take(tree):
+    partition, rows = tree.partition_, X[:200]
+    paths = tree.decision_path(rows)
+    assert paths.shape == (200, len(partition.left))
+    assert (paths.format, paths.dtype) == ("csr", DecisionTreeClassifier().fit(X, Y).decision_path(X).dtype)
+    for row, path in zip(rows, np.split(paths.indices, paths.indptr[1:-1]), strict=True):
+        node, expected = 0, [0]
+        while partition.leaf_index[node] < 0:
+            right = row[partition.feature[node]] >= partition.threshold[node]
+            node = int(partition.left[node]) + int(right)
+            expected.append(node)
+        assert path.tolist() == expected
+    np.testing.assert_array_equal(paths.data, 1)
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_depth_leaves_and_logarithms(tree):
+    assert (tree.get_depth(), tree.get_n_leaves()) == (tree.partition_.max_depth, tree.n_leaves_)
+    np.testing.assert_allclose(np.exp(tree.predict_log_proba(X)), tree.predict_proba(X))
+
+
+def test_importances_are_those_of_scikit_learn_where_counts_are_exact():
+    # Its tree on the same rows has exact counts; its splits are given to the partition.
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
+    partition, leaf_of_node = partition_of(model.tree_)
+    proba = np.empty((partition.n_leaves, 2))
+    sizes = np.empty(partition.n_leaves)
+    leaves = model.tree_.children_left < 0
+    proba[leaf_of_node[leaves]] = model.tree_.value[leaves, 0]
+    sizes[leaf_of_node[leaves]] = model.tree_.n_node_samples[leaves]
+    nodes = NodeEstimates.of(partition, sizes, proba)
+    np.testing.assert_allclose(gini_importances(partition, nodes), model.feature_importances_, atol=1e-12)
+    assert nodes.sizes[0] == len(X)
+
+
+def partition_of(found):
+    """Return scikit-learn's tree as a partition, and the leaf of every one of its nodes."""
+    from skprivate.partition import Partition
+
+    order, features, thresholds = [0], [], []
+    for node in order:
+        features.append(found.feature[node] if found.children_left[node] >= 0 else -1)
+        if features[-1] >= 0:
+            order += [found.children_left[node], found.children_right[node]]
+            thresholds.append(found.threshold[node])
+    partition = Partition.from_splits(features, thresholds, np.zeros(3), np.ones(3))
+    leaf_of_node = np.full(found.node_count, -1)
+    leaf_of_node[np.array(order)] = partition.leaf_index
+    return partition, leaf_of_node
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_importances_add_up_and_find_what_matters(tree):
+    importances = tree.feature_importances_
+    assert importances.shape == (3,)
+    assert importances.sum() == pytest.approx(1)
+    assert importances[2] < 0.1 < min(importances[:2])
+
+
+def test_nothing_is_gained_by_one_leaf_or_by_equal_leaves():
+    partition = build_partition(X, (Y == "yes").astype(int), lower=[0] * 3, upper=[1] * 3, max_depth=3)
+    equal = np.tile([0.3, 0.7], (partition.n_leaves, 1))
+    nodes = NodeEstimates.of(partition, RNG.uniform(1, 9, partition.n_leaves), equal)
+    assert gini_importances(partition, nodes).tolist() == [0, 0, 0]
+    root = partition.truncate(0)
+    nodes = NodeEstimates.of(root, np.array([5.0]), equal[:1])
+    assert gini_importances(root, nodes).tolist() == [0, 0, 0]
+    assert leaf_paths(root).toarray().tolist() == [[1]]
+
+
+def test_an_unfitted_tree_tells_nothing():
+    tree = DPTreeClassifier()
+    for ask in (tree.get_depth, tree.get_n_leaves, lambda: tree.decision_path(X), lambda: export_text(tree)):
+        with pytest.raises(NotFittedError):
+            ask()
+    assert not hasattr(tree, "feature_importances_")
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_text_says_where_rows_go_and_what_leaves_estimate(tree):
+    text = export_text(tree, decimals=12)
+    assert text == export_text(tree, decimals=12)
+    assert text.isascii()
+    rules = [line.replace("|", "").replace("---", "") for line in text.splitlines()]
+    depths = [line.count("|") - 1 for line in text.splitlines()]
+    for row in X[:50]:
+        open_depth, said = 0, None
+        for depth, rule in zip(depths, rules, strict=True):
+            if depth == open_depth and "class" in rule:
+                said = rule.split("class: ")[1].split(",")[0]
+                break
+            if depth == open_depth and eval(rule, {f"feature_{j}": row[j] for j in range(3)}):
+                open_depth += 1
+        assert said == tree.predict([row])[0]
+    assert text.count("class: ") == tree.n_leaves_
+
+
+def test_text_of_a_small_tree_is_this():
+    tree = fitted(max_depth=1)
+    tree.leaf_proba_ = np.array([[0.25, 0.75], [0.875, 0.125]])
+    tree.leaf_errors_, tree.leaf_sizes_ = np.array([0.031, 0.4]), np.array([1234.5, 789.0])
+    cut = tree.partition_.threshold[0]
+    name = f"feature_{tree.partition_.feature[0]}"
+    assert export_text(tree) == (
+        f"|--- {name} < {cut:.2f}\n"
+        "|   |--- class: yes, 0.75 +- 0.03, about 1230 private rows\n"
+        f"|--- {name} >= {cut:.2f}\n"
+        "|   |--- class: no, 0.88 +- 0.40, about 800 private rows\n"
+    )
+    names = ["Größe", "b\nc", "d"]
+    text = export_text(tree, feature_names=names, spacing=1, decimals=4, max_depth=0)
+    assert text == "|- truncated branch of depth 1\n"
+    text = export_text(tree, feature_names=names)
+    assert text.isascii()
+    assert len(text.splitlines()) == 4
+    assert {0: r"Gr\xf6\xdfe <", 1: r"b\nc <", 2: "d <"}[int(tree.partition_.feature[0])] in text
+
+
+def test_text_ends_at_the_depth_that_was_asked_for():
+    text = export_text(TREES[1], max_depth=2)
+    assert text.count("|   |   |--- truncated branch of depth 2") == 4
+    assert "|   |   |   |" not in text
+
+
+def test_a_released_tree_tells_as_one_that_was_fitted():
+    curator = TreeCurator(
+        LocallyPrivateTreeClassifier(4.0, bounds=(0, 1), max_depth=2), X[PUBLIC], Y[PUBLIC], n_clients=4000
+    )
+    for reports in curator.specification.randomize_many(X, Y, random_state=2):
+        curator.update(reports)
+    tree = curator.release()
+    assert export_text(tree).count("class: ") == tree.get_n_leaves() == 4
+    assert tree.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_declared_columns_are_put_in_words():
+    domain = TableDomain(
+        {
+            "age": (0, 100),
+            "job": ["clerk", "smith"],
+            "married": bool,
+            "since": ("2001-01-01", "2020-12-31"),
+        },
+        missing_values=["?"],
+    )
+    rules = split_rules(7, None, domain)
+    said = [
+        rule(threshold, 1)
+        for rule, threshold in zip(rules, [40.0, 0.5, 0.1, 0.9, 0.5, 1.0, 31.0], strict=True)
+    ]
+    assert said == [
+        ("age < 40.0", "age >= 40.0"),
+        ("job is not clerk", "job is clerk"),
+        ("job is not smith", "job is smith"),
+        ("job is not missing", "job is missing"),
+        ("married is false", "married is not false"),
+        ("married is not missing", "married is missing"),
+        ("since < 2001-02-01", "since >= 2001-02-01"),
+    ]
+    assert rules[4](0.75, 1) == ("married is not true", "married is true")
+    records = [
+        {"age": 100 * a, "job": "clerk" if b < 0.5 else "smith", "married": c < 0.5, "since": "2010-01-01"}
+        for a, b, c in X
+    ]
+    tree = DPTreeClassifier(8.0, domain=domain, rule="cart", max_depth=2, random_state=11, split_share=0)
+    text = export_text(tree.fit(records, X[:, 1] < 0.5, is_public=PUBLIC))
+    assert "|--- job is not clerk\n|   |--- class: False" in text or "|--- job is not smith\n" in text
+    assert tree.feature_importances_.shape == (7,)
+    assert tree.feature_importances_[1:3].sum() > 0.9
+    with pytest.raises(ValueError, match="the domain of the tree names its columns"):
+        export_text(tree, feature_names=["a"] * 7)
+
+
+@pytest.mark.parametrize(
+    ("size", "error", "expected"),
+    [(1234.5, 0.031, 1230), (1234.5, 0.2, 1200), (1234.4, 0.0001, 1234), (3.2, 40.0, 0), (0.2, 0.1, 0)],
+)
+def test_no_digit_of_a_size_lies_below_its_noise(size, error, expected):
+    assert round_to_noise(size, error) == expected
+
+
+def test_bad_input():
+    with pytest.raises(TypeError, match="not DecisionTreeClassifier"):
+        export_text(DecisionTreeClassifier().fit(X, Y))
+    for wrong in ({"max_depth": -1}, {"spacing": 0}, {"decimals": -1}, {"feature_names": ["a"]}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            export_text(TREES[0], **wrong)
