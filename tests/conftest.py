@@ -21,8 +21,6 @@ settings.load_profile("untimed")
 
 
 def pytest_collection_modifyitems(items):
-    # Last: an exception that a trace function raised may stay the context of all later ones of its process.
-    items.sort(key=lambda item: "interrupts" in item.path.parts)
     for item in items:
         if "assert_fits" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.statistical)

@@ -14,7 +14,7 @@ import shutil
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
@@ -54,16 +54,22 @@ class Interrupter:
 
     def run(self, act: Callable[[], Any]) -> bool:
         """Run an operation, and return whether it was interrupted."""
+        # In a generator, which has exceptions of its own: what was interrupted at the end of an ``except`` clause
+        # stays "the exception that is being handled", and would be the context of all later ones of its thread.
+        return next(self._turn(act))
+
+    def _turn(self, act: Callable[[], Any]) -> Iterator[bool]:
         try:
             sys.setprofile(self._profile)
             sys.settrace(self._trace)
             act()
+            interrupted = False
         except KeyboardInterrupt:
-            return True
+            interrupted = True
         finally:
             sys.settrace(None)
             sys.setprofile(None)
-        return False
+        yield interrupted
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         if not _is_own(frame.f_code.co_filename):
@@ -209,6 +215,7 @@ class Harness:
     def _try(self, operation: Operation, point: int, expected: Any) -> str:
         with self._fresh(operation) as objects:
             Interrupter(point).run(lambda: operation.act(objects))
+            assert sys.exc_info()[1] is None, "an interrupt outlives its operation"
             try:
                 # This thread could take it again, and others would wait for ever.
                 assert not sqlite_store._NO_FORK._is_owned(), "the lock between threads is held"
