@@ -89,11 +89,14 @@ class LevelFeature:
     n_levels : int
     has_missing : bool
         Whether rows of no level have a cell, the last one; else they are in the first.
+    missing : int or None
+        Column of X that is above 0.5 where the level is missing, whatever was filled in.
     """
 
     column: int
     n_levels: int
     has_missing: bool = False
+    missing: int | None = None
     kind: ClassVar[str] = "levels"
 
     @property
@@ -108,6 +111,8 @@ class LevelFeature:
         found = np.argmax(levels, axis=1)
         if self.has_missing:
             found[~levels[np.arange(len(X)), found]] = self.n_levels
+        if self.missing is not None:
+            found[X[:, self.missing] > 0.5] = self.size - 1
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,16 +122,19 @@ class LevelFeature:
             "column": self.column,
             "n_levels": self.n_levels,
             "has_missing": self.has_missing,
+            "missing": self.missing,
         }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "LevelFeature":
         """Restore the feature."""
-        fields = Fields(content, ("kind", "column", "n_levels", "has_missing"), what="a feature")
+        names = ("kind", "column", "n_levels", "has_missing", "missing")
+        fields = Fields(content, names, what="a feature")
         return cls(
             fields.integer("column", 0, _MOST),
             fields.integer("n_levels", 1, MOST_CELLS - 1),
             fields.flag("has_missing"),
+            fields.maybe(fields.integer, "missing", 0, _MOST),
         )
 
 
@@ -163,7 +171,7 @@ class FeatureCodes:
     def n_columns(self) -> int:
         """Number of columns of X that features read."""
         ends = (feature.column + getattr(feature, "n_levels", 1) for feature in self.features)
-        missing = (getattr(feature, "missing", None) for feature in self.features)
+        missing = (feature.missing for feature in self.features)
         return max((*ends, *(column + 1 for column in missing if column is not None)), default=0)
 
     def codes(self, X: NDArray[Any]) -> NDArray[Any]:

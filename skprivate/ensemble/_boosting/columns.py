@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is declared of the columns of a table, as cells: bins, levels, and what is missing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ...domain import TableDomain
+from ...rounds._plans._additive.codes import MOST_CELLS, Feature, FeatureCodes, LevelFeature, NumberFeature
+
+# Public rows for a bin whose bounds are their quantiles; with fewer, bins have equal widths.
+_PUBLIC_ROWS_OF_A_BIN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCells:
+    """One column of the table as it was declared.
+
+    Attributes
+    ----------
+    name : str
+    feature : NumberFeature or LevelFeature
+        Its bins stand for those that are made when their number is known, unless `fixed`.
+    lower, upper : float
+        Bounds of numbers.
+    fixed : bool
+        Whether the cells are those of `feature` already.
+    levels : tuple, or None
+        What the cells stand for where they are levels.
+    public : ndarray or None
+        Values of the column in public rows, sorted.
+    """
+
+    name: str
+    feature: Feature
+    lower: float = 0.0
+    upper: float = 1.0
+    fixed: bool = False
+    levels: tuple[Any, ...] | None = None
+    public: FloatArray | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the cells are bins of numbers."""
+        return isinstance(self.feature, NumberFeature) and self.levels is None
+
+    @property
+    def has_order(self) -> bool:
+        """Whether the cells, but that of missing values, have an order."""
+        return isinstance(self.feature, NumberFeature)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is but one cell, whatever the number of bins."""
+        one_value = self.lower >= self.upper or (self.public is not None and not _distinct(self.public))
+        if self.fixed:
+            return self.feature.size < 2
+        return one_value and self.feature.missing is None
+
+    def with_bins(self, n_bins: int) -> Feature:
+        """Return the feature with so many bins at most."""
+        if self.fixed or not isinstance(self.feature, NumberFeature):
+            return self.feature
+        return replace(self.feature, thresholds=self._thresholds(n_bins))
+
+    def _thresholds(self, n_bins: int) -> FloatArray:
+        if self.lower >= self.upper or n_bins < 2 or (self.public is not None and not _distinct(self.public)):
+            return np.empty(0)
+        if self.public is not None and len(self.public) >= _PUBLIC_ROWS_OF_A_BIN * n_bins:
+            return _between_quantiles(self.public, n_bins)
+        # Weights of the bounds: their difference may overflow.
+        part = np.arange(1, n_bins) / n_bins
+        return _ascending(self.lower * (1 - part) + self.upper * part)
+
+
+def _distinct(values: FloatArray) -> bool:
+    return bool(values[0] < values[-1])
+
+
+def _between_quantiles(values: FloatArray, n_bins: int) -> FloatArray:
+    """Return thresholds between the values at the quantiles and those before them."""
+    distinct = np.unique(values)
+    middles = distinct[:-1] / 2 + distinct[1:] / 2
+    if len(distinct) <= n_bins:
+        return _ascending(middles)
+    at = values[(np.arange(1, n_bins) * len(values)) // n_bins]
+    places = np.unique(np.searchsorted(distinct, at))
+    return _ascending(middles[np.maximum(places, 1) - 1])
+
+
+def _ascending(thresholds: FloatArray) -> FloatArray:
+    return np.unique(thresholds)
+
+
+def columns_of_numbers(
+    lower: FloatArray, upper: FloatArray, names: Sequence[str] | None, public: FloatArray | None
+) -> tuple[ColumnCells, ...]:
+    """Return the columns of a table of numbers between bounds."""
+    return tuple(
+        ColumnCells(
+            name=f"x{j}" if names is None else str(names[j]),
+            feature=NumberFeature(j, np.empty(0)),
+            lower=float(lower[j]),
+            upper=float(upper[j]),
+            public=_sorted(public, j),
+        )
+        for j in range(len(lower))
+    )
+
+
+def columns_of_domain(domain: TableDomain, public: FloatArray | None) -> tuple[ColumnCells, ...]:
+    """Return the declared columns of a table, whose rows are encoded."""
+    found, at = [], 0
+    for name, column in domain.columns.items():
+        width = len(column.suffixes())
+        indicator = at + width if column.missing == "indicator" else None
+        found.append(_declared(name, column, at, indicator, public))
+        at += width + (indicator is not None)
+    return tuple(found)
+
+
+def _declared(
+    name: str, column: Any, at: int, indicator: int | None, public: FloatArray | None
+) -> ColumnCells:
+    low, high = column.encoded_bounds()
+    if column.kind == "categorical" and not column.ordered:
+        # Rows of no level: missing ones.
+        missing = indicator is not None or (column.missing == "fill" and column.fill_value() is None)
+        feature: Feature = LevelFeature(at, len(column.levels), missing, indicator)
+        return ColumnCells(name, feature, fixed=True, levels=tuple(column.levels))
+    if column.kind == "categorical" or column.kind == "boolean":
+        n_levels = len(column.levels) if column.kind == "categorical" else 2
+        thresholds = np.arange(1, n_levels) - 0.5
+        levels: tuple[Any, ...] = tuple(column.levels) if column.kind == "categorical" else (False, True)
+        if column.kind == "boolean" and column.missing == "fill" and column.fill is None:
+            # A missing value is written as 0.5.
+            thresholds, levels = np.array([0.25, 0.75]), (False, "missing", True)
+        feature = NumberFeature(at, thresholds, indicator)
+        return ColumnCells(name, feature, low, high, fixed=True, levels=levels)
+    return ColumnCells(name, NumberFeature(at, np.empty(0), indicator), low, high, public=_sorted(public, at))
+
+
+def _sorted(public: FloatArray | None, column: int) -> FloatArray | None:
+    return None if public is None or not len(public) else np.sort(public[:, column])
+
+
+def make_codes(columns: Sequence[ColumnCells], n_bins: int) -> FeatureCodes:
+    """Return the codes of the columns with so many bins at most."""
+    return FeatureCodes(tuple(column.with_bins(n_bins) for column in columns))
+
+
+def check_cells(columns: Sequence[ColumnCells], n_rows: int | None) -> None:
+    """Refuse a column with more declared cells than there are rows.
+
+    Parameters
+    ----------
+    columns : sequence of ColumnCells
+    n_rows : int or None
+        Where it is public.
+    """
+    for column in columns:
+        size = column.feature.size if column.fixed else 1
+        if size > MOST_CELLS:
+            raise ValueError(f"column {column.name!r} has more than {MOST_CELLS} cells.")
+        if n_rows is not None and size > n_rows:
+            raise ValueError(
+                f"column {column.name!r} has more cells than there are rows: {size} declared levels, and "
+                f"{n_rows} rows. Declare fewer levels."
+            )

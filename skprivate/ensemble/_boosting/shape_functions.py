@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a fitted boosting says of each feature: values by cell, their noise, importances, and other steps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ...rounds._plans._additive.codes import CellGrid
+from ...rounds._plans._additive.scores import UNIT
+from ...utils._public_module import public_module
+from .columns import ColumnCells
+from .release import BoostingRelease
+
+
+@public_module("skprivate.ensemble")
+@dataclass(frozen=True, eq=False)
+class ShapeFunction:
+    """What one feature adds to the scores, cell by cell.
+
+    Attributes
+    ----------
+    name : str
+        The column; ``public_model`` for the score of a public model.
+    edges : ndarray of shape (n_bins + 1,), or None
+        Bounds of the bins of numbers, lower ends included; a value beyond the first or the last is in the end
+        bin. Dates are days since the declared lower bound. None: the cells are levels.
+    levels : tuple, or None
+        The declared level of every cell, where the cells are levels.
+    has_missing : bool
+        Whether there is one more cell, the last one: missing values.
+    values : ndarray of shape (n_cells,) or (n_cells, n_classes)
+        Logits of the second class; logarithms of odds for every class of three or more; for numbers the unit
+        of y. Their mean over the rows, as far as noisy counts tell, is 0.
+    std : ndarray of the shape of `values`
+        Standard deviation of the noise in the values. The error by sampling is not in it.
+    sizes : ndarray of shape (n_cells,)
+        Noisy numbers of rows; they may be below 0.
+    """
+
+    name: str
+    edges: FloatArray | None
+    levels: tuple[Any, ...] | None
+    has_missing: bool
+    values: FloatArray
+    std: FloatArray
+    sizes: FloatArray
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the cells, for axes and tables."""
+        if self.edges is not None:
+            inner = [
+                f"{low:.6g} to {high:.6g}" for low, high in zip(self.edges, self.edges[1:], strict=False)
+            ]
+        else:
+            inner = [str(level) for level in self.levels or ()]
+        return inner + ["missing"] * self.has_missing
+
+
+def shapes_of(
+    columns: Sequence[ColumnCells], release: BoostingRelease, unit: float
+) -> tuple[tuple[ShapeFunction, ...], FloatArray]:
+    """Return the shape functions, and the constant that was taken out of them, in the units of scores.
+
+    Parameters
+    ----------
+    columns : sequence of ColumnCells
+    release : BoostingRelease
+    unit : float
+        What a score is multiplied by.
+    """
+    found, constant = [], release.model.base * UNIT * unit
+    rows = zip(columns, release.model.tables, release.variances, release.counts, strict=True)
+    for number, (column, table, variance, counts) in enumerate(rows):
+        values = table * (UNIT * unit)
+        mean = np.average(values, axis=0, weights=_weights(counts))
+        constant = constant + mean
+        feature = release.model.codes.features[number]
+        edges = None
+        if column.is_number:
+            edges = np.array([column.lower, *feature.thresholds, column.upper])  # type: ignore[union-attr]
+        found.append(
+            ShapeFunction(
+                name=column.name,
+                edges=edges,
+                levels=None if column.is_number else column.levels,
+                has_missing=_has_missing(feature),
+                values=_squeezed(values - mean),
+                std=_squeezed(np.sqrt(variance) * unit),
+                sizes=counts.copy(),
+            )
+        )
+    return tuple(found), constant
+
+
+def importances_of(
+    shapes: Sequence[ShapeFunction],
+    grids: Sequence[tuple[CellGrid, FloatArray, FloatArray, FloatArray]],
+    unit: float,
+    n_features: int,
+) -> FloatArray:
+    """Return the share of every column in the variation of scores, of shape (n_features,).
+
+    A column's part is the root of the variance of its shape function over the rows, by noisy counts. The same of
+    a step on several features belongs to them in equal parts.
+    """
+    found = np.zeros(len(shapes))
+    for number, shape in enumerate(shapes):
+        found[number] = _spread(shape.values, shape.sizes)
+    for grid, weights, _, sizes in grids:
+        of_grid = _spread(weights * unit, sizes)
+        for number in grid.features:
+            found[number] += of_grid / len(grid.features)
+    found = found[:n_features]
+    total = found.sum()
+    return found / total if total > 0 else found
+
+
+def _spread(values: FloatArray, sizes: FloatArray) -> float:
+    weights = _weights(sizes)
+    table = values.reshape(len(values), -1)
+    mean = np.average(table, axis=0, weights=weights)
+    return float(np.sqrt(np.average((table - mean) ** 2, axis=0, weights=weights).sum()))
+
+
+def _weights(counts: FloatArray) -> FloatArray:
+    held = np.maximum(counts, 0.0)
+    return held if held.sum() > 0 else np.ones(len(counts))
+
+
+def _squeezed(table: FloatArray) -> FloatArray:
+    return table[:, 0] if table.shape[1] == 1 else table
+
+
+def _has_missing(feature: Any) -> bool:
+    return feature.missing is not None or getattr(feature, "has_missing", False)
