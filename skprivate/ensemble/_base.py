@@ -64,8 +64,9 @@ BOOSTING_ROLES = assign_roles(
 class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
     """Base of the private boosting estimators.
 
-    A fit validates the rows and separates public from private ones, makes everything that is public (`_task`),
-    charges the cost, and takes the rounds of noisy sums; the model is a function of what they release.
+    A fit validates the rows and separates public from private ones, makes everything that is public
+    (`_task`), charges the cost, and takes the rounds of noisy sums; the model is a function of what they
+    release.
     """
 
     epsilon: Any
@@ -207,14 +208,14 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         if self.public_model is not None and self.monotonic_cst is not None:
             raise ValueError("monotonic_cst says nothing about public_model: pass one of them.")
         if self.domain is not None:
-            columns = columns_of_domain(self.domain, None)
+            columns = columns_of_domain(self.domain)
             n_rows = shape.n_rows * noise.rows_per_unit if self.relation == "replace-one" else None
             check_cells(columns, n_rows)
         elif shape.n_features is None:
             return
         else:
             box = np.zeros(shape.n_features), np.ones(shape.n_features)
-            columns = columns_of_numbers(*box, shape.feature_names, None)
+            columns = columns_of_numbers(*box, shape.feature_names)
         if shape.names_known or not isinstance(self.monotonic_cst, Mapping):
             check_monotone(self.monotonic_cst, columns)
         self._task_of(columns, self._any_loss(shape), noise, None, ()).check_noise()
@@ -257,11 +258,10 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
 
     def _task(self, rows: BoostingRows, n_used: int, scores: PublicScores | None) -> BoostingTask:
         """Make everything that is public about the fit."""
-        public = rows.X[rows.public] if rows.n_public else None
         if self.domain is not None:
-            columns = columns_of_domain(self.domain, public)
+            columns = columns_of_domain(self.domain)
         else:
-            columns = columns_of_numbers(*rows.bounds, self.names_of_features(), public)
+            columns = columns_of_numbers(*rows.bounds, self.names_of_features())
         noise = NoiseShares(self._budget(), self.relation, rows.rows_per_unit)
         offsets: tuple[int, ...] = ()
         if scores is not None:
@@ -379,7 +379,8 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
             raise ValueError("public_model predicts rows in memory: a source cannot be fitted with one.")
         if self._find_leaks(public is not None):
             raise ValueError(
-                f"a source is not read for {' or '.join(self._leak_texts)}: declare them, or pass public rows."
+                f"a source is not read for {' or '.join(self._leak_texts)}: declare them, or pass public "
+                "rows."
             )
         facts.require_target()
         facts.name_columns(self)

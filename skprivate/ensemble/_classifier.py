@@ -40,7 +40,8 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     epsilon : float or Fraction, default=1.0
         Greatest privacy loss of the fit, > 0 and finite.
     delta : float or Fraction, default=0.0
-        From 0 to below 1; above 0 for Gaussian noise, such as 1e-6: less noise than Laplace's over many steps.
+        From 0 to below 1; above 0 for Gaussian noise, such as 1e-6: less noise than Laplace's over many
+        steps.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
         Kind of the noise; "auto": Gaussian where delta is above 0.
     bounds : pair or dict, default=None
@@ -122,8 +123,8 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     L1 and 4 in squared L2; with three classes or more by 4 and 8. Under "add-remove" it is t, and 1 and 1, or
     2 and 2. Laplace noise adds epsilons up over the rounds, Gaussian noise rhos, which become epsilon and
     delta once. All is charged before the first noise. With groups all norms are multiplied by
-    ``max_rows_per_group``. Not protected: the public rows, bounds, classes, and under "replace-one" the number
-    of private rows. A seeded fit, or one that reads bounds or classes from private rows, claims
+    ``max_rows_per_group``. Not protected: the public rows, bounds, classes, and under "replace-one" the
+    number of private rows. A seeded fit, or one that reads bounds or classes from private rows, claims
     "not-private".
 
     Proof: :doc:`/proofs/boosting`.

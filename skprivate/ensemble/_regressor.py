@@ -41,7 +41,8 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     epsilon : float or Fraction, default=1.0
         Greatest privacy loss of the fit, > 0 and finite.
     delta : float or Fraction, default=0.0
-        From 0 to below 1; above 0 for Gaussian noise, such as 1e-6: less noise than Laplace's over many steps.
+        From 0 to below 1; above 0 for Gaussian noise, such as 1e-6: less noise than Laplace's over many
+        steps.
     mechanism : {"auto", "laplace", "gaussian"}, default="auto"
         Kind of the noise; "auto": Gaussian where delta is above 0.
     bounds_X : pair or dict, default=None

@@ -1,97 +1,175 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells of steps: groups of a feature's cells that noisy counts tell apart, and random grids of groups."""
+"""Cells of steps, from noisy counts: finer bins for many rows, joined ones for few, random grids."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray
-from ...rounds._plans._additive.codes import CellGrid
+from ...rounds._plans._additive.codes import CellGrid, Feature, NumberFeature
 from .columns import ColumnCells
 
-# Standard deviations of the noise of a count that a cell has to stand out by, to be one of its own.
-_LEAST_COUNT = 2.0
-# A random threshold has at least this share of the rows on both sides, where the cells allow it.
-_LEAST_SIDE = 0.15
+# A bin is cut into finer ones where it has so many times the rows of a bin, and so many standard deviations
+# of a count.
+_HEAVY, _HEAVY_STDS = 2.0, 4.0
+# Rows of a finer bin, in standard deviations of a count, and most of them.
+_ROWS_OF_A_FINER_BIN, _MOST_FINER = 3.0, 32
+# Least part of a bin's rows that the last one has.
+_LAST = 0.35
+# Bins are joined up to this part of the rows that they should have.
+_FULL = 0.99
 
 
-def group_cells(counts: FloatArray, std: float, column: ColumnCells) -> NDArray[np.int32]:
-    """Join cells that hold too few rows for noise to see them.
+@dataclass(frozen=True, eq=False)
+class CountedCells:
+    """Cells of one feature, and what is known of the rows in them.
 
-    Parameters
+    Attributes
     ----------
-    counts : ndarray of shape (n_cells,)
-        Noisy numbers of rows.
-    std : float
-        Of the noise.
-    column : ColumnCells
-
-    Returns
-    -------
-    groups : ndarray of int32 of shape (n_cells,)
-        Neighbouring bins make one group until it stands out; levels that do not are one group together. The
-        cell of missing values, the last one, stays one of its own.
+    feature : NumberFeature or LevelFeature
+    sizes : ndarray of shape (n_cells,)
+        Estimated numbers of rows, above 0; they add up to n.
     """
-    least = _LEAST_COUNT * std
-    has_missing = column.feature.missing is not None or getattr(column.feature, "has_missing", False)
-    n_cells = len(counts) - has_missing
-    if column.has_order:
-        groups, number, held = np.zeros(len(counts), dtype=np.int32), 0, 0.0
-        for cell in range(n_cells):
-            groups[cell] = number
-            held += counts[cell]
-            if held >= least and cell < n_cells - 1:
-                number, held = number + 1, 0.0
-        if number and held < least:
-            # The last group is too small by itself.
-            groups[groups == number] = number - 1
-            number -= 1
+
+    feature: Feature
+    sizes: FloatArray
+
+    @property
+    def n_missing(self) -> int:
+        """1 where there is a cell of missing values, the last one."""
+        return int(self.feature.missing is not None or getattr(self.feature, "has_missing", False))
+
+    @property
+    def positions(self) -> FloatArray | None:
+        """Middle ranks of ordered cells, NaN for that of missing values; None where there is no order."""
+        if not isinstance(self.feature, NumberFeature):
+            return None
+        sizes = self.sizes[: len(self.sizes) - self.n_missing]
+        ranks = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
+        return np.append(ranks, np.full(self.n_missing, np.nan))
+
+
+def posterior_sizes(counts: FloatArray, variance: float, total: float, least: float = 0.0) -> FloatArray:
+    """Return counts that are shrunk to equal ones, not below 0, and add up to a total.
+
+    Notes
+    -----
+    James and Stein's estimator toward the mean.
+    """
+    mean = counts.mean()
+    square = float(np.sum((counts - mean) ** 2))
+    kept = max(0.0, 1.0 - (len(counts) - 1) * variance / max(square, 1e-300))
+    sizes = np.maximum(mean + kept * (counts - mean), 0.0) + least
+    return sizes * (total / sizes.sum()) if sizes.sum() > 0 else np.full(len(sizes), total / len(sizes))
+
+
+def first_cells(feature: Feature, counts: FloatArray, std: float, n_rows: int) -> CountedCells:
+    """Return the cells of a feature as they were counted first."""
+    fixed = not isinstance(feature, NumberFeature)
+    return CountedCells(feature, posterior_sizes(counts, std**2, n_rows, least=1.0 if fixed else 1e-9))
+
+
+def finer_feature(
+    cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float
+) -> NumberFeature | None:
+    """Return the feature with finer bins where many rows are; None where there is nothing to refine."""
+    if column.fixed or not isinstance(cells.feature, NumberFeature):
+        return None
+    edges = _edges(cells.feature, column)
+    sizes = cells.sizes[: len(edges) - 1]
+    heavy = sizes > max(_HEAVY * rows_of_a_bin, _HEAVY_STDS * std)
+    parts = np.clip((sizes / (_ROWS_OF_A_FINER_BIN * std)).astype(np.int64), 2, _MOST_FINER)
+    inner = [_between(edges[b], edges[b + 1], int(parts[b])) for b in np.flatnonzero(heavy)]
+    if not inner:
+        return None
+    return replace(cells.feature, thresholds=np.unique(np.concatenate([cells.feature.thresholds, *inner])))
+
+
+def finer_cells(cells: CountedCells, finer: NumberFeature, counts: FloatArray, std: float) -> CountedCells:
+    """Return finer cells: the rows of a first one are divided by the counts of its parts."""
+    assert isinstance(cells.feature, NumberFeature)
+    owner = np.searchsorted(finer.thresholds, cells.feature.thresholds, side="left") + 1
+    parts = np.split(np.arange(finer.n_bins), owner)
+    sizes = [
+        posterior_sizes(counts[part].astype(np.float64), std**2, cells.sizes[b], 1e-9)
+        for b, part in enumerate(parts)
+    ]
+    return CountedCells(finer, np.concatenate([*sizes, cells.sizes[cells.feature.n_bins :]]))
+
+
+def joined_cells(cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float) -> CountedCells:
+    """Return bins that are joined with their neighbours until they have enough rows."""
+    if column.fixed or not isinstance(cells.feature, NumberFeature):
+        return cells
+    n_bins, kept, held, sizes = cells.feature.n_bins, [], 0.0, []
+    for b in range(n_bins):
+        held += float(cells.sizes[b])
+        if held >= _FULL * rows_of_a_bin and b < n_bins - 1:
+            kept.append(b)
+            sizes.append(held)
+            held = 0.0
+    if kept and held < max(_LAST * rows_of_a_bin, std):
+        kept.pop()
+        sizes[-1] += held
     else:
-        rare = counts[:n_cells] < least
-        groups = np.zeros(len(counts), dtype=np.int32)
-        groups[:n_cells][~rare] = np.arange(np.count_nonzero(~rare))
-        number = int(np.count_nonzero(~rare)) - (not rare.any())
-        groups[:n_cells][rare] = number
-    if has_missing:
-        groups[-1] = number + 1
-    return groups
+        sizes.append(held)
+    feature = replace(cells.feature, thresholds=cells.feature.thresholds[kept])
+    missing = cells.sizes[n_bins:]
+    found = np.maximum(np.concatenate([sizes, missing]), 1.0)
+    return CountedCells(feature, found * (cells.sizes.sum() / found.sum()))
+
+
+def _edges(feature: NumberFeature, column: ColumnCells) -> FloatArray:
+    return np.array([column.lower, *feature.thresholds, column.upper])
+
+
+def _between(low: float, high: float, parts: int) -> FloatArray:
+    part = np.arange(1, parts) / parts
+    return low * (1 - part) + high * part
 
 
 def draw_grid(
-    columns: Sequence[ColumnCells],
-    features: Sequence[int],
-    counts: Sequence[FloatArray],
-    depth: int,
-    rng: np.random.Generator,
-) -> CellGrid:
-    """Draw a grid of two groups in each of some features.
+    cells: Sequence[CountedCells], features: Sequence[int], depth: int, rng: np.random.Generator
+) -> tuple[CellGrid, FloatArray]:
+    """Draw a grid of two groups in each of some features, and estimate the rows of its cells.
 
     Parameters
     ----------
-    columns : sequence of ColumnCells
+    cells : sequence of CountedCells
     features : sequence of int
         That may be drawn.
-    counts : sequence of ndarray
-        Noisy numbers of rows of every feature's cells: thresholds are drawn between them.
     depth : int
-        Number of features, which are different ones where there are so many.
+        Number of features, at most all of them.
     rng : numpy Generator
         Of a public seed.
+
+    Returns
+    -------
+    grid : CellGrid
+    sizes : ndarray of shape (n_cells,)
+        As if features were independent.
     """
-    drawn = rng.choice(len(features), size=depth, replace=len(features) < depth)
+    drawn = rng.choice(len(features), size=min(depth, len(features)), replace=False)
     chosen = sorted(int(features[place]) for place in drawn)
-    return CellGrid(tuple(chosen), tuple(_split(columns[j], np.maximum(counts[j], 0.0), rng) for j in chosen))
+    groups = tuple(_split(cells[j], rng) for j in chosen)
+    sizes = np.ones(1)
+    for j, group in zip(chosen, groups, strict=True):
+        shares = np.bincount(group, cells[j].sizes) / cells[j].sizes.sum()
+        sizes = (sizes[:, np.newaxis] * shares).ravel()
+    return CellGrid(tuple(chosen), groups), sizes * cells[chosen[0]].sizes.sum()
 
 
-def _split(column: ColumnCells, counts: FloatArray, rng: np.random.Generator) -> NDArray[np.int32]:
+def _split(cells: CountedCells, rng: np.random.Generator) -> NDArray[np.int32]:
     """Draw two groups of a feature's cells; both have cells."""
-    n_cells = len(counts)
-    order = np.arange(n_cells) if column.has_order else rng.permutation(n_cells)
-    share = np.cumsum(counts[order]) / max(float(counts.sum()), 1e-300)
-    aim = rng.uniform(_LEAST_SIDE, 1 - _LEAST_SIDE)
-    # Cells before the threshold: one at least, and not all.
-    before = int(np.clip(np.argmin(np.abs(share - aim)) + 1, 1, n_cells - 1))
-    groups = np.zeros(n_cells, dtype=np.int32)
-    groups[order[before:]] = 1
-    return groups
+    size = len(cells.sizes)
+    n_ordered = size - cells.n_missing
+    if isinstance(cells.feature, NumberFeature) and n_ordered > 1:
+        groups = np.arange(size) >= rng.integers(1, n_ordered)
+        groups[n_ordered:] = rng.random() < 0.5
+    else:
+        groups = rng.random(size) < 0.5
+        if groups.all() or not groups.any():
+            groups[rng.integers(size)] ^= True
+    return groups.astype(np.int32)

@@ -11,9 +11,6 @@ from ..._typing import FloatArray
 from ...domain import TableDomain
 from ...rounds._plans._additive.codes import MOST_CELLS, Feature, FeatureCodes, LevelFeature, NumberFeature
 
-# Public rows for a bin whose bounds are their quantiles; with fewer, bins have equal widths.
-_PUBLIC_ROWS_OF_A_BIN = 5
-
 
 @dataclass(frozen=True, eq=False)
 class ColumnCells:
@@ -30,8 +27,6 @@ class ColumnCells:
         Whether the cells are those of `feature` already.
     levels : tuple, or None
         What the cells stand for where they are levels.
-    public : ndarray or None
-        Values of the column in public rows, sorted.
     """
 
     name: str
@@ -40,7 +35,6 @@ class ColumnCells:
     upper: float = 1.0
     fixed: bool = False
     levels: tuple[Any, ...] | None = None
-    public: FloatArray | None = None
 
     @property
     def is_number(self) -> bool:
@@ -55,48 +49,24 @@ class ColumnCells:
     @property
     def is_constant(self) -> bool:
         """Whether there is but one cell, whatever the number of bins."""
-        one_value = self.lower >= self.upper or (self.public is not None and not _distinct(self.public))
         if self.fixed:
             return self.feature.size < 2
-        return one_value and self.feature.missing is None
+        return self.lower >= self.upper and self.feature.missing is None
 
     def with_bins(self, n_bins: int) -> Feature:
-        """Return the feature with so many bins at most."""
+        """Return the feature with so many bins of equal width."""
         if self.fixed or not isinstance(self.feature, NumberFeature):
             return self.feature
-        return replace(self.feature, thresholds=self._thresholds(n_bins))
-
-    def _thresholds(self, n_bins: int) -> FloatArray:
-        if self.lower >= self.upper or n_bins < 2 or (self.public is not None and not _distinct(self.public)):
-            return np.empty(0)
-        if self.public is not None and len(self.public) >= _PUBLIC_ROWS_OF_A_BIN * n_bins:
-            return _between_quantiles(self.public, n_bins)
+        if self.lower >= self.upper:
+            return self.feature
         # Weights of the bounds: their difference may overflow.
         part = np.arange(1, n_bins) / n_bins
-        return _ascending(self.lower * (1 - part) + self.upper * part)
-
-
-def _distinct(values: FloatArray) -> bool:
-    return bool(values[0] < values[-1])
-
-
-def _between_quantiles(values: FloatArray, n_bins: int) -> FloatArray:
-    """Return thresholds between the values at the quantiles and those before them."""
-    distinct = np.unique(values)
-    middles = distinct[:-1] / 2 + distinct[1:] / 2
-    if len(distinct) <= n_bins:
-        return _ascending(middles)
-    at = values[(np.arange(1, n_bins) * len(values)) // n_bins]
-    places = np.unique(np.searchsorted(distinct, at))
-    return _ascending(middles[np.maximum(places, 1) - 1])
-
-
-def _ascending(thresholds: FloatArray) -> FloatArray:
-    return np.unique(thresholds)
+        thresholds = np.unique(self.lower * (1 - part) + self.upper * part)
+        return replace(self.feature, thresholds=thresholds)
 
 
 def columns_of_numbers(
-    lower: FloatArray, upper: FloatArray, names: Sequence[str] | None, public: FloatArray | None
+    lower: FloatArray, upper: FloatArray, names: Sequence[str] | None
 ) -> tuple[ColumnCells, ...]:
     """Return the columns of a table of numbers between bounds."""
     return tuple(
@@ -105,26 +75,23 @@ def columns_of_numbers(
             feature=NumberFeature(j, np.empty(0)),
             lower=float(lower[j]),
             upper=float(upper[j]),
-            public=_sorted(public, j),
         )
         for j in range(len(lower))
     )
 
 
-def columns_of_domain(domain: TableDomain, public: FloatArray | None) -> tuple[ColumnCells, ...]:
+def columns_of_domain(domain: TableDomain) -> tuple[ColumnCells, ...]:
     """Return the declared columns of a table, whose rows are encoded."""
     found, at = [], 0
     for name, column in domain.columns.items():
         width = len(column.suffixes())
         indicator = at + width if column.missing == "indicator" else None
-        found.append(_declared(name, column, at, indicator, public))
+        found.append(_declared(name, column, at, indicator))
         at += width + (indicator is not None)
     return tuple(found)
 
 
-def _declared(
-    name: str, column: Any, at: int, indicator: int | None, public: FloatArray | None
-) -> ColumnCells:
+def _declared(name: str, column: Any, at: int, indicator: int | None) -> ColumnCells:
     low, high = column.encoded_bounds()
     if column.kind == "categorical" and not column.ordered:
         # Rows of no level: missing ones.
@@ -140,11 +107,7 @@ def _declared(
             thresholds, levels = np.array([0.25, 0.75]), (False, "missing", True)
         feature = NumberFeature(at, thresholds, indicator)
         return ColumnCells(name, feature, low, high, fixed=True, levels=levels)
-    return ColumnCells(name, NumberFeature(at, np.empty(0), indicator), low, high, public=_sorted(public, at))
-
-
-def _sorted(public: FloatArray | None, column: int) -> FloatArray | None:
-    return None if public is None or not len(public) else np.sort(public[:, column])
+    return ColumnCells(name, NumberFeature(at, np.empty(0), indicator), low, high)
 
 
 def make_codes(columns: Sequence[ColumnCells], n_bins: int) -> FeatureCodes:

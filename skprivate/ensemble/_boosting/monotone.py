@@ -40,7 +40,7 @@ def check_monotone(constraint: Any, columns: Sequence[ColumnCells]) -> tuple[int
 
 
 def project(table: IntArray, sizes: FloatArray, sign: int, column: ColumnCells) -> IntArray:
-    """Return the nearest monotone table in weighted least squares; a cell of missing values stays as it is."""
+    """Return the nearest monotone table in weighted least squares; a cell of missing values stays."""
     n_cells = len(table) - (column.feature.missing is not None)
     fitted = isotonic_regression(
         table[:n_cells, 0].astype(np.float64),

@@ -14,8 +14,8 @@ from .columns import ColumnCells
 
 # Quantile bins of the score, as one more feature.
 _BINS = 12
-# Standard deviations of the public rows' errors that a residual of numbers reaches at most; and the least that it
-# reaches, in half-widths of the bounds, as few rows tell little.
+# Standard deviations of the public rows' errors that a residual of numbers reaches at most; and the least
+# that it reaches, in half-widths of the bounds, as few rows tell little.
 _SPREADS, _LEAST_CLIP = 2.5, 1 / 16
 # Parts of the public rows, each of which is predicted by a model that has not seen it.
 _FOLDS = 5
@@ -127,7 +127,7 @@ def _logits(shares: FloatArray) -> FloatArray:
 
 
 def _feature(shares: FloatArray) -> FloatArray:
-    """Return one number a row: the share of two classes, else the first most probable class plus its share."""
+    """Return one number a row: the share of the second class, else the most probable class plus its share."""
     if shares.shape[1] == 2:
         return shares[:, 1]
     first = np.argmax(shares, axis=1)

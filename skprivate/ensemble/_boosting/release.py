@@ -9,17 +9,17 @@ import numpy as np
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
 from ...rounds._driver import Round, Rounds
-from ...rounds._plans._additive.codes import CellGrid
+from ...rounds._plans._additive.codes import CellGrid, FeatureCodes
 from ...rounds._plans._additive.plans import ClassLoss, CodeCountsPlan, Loss, NumberLoss, ResidualsPlan
 from ...rounds._plans._additive.scores import AdditiveModel, to_units
 from ...rounds._plans.axes import LabelAxis, TargetAxis
 from ...rounds._plans.cells import CellsPlan
-from .cells import draw_grid, group_cells
+from .cells import CountedCells, draw_grid, finer_cells, finer_feature, first_cells, joined_cells
 from .columns import ColumnCells, make_codes
 from .monotone import project
 from .noise_shares import NoiseShares
 from .schedule import Schedule, make_schedule, most_steps, share_of_rows
-from .shrinkage import StepKind, base_of_labels, base_of_target, step_weights
+from .shrinkage import CellPrior, base_of_labels, base_of_target, step_weights
 
 # Bins of the target that tell where numbers start from, and how far residuals reach.
 _TARGET_BINS = 32
@@ -77,32 +77,30 @@ class BoostingRelease:
     model : AdditiveModel
     variances : tuple of ndarray of shape (n_cells, n_outputs)
         Of the noise in the tables of every feature.
-    counts : tuple of ndarray of shape (n_cells,)
-        Noisy numbers of rows of every feature's cells; those of a single cell are not known, and n.
+    sizes : tuple of ndarray of shape (n_cells,)
+        Estimated numbers of rows of every feature's cells.
     grids : tuple of tuples (CellGrid, weights, stds, sizes)
         Steps on random cells.
     n_rows : int
         Noisy where it is protected.
-    schedule : Schedule
-    scale : float
-        What scores are multiplied by, and `shift` added: units of y.
+    n_steps : int
+        Rounds of residual sums.
     """
 
     model: AdditiveModel
     variances: tuple[FloatArray, ...]
-    counts: tuple[FloatArray, ...]
+    sizes: tuple[FloatArray, ...]
     grids: tuple[tuple[CellGrid, FloatArray, FloatArray, FloatArray], ...]
     n_rows: int
-    schedule: Schedule
     n_steps: int
 
 
 def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingRelease]:
     """Yield the rounds of a fit, and return the model; the first one pays for all of them."""
-    paid: PrivacySpent | None = spent
-    n_rows = task.n_rows
+    n_rows, paid = task.n_rows, spent
     if n_rows is None:
-        released = yield Round(CellsPlan(((),)), task.noise.counts(share_of_rows(task.noise.relation)), paid)
+        noise = task.noise.counts(share_of_rows(task.noise.relation))
+        released = yield Round(CellsPlan(((),)), noise, paid)
         n_rows, paid = max(int(released[0]), 1), None
     schedule = make_schedule(
         n_rows,
@@ -112,24 +110,11 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         with_model=bool(task.offsets),
         n_grids=task.n_grids,
     )
-    loss, base = task.loss, np.zeros(task.loss.n_outputs)
-    if not task.offsets or not task.features:
-        share = schedule.base or Fraction(1, 2)
-        noise = task.noise.counts(share)
-        released = yield Round(CellsPlan(((_base_axis(loss),),)), noise, paid)
-        paid = None
-        if isinstance(loss, NumberLoss):
-            base, loss = base_of_target(released, noise.variance, loss)
-        else:
-            base = base_of_labels(released, noise.variance)
-    grower = _Grower(task, loss, schedule, n_rows, base)
-    if task.features:
-        plan = grower.counts_plan()
-        noise = task.noise.counts(schedule.counts, len(task.features))
-        grower.take_counts(plan, (yield Round(plan, noise, paid)), noise.variance)
-        yield from grower.passes()
-        yield from grower.random_steps()
-    return grower.release()
+    noise = task.noise.counts(schedule.base)
+    released = yield Round(CellsPlan(((_base_axis(task.loss),),)), noise, paid)
+    start = _start(task, released, noise.variance)
+    cells, finer = yield from _counted_cells(task, schedule, n_rows)
+    return (yield from _steps(task, schedule, start, cells, finer, n_rows))
 
 
 def _base_axis(loss: Loss) -> LabelAxis | TargetAxis:
@@ -138,91 +123,128 @@ def _base_axis(loss: Loss) -> LabelAxis | TargetAxis:
     return TargetAxis(loss.center, loss.half, _TARGET_BINS)
 
 
-class _Grower:
-    """The model while it grows: a state of released values."""
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Where the steps start: the scores of all rows, shares of the labels, and the loss."""
 
-    def __init__(
-        self, task: BoostingTask, loss: Loss, schedule: Schedule, n_rows: int, base: FloatArray
-    ) -> None:
-        self.task, self.loss, self.schedule, self.n_rows = task, loss, schedule, n_rows
-        codes = make_codes(task.columns, schedule.n_bins)
-        self.model = AdditiveModel.constant(codes, base, task.offsets)
-        self.variances = [np.zeros((size, loss.n_outputs)) for size in codes.sizes]
-        self.counts = [np.full(size, n_rows / size) for size in codes.sizes]
-        self.groups = [np.zeros(size, dtype=np.int32) for size in codes.sizes]
-        self.grids: list[tuple[CellGrid, FloatArray, FloatArray, FloatArray]] = []
-        self.n_steps = 0
-        n_outputs = loss.n_outputs
-        self.bits = task.noise.residual_bits(schedule.step, n_outputs)
-        self.noise = task.noise.residuals(schedule.step, n_outputs, self.bits)
-        # Of a residual's unit: numbers have one of their own.
-        self.unit = 2.0**-self.bits * (loss.clip if isinstance(loss, NumberLoss) else 1.0)
+    scores: FloatArray
+    shares: FloatArray
+    loss: Loss
 
-    def counts_plan(self) -> CodeCountsPlan:
-        """Return the plan of the counts of all features."""
-        sizes = self.model.codes.sizes
-        grids = tuple(CellGrid.of_feature(j, sizes[j]) for j in self.task.features)
-        return CodeCountsPlan(self.model.codes, grids)
+    @property
+    def clip(self) -> float | None:
+        """Largest residual of numbers."""
+        return self.loss.clip if isinstance(self.loss, NumberLoss) else None
 
-    def take_counts(self, plan: CodeCountsPlan, released: FloatArray, variance: float) -> None:
-        """Take over the noisy counts of all features, and join cells that they do not tell apart."""
-        for j, counts in zip(self.task.features, plan.by_grid(released), strict=True):
-            self.counts[j] = counts.astype(np.float64)
-            self.groups[j] = group_cells(self.counts[j], float(np.sqrt(variance)), self.task.columns[j])
 
-    def passes(self) -> Rounds[None]:
-        """Yield the steps on single features."""
-        for number in range(self.schedule.n_passes):
-            for j in self.task.features:
-                grid = CellGrid((j,), (self.groups[j],))
-                sizes = np.bincount(self.groups[j], self.counts[j], grid.size)
-                kind = StepKind(first=number == 0, numbers=isinstance(self.loss, NumberLoss))
-                weights, stds = yield from self._step(grid, sizes, kind)
-                self._add_to_table(j, weights[self.groups[j]], stds[self.groups[j]])
+def _start(task: BoostingTask, released: FloatArray, variance: float) -> _Start:
+    if isinstance(task.loss, NumberLoss):
+        scores, loss = base_of_target(released, variance, task.loss)
+        if task.offsets:
+            # The clip of the public model's errors stands.
+            scores, loss = np.zeros(1), task.loss
+        return _Start(scores, np.ones(1), loss)
+    shares = base_of_labels(released, variance)
+    logs = np.log(shares)
+    scores = logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
+    scores = np.zeros(len(scores)) if task.offsets else scores
+    return _Start(scores, shares[1:] if len(shares) == 2 else shares, task.loss)
 
-    def random_steps(self) -> Rounds[None]:
-        """Yield the counts of random grids, and the steps on them."""
-        free = [j for j in self.task.features if not self.task.monotone[j]]
-        free = [j for j in free if len(self.counts[j]) > 1]
-        if not self.schedule.n_grids or not free:
-            return
-        rng = np.random.default_rng(self.task.seed)
-        grids = tuple(
-            draw_grid(self.task.columns, free, self.counts, self.schedule.depth, rng)
-            for _ in range(self.schedule.n_grids)
+
+def _counted_cells(
+    task: BoostingTask, schedule: Schedule, n_rows: int
+) -> Rounds[tuple[list[CountedCells], Fraction]]:
+    """Yield the counts of all features, and those of finer bins; return cells, and what the latter cost."""
+    codes = make_codes(task.columns, schedule.n_bins)
+    cells = [
+        CountedCells(feature, np.full(feature.size, n_rows / feature.size)) for feature in codes.features
+    ]
+    if not task.features:
+        return cells, Fraction(0)
+    released, std = yield from _counts(task, codes, task.features, schedule.counts)
+    for j, counts in zip(task.features, released, strict=True):
+        cells[j] = first_cells(codes.features[j], counts, std, n_rows)
+    rows_of_a_bin, share = schedule.rows_of_a_bin, Fraction(0)
+    found = {j: finer_feature(cells[j], task.columns[j], std, rows_of_a_bin) for j in task.features}
+    finer = {j: feature for j, feature in found.items() if feature is not None}
+    if finer:
+        # The same noise as before, as long as that costs no more than it may.
+        share = min(schedule.finer, schedule.counts * len(finer) / len(task.features))
+        codes = FeatureCodes(tuple(finer.get(j, cell.feature) for j, cell in enumerate(cells)))
+        released, finer_std = yield from _counts(task, codes, list(finer), share)
+        for (j, feature), counts in zip(finer.items(), released, strict=True):
+            cells[j] = finer_cells(cells[j], feature, counts, finer_std)
+    for j in task.features:
+        cells[j] = joined_cells(cells[j], task.columns[j], std, rows_of_a_bin)
+    return cells, share
+
+
+def _counts(
+    task: BoostingTask, codes: FeatureCodes, features: list[int], share: Fraction
+) -> Rounds[tuple[list[FloatArray], float]]:
+    """Yield the counts of some features; return what is released of each, and the noise."""
+    plan = CodeCountsPlan(codes, tuple(CellGrid.of_feature(j, codes.sizes[j]) for j in features))
+    noise = task.noise.counts(share, len(features))
+    released = yield Round(plan, noise)
+    return [counts.astype(np.float64) for counts in plan.by_grid(released)], float(np.sqrt(noise.variance))
+
+
+def _steps(
+    task: BoostingTask,
+    schedule: Schedule,
+    start: _Start,
+    cells: list[CountedCells],
+    finer: Fraction,
+    n_rows: int,
+) -> Rounds[BoostingRelease]:
+    """Yield the steps on single features and on random cells, and return the model."""
+    active = [j for j in task.features if len(cells[j].sizes) > 1]
+    free = [j for j in active if not task.monotone[j] and j < len(task.columns)]
+    n_grids = schedule.n_grids if free else 0
+    stepper = _Stepper(task, start, schedule.share_of_a_step(len(active), n_grids, finer))
+    model = AdditiveModel.constant(
+        FeatureCodes(tuple(cell.feature for cell in cells)), start.scores, task.offsets
+    )
+    variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
+    for j in active * schedule.n_passes:
+        grid, prior = (
+            CellGrid.of_feature(j, len(cells[j].sizes)),
+            CellPrior(cells[j].sizes, cells[j].positions),
         )
-        plan = CodeCountsPlan(self.model.codes, grids)
-        released = yield Round(plan, self.task.noise.counts(self.schedule.grid_counts, len(grids)))
-        kind = StepKind(random=True, numbers=isinstance(self.loss, NumberLoss))
-        for grid, counts in zip(grids, plan.by_grid(released), strict=True):
-            sizes = np.maximum(counts, 0).astype(np.float64)
-            weights, stds = yield from self._step(grid, sizes, kind)
-            self.model = self.model.with_term(grid, to_units(weights))
-            self.grids.append((grid, weights, stds, sizes))
+        weights, stds = yield from stepper.step(model, grid, prior)
+        variances[j] += stds**2
+        table = model.tables[j] + to_units(weights)
+        if task.monotone[j]:
+            table = project(table, cells[j].sizes, task.monotone[j], task.columns[j])
+        model = model.with_table(j, table)
+    rng, grids = np.random.default_rng(task.seed), []
+    for _ in range(n_grids):
+        grid, sizes = draw_grid(cells, free, schedule.depth, rng)
+        weights, stds = yield from stepper.step(model, grid, CellPrior(sizes, random=True))
+        model = model.with_term(grid, to_units(weights))
+        grids.append((grid, weights, stds, sizes))
+    n_steps = len(active) * schedule.n_passes + n_grids
+    sizes_of_cells = tuple(cell.sizes for cell in cells)
+    return BoostingRelease(model, tuple(variances), sizes_of_cells, tuple(grids), n_rows, n_steps)
 
-    def _step(
-        self, grid: CellGrid, sizes: FloatArray, kind: StepKind
+
+class _Stepper:
+    """Makes steps of one share of the budget each."""
+
+    def __init__(self, task: BoostingTask, start: _Start, share: Fraction) -> None:
+        n_outputs = task.loss.n_outputs
+        self._start = start
+        self._bits = task.noise.residual_bits(share, n_outputs)
+        self._noise = task.noise.residuals(share, n_outputs, self._bits)
+        # Residuals of numbers have the clip as their unit.
+        self._unit = 2.0**-self._bits * (start.clip or 1.0)
+        self._std = float(np.sqrt(self._noise.variance)) * self._unit
+
+    def step(
+        self, model: AdditiveModel, grid: CellGrid, prior: CellPrior
     ) -> Rounds[tuple[FloatArray, FloatArray]]:
-        released = yield Round(ResidualsPlan(self.model, self.loss, grid, self.bits), self.noise)
-        self.n_steps += 1
-        sums = released.reshape(grid.size, -1) * self.unit
-        return step_weights(sums, self.noise.variance * self.unit**2, sizes, kind)
-
-    def _add_to_table(self, j: int, weights: FloatArray, stds: FloatArray) -> None:
-        table = self.model.tables[j] + to_units(weights)
-        self.variances[j] += stds**2
-        if self.task.monotone[j]:
-            table = project(table, self.counts[j], self.task.monotone[j], self.task.columns[j])
-        self.model = self.model.with_table(j, table)
-
-    def release(self) -> BoostingRelease:
-        """Return the model."""
-        return BoostingRelease(
-            self.model,
-            tuple(self.variances),
-            tuple(self.counts),
-            tuple(self.grids),
-            self.n_rows,
-            self.schedule,
-            self.n_steps,
-        )
+        """Yield the sums of residuals by the cells of a grid; return weights, and the noise in them."""
+        plan = ResidualsPlan(model, self._start.loss, grid, self._bits)
+        released = yield Round(plan, self._noise)
+        sums = released.reshape(grid.size, -1) * self._unit
+        return step_weights(sums, self._std, prior, self._start.shares, self._start.clip)

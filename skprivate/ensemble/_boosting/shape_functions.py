@@ -37,7 +37,7 @@ class ShapeFunction:
     std : ndarray of the shape of `values`
         Standard deviation of the noise in the values. The error by sampling is not in it.
     sizes : ndarray of shape (n_cells,)
-        Noisy numbers of rows; they may be below 0.
+        Numbers of rows, estimated from noisy counts.
     """
 
     name: str
@@ -73,10 +73,10 @@ def shapes_of(
         What a score is multiplied by.
     """
     found, constant = [], release.model.base * UNIT * unit
-    rows = zip(columns, release.model.tables, release.variances, release.counts, strict=True)
-    for number, (column, table, variance, counts) in enumerate(rows):
+    rows = zip(columns, release.model.tables, release.variances, release.sizes, strict=True)
+    for number, (column, table, variance, sizes) in enumerate(rows):
         values = table * (UNIT * unit)
-        mean = np.average(values, axis=0, weights=_weights(counts))
+        mean = np.average(values, axis=0, weights=_weights(sizes))
         constant = constant + mean
         feature = release.model.codes.features[number]
         edges = None
@@ -90,7 +90,7 @@ def shapes_of(
                 has_missing=_has_missing(feature),
                 values=_squeezed(values - mean),
                 std=_squeezed(np.sqrt(variance) * unit),
-                sizes=counts.copy(),
+                sizes=sizes.copy(),
             )
         )
     return tuple(found), constant
@@ -104,8 +104,8 @@ def importances_of(
 ) -> FloatArray:
     """Return the share of every column in the variation of scores, of shape (n_features,).
 
-    A column's part is the root of the variance of its shape function over the rows, by noisy counts. The same of
-    a step on several features belongs to them in equal parts.
+    A column's part is the root of the variance of its shape function over the rows, by noisy counts. The same
+    of a step on several features belongs to them in equal parts.
     """
     found = np.zeros(len(shapes))
     for number, shape in enumerate(shapes):
