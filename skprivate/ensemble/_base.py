@@ -41,7 +41,7 @@ from ._boosting.noise_shares import NoiseShares
 from ._boosting.public_scores import PublicScores
 from ._boosting.release import BoostingRelease, BoostingTask, boosting_rounds
 from ._boosting.rows import BoostingRows
-from ._boosting.shape_functions import importances_of, shapes_of
+from ._boosting.shape_functions import RandomCells, ShapeFunction, importances_of, random_cells_of, shapes_of
 
 BOOSTING_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
@@ -88,6 +88,8 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
     _public_inputs: tuple[str, ...]
     _leak_texts: Mapping[str, str]
 
+    shape_functions_: tuple[ShapeFunction, ...]
+    interactions_: tuple[RandomCells, ...]
     _model: AdditiveModel
     _public: PublicScores | None = None
     _unit: float = 1.0
@@ -354,9 +356,9 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         self.shape_functions_, constant = shapes_of(task.columns, release, self._unit)
         self.intercept_ = constant
         self.n_steps_ = release.n_steps
-        self.interactions_ = release.grids
+        self.interactions_ = random_cells_of(task.columns, release, self._unit)
         self.feature_importances_ = importances_of(
-            self.shape_functions_, release.grids, self._unit, self.n_features_in_
+            self.shape_functions_, self.interactions_, self.n_features_in_
         )
         self.privacy_spent_ = spent
 

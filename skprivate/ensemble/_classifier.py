@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
 
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
@@ -91,9 +92,8 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         score, where there is one.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Constant of the scores.
-    interactions_ : tuple of tuples
-        Steps on random cells: the cells, their weights, the standard deviation of the noise in these, and
-        noisy numbers of rows.
+    interactions_ : tuple of RandomCells
+        Steps on random cells of several columns, and the noise in them.
     feature_importances_ : ndarray of shape (n_features,)
         Share of every column in the variation of the scores, from released counts. They add up to 1, or are
         all 0; the score of a public model has no part.
@@ -307,4 +307,11 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        most_probable = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[most_probable]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # 300 rows at epsilon 1: 38 of 100 seeds pass the score check of three classes, 88 that of two.
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
@@ -90,9 +91,8 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         public model's prediction, where there is one.
     intercept_ : ndarray of shape (1,)
         Constant of the predictions.
-    interactions_ : tuple of tuples
-        Steps on random cells: the cells, their weights, the standard deviation of the noise in these, both in
-        half-widths of ``bounds_y_``, and noisy numbers of rows.
+    interactions_ : tuple of RandomCells
+        Steps on random cells of several columns, and the noise in them.
     feature_importances_ : ndarray of shape (n_features,)
         Share of every column in the variation of the predictions, from released counts. They add up to 1, or
         are all 0; the prediction of a public model has no part.
@@ -270,15 +270,13 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         -------
         y : ndarray of shape (n_samples,)
         """
-        loss = self._loss_of_scores()
+        check_is_fitted(self)
+        loss = self._loss()
         scores = np.clip(self._scores_of(X)[:, 0], -1.0, 1.0)
         return np.clip(loss.center + loss.half * scores, *self.bounds_y_)
 
-    def _loss_of_scores(self) -> NumberLoss:
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
-        return self._loss()
-
     def __sklearn_tags__(self) -> Tags:
-        return super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()
+        # 200 rows with 10 columns at epsilon 1: no seed passes the score check.
+        tags.regressor_tags.poor_score = True
+        return tags

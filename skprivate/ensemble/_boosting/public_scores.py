@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..._typing import FloatArray
 from ...base._public_model import SAME, cross_fit_shares, fit_model, predict_shares
 from ...rounds._plans._additive.codes import NumberFeature
+from ...utils._public_module import public_module
 from .columns import ColumnCells
 
 # Quantile bins of the score, as one more feature.
@@ -21,6 +22,7 @@ _SPREADS, _LEAST_CLIP = 2.5, 1 / 16
 _FOLDS = 5
 
 
+@public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class PublicScores:
     """A fitted model, and how its predictions become columns beside those of X.

@@ -60,6 +60,48 @@ class ShapeFunction:
         return inner + ["missing"] * self.has_missing
 
 
+@public_module("skprivate.ensemble")
+@dataclass(frozen=True, eq=False)
+class RandomCells:
+    """One step on random cells of several features.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns.
+    grid : CellGrid
+        Groups of the codes of these columns; a cell has one group of each, the last column fastest.
+    values : ndarray of shape (n_cells,) or (n_cells, n_classes)
+        What is added to the scores, in the units of shape functions.
+    std : ndarray of the shape of `values`
+        Standard deviation of the noise in them.
+    sizes : ndarray of shape (n_cells,)
+        Numbers of rows, estimated from noisy counts of the columns as if these were independent.
+    """
+
+    names: tuple[str, ...]
+    grid: CellGrid
+    values: FloatArray
+    std: FloatArray
+    sizes: FloatArray
+
+
+def random_cells_of(
+    columns: Sequence[ColumnCells], release: BoostingRelease, unit: float
+) -> tuple[RandomCells, ...]:
+    """Return the steps on random cells, in the units of scores."""
+    return tuple(
+        RandomCells(
+            tuple(columns[number].name for number in grid.features),
+            grid,
+            _squeezed(weights * unit),
+            _squeezed(stds * unit),
+            sizes,
+        )
+        for grid, weights, stds, sizes in release.grids
+    )
+
+
 def shapes_of(
     columns: Sequence[ColumnCells], release: BoostingRelease, unit: float
 ) -> tuple[tuple[ShapeFunction, ...], FloatArray]:
@@ -97,23 +139,16 @@ def shapes_of(
 
 
 def importances_of(
-    shapes: Sequence[ShapeFunction],
-    grids: Sequence[tuple[CellGrid, FloatArray, FloatArray, FloatArray]],
-    unit: float,
-    n_features: int,
+    shapes: Sequence[ShapeFunction], interactions: Sequence[RandomCells], n_features: int
 ) -> FloatArray:
     """Return the share of every column in the variation of scores, of shape (n_features,).
 
     A column's part is the root of the variance of its shape function over the rows, by noisy counts. The same
     of a step on several features belongs to them in equal parts.
     """
-    found = np.zeros(len(shapes))
-    for number, shape in enumerate(shapes):
-        found[number] = _spread(shape.values, shape.sizes)
-    for grid, weights, _, sizes in grids:
-        of_grid = _spread(weights * unit, sizes)
-        for number in grid.features:
-            found[number] += of_grid / len(grid.features)
+    found = np.array([_spread(shape.values, shape.sizes) for shape in shapes])
+    for step in interactions:
+        found[list(step.grid.features)] += _spread(step.values, step.sizes) / len(step.names)
     found = found[:n_features]
     total = found.sum()
     return found / total if total > 0 else found

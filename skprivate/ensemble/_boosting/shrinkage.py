@@ -190,9 +190,11 @@ def base_of_target(counts: FloatArray, variance: float, loss: NumberLoss) -> tup
     """
     # Counts that do not stand out of the noise are 0: empty bins far from the others would move the mean.
     held = np.where(counts >= _LEAST_TARGET_COUNT * np.sqrt(variance), counts, 0.0).astype(np.float64)
-    if held.sum() <= 0:
-        return np.zeros(1), loss
+    square = float(np.sum((counts - counts.mean()) ** 2))
+    kept = max(0.0, 1.0 - (len(counts) - 1) * variance / max(square, 1e-300)) if held.sum() > 0 else 0.0
+    # As far as all counts may be noise, bins are equally likely.
+    shares = kept * held / max(held.sum(), 1e-300) + (1 - kept) / len(counts)
     place = (np.arange(len(counts)) + 0.5) * (2.0 / len(counts)) - 1.0
-    mean = float(np.average(place, weights=held))
-    spread = np.sqrt(float(np.average((place - mean) ** 2, weights=held)) + (2.0 / len(counts)) ** 2 / 12)
+    mean = float(shares @ place)
+    spread = np.sqrt(float(shares @ (place - mean) ** 2) + (2.0 / len(counts)) ** 2 / 12)
     return np.array([mean]), replace(loss, clip=float(min(loss.clip, _REACH * spread)))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...._typing import FloatArray
 from ....utils._json_documents import Fields
+from ....utils._public_module import public_module
 from .code_kernels import add_cells
 
 #: Most cells of one feature: codes are of 16 bits.
@@ -21,6 +22,7 @@ _MOST = 2**24
 _MOST_GRID = 2**24
 
 
+@public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class NumberFeature:
     """A column of numbers in bins.
@@ -78,6 +80,7 @@ class NumberFeature:
         )
 
 
+@public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class LevelFeature:
     """A category that stands in one column of X a level.
@@ -142,6 +145,7 @@ Feature = NumberFeature | LevelFeature
 _KINDS: dict[str, Any] = {feature.kind: feature for feature in (NumberFeature, LevelFeature)}
 
 
+@public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class FeatureCodes:
     """Public description of how every feature of a row becomes a small whole number.
@@ -197,6 +201,7 @@ class FeatureCodes:
         return cls(tuple(_KINDS[kind].from_dict(one) for kind, one in zip(kinds, content, strict=True)))
 
 
+@public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class CellGrid:
     """A partition of rows by groups of the codes of some features; a feature may come more than once.

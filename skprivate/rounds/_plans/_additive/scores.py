@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...._typing import FloatArray, IntArray
 from ....utils._json_documents import Fields, pack_integers, unpack_integers
+from ....utils._public_module import public_module
 from .code_kernels import add_cell_weights, add_code_weights
 from .codes import CellGrid, FeatureCodes
 
@@ -22,6 +23,7 @@ _MOST_WEIGHT = 2.0**20
 _MOST = 2**24
 
 
+@public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
     """Scores of rows: a constant, a table of weights for every feature, and one for every grid of cells.
