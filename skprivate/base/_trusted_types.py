@@ -41,7 +41,7 @@ _BOOSTING = (
     *(
         f"skprivate.ensemble.{name}"
         for name in (
-            *("AdditiveModel", "CellGrid", "FeatureCodes", "LevelFeature", "NumberFeature"),
+            *("AdditiveModel", "CellGrid", "CodedFeature", "FeatureCodes"),
             *("PublicScores", "RandomCells", "ShapeFunction"),
         )
     ),

@@ -21,9 +21,8 @@ __getattr__, __dir__ = lazy_exports(
         # Not for users: pickles of fitted estimators name them here, so that files can be moved.
         "AdditiveModel": "..rounds._plans._additive.scores",
         "CellGrid": "..rounds._plans._additive.codes",
+        "CodedFeature": "..rounds._plans._additive.codes",
         "FeatureCodes": "..rounds._plans._additive.codes",
-        "LevelFeature": "..rounds._plans._additive.codes",
-        "NumberFeature": "..rounds._plans._additive.codes",
         "PublicScores": "._boosting.public_scores",
     },
 )

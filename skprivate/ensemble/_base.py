@@ -368,7 +368,7 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         rows = self.read_fitted(X)
         if self._public is not None:
             rows = np.column_stack([rows, self._public.augment(rows)])
-        return self._model.scores(rows) * UNIT
+        return self._model.scores(rows).astype(np.float64) * UNIT
 
     def _known_columns(self) -> int | None:
         return count_columns(self._declared_bounds) if self.domain is None else len(self.domain.names)

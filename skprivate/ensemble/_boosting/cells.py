@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray
-from ...rounds._plans._additive.codes import CellGrid, Feature, NumberFeature
+from ...rounds._plans._additive.codes import CellGrid, CodedFeature
 from .columns import ColumnCells
 
 # A bin is cut into finer ones where it has so many times the rows of a bin, and so many standard deviations
@@ -28,23 +28,23 @@ class CountedCells:
 
     Attributes
     ----------
-    feature : NumberFeature or LevelFeature
+    feature : CodedFeature
     sizes : ndarray of shape (n_cells,)
         Estimated numbers of rows, above 0; they add up to n.
     """
 
-    feature: Feature
+    feature: CodedFeature
     sizes: FloatArray
 
     @property
     def n_missing(self) -> int:
         """1 where there is a cell of missing values, the last one."""
-        return int(self.feature.missing is not None or getattr(self.feature, "has_missing", False))
+        return int(self.feature.has_missing)
 
     @property
     def positions(self) -> FloatArray | None:
         """Middle ranks of ordered cells, NaN for that of missing values; None where there is no order."""
-        if not isinstance(self.feature, NumberFeature):
+        if not self.feature.is_number:
             return None
         sizes = self.sizes[: len(self.sizes) - self.n_missing]
         ranks = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
@@ -65,17 +65,18 @@ def posterior_sizes(counts: FloatArray, variance: float, total: float, least: fl
     return sizes * (total / sizes.sum()) if sizes.sum() > 0 else np.full(len(sizes), total / len(sizes))
 
 
-def first_cells(feature: Feature, counts: FloatArray, std: float, n_rows: int) -> CountedCells:
+def first_cells(feature: CodedFeature, counts: FloatArray, std: float, n_rows: int) -> CountedCells:
     """Return the cells of a feature as they were counted first."""
-    fixed = not isinstance(feature, NumberFeature)
-    return CountedCells(feature, posterior_sizes(counts, std**2, n_rows, least=1.0 if fixed else 1e-9))
+    # A level that nobody seems to have may still come.
+    least = 1e-9 if feature.is_number else 1.0
+    return CountedCells(feature, posterior_sizes(counts, std**2, n_rows, least))
 
 
 def finer_feature(
     cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float
-) -> NumberFeature | None:
+) -> CodedFeature | None:
     """Return the feature with finer bins where many rows are; None where there is nothing to refine."""
-    if column.fixed or not isinstance(cells.feature, NumberFeature):
+    if column.fixed:
         return None
     edges = _edges(cells.feature, column)
     sizes = cells.sizes[: len(edges) - 1]
@@ -87,9 +88,8 @@ def finer_feature(
     return replace(cells.feature, thresholds=np.unique(np.concatenate([cells.feature.thresholds, *inner])))
 
 
-def finer_cells(cells: CountedCells, finer: NumberFeature, counts: FloatArray, std: float) -> CountedCells:
+def finer_cells(cells: CountedCells, finer: CodedFeature, counts: FloatArray, std: float) -> CountedCells:
     """Return finer cells: the rows of a first one are divided by the counts of its parts."""
-    assert isinstance(cells.feature, NumberFeature)
     owner = np.searchsorted(finer.thresholds, cells.feature.thresholds, side="left") + 1
     parts = np.split(np.arange(finer.n_bins), owner)
     sizes = [
@@ -101,7 +101,7 @@ def finer_cells(cells: CountedCells, finer: NumberFeature, counts: FloatArray, s
 
 def joined_cells(cells: CountedCells, column: ColumnCells, std: float, rows_of_a_bin: float) -> CountedCells:
     """Return bins that are joined with their neighbours until they have enough rows."""
-    if column.fixed or not isinstance(cells.feature, NumberFeature):
+    if column.fixed:
         return cells
     n_bins, kept, held, sizes = cells.feature.n_bins, [], 0.0, []
     for b in range(n_bins):
@@ -121,7 +121,7 @@ def joined_cells(cells: CountedCells, column: ColumnCells, std: float, rows_of_a
     return CountedCells(feature, found * (cells.sizes.sum() / found.sum()))
 
 
-def _edges(feature: NumberFeature, column: ColumnCells) -> FloatArray:
+def _edges(feature: CodedFeature, column: ColumnCells) -> FloatArray:
     return np.array([column.lower, *feature.thresholds, column.upper])
 
 
@@ -165,7 +165,7 @@ def _split(cells: CountedCells, rng: np.random.Generator) -> NDArray[np.int32]:
     """Draw two groups of a feature's cells; both have cells."""
     size = len(cells.sizes)
     n_ordered = size - cells.n_missing
-    if isinstance(cells.feature, NumberFeature) and n_ordered > 1:
+    if cells.feature.is_number and n_ordered > 1:
         groups = np.arange(size) >= rng.integers(1, n_ordered)
         groups[n_ordered:] = rng.random() < 0.5
     else:

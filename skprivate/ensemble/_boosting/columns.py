@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ...domain import TableDomain
-from ...rounds._plans._additive.codes import MOST_CELLS, Feature, FeatureCodes, LevelFeature, NumberFeature
+from ...rounds._plans._additive.codes import MOST_CELLS, CodedFeature, FeatureCodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class ColumnCells:
     Attributes
     ----------
     name : str
-    feature : NumberFeature or LevelFeature
+    feature : CodedFeature
         Its bins stand for those that are made when their number is known, unless `fixed`.
     lower, upper : float
         Bounds of numbers.
@@ -30,7 +30,7 @@ class ColumnCells:
     """
 
     name: str
-    feature: Feature
+    feature: CodedFeature
     lower: float = 0.0
     upper: float = 1.0
     fixed: bool = False
@@ -39,12 +39,12 @@ class ColumnCells:
     @property
     def is_number(self) -> bool:
         """Whether the cells are bins of numbers."""
-        return isinstance(self.feature, NumberFeature) and self.levels is None
+        return self.levels is None
 
     @property
     def has_order(self) -> bool:
         """Whether the cells, but that of missing values, have an order."""
-        return isinstance(self.feature, NumberFeature)
+        return self.feature.is_number
 
     @property
     def is_constant(self) -> bool:
@@ -53,11 +53,9 @@ class ColumnCells:
             return self.feature.size < 2
         return self.lower >= self.upper and self.feature.missing is None
 
-    def with_bins(self, n_bins: int) -> Feature:
+    def with_bins(self, n_bins: int) -> CodedFeature:
         """Return the feature with so many bins of equal width."""
-        if self.fixed or not isinstance(self.feature, NumberFeature):
-            return self.feature
-        if self.lower >= self.upper:
+        if self.fixed or self.lower >= self.upper:
             return self.feature
         # Weights of the bounds: their difference may overflow.
         part = np.arange(1, n_bins) / n_bins
@@ -72,7 +70,7 @@ def columns_of_numbers(
     return tuple(
         ColumnCells(
             name=f"x{j}" if names is None else str(names[j]),
-            feature=NumberFeature(j, np.empty(0)),
+            feature=CodedFeature(j, np.empty(0)),
             lower=float(lower[j]),
             upper=float(upper[j]),
         )
@@ -95,19 +93,19 @@ def _declared(name: str, column: Any, at: int, indicator: int | None) -> ColumnC
     low, high = column.encoded_bounds()
     if column.kind == "categorical" and not column.ordered:
         # Rows of no level: missing ones.
-        missing = indicator is not None or (column.missing == "fill" and column.fill_value() is None)
-        feature: Feature = LevelFeature(at, len(column.levels), missing, indicator)
+        no_level = column.missing == "fill" and column.fill_value() is None
+        feature = CodedFeature.of_levels(at, len(column.levels), indicator, no_level)
         return ColumnCells(name, feature, fixed=True, levels=tuple(column.levels))
     if column.kind == "categorical" or column.kind == "boolean":
         n_levels = len(column.levels) if column.kind == "categorical" else 2
-        thresholds = np.arange(1, n_levels) - 0.5
+        thresholds: FloatArray = np.arange(1.0, n_levels) - 0.5
         levels: tuple[Any, ...] = tuple(column.levels) if column.kind == "categorical" else (False, True)
         if column.kind == "boolean" and column.missing == "fill" and column.fill is None:
             # A missing value is written as 0.5.
             thresholds, levels = np.array([0.25, 0.75]), (False, "missing", True)
-        feature = NumberFeature(at, thresholds, indicator)
+        feature = CodedFeature(at, thresholds, missing=indicator)
         return ColumnCells(name, feature, low, high, fixed=True, levels=levels)
-    return ColumnCells(name, NumberFeature(at, np.empty(0), indicator), low, high)
+    return ColumnCells(name, CodedFeature(at, np.empty(0), missing=indicator), low, high)
 
 
 def make_codes(columns: Sequence[ColumnCells], n_bins: int) -> FeatureCodes:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray
 from ...base._public_model import SAME, cross_fit_shares, fit_model, predict_shares
-from ...rounds._plans._additive.codes import NumberFeature
+from ...rounds._plans._additive.codes import CodedFeature
 from ...utils._public_module import public_module
 from .columns import ColumnCells
 
@@ -60,7 +60,7 @@ class PublicScores:
     @property
     def column(self) -> ColumnCells:
         """The score as a feature: the column behind the offsets."""
-        feature = NumberFeature(self.offsets[-1] + 1, self.thresholds)
+        feature = CodedFeature(self.offsets[-1] + 1, self.thresholds)
         ends = self.thresholds if len(self.thresholds) else np.zeros(1)
         return ColumnCells("public_model", feature, float(ends[0]), float(ends[-1]), fixed=True)
 

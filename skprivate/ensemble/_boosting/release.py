@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, IntArray
 from ...accounting import PrivacySpent
 from ...rounds._driver import Round, Rounds
 from ...rounds._plans._additive.codes import CellGrid, FeatureCodes
@@ -97,11 +97,11 @@ class BoostingRelease:
 
 def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingRelease]:
     """Yield the rounds of a fit, and return the model; the first one pays for all of them."""
-    n_rows, paid = task.n_rows, spent
+    n_rows, paid = task.n_rows, [spent]
     if n_rows is None:
         noise = task.noise.counts(share_of_rows(task.noise.relation))
-        released = yield Round(CellsPlan(((),)), noise, paid)
-        n_rows, paid = max(int(released[0]), 1), None
+        released = yield Round(CellsPlan(((),)), noise, paid.pop())
+        n_rows = max(int(released[0]), 1)
     schedule = make_schedule(
         n_rows,
         len(task.features),
@@ -111,7 +111,8 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
         n_grids=task.n_grids,
     )
     noise = task.noise.counts(schedule.base)
-    released = yield Round(CellsPlan(((_base_axis(task.loss),),)), noise, paid)
+    plan = CellsPlan(((_base_axis(task.loss),),))
+    released = yield Round(plan, noise, paid.pop() if paid else None)
     start = _start(task, released, noise.variance)
     cells, finer = yield from _counted_cells(task, schedule, n_rows)
     return (yield from _steps(task, schedule, start, cells, finer, n_rows))
@@ -137,7 +138,7 @@ class _Start:
         return self.loss.clip if isinstance(self.loss, NumberLoss) else None
 
 
-def _start(task: BoostingTask, released: FloatArray, variance: float) -> _Start:
+def _start(task: BoostingTask, released: IntArray, variance: float) -> _Start:
     if isinstance(task.loss, NumberLoss):
         scores, loss = base_of_target(released, variance, task.loss)
         if task.offsets:
@@ -246,5 +247,5 @@ class _Stepper:
         """Yield the sums of residuals by the cells of a grid; return weights, and the noise in them."""
         plan = ResidualsPlan(model, self._start.loss, grid, self._bits)
         released = yield Round(plan, self._noise)
-        sums = released.reshape(grid.size, -1) * self._unit
+        sums = released.reshape(grid.size, -1).astype(np.float64) * self._unit
         return step_weights(sums, self._std, prior, self._start.shares, self._start.clip)

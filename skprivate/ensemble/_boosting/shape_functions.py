@@ -114,22 +114,23 @@ def shapes_of(
     unit : float
         What a score is multiplied by.
     """
-    found, constant = [], release.model.base * UNIT * unit
+    found = []
+    constant = release.model.base.astype(np.float64) * (UNIT * unit)
     rows = zip(columns, release.model.tables, release.variances, release.sizes, strict=True)
     for number, (column, table, variance, sizes) in enumerate(rows):
-        values = table * (UNIT * unit)
+        values = table.astype(np.float64) * (UNIT * unit)
         mean = np.average(values, axis=0, weights=_weights(sizes))
         constant = constant + mean
         feature = release.model.codes.features[number]
         edges = None
         if column.is_number:
-            edges = np.array([column.lower, *feature.thresholds, column.upper])  # type: ignore[union-attr]
+            edges = np.array([column.lower, *feature.thresholds, column.upper])
         found.append(
             ShapeFunction(
                 name=column.name,
                 edges=edges,
                 levels=None if column.is_number else column.levels,
-                has_missing=_has_missing(feature),
+                has_missing=feature.has_missing,
                 values=_squeezed(values - mean),
                 std=_squeezed(np.sqrt(variance) * unit),
                 sizes=sizes.copy(),
@@ -168,7 +169,3 @@ def _weights(counts: FloatArray) -> FloatArray:
 
 def _squeezed(table: FloatArray) -> FloatArray:
     return table[:, 0] if table.shape[1] == 1 else table
-
-
-def _has_missing(feature: Any) -> bool:
-    return feature.missing is not None or getattr(feature, "has_missing", False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, IntArray
 from ...rounds._plans._additive.plans import NumberLoss
 
 # Standard deviations of the mean residual of a cell under the prior, in units of 4 p (1 - p), or of the clip
@@ -161,7 +161,7 @@ def _logit_steps(means: FloatArray, base: float) -> FloatArray:
     return np.where(np.abs(exact) < np.abs(linear), exact, linear)
 
 
-def base_of_labels(counts: FloatArray, variance: float) -> FloatArray:
+def base_of_labels(counts: IntArray, variance: float) -> FloatArray:
     """Return shares of labels, none of them 0, of their noisy counts.
 
     Parameters
@@ -176,7 +176,7 @@ def base_of_labels(counts: FloatArray, variance: float) -> FloatArray:
     return shares
 
 
-def base_of_target(counts: FloatArray, variance: float, loss: NumberLoss) -> tuple[FloatArray, NumberLoss]:
+def base_of_target(counts: IntArray, variance: float, loss: NumberLoss) -> tuple[FloatArray, NumberLoss]:
     """Return the score to start from, and the loss with residuals clipped to what the target reaches.
 
     Parameters

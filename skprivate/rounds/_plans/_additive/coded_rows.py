@@ -37,7 +37,8 @@ class CodedRows:
         """Return the codes of the rows, of shape (n_features, n)."""
         if layout is not self._layout:
             self._layout, self._codes, self._model = layout, layout.codes(self.rows.X), None
-        return self._codes  # type: ignore[no-any-return]
+        codes: NDArray[Any] = self._codes
+        return codes
 
     def scores(self, model: AdditiveModel) -> IntArray:
         """Return the scores of the rows by a model; the array is changed by later calls."""
@@ -48,7 +49,8 @@ class CodedRows:
         else:
             self._add_changes(before, model, codes)
         self._model = model
-        return self._scores  # type: ignore[no-any-return]
+        scores: IntArray = self._scores
+        return scores
 
     def _add_changes(self, before: AdditiveModel, model: AdditiveModel, codes: NDArray[Any]) -> None:
         for code, old, new in zip(codes, before.tables, model.tables, strict=True):

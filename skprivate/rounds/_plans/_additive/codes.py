@@ -4,7 +4,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,125 +24,97 @@ _MOST_GRID = 2**24
 
 @public_module("skprivate.ensemble")
 @dataclass(frozen=True, eq=False)
-class NumberFeature:
-    """A column of numbers in bins.
+class CodedFeature:
+    """A column of numbers in bins, or a category that stands in one column of X a level.
 
     Attributes
     ----------
     column : int
-        Of X.
+        Of X; the first one of a category.
     thresholds : ndarray of shape (n_bins - 1,)
-        Ascending. The bin of a value is the number of thresholds at or below it.
+        Ascending. The bin of a number is the number of thresholds at or below it. None of a category.
+    n_levels : int
+        Of a category; 0: the column holds numbers.
     missing : int or None
-        Column of X that is above 0.5 where the value is missing: a cell of its own, the last one.
+        Column of X that is above 0.5 where the value is missing, whatever was filled in.
+    no_level : bool
+        Whether a row of no level is missing; else it is in the first cell.
     """
 
     column: int
     thresholds: FloatArray
+    n_levels: int = 0
     missing: int | None = None
-    kind: ClassVar[str] = "number"
+    no_level: bool = False
+
+    @classmethod
+    def of_levels(
+        cls, column: int, n_levels: int, missing: int | None = None, no_level: bool = False
+    ) -> "CodedFeature":
+        """Return a category."""
+        return cls(column, np.empty(0), n_levels, missing, no_level)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether cells are bins, and so have an order."""
+        return self.n_levels == 0
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether the last cell is that of missing values."""
+        return self.missing is not None or self.no_level
 
     @property
     def n_bins(self) -> int:
-        """Number of bins, in the order of the numbers."""
-        return len(self.thresholds) + 1
+        """Number of bins, in the order of the numbers, or of levels."""
+        return self.n_levels or len(self.thresholds) + 1
 
     @property
     def size(self) -> int:
         """Number of cells."""
-        return self.n_bins + (self.missing is not None)
+        return self.n_bins + self.has_missing
+
+    @property
+    def end(self) -> int:
+        """Number of columns of X that there must be."""
+        last = self.column + max(self.n_levels, 1)
+        return last if self.missing is None else max(last, self.missing + 1)
 
     def codes(self, X: NDArray[Any]) -> NDArray[np.intp]:
         """Return the cell of every row."""
-        found = np.searchsorted(self.thresholds, X[:, self.column], side="right")
+        if self.is_number:
+            found = np.searchsorted(self.thresholds, X[:, self.column], side="right")
+        else:
+            levels = X[:, self.column : self.column + self.n_levels] > 0.5
+            # The first level that a row has, and 0 for rows of none.
+            found = np.argmax(levels, axis=1)
+            if self.no_level:
+                found[~levels[np.arange(len(X)), found]] = self.n_levels
         if self.missing is not None:
             found[X[:, self.missing] > 0.5] = self.n_bins
         return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
-        return {
-            "kind": self.kind,
-            "column": self.column,
-            "thresholds": self.thresholds.tolist(),
-            "missing": self.missing,
-        }
+        return {**vars(self), "thresholds": self.thresholds.tolist()}
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "NumberFeature":
-        """Restore the feature."""
-        fields = Fields(content, ("kind", "column", "thresholds", "missing"), what="a feature")
-        thresholds = np.array(fields.numbers("thresholds"))
-        if (np.diff(thresholds) <= 0).any() or len(thresholds) >= MOST_CELLS - 1:
-            raise ValueError("a feature: thresholds must ascend")
-        return cls(
-            fields.integer("column", 0, _MOST), thresholds, fields.maybe(fields.integer, "missing", 0, _MOST)
-        )
-
-
-@public_module("skprivate.ensemble")
-@dataclass(frozen=True, eq=False)
-class LevelFeature:
-    """A category that stands in one column of X a level.
-
-    Attributes
-    ----------
-    column : int
-        The first of these columns.
-    n_levels : int
-    has_missing : bool
-        Whether rows of no level have a cell, the last one; else they are in the first.
-    missing : int or None
-        Column of X that is above 0.5 where the level is missing, whatever was filled in.
-    """
-
-    column: int
-    n_levels: int
-    has_missing: bool = False
-    missing: int | None = None
-    kind: ClassVar[str] = "levels"
-
-    @property
-    def size(self) -> int:
-        """Number of cells."""
-        return self.n_levels + self.has_missing
-
-    def codes(self, X: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the cell of every row."""
-        levels = X[:, self.column : self.column + self.n_levels] > 0.5
-        # Levels before the row's own, and 0 for rows of none.
-        found = np.argmax(levels, axis=1)
-        if self.has_missing:
-            found[~levels[np.arange(len(X)), found]] = self.n_levels
-        if self.missing is not None:
-            found[X[:, self.missing] > 0.5] = self.size - 1
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
-        return {
-            "kind": self.kind,
-            "column": self.column,
-            "n_levels": self.n_levels,
-            "has_missing": self.has_missing,
-            "missing": self.missing,
-        }
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "LevelFeature":
-        """Restore the feature."""
-        names = ("kind", "column", "n_levels", "has_missing", "missing")
+    def from_dict(cls, content: Any) -> "CodedFeature":
+        """Restore the feature; ValueError for what `to_dict` would not write."""
+        names = ("column", "thresholds", "n_levels", "missing", "no_level")
         fields = Fields(content, names, what="a feature")
+        thresholds = np.array(fields.numbers("thresholds"))
+        n_levels = fields.integer("n_levels", 0, MOST_CELLS - 1)
+        most = 0 if n_levels else MOST_CELLS - 2
+        if (np.diff(thresholds) <= 0).any() or len(thresholds) > most:
+            raise ValueError("a feature: thresholds must ascend, and categories have none")
         return cls(
             fields.integer("column", 0, _MOST),
-            fields.integer("n_levels", 1, MOST_CELLS - 1),
-            fields.flag("has_missing"),
+            thresholds,
+            n_levels,
             fields.maybe(fields.integer, "missing", 0, _MOST),
+            fields.flag("no_level"),
         )
-
-
-Feature = NumberFeature | LevelFeature
-_KINDS: dict[str, Any] = {feature.kind: feature for feature in (NumberFeature, LevelFeature)}
 
 
 @public_module("skprivate.ensemble")
@@ -152,19 +124,20 @@ class FeatureCodes:
 
     Attributes
     ----------
-    features : tuple of NumberFeature and LevelFeature
+    features : tuple of CodedFeature
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skprivate.rounds._plans._additive.codes import FeatureCodes, LevelFeature, NumberFeature
-    >>> layout = FeatureCodes((NumberFeature(0, np.array([0.5])), LevelFeature(1, 2, has_missing=True)))
+    >>> from skprivate.rounds._plans._additive.codes import CodedFeature, FeatureCodes
+    >>> colour = CodedFeature.of_levels(1, 2, no_level=True)
+    >>> layout = FeatureCodes((CodedFeature(0, np.array([0.5])), colour))
     >>> layout.codes(np.array([[0.2, 0, 1], [0.5, 1, 0], [0.7, 0, 0]]))
     array([[0, 1, 1],
            [1, 0, 2]], dtype=uint8)
     """
 
-    features: tuple[Feature, ...]
+    features: tuple[CodedFeature, ...]
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -174,9 +147,7 @@ class FeatureCodes:
     @property
     def n_columns(self) -> int:
         """Number of columns of X that features read."""
-        ends = (feature.column + getattr(feature, "n_levels", 1) for feature in self.features)
-        missing = (feature.missing for feature in self.features)
-        return max((*ends, *(column + 1 for column in missing if column is not None)), default=0)
+        return max((feature.end for feature in self.features), default=0)
 
     def codes(self, X: NDArray[Any]) -> NDArray[Any]:
         """Return the codes, uint8 or uint16 of shape (n_features, n); a row decides about its own."""
@@ -195,10 +166,7 @@ class FeatureCodes:
     @classmethod
     def from_list(cls, content: list[Any]) -> "FeatureCodes":
         """Restore the description; ValueError for what `to_list` would not write."""
-        kinds = [one.get("kind") if type(one) is dict else None for one in content]
-        if not all(type(kind) is str and kind in _KINDS for kind in kinds):
-            raise ValueError("a plan has a feature of an unknown kind")
-        return cls(tuple(_KINDS[kind].from_dict(one) for kind, one in zip(kinds, content, strict=True)))
+        return cls(tuple(map(CodedFeature.from_dict, content)))
 
 
 @public_module("skprivate.ensemble")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skprivate.rounds._driver import RowsInMemory
-from skprivate.rounds._plans._additive.codes import CellGrid, FeatureCodes, LevelFeature, NumberFeature
+from skprivate.rounds._plans._additive.codes import CellGrid, CodedFeature, FeatureCodes
 from skprivate.rounds._plans._additive.plans import ClassLoss, CodeCountsPlan, NumberLoss, ResidualsPlan
 from skprivate.rounds._plans._additive.scores import LIMIT, UNIT, AdditiveModel, to_units
 from skprivate.rounds._plans.plan import plan_from_dict
@@ -17,9 +17,9 @@ from skprivate.rounds._plans.rows import PreparedRows
 ONE = 2**20
 LAYOUT = FeatureCodes(
     (
-        NumberFeature(0, np.array([-0.5, 0.0, 0.5])),
-        NumberFeature(1, np.array([0.0]), missing=2),
-        LevelFeature(3, 3, has_missing=True),
+        CodedFeature(0, np.array([-0.5, 0.0, 0.5])),
+        CodedFeature(1, np.array([0.0]), missing=2),
+        CodedFeature.of_levels(3, 3, no_level=True),
     )
 )
 GRIDS = (
@@ -79,7 +79,7 @@ def test_codes_are_bins_levels_and_cells_of_missing_values():
 
 
 def test_a_value_at_a_threshold_is_above_it():
-    codes = FeatureCodes((NumberFeature(0, np.array([0.25, 0.5])),)).codes(np.array([[0.25], [0.2], [7.0]]))
+    codes = FeatureCodes((CodedFeature(0, np.array([0.25, 0.5])),)).codes(np.array([[0.25], [0.2], [7.0]]))
     assert codes.tolist() == [[1, 0, 2]]
 
 
