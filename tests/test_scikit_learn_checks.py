@@ -24,6 +24,7 @@ _CLEAN = "fit_transform returns clean rows, transform coarse ones: this is what 
 #: Modules -> what their estimators warn of here: of domains that are not declared, of too few sites or rows.
 WARNINGS = {
     "tree": [PrivacyLeakWarning],
+    "label_privacy": [PrivacyLeakWarning],
     "model_selection": [PrivacyLeakWarning],
     "linear_model": [PrivacyLeakWarning, UtilityWarning],
     "preprocessing": [PrivacyLeakWarning],
@@ -35,6 +36,8 @@ POOR = {
     "SecureSumAggregator",
     "DPTreeClassifier",
     "LocallyPrivateTreeClassifier",
+    "LabelPrivateClassifier",
+    "LabelPrivateRegressor",
     "DPLogLocationScaleRegressor",
     "DPSEVRegressor",
     "DPLogisticLLSRegressor",

@@ -73,6 +73,14 @@ _TYPES: dict[str, tuple[str, ...]] = {
         *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, *_MODELS, "skprivate.tree.NoisyHistogram"),
         "skprivate.tree.DPTreeClassifier",
     ),
+    "LabelPrivateClassifier": (
+        *(*_SPENT, "numpy.dtype", "skprivate.randomizers.LabelRandomizer"),
+        *("skprivate.label_privacy.ClassReporter", "skprivate.label_privacy.LabelPrivateClassifier"),
+    ),
+    "LabelPrivateRegressor": (
+        *(*_SPENT, _LAPLACE),
+        *("skprivate.label_privacy.LabelPrivateRegressor", "skprivate.label_privacy.NumberReporter"),
+    ),
     "LocalAverageRegressor": _LOCAL_AVERAGE,
     "LocallyPrivateTreeClassifier": (
         *(*_SPENT, *_DOMAIN, _PARTITION, *_RANDOMIZERS, *_MODELS),

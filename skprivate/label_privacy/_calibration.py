@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How far predictions are to be trusted: stretched or shrunk about the base rate, by the reports alone."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import FloatArray
+
+# Factors of the deviation from the base rate. Above 1: a regressor that stops early, or averages, says less
+# than it could. Three is where all but a third of its range is at the ends.
+_SLOPES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6, 1.8, 2.0, 2.4, 3.0)
+# Shares of the base rate in a prediction; its least is what no class probability falls below, relative to
+# the base rate.
+_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+# Log-likelihood by which a model must beat the base rate: the parameters chosen, after Akaike.
+_LEAST_GAIN = 2.0
+
+
+def project(points: FloatArray) -> FloatArray:
+    """Return the nearest points of the simplex, row by row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate.label_privacy._calibration import project
+    >>> project(np.array([[0.5, 0.7, -0.2]])).round(3)
+    array([[0.4, 0.6, 0. ]])
+    """
+    ordered = -np.sort(-points, axis=1)
+    excess = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, points.shape[1] + 1)
+    n_above = np.count_nonzero(ordered > excess, axis=1)
+    above: FloatArray = np.maximum(points - excess[np.arange(len(points)), n_above - 1][:, None], 0.0)
+    return above / above.sum(axis=1, keepdims=True)
+
+
+def to_proba(predictions: FloatArray, base: FloatArray, slope: float, share: float) -> FloatArray:
+    """Return class probabilities.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n, n_targets)
+        Of every class; of two classes those of the second.
+    base : ndarray of shape (n_classes,)
+        Base rate, above 0.
+    slope : float
+        Factor of the deviation from the base rate.
+    share : float
+        Share of the base rate, above 0.
+
+    Returns
+    -------
+    proba : ndarray of shape (n, n_classes)
+        At least ``share * base``.
+    """
+    inner = base[-predictions.shape[1] :]
+    stretched = inner + slope * (predictions - inner)
+    if stretched.shape[1] == 1:
+        second = np.clip(stretched, 0.0, 1.0)
+        simplex = np.hstack([1 - second, second])
+    else:
+        simplex = project(stretched)
+    proba: FloatArray = (1 - share) * simplex + share * base
+    return proba
+
+
+def base_rate(targets: FloatArray, n_classes: int, worth: float) -> FloatArray:
+    """Return the class probabilities of all rows together, never 0.
+
+    Parameters
+    ----------
+    targets : ndarray of shape (n, n_targets)
+        Unbiased, with weights already applied.
+    n_classes : int
+    worth : float
+        Rows with clean labels that all rows together are worth: half a row is added to every class, after
+        Jeffreys.
+    """
+    means = targets.reshape(1, -1)
+    full = means if means.shape[1] == n_classes else np.hstack([1 - means, means])
+    rate: FloatArray = (project(full)[0] * worth + 0.5) / (worth + 0.5 * n_classes)
+    return rate
+
+
+def calibrate_classes(
+    predictions: FloatArray,
+    base: FloatArray,
+    reports: NDArray[np.integer],
+    likelihood: Callable[[FloatArray, NDArray[np.integer]], FloatArray],
+) -> tuple[float, float]:
+    """Return slope and share of the base rate that make the reports likeliest; slope 0 without a gain.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n, n_targets)
+        By models that have not seen these rows.
+    base : ndarray of shape (n_classes,)
+    reports : ndarray of int of shape (n,)
+    likelihood : callable
+        Takes class probabilities and reports, and returns the probabilities of these.
+    """
+    alone = np.log(likelihood(np.broadcast_to(base, (len(reports), len(base))), reports)).sum()
+    best, found = alone + _LEAST_GAIN, (0.0, _SHARES[0])
+    for slope in _SLOPES[1:]:
+        # Mixing is linear: one projection does for all shares.
+        full = likelihood(to_proba(predictions, base, slope, 0.0), reports)
+        none = likelihood(np.broadcast_to(base, (len(reports), len(base))), reports)
+        for share in _SHARES:
+            total = np.log((1 - share) * full + share * none).sum()
+            if total > best:
+                best, found = total, (slope, share)
+    return found
+
+
+def calibrate_numbers(predictions: FloatArray, mean: float, targets: FloatArray) -> float:
+    """Return the slope about the mean with the least squared error; 0 without a gain.
+
+    Parameters
+    ----------
+    predictions, targets : ndarray of shape (n,)
+        By models that have not seen these rows; unbiased.
+    mean : float
+    """
+    deviation, outcome = predictions - mean, targets - mean
+    spread = float(np.square(deviation).sum())
+    if spread == 0.0:
+        return 0.0
+    slope = float(deviation @ outcome) / spread
+    # Gain in units of the variance of a target, of which one parameter takes half by chance.
+    gain = slope**2 * spread / (2 * float(np.square(outcome).mean()))
+    return float(np.clip(slope, 0.0, _SLOPES[-1])) if slope > 0 and gain > _LEAST_GAIN else 0.0
