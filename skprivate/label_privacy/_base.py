@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_consistent_length, get_tags
+from sklearn.utils import Tags, check_consistent_length, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import BoolArray, Deployment, FloatArray, IndexArray, NoiseSource
@@ -134,7 +134,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             Public rows are passed, and the inner estimator takes no weights: each counts as a private one.
         """
         check_epsilon(self.epsilon)
-        y = self._read_rows(X, y)
+        X, y = self._read_rows(X, y)
         public = check_row_mask(is_public, len(y), strict=self.is_strict())
         if public.all():
             raise ValueError(
@@ -198,7 +198,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             Unusable rows or reports, or classes or bounds are not declared.
         """
         reporter = self.make_reporter()
-        validate_data(self, X, skip_check_array=True, cells=False, kinds=False)
+        X = self._read_features(X)
         checked = reporter.check_reports(reports)
         check_consistent_length(X, checked)
         public = check_row_mask(is_public, len(checked))
@@ -230,13 +230,24 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             raise ValueError(f"clients need {self._declared}: declare them.")
         return self._make_reporter(None, 1)
 
-    def _read_rows(self, X: Any, y: Any) -> NDArray[Any]:
+    def _read_rows(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None.")
-        validate_data(self, X, skip_check_array=True, cells=False, kinds=False)
         y = self._read_targets(y, num_samples(X))
+        X = self._read_features(X)
         check_consistent_length(X, y)
-        return y
+        return X, y
+
+    def _read_features(self, X: Any) -> Any:
+        """Count and name the columns; what they hold is for the inner estimator to judge."""
+        validate_data(self, X, skip_check_array=True, cells=False, kinds=False)
+        return indexable(X)[0]
+
+    def _check_features(self, X: Any) -> None:
+        """Compare the columns with those of the fit."""
+        if hasattr(self, "n_features_in_") and len(getattr(X, "shape", (0, 0))) == 1:
+            raise ValueError("Expected 2D array. Reshape your data: X.reshape(1, -1) for one row.")
+        validate_data(self, X, reset=False, skip_check_array=True, cells=False, kinds=False)
 
     def _rows_per_unit(self, units: RowUnits | None) -> int:
         return 1 if units is None else self.max_rows_per_group
@@ -367,7 +378,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
     @redact_errors
     def _predict_targets(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True, cells=False, kinds=False)
+        self._check_features(X)
         return predict_targets(self.estimators_, X)
 
     def __sklearn_tags__(self) -> Tags:
