@@ -149,8 +149,10 @@ INSTANCES = {
         "life",
         "persons",
     ),
-    "label": Instance(LabelPrivateClassifier(epsilon=1.5, classes=[0, 1]), "labels"),
-    "label, public rows": Instance(LabelPrivateClassifier(epsilon=1.5, classes=[0, 1]), "labels", "public"),
+    "label": Instance(LabelPrivateClassifier(LinearRegression(), 1.5, classes=[0, 1]), "labels"),
+    "label, boosting, public rows": Instance(
+        LabelPrivateClassifier(epsilon=1.5, classes=[0, 1]), "labels", "public"
+    ),
     "label, three classes": Instance(
         LabelPrivateClassifier(LinearRegression(), 1.5, classes=WORDS, cv=None), "words"
     ),
@@ -159,7 +161,7 @@ INSTANCES = {
         "labels",
         "persons",
     ),
-    "label, numbers": Instance(LabelPrivateRegressor(epsilon=1.5, bounds_y=(-1, 1)), "numbers"),
+    "label, numbers": Instance(LabelPrivateRegressor(LinearRegression(), 1.5, bounds_y=(-1, 1)), "numbers"),
     "label, numbers, persons": Instance(
         LabelPrivateRegressor(LinearRegression(), 1.5, bounds_y=(-1, 1), max_rows_per_group=2),
         "numbers",

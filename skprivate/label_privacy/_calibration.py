@@ -5,15 +5,18 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from .._typing import FloatArray
 
 # Factors of the deviation from the base rate. Above 1: a regressor that stops early, or averages, says less
 # than it could. Three is where all but a third of its range is at the ends.
 _SLOPES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6, 1.8, 2.0, 2.4, 3.0)
-# Shares of the base rate in a prediction; its least is what no class probability falls below, relative to
-# the base rate.
-_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+#: Share of the base rate in a prediction, at least: what no class probability falls below, relative to it.
+LEAST_SHARE = 0.01
+_SHARES = (LEAST_SHARE, 0.02, 0.05, 0.1, 0.2, 0.4)
+# Standard errors beyond the ends from which a mean counts as at that distance: floats tell tails apart there.
+_FARTHEST = 5.0
 # Log-likelihood by which a model must beat the base rate: the parameters chosen, after Akaike.
 _LEAST_GAIN = 2.0
 
@@ -65,21 +68,34 @@ def to_proba(predictions: FloatArray, base: FloatArray, slope: float, share: flo
     return proba
 
 
-def base_rate(targets: FloatArray, n_classes: int, worth: float) -> FloatArray:
+def base_rate(targets: FloatArray, weights: FloatArray, n_classes: int) -> FloatArray:
     """Return the class probabilities of all rows together, never 0.
 
     Parameters
     ----------
     targets : ndarray of shape (n, n_targets)
-        Unbiased, with weights already applied.
+        Unbiased.
+    weights : ndarray of shape (n,)
     n_classes : int
-    worth : float
-        Rows with clean labels that all rows together are worth: half a row is added to every class, after
-        Jeffreys.
+
+    Returns
+    -------
+    rate : ndarray of shape (n_classes,)
+        The mean of every target, given that it is a probability: that of a normal distribution about the
+        observed mean, cut off at 0 and 1. So noise makes no class impossible that is only rare.
     """
-    means = targets.reshape(1, -1)
-    full = means if means.shape[1] == n_classes else np.hstack([1 - means, means])
-    rate: FloatArray = (project(full)[0] * worth + 0.5) / (worth + 0.5 * n_classes)
+    shares = weights / weights.sum()
+    means = shares @ targets
+    errors = np.sqrt(np.square(shares) @ np.square(targets - means))
+    # Rows that all agree: what one more of another class would change.
+    errors = np.maximum(errors, 1 / len(targets))
+    if len(means) < n_classes:
+        means, errors = np.array([1 - means[0], means[0]]), np.repeat(errors, 2)
+    means = np.clip(means, -_FARTHEST * errors, 1 + _FARTHEST * errors)
+    low, high = -means / errors, (1 - means) / errors
+    density = (np.exp(-(low**2) / 2) - np.exp(-(high**2) / 2)) / np.sqrt(2 * np.pi)
+    inside = means + errors * density / (ndtr(high) - ndtr(low))
+    rate: FloatArray = inside / inside.sum()
     return rate
 
 
@@ -100,12 +116,11 @@ def calibrate_classes(
     likelihood : callable
         Takes class probabilities and reports, and returns the probabilities of these.
     """
-    alone = np.log(likelihood(np.broadcast_to(base, (len(reports), len(base))), reports)).sum()
-    best, found = alone + _LEAST_GAIN, (0.0, _SHARES[0])
+    none = likelihood(np.broadcast_to(base, (len(reports), len(base))), reports)
+    best, found = np.log(none).sum() + _LEAST_GAIN, (0.0, LEAST_SHARE)
     for slope in _SLOPES[1:]:
         # Mixing is linear: one projection does for all shares.
         full = likelihood(to_proba(predictions, base, slope, 0.0), reports)
-        none = likelihood(np.broadcast_to(base, (len(reports), len(base))), reports)
         for share in _SHARES:
             total = np.log((1 - share) * full + share * none).sum()
             if total > best:

@@ -16,7 +16,7 @@ from ..utils import as_labels
 from ..utils._public_module import public_module
 from ..utils._table_validation import validate_data
 from ._base import LABEL_CONSTRAINTS, BaseLabelPrivate
-from ._calibration import base_rate, calibrate_classes, to_proba
+from ._calibration import LEAST_SHARE, base_rate, calibrate_classes, to_proba
 from ._inner_models import NoisyRows
 from ._reporters import ClassReporter
 
@@ -173,9 +173,8 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
 
     def _calibrate(self, predictions: FloatArray | None, rows: NoisyRows, reports: NDArray[Any]) -> None:
         reporter = self.reporter_
-        means = np.average(rows.targets, axis=0, weights=rows.weights)
-        self.base_proba_ = base_rate(means, len(reporter.classes), float(rows.weights.sum()))
-        self.slope_, self.base_share_ = 1.0, 0.01
+        self.base_proba_ = base_rate(rows.targets, rows.weights, len(reporter.classes))
+        self.slope_, self.base_share_ = 1.0, LEAST_SHARE
         if predictions is not None:
             self.slope_, self.base_share_ = calibrate_classes(
                 predictions, self.base_proba_, reports, reporter.likelihood
