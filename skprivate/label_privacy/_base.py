@@ -298,8 +298,8 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             X=X if len(used) == len(public) else safe_indexing(X, used),
             targets=targets,
             weights=weights,
-            scored=np.flatnonzero(~known),
-            folds=make_folds(codes, self.cv),
+            noisy=np.flatnonzero(~known),
+            folds=make_folds(np.flatnonzero(known), np.flatnonzero(~known), codes, self.cv),
         )
         if self.estimator is None:
             chosen, predictions = choose_default(rows)

@@ -107,6 +107,8 @@ def calibrate_classes(
 ) -> tuple[float, float]:
     """Return slope and share of the base rate that make the reports likeliest; slope 0 without a gain.
 
+    Where few reports tell little, a slope within a factor of two of 1 and a share below a tenth are likelier.
+
     Parameters
     ----------
     predictions : ndarray of shape (n, n_targets)
@@ -122,10 +124,15 @@ def calibrate_classes(
         # Mixing is linear: one projection does for all shares.
         full = likelihood(to_proba(predictions, base, slope, 0.0), reports)
         for share in _SHARES:
-            total = np.log((1 - share) * full + share * none).sum()
+            total = np.log((1 - share) * full + share * none).sum() - _surprise(slope, share)
             if total > best:
                 best, found = total, (slope, share)
     return found
+
+
+def _surprise(slope: float, share: float) -> float:
+    """Return how much less likely than the usual ones these values are before any report, as a logarithm."""
+    return (np.log(slope) / np.log(2)) ** 2 / 2 + (np.log(share / LEAST_SHARE) / np.log(10)) ** 2 / 2
 
 
 def calibrate_numbers(predictions: FloatArray, mean: float, targets: FloatArray) -> float:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Regressors that are fitted to noisy targets, one a target, and how large the default one may be."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +18,13 @@ _CLEAN_ROWS_IN_LEAF = 12
 # What a tree is worth of them for every leaf: a leaf of an average tree then has five times the least.
 _CLEAN_ROWS_FOR_LEAF = 60
 _MOST_LEAVES = 15
-# Trees of the default model: the first try, and the last of those that double it while more trees help.
+# Trees of the default model: the first try, and the most of those that double it while more trees help.
 _FIRST_TREES, _MOST_TREES = 40, 320
 # Of the tried trees, beyond which the best number counts as the end.
 _NEAR_THE_END = 0.8
+# Clean rows that a tree is worth where held-out rows do not tell, and the range of such numbers of trees.
+_CLEAN_ROWS_FOR_TREE = 24
+_USUAL_TREES = (15, 80)
 _SEED_OF_FOLDS = 0
 
 
@@ -34,38 +38,38 @@ class NoisyRows:
     targets : ndarray of shape (n, n_targets)
     weights : ndarray of shape (n,)
         1 for a row whose target is exact.
-    scored : ndarray of int
-        Rows with noisy targets, on which models are judged.
-    folds : ndarray of int of shape (len(scored),), or None
-        Fold of each of these rows.
+    noisy : ndarray of int
+        Rows with noisy targets.
+    folds : ndarray of int of shape (n,), or None
+        Fold of every row.
     """
 
     X: Any
     targets: FloatArray
     weights: FloatArray
-    scored: IndexArray
+    noisy: IndexArray
     folds: IndexArray | None
 
     def splits(self) -> list[tuple[IndexArray, IndexArray]]:
-        """Return rows to fit and rows to predict of every fold; rows that are not scored are always fitted."""
+        """Return rows to fit and rows to predict of every fold."""
         if self.folds is None:
             return []
-        parts = []
-        for fold in range(int(self.folds.max()) + 1):
-            held = self.scored[self.folds == fold]
-            fitted = np.ones(len(self.weights), dtype=bool)
-            fitted[held] = False
-            parts.append((np.flatnonzero(fitted), held))
-        return parts
+        numbers = range(int(self.folds.max()) + 1)
+        return [(np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)) for fold in numbers]
 
 
-def make_folds(units: IndexArray, n_folds: int | None) -> IndexArray | None:
-    """Return a fold for every row, the same for all rows of one unit; None for too few units."""
+def make_folds(
+    known: IndexArray, noisy: IndexArray, units: IndexArray, n_folds: int | None
+) -> IndexArray | None:
+    """Return a fold for every row, the same for all noisy rows of one unit; None for too few units."""
     n_units = int(units.max()) + 1 if len(units) else 0
     if n_folds is None or n_units < 2 * n_folds:
         return None
     # Public: neither folds nor their seed tell of a label.
-    folds: IndexArray = (np.random.default_rng(_SEED_OF_FOLDS).permutation(n_units) % n_folds)[units]
+    generator = np.random.default_rng(_SEED_OF_FOLDS)
+    folds = np.empty(len(known) + len(noisy), dtype=np.intp)
+    folds[noisy] = (generator.permutation(n_units) % n_folds)[units]
+    folds[known] = generator.permutation(len(known)) % n_folds
     return folds
 
 
@@ -99,37 +103,35 @@ def predict_targets(models: list[Any], X: Any) -> FloatArray:
 
 
 def cross_fit(estimator: Any, rows: NoisyRows) -> FloatArray | None:
-    """Return predictions of the scored rows by models that have not seen them; None without folds."""
+    """Return predictions of the noisy rows by models that have not seen them; None without folds."""
     if rows.folds is None:
         return None
     found = np.empty((len(rows.weights), rows.targets.shape[1]))
     for fitted, held in rows.splits():
         models = _fit_part(estimator, rows, fitted)
         found[held] = predict_targets(models, safe_indexing(rows.X, held))
-    return found[rows.scored]
+    return found[rows.noisy]
 
 
 def choose_default(rows: NoisyRows) -> tuple[HistGradientBoostingRegressor, FloatArray | None]:
     """Return the default regressor with the number of trees that predicts rows it has not seen best."""
+    usual = int(np.clip(rows.weights.sum() / _CLEAN_ROWS_FOR_TREE, *_USUAL_TREES))
     if rows.folds is None:
-        return default_model(rows.weights), None
-    n_trees = _FIRST_TREES
+        return default_model(rows.weights, usual), None
+    n_trees = max(_FIRST_TREES, usual)
     while True:
         estimator = default_model(rows.weights, n_trees)
         parts = [(_fit_part(estimator, rows, fitted), held) for fitted, held in rows.splits()]
-        losses = sum(_losses(models, rows, held) for models, held in parts)
-        best = int(np.argmin(losses)) + 1
+        losses = _LossesByStage(parts, rows)
+        best = losses.best()
         if n_trees >= _MOST_TREES or best < _NEAR_THE_END * n_trees:
             break
         n_trees *= 2
+    chosen = losses.nearest_as_good(best, usual)
     found = np.empty((len(rows.weights), rows.targets.shape[1]))
     for models, held in parts:
-        table = safe_indexing(rows.X, held)
-        for place, model in enumerate(models):
-            found[held, place] = next(
-                values for stage, values in enumerate(model.staged_predict(table), start=1) if stage == best
-            )
-    return default_model(rows.weights, best), found[rows.scored]
+        found[held] = _predict_at(chosen, models, safe_indexing(rows.X, held))
+    return default_model(rows.weights, chosen), found[rows.noisy]
 
 
 def _fit_part(estimator: Any, rows: NoisyRows, fitted: IndexArray) -> list[Any]:
@@ -138,16 +140,51 @@ def _fit_part(estimator: Any, rows: NoisyRows, fitted: IndexArray) -> list[Any]:
     )
 
 
-def _losses(models: list[Any], rows: NoisyRows, held: IndexArray) -> FloatArray:
-    """Return the sum of squared errors on held rows after every tree."""
-    table = safe_indexing(rows.X, held)
-    return np.sum(
-        [
-            [np.square(values - rows.targets[held, place]).sum() for values in model.staged_predict(table)]
-            for place, model in enumerate(models)
-        ],
-        axis=0,
-    )
+class _LossesByStage:
+    """Weighted squared errors on held-out rows after every tree."""
+
+    def __init__(self, parts: list[tuple[list[Any], IndexArray]], rows: NoisyRows) -> None:
+        self._parts, self._rows = parts, rows
+        self._sums = np.sum([self._sums_of(models, held) for models, held in parts], axis=0)
+
+    def best(self) -> int:
+        """Return the number of trees with the least error."""
+        return int(np.argmin(self._sums)) + 1
+
+    def nearest_as_good(self, best: int, usual: int) -> int:
+        """Return the number nearest to the usual one whose error is at most a standard error above the least.
+
+        The standard error is that of the difference of the errors, row by row.
+        """
+        least = self._errors(best)
+        for n_trees in range(min(usual, len(self._sums)), best, 1 if best > usual else -1):
+            difference = self._errors(n_trees) - least
+            if difference.sum() <= np.sqrt(np.square(difference).sum()):
+                return n_trees
+        return best
+
+    def _sums_of(self, models: list[Any], held: IndexArray) -> FloatArray:
+        table, weights = safe_indexing(self._rows.X, held), self._rows.weights[held]
+        targets = self._rows.targets[held]
+        return np.sum(
+            [
+                [weights @ np.square(values - targets[:, place]) for values in model.staged_predict(table)]
+                for place, model in enumerate(models)
+            ],
+            axis=0,
+        )
+
+    def _errors(self, n_trees: int) -> FloatArray:
+        errors = np.empty(len(self._rows.weights))
+        for models, held in self._parts:
+            found = _predict_at(n_trees, models, safe_indexing(self._rows.X, held))
+            errors[held] = np.square(found - self._rows.targets[held]).sum(axis=1)
+        return self._rows.weights * errors
+
+
+def _predict_at(n_trees: int, models: list[Any], X: Any) -> FloatArray:
+    stages = (itertools.islice(model.staged_predict(X), n_trees - 1, None) for model in models)
+    return np.column_stack([next(stage) for stage in stages])
 
 
 def rehearse(estimator: Any, X: Any, targets: FloatArray) -> None:
