@@ -298,14 +298,14 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             X=X if len(used) == len(public) else safe_indexing(X, used),
             targets=targets,
             weights=weights,
-            noisy=np.flatnonzero(~known),
-            folds=make_folds(np.flatnonzero(known), np.flatnonzero(~known), codes, self.cv),
+            known=known,
+            folds=make_folds(known, codes, self.cv),
         )
         if self.estimator is None:
             chosen, predictions = choose_default(rows)
         else:
             chosen, predictions = self.estimator, cross_fit(self.estimator, rows)
-        self._calibrate(predictions, rows, reports[used][~known])
+        self._calibrate(predictions, rows, reports[used])
         self.estimators_ = fit_models(chosen, rows.X, targets, weights)
         self.privacy_spent_ = spent
 

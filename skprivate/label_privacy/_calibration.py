@@ -4,7 +4,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from .._typing import FloatArray
@@ -102,8 +101,7 @@ def base_rate(targets: FloatArray, weights: FloatArray, n_classes: int) -> Float
 def calibrate_classes(
     predictions: FloatArray,
     base: FloatArray,
-    reports: NDArray[np.integer],
-    likelihood: Callable[[FloatArray, NDArray[np.integer]], FloatArray],
+    likelihood: Callable[[FloatArray], FloatArray],
 ) -> tuple[float, float]:
     """Return slope and share of the base rate that make the reports likeliest; slope 0 without a gain.
 
@@ -114,15 +112,15 @@ def calibrate_classes(
     predictions : ndarray of shape (n, n_targets)
         By models that have not seen these rows.
     base : ndarray of shape (n_classes,)
-    reports : ndarray of int of shape (n,)
     likelihood : callable
-        Takes class probabilities and reports, and returns the probabilities of these.
+        Takes class probabilities of the rows, and returns the probabilities of their reports, or of labels
+        that are public.
     """
-    none = likelihood(np.broadcast_to(base, (len(reports), len(base))), reports)
+    none = likelihood(np.broadcast_to(base, (len(predictions), len(base))))
     best, found = np.log(none).sum() + _LEAST_GAIN, (0.0, LEAST_SHARE)
     for slope in _SLOPES[1:]:
         # Mixing is linear: one projection does for all shares.
-        full = likelihood(to_proba(predictions, base, slope, 0.0), reports)
+        full = likelihood(to_proba(predictions, base, slope, 0.0))
         for share in _SHARES:
             total = np.log((1 - share) * full + share * none).sum() - _surprise(slope, share)
             if total > best:
@@ -135,20 +133,22 @@ def _surprise(slope: float, share: float) -> float:
     return (np.log(slope) / np.log(2)) ** 2 / 2 + (np.log(share / LEAST_SHARE) / np.log(10)) ** 2 / 2
 
 
-def calibrate_numbers(predictions: FloatArray, mean: float, targets: FloatArray) -> float:
+def calibrate_numbers(
+    predictions: FloatArray, mean: float, targets: FloatArray, weights: FloatArray
+) -> float:
     """Return the slope about the mean with the least squared error; 0 without a gain.
 
     Parameters
     ----------
-    predictions, targets : ndarray of shape (n,)
-        By models that have not seen these rows; unbiased.
+    predictions, targets, weights : ndarray of shape (n,)
+        By models that have not seen these rows; unbiased; inverse to the variance of a target.
     mean : float
     """
     deviation, outcome = predictions - mean, targets - mean
-    spread = float(np.square(deviation).sum())
+    spread = float(weights @ np.square(deviation))
     if spread == 0.0:
         return 0.0
-    slope = float(deviation @ outcome) / spread
+    slope = float(weights @ (deviation * outcome)) / spread
     # Gain in units of the variance of a target, of which one parameter takes half by chance.
-    gain = slope**2 * spread / (2 * float(np.square(outcome).mean()))
-    return float(np.clip(slope, 0.0, _SLOPES[-1])) if slope > 0 and gain > _LEAST_GAIN else 0.0
+    gain = slope**2 * spread / (2 * float(np.mean(weights * np.square(outcome))))
+    return min(slope, _SLOPES[-1]) if slope > 0 and gain > _LEAST_GAIN else 0.0

@@ -177,7 +177,13 @@ class LabelPrivateClassifier(ClassifierMixin, BaseLabelPrivate):
         self.slope_, self.base_share_ = 1.0, LEAST_SHARE
         if predictions is not None:
             self.slope_, self.base_share_ = calibrate_classes(
-                predictions, self.base_proba_, reports, reporter.likelihood
+                predictions,
+                self.base_proba_,
+                lambda proba: np.where(
+                    rows.known,
+                    proba[np.arange(len(reports)), reports],
+                    reporter.likelihood(proba, reports),
+                ),
             )
 
     def _learn(self, X: Any, reporter: Any, *rest: Any) -> None:

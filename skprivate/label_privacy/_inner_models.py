@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import has_fit_parameter
 
-from .._typing import FloatArray, IndexArray
+from .._typing import BoolArray, FloatArray, IndexArray
 from ..utils._compat import num_samples, safe_indexing
 
 # Rows with clean labels that a leaf of the default model is worth at least: noise then is a quarter of it.
@@ -38,8 +38,8 @@ class NoisyRows:
     targets : ndarray of shape (n, n_targets)
     weights : ndarray of shape (n,)
         1 for a row whose target is exact.
-    noisy : ndarray of int
-        Rows with noisy targets.
+    known : ndarray of bool of shape (n,)
+        Rows with exact targets.
     folds : ndarray of int of shape (n,), or None
         Fold of every row.
     """
@@ -47,7 +47,7 @@ class NoisyRows:
     X: Any
     targets: FloatArray
     weights: FloatArray
-    noisy: IndexArray
+    known: BoolArray
     folds: IndexArray | None
 
     def splits(self) -> list[tuple[IndexArray, IndexArray]]:
@@ -58,18 +58,16 @@ class NoisyRows:
         return [(np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)) for fold in numbers]
 
 
-def make_folds(
-    known: IndexArray, noisy: IndexArray, units: IndexArray, n_folds: int | None
-) -> IndexArray | None:
-    """Return a fold for every row, the same for all noisy rows of one unit; None for too few units."""
+def make_folds(known: BoolArray, units: IndexArray, n_folds: int | None) -> IndexArray | None:
+    """Return a fold for every row, the same for all rows of one private unit; None for too few units."""
     n_units = int(units.max()) + 1 if len(units) else 0
     if n_folds is None or n_units < 2 * n_folds:
         return None
     # Public: neither folds nor their seed tell of a label.
     generator = np.random.default_rng(_SEED_OF_FOLDS)
-    folds = np.empty(len(known) + len(noisy), dtype=np.intp)
-    folds[noisy] = (generator.permutation(n_units) % n_folds)[units]
-    folds[known] = generator.permutation(len(known)) % n_folds
+    folds = np.empty(len(known), dtype=np.intp)
+    folds[~known] = (generator.permutation(n_units) % n_folds)[units]
+    folds[known] = generator.permutation(np.count_nonzero(known)) % n_folds
     return folds
 
 
@@ -103,14 +101,14 @@ def predict_targets(models: list[Any], X: Any) -> FloatArray:
 
 
 def cross_fit(estimator: Any, rows: NoisyRows) -> FloatArray | None:
-    """Return predictions of the noisy rows by models that have not seen them; None without folds."""
+    """Return predictions of all rows by models that have not seen them; None without folds."""
     if rows.folds is None:
         return None
     found = np.empty((len(rows.weights), rows.targets.shape[1]))
     for fitted, held in rows.splits():
         models = _fit_part(estimator, rows, fitted)
         found[held] = predict_targets(models, safe_indexing(rows.X, held))
-    return found[rows.noisy]
+    return found
 
 
 def choose_default(rows: NoisyRows) -> tuple[HistGradientBoostingRegressor, FloatArray | None]:
@@ -131,7 +129,7 @@ def choose_default(rows: NoisyRows) -> tuple[HistGradientBoostingRegressor, Floa
     found = np.empty((len(rows.weights), rows.targets.shape[1]))
     for models, held in parts:
         found[held] = _predict_at(chosen, models, safe_indexing(rows.X, held))
-    return default_model(rows.weights, chosen), found[rows.noisy]
+    return default_model(rows.weights, chosen), found
 
 
 def _fit_part(estimator: Any, rows: NoisyRows, fitted: IndexArray) -> list[Any]:

@@ -161,7 +161,9 @@ class LabelPrivateRegressor(RegressorMixin, BaseLabelPrivate):
         mean = np.average(rows.targets[:, 0], weights=rows.weights)
         self.base_value_, self.slope_ = float(np.clip(mean, *self.bounds_y_)), 1.0
         if predictions is not None:
-            self.slope_ = calibrate_numbers(predictions[:, 0], self.base_value_, rows.targets[rows.noisy, 0])
+            self.slope_ = calibrate_numbers(
+                predictions[:, 0], self.base_value_, rows.targets[:, 0], rows.weights
+            )
 
     def _learn(self, X: Any, reporter: Any, *rest: Any) -> None:
         self.bounds_y_, self.reporter_ = reporter.bounds, reporter
