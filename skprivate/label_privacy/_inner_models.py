@@ -19,12 +19,14 @@ _CLEAN_ROWS_IN_LEAF = 12
 _CLEAN_ROWS_FOR_LEAF = 60
 _MOST_LEAVES = 15
 # Trees of the default model: the first try, and the most of those that double it while more trees help.
-_FIRST_TREES, _MOST_TREES = 40, 320
+_FIRST_TREES, _MOST_TREES = 40, 160
+# Twice the usual one: half the trees, no worse on five designs at epsilon .5 and 2; .3 was.
+_LEARNING_RATE = 0.2
 # Of the tried trees, beyond which the best number counts as the end.
 _NEAR_THE_END = 0.8
 # Clean rows that a tree is worth where held-out rows do not tell, and the range of such numbers of trees.
-_CLEAN_ROWS_FOR_TREE = 24
-_USUAL_TREES = (15, 80)
+_CLEAN_ROWS_FOR_TREE = 48
+_USUAL_TREES = (8, 40)
 _SEED_OF_FOLDS = 0
 
 
@@ -81,6 +83,7 @@ def default_model(weights: FloatArray, max_iter: int = _FIRST_TREES) -> HistGrad
     worth = float(weights.mean())
     return HistGradientBoostingRegressor(
         max_iter=max_iter,
+        learning_rate=_LEARNING_RATE,
         min_samples_leaf=int(max(20, _CLEAN_ROWS_IN_LEAF / worth)),
         max_leaf_nodes=int(np.clip(len(weights) * worth / _CLEAN_ROWS_FOR_LEAF, 3, _MOST_LEAVES)),
         early_stopping=False,

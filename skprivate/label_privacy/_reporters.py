@@ -21,6 +21,8 @@ from ..utils._replacements import labels_of
 
 # Share of a label's variance that features leave unexplained, typically: that of two even classes is then .15.
 _UNEXPLAINED = 0.6
+# Of half the width of bounds: the variance of the noise is a float then.
+_LARGEST_HALF = 1e135
 # Reports larger than that are no reports: the noise would be this many scales.
 _LARGEST_REPORT = 2**60
 
@@ -227,6 +229,8 @@ class NumberReporter:
     def __init__(self, epsilon: float | Fraction, bounds_y: Any) -> None:
         self.bounds = check_target_bounds(bounds_y, False)
         epsilon = check_epsilon(epsilon)
+        if self.bounds[1] / 2 - self.bounds[0] / 2 > _LARGEST_HALF:
+            raise ValueError("bounds_y are too far apart: floats hold no variance of the noise.")
         self._exponent = grid_exponent(1, epsilon)
         self.mechanism = DiscreteLaplaceMechanism(epsilon, 2**self._exponent)
         self.epsilon = self.mechanism.epsilon
@@ -260,8 +264,7 @@ class NumberReporter:
         """
         low, high = self.bounds
         numbers = np.clip(replace_target(y, self.bounds, False).time_on_model_scale, low, high)
-        # Halves first: the width of large bounds is infinite.
-        return quantise((numbers / 2 - low / 2) / (high / 2 - low / 2), self._exponent, 0.0, 1.0)
+        return quantise((numbers - low) / (high - low), self._exponent, 0.0, 1.0)
 
     def randomize(self, y: Any, random_state: Any = None) -> IntArray:
         """Return one report per number.
