@@ -126,8 +126,9 @@ def trusted_types(*estimators: str | type) -> list[str]:
     Notes
     -----
     The list is fixed: it does not come from the file. skops refuses a file that holds anything else: a type
-    of a third party (scikit-learn's regressors inside an estimator, too), a ledger (save with ``ledger=None``; a ledger is a file of its own) or callbacks (call
-    ``set_callbacks()`` before). Look at those yourself.
+    of a third party (the trees of scikit-learn within an estimator, too), a ledger (save with
+    ``ledger=None``; a ledger is a file of its own) or callbacks (call ``set_callbacks()`` before). Look at
+    those yourself.
 
     **Privacy**: a file says what the object says. Where ``releases_state`` is False it holds a site's rows.
 

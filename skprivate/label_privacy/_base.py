@@ -5,7 +5,7 @@ import copy
 from abc import abstractmethod
 from fractions import Fraction
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,9 +158,10 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         if self.ledger is not None:
             rehearse(self.estimator, X, reporter.exact_targets(np.array([0, 1]))[:, 0])
         entropy = check_entropy(self.random_state)
+        source = cast(NoiseSource, entropy.source)
         n_used = self._count(units, public)
         spent = self._describe_spending(
-            reporter, n_used, public, units is not None, leaks, entropy.source, "simulated"
+            reporter, n_used, public, units is not None, leaks, source, "simulated"
         )
         self.charge(spent)
         kept = self._choose_rows(units, public, entropy)
@@ -206,9 +207,7 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
             raise ValueError("is_public marks every row: there are no reports.")
         self._warn_of_weights(bool(public.any()))
         kept = np.flatnonzero(~public)
-        spent = self._describe_spending(
-            reporter, len(kept), public, False, [], "os-entropy", "collected"
-        )
+        spent = self._describe_spending(reporter, len(kept), public, False, [], "os-entropy", "collected")
         self._learn(X, reporter, checked, public, kept, np.arange(len(kept)), spent)
         return self
 

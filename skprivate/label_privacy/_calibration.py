@@ -80,8 +80,9 @@ def base_rate(targets: FloatArray, weights: FloatArray, n_classes: int) -> Float
     Returns
     -------
     rate : ndarray of shape (n_classes,)
-        The mean of every target, given that it is a probability: that of a normal distribution about the
-        observed mean, cut off at 0 and 1. So noise makes no class impossible that is only rare.
+        Means of the targets, drawn to equal ones by the share of noise in what they differ by, after James
+        and Stein. Then each is the mean of a normal distribution about it, with its standard error, cut off
+        at 0 and 1: noise makes no class impossible that is only rare.
     """
     shares = weights / weights.sum()
     means = shares @ targets
@@ -90,6 +91,9 @@ def base_rate(targets: FloatArray, weights: FloatArray, n_classes: int) -> Float
     errors = np.maximum(errors, 1 / len(targets))
     if len(means) < n_classes:
         means, errors = np.array([1 - means[0], means[0]]), np.repeat(errors, 2)
+    deviations = means - 1 / n_classes
+    noise = np.square(errors).sum() / max(float(np.square(deviations).sum()), 1e-300)
+    means = 1 / n_classes + max(0.0, 1 - noise) * deviations
     means = np.clip(means, -_FARTHEST * errors, 1 + _FARTHEST * errors)
     low, high = -means / errors, (1 - means) / errors
     density = (np.exp(-(low**2) / 2) - np.exp(-(high**2) / 2)) / np.sqrt(2 * np.pi)

@@ -136,9 +136,7 @@ def choose_default(rows: NoisyRows) -> tuple[HistGradientBoostingRegressor, Floa
 
 
 def _fit_part(estimator: Any, rows: NoisyRows, fitted: IndexArray) -> list[Any]:
-    return fit_models(
-        estimator, safe_indexing(rows.X, fitted), rows.targets[fitted], rows.weights[fitted]
-    )
+    return fit_models(estimator, safe_indexing(rows.X, fitted), rows.targets[fitted], rows.weights[fitted])
 
 
 class _LossesByStage:
@@ -194,5 +192,3 @@ def rehearse(estimator: Any, X: Any, targets: FloatArray) -> None:
     if estimator is None:
         estimator = default_model(np.ones(n_rows), max_iter=1)
     clone(estimator).fit(X, np.resize(targets, n_rows))
-
-

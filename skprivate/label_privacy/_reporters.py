@@ -19,7 +19,8 @@ from ..utils import as_labels, check_epsilon
 from ..utils._public_module import public_module
 from ..utils._replacements import labels_of
 
-# Share of a label's variance that features leave unexplained, typically: that of two even classes is then .15.
+# Share of a label's variance that features leave unexplained: .15 of two even classes, as in the prototype
+# of these weights on census, diabetes, rice and two simulations.
 _UNEXPLAINED = 0.6
 # Of half the width of bounds: the variance of the noise is a float then.
 _LARGEST_HALF = 1e135

@@ -113,9 +113,7 @@ SKIPPED = {
     "logistic, gaussian": BY_RHO,
     "normal, persons": REGRESSOR | GROUPS,
     "aft, censored, gaussian, persons": BY_RHO | GROUPS,
-    **dict.fromkeys(
-        ("label", "label, boosting, public rows", "label, three classes"), LOCAL | LABELS_ONLY
-    ),
+    **dict.fromkeys(("label", "label, boosting, public rows", "label, three classes"), LOCAL | LABELS_ONLY),
     "label, persons": LOCAL | LABELS_ONLY | GROUPS,
     "label, numbers": REGRESSOR | LABELS_ONLY,
     "label, numbers, persons": REGRESSOR | LABELS_ONLY | GROUPS,
