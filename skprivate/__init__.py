@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from .games import PrivateNashSolver as PrivateNashSolver
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
     from .games import VaccinationGame as VaccinationGame
+    from .label_privacy import LabelPrivateClassifier as LabelPrivateClassifier
+    from .label_privacy import LabelPrivateRegressor as LabelPrivateRegressor
     from .linear_model import DPLogisticLLSRegressor as DPLogisticLLSRegressor
     from .linear_model import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor
     from .linear_model import DPNormalLLSRegressor as DPNormalLLSRegressor
@@ -66,6 +68,8 @@ _HOMES = {
     "DPSEVRegressor": ".linear_model",
     "DPTreeClassifier": ".tree",
     "DomainEncoder": ".preprocessing",
+    "LabelPrivateClassifier": ".label_privacy",
+    "LabelPrivateRegressor": ".label_privacy",
     "LedgerEntry": ".accounting",
     "LocalAverageRegressor": ".collaborative",
     "LocallyPrivateTreeClassifier": ".tree",
@@ -108,6 +112,8 @@ __all__ = [
     "DPSEVRegressor",
     "DPTreeClassifier",
     "DomainEncoder",
+    "LabelPrivateClassifier",
+    "LabelPrivateRegressor",
     "LedgerEntry",
     "LocalAverageRegressor",
     "LocallyPrivateTreeClassifier",

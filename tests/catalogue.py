@@ -28,6 +28,8 @@ from skprivate import (
     DPNormalLLSRegressor,
     DPSEVRegressor,
     DPTreeClassifier,
+    LabelPrivateClassifier,
+    LabelPrivateRegressor,
     LocallyPrivateTreeClassifier,
     PrivateGridSearch,
     PrivateNashSolver,
@@ -168,6 +170,24 @@ INSTANCES = {
         "life",
         "persons",
     ),
+    "label": Instance(LabelPrivateClassifier(LinearRegression(), 1.5, classes=[0, 1]), "labels"),
+    "label, boosting, public rows": Instance(
+        LabelPrivateClassifier(epsilon=1.5, classes=[0, 1]), "labels", "public"
+    ),
+    "label, three classes": Instance(
+        LabelPrivateClassifier(LinearRegression(), 1.5, classes=WORDS, cv=None), "words"
+    ),
+    "label, persons": Instance(
+        LabelPrivateClassifier(LinearRegression(), 1.5, classes=[0, 1], max_rows_per_group=2),
+        "labels",
+        "persons",
+    ),
+    "label, numbers": Instance(LabelPrivateRegressor(LinearRegression(), 1.5, bounds_y=(-1, 1)), "numbers"),
+    "label, numbers, persons": Instance(
+        LabelPrivateRegressor(LinearRegression(), 1.5, bounds_y=(-1, 1), max_rows_per_group=2),
+        "numbers",
+        "persons",
+    ),
     "search": Instance(PrivateGridSearch(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), DEPTHS), "labels"),
     "search, persons, label": Instance(
         PrivateRandomizedSearch(
@@ -239,6 +259,10 @@ CHECKED = [
     DPSEVRegressor(bounds_X=(-10, 10), bounds_y=(-1e3, 1e3), regularization="zhang"),
     DPNormalLLSRegressor(x_norm=5.0),
     DPNormalLLSRegressor(x_norm=5.0, **GAUSSIAN),
+    LabelPrivateClassifier(),
+    LabelPrivateClassifier(LinearRegression(), 4.0, cv=None),
+    LabelPrivateRegressor(),
+    LabelPrivateRegressor(LinearRegression(), 4.0, bounds_y=(-1e3, 1e3)),
     BSTDAggregator(),
     BSTDAggregator(p_lower=1, p_upper=2, random_state=0),
     BSTDAggregator(order="random"),
