@@ -207,12 +207,10 @@ def _steps(
         FeatureCodes(tuple(cell.feature for cell in cells)), start.scores, task.offsets
     )
     variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
+    priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active}
     for j in active * schedule.n_passes:
-        grid, prior = (
-            CellGrid.of_feature(j, len(cells[j].sizes)),
-            CellPrior(cells[j].sizes, cells[j].positions),
-        )
-        weights, stds = yield from stepper.step(model, grid, prior)
+        grid = CellGrid.of_feature(j, len(cells[j].sizes))
+        weights, stds = yield from stepper.step(model, grid, priors[j])
         variances[j] += stds**2
         table = model.tables[j] + to_units(weights)
         if task.monotone[j]:

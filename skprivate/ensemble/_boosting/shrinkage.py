@@ -2,7 +2,7 @@
 """Weights of a step: posterior means, given noisy sums of residuals, their noise, and sizes of cells."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,6 +28,9 @@ _LEAST_SHARE = 0.02
 # target that a residual reaches at most.
 _LEAST_TARGET_COUNT, _REACH = 3.0, 2.5
 
+#: A kernel of a smooth prior, and eigenvalues and eigenvectors of the signal over the noise.
+Spectrum = tuple[FloatArray, FloatArray, FloatArray]
+
 
 @dataclass(frozen=True, eq=False)
 class CellPrior:
@@ -41,11 +44,31 @@ class CellPrior:
         Middle ranks of ordered cells, from 0 to 1, NaN for one without a place; None: cells have no order.
     random : bool
         Whether the cells are random ones.
+    solved : dict
+        What `spectra` found.
     """
 
     sizes: FloatArray
     positions: FloatArray | None = None
     random: bool = False
+    solved: dict[float, list[Spectrum]] = field(default_factory=dict)
+
+    def spectra(self, variance: float, design: FloatArray) -> "list[Spectrum]":
+        """Return the eigenvectors of smooth priors, which the steps of several passes share.
+
+        Parameters
+        ----------
+        variance : float
+            Of a residual: what `design` depends on beside the prior and the noise of all steps.
+        design : ndarray of shape (n_cells,)
+            Sizes over the standard deviations of sums.
+        """
+        if variance not in self.solved:
+            self.solved[variance] = [
+                (kernel, *np.linalg.eigh(design[:, np.newaxis] * kernel * design))
+                for kernel in _smooth_kernels(self)
+            ]
+        return self.solved[variance]
 
 
 def step_weights(
@@ -105,19 +128,17 @@ def _posterior_means(
     scale = np.sqrt(std**2 + variance * sizes)
     scaled, design = sums / scale, sizes / scale
     squares = spreads[:, np.newaxis] ** 2
-    kernels = _smooth_kernels(prior)
     # Independent cells: no matrix is needed.
     shrunk = 1 / (1 + squares * design**2)
     evidence = [-0.5 * np.sum(scaled**2 * shrunk - np.log(shrunk), axis=1)]
     solved = []
-    for kernel in kernels:
-        values, vectors = np.linalg.eigh(design[:, np.newaxis] * kernel * design)
+    for kernel, values, vectors in prior.spectra(variance, design):
         parts = 1 / (1 + squares * np.maximum(values, 0.0))
         evidence.append(-0.5 * np.sum((vectors.T @ scaled) ** 2 * parts - np.log(parts), axis=1))
         solved.append((kernel, vectors, parts))
     weights, _ = _mixture(-0.5 * float(np.sum(scaled**2)), evidence)
     diagonal = (weights[0] @ (squares * shrunk)) * design
-    if not kernels:
+    if not solved:
         return diagonal * scaled, diagonal / scale
     linear = np.diag(diagonal)
     for (kernel, vectors, parts), weight in zip(solved, weights[1:], strict=True):
