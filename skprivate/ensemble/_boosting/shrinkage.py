@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...rounds._plans._additive.plans import NumberLoss
+from ...utils._posteriors.base_rate import estimate_base_rate
 
 # Standard deviations of the mean residual of a cell under the prior, in units of 4 p (1 - p), or of the clip
 # of numbers: all in equal parts of one half of the prior; the other half says that there is no effect.
@@ -182,7 +183,7 @@ def _logit_steps(means: FloatArray, base: float) -> FloatArray:
     return np.where(np.abs(exact) < np.abs(linear), exact, linear)
 
 
-def base_of_labels(counts: IntArray, variance: float) -> FloatArray:
+def base_of_labels(counts: IntArray, variance: float, n_rows: int) -> FloatArray:
     """Return shares of labels, none of them 0, of their noisy counts.
 
     Parameters
@@ -190,11 +191,9 @@ def base_of_labels(counts: IntArray, variance: float) -> FloatArray:
     counts : ndarray of shape (n_labels,)
     variance : float
         Of the noise of a count.
+    n_rows : int
     """
-    # Half a row, and half a standard deviation of the noise, of each label at least.
-    held = np.maximum(counts, 0.5 + 0.5 * np.sqrt(variance))
-    shares: FloatArray = held / held.sum()
-    return shares
+    return estimate_base_rate(counts.astype(np.float64), n_rows, variance).shares
 
 
 def base_of_target(counts: IntArray, variance: float, loss: NumberLoss) -> tuple[FloatArray, NumberLoss]:
