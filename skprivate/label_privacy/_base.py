@@ -239,14 +239,9 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
 
     def _read_features(self, X: Any) -> Any:
         """Count and name the columns; what they hold is for the inner estimator to judge."""
+        X = _of_numpy(X)
         validate_data(self, X, skip_check_array=True, cells=False, kinds=False)
         return indexable(X)[0]
-
-    def _check_features(self, X: Any) -> None:
-        """Compare the columns with those of the fit."""
-        if hasattr(self, "n_features_in_") and len(getattr(X, "shape", (0, 0))) == 1:
-            raise ValueError("Expected 2D array. Reshape your data: X.reshape(1, -1) for one row.")
-        validate_data(self, X, reset=False, skip_check_array=True, cells=False, kinds=False)
 
     def _rows_per_unit(self, units: RowUnits | None) -> int:
         return 1 if units is None else self.max_rows_per_group
@@ -377,7 +372,10 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
     @redact_errors
     def _predict_targets(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        self._check_features(X)
+        X = _of_numpy(X)
+        if hasattr(self, "n_features_in_") and len(getattr(X, "shape", (0, 0))) == 1:
+            raise ValueError("Expected 2D array. Reshape your data: X.reshape(1, -1) for one row.")
+        validate_data(self, X, reset=False, skip_check_array=True, cells=False, kinds=False)
         return predict_targets(self.estimators_, X)
 
     def __sklearn_tags__(self) -> Tags:
@@ -385,3 +383,8 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         inner = get_tags(default_model(np.ones(1)) if self.estimator is None else self.estimator)
         tags.input_tags = copy.copy(inner.input_tags)
         return tags
+
+
+def _of_numpy(X: Any) -> Any:
+    """Return arrays of other libraries as NumPy's, which targets are."""
+    return np.asarray(X) if hasattr(X, "__array_namespace__") else X
