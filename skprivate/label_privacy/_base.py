@@ -74,6 +74,8 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
     # Asked for by default: the mask and the groups are what the guarantee is about.
     __metadata_request__fit = {"is_public": True, "groups": True}
 
+    slope_: float
+
     #: The parameter that is read from labels where it is not declared, and what a statement calls it.
     _declared: str
     _leak: str
@@ -131,7 +133,8 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         Warns
         -----
         UtilityWarning
-            Public rows are passed, and the inner estimator takes no weights: each counts as a private one.
+            Public rows are passed, and the inner estimator takes no weights: each counts as a private one. Or
+            by the reports a constant predicts as well.
         """
         check_epsilon(self.epsilon)
         X, y = self._read_rows(X, y)
@@ -302,6 +305,12 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         self._calibrate(predictions, rows, reports[used])
         self.estimators_ = fit_models(chosen, rows.X, targets, weights)
         self.privacy_spent_ = spent
+        if self.slope_ == 0:
+            warn_user(
+                f"{type(self).__name__}: on held-out reports the regressor predicts no better than a constant, "
+                "so a constant is what it predicts now. More rows, a larger epsilon or public rows help.",
+                UtilityWarning,
+            )
 
     @abstractmethod
     def _clean_variance(self, reporter: Any, targets: FloatArray, known: BoolArray) -> float:
