@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .collection import TreeClient as TreeClient
     from .collection import TreeCurator as TreeCurator
     from .domain import TableDomain as TableDomain
+    from .ensemble import DPBoostingClassifier as DPBoostingClassifier
+    from .ensemble import DPBoostingRegressor as DPBoostingRegressor
     from .games import AggregativeGame as AggregativeGame
     from .games import PrivateNashSolver as PrivateNashSolver
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
@@ -58,6 +60,8 @@ _HOMES = {
     "CollaborativeRegressor": ".collaborative",
     "Composition": ".accounting",
     "ConsentBox": ".collaborative",
+    "DPBoostingClassifier": ".ensemble",
+    "DPBoostingRegressor": ".ensemble",
     "DPLogLocationScaleRegressor": ".linear_model",
     "DPLogisticLLSRegressor": ".linear_model",
     "DPNormalLLSRegressor": ".linear_model",
@@ -100,6 +104,8 @@ __all__ = [
     "CollaborativeRegressor",
     "Composition",
     "ConsentBox",
+    "DPBoostingClassifier",
+    "DPBoostingRegressor",
     "DPLogLocationScaleRegressor",
     "DPLogisticLLSRegressor",
     "DPNormalLLSRegressor",

@@ -21,6 +21,8 @@ from skprivate import (
     CollaborativeLARRegressor,
     CollaborativeRegressor,
     DomainEncoder,
+    DPBoostingClassifier,
+    DPBoostingRegressor,
     DPLogisticLLSRegressor,
     DPLogLocationScaleRegressor,
     DPNormalLLSRegressor,
@@ -55,6 +57,9 @@ GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 ADD_REMOVE = {"relation": "add-remove"}
 DEPTHS = {"max_depth": [1, 2]}
 DOMAIN = TableDomain({"a": (-1, 1), "b": (-1, 1)}, missing="fill")
+BOOSTED = {"epsilon": 1.5, "bounds": (-1, 1), "classes": [0, 1]}
+BOOSTED_WORDS = {**BOOSTED, "classes": WORDS}
+BOOSTED_NUMBERS = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (-1, 1)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +135,22 @@ INSTANCES = {
     "central, persons": Instance(DPTreeClassifier(max_rows_per_group=2, **SHALLOW), "labels", "persons"),
     "declared columns, central": Instance(
         DPTreeClassifier(1.5, max_depth=2, domain=DOMAIN, classes=[0, 1]), "labels"
+    ),
+    "boosting": Instance(DPBoostingClassifier(**BOOSTED), "labels"),
+    "boosting, gaussian, add-remove": Instance(
+        DPBoostingClassifier(delta=1e-6, **BOOSTED, **ADD_REMOVE), "labels"
+    ),
+    "boosting, three classes": Instance(DPBoostingClassifier(**BOOSTED_WORDS), "words"),
+    "boosting, persons": Instance(DPBoostingClassifier(max_rows_per_group=2, **BOOSTED), "labels", "persons"),
+    "boosting, public model": Instance(
+        DPBoostingClassifier(public_model=LogisticRegression(), interactions=2, **BOOSTED), "labels", "public"
+    ),
+    "boosting, numbers": Instance(DPBoostingRegressor(**BOOSTED_NUMBERS), "numbers"),
+    "boosting, numbers, gaussian, monotone": Instance(
+        DPBoostingRegressor(monotonic_cst=[1, 0], interactions=2, **BOOSTED_NUMBERS, **GAUSSIAN), "numbers"
+    ),
+    "declared columns, boosting": Instance(
+        DPBoostingClassifier(1.5, domain=DOMAIN, classes=[0, 1], interactions=2), "labels"
     ),
     "sev": Instance(DPSEVRegressor(**LLS), "numbers"),
     "declared columns, sev": Instance(DPSEVRegressor(1.5, domain=DOMAIN, bounds_y=(-1, 1)), "numbers"),
@@ -216,6 +237,12 @@ CHECKED = [
     DPTreeClassifier(rule="random", max_depth=3),
     DPTreeClassifier(prune=True),
     DPTreeClassifier(prune="paper"),
+    DPBoostingClassifier(),
+    DPBoostingClassifier(delta=1e-6),
+    DPBoostingClassifier(relation="add-remove", interactions=3),
+    DPBoostingRegressor(),
+    DPBoostingRegressor(delta=1e-6),
+    DPBoostingRegressor(relation="add-remove", interactions=3),
     *(
         kind(**options)
         for kind in (

@@ -36,6 +36,16 @@ _LIFE = (
         )
     ),
 )
+_BOOSTING = (
+    *(*_SPENT, *_DOMAIN),
+    *(
+        f"skprivate.ensemble.{name}"
+        for name in (
+            *("AdditiveModel", "CellGrid", "CodedFeature", "FeatureCodes"),
+            *("PublicScores", "RandomCells", "ShapeFunction"),
+        )
+    ),
+)
 _LOCAL_AVERAGE = (
     "skprivate.collaborative.LocalAverageRegressor",
     *(
@@ -69,6 +79,8 @@ _TYPES: dict[str, tuple[str, ...]] = {
             "DPSEVRegressor",
         )
     },
+    "DPBoostingClassifier": (*_BOOSTING, "skprivate.ensemble.DPBoostingClassifier"),
+    "DPBoostingRegressor": (*_BOOSTING, "skprivate.ensemble.DPBoostingRegressor"),
     "DPTreeClassifier": (
         *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, *_MODELS, "skprivate.tree.NoisyHistogram"),
         "skprivate.tree.DPTreeClassifier",

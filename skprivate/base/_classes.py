@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Classes of labels: as declared, or as found in rows that tell them."""
+"""The classes of a classifier: declared, or found among labels."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from ...utils import as_labels, common_type
-from ...utils._user_frame import warn_user
+from ..utils import as_labels, common_type
+from ..utils._user_frame import warn_user
 
 # Integers up to it are told apart as floats.
 _LARGEST_LABEL = 2**53
