@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 
 from .._typing import IntArray, RandomSource, SplitCriterion, SplitRule
 from ..accounting import PrivacyLedger, PrivacySpent
+from ..base._classes import declared_classes
 from ..domain import TableDomain
 from ..noise._entropy import Entropy
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
@@ -30,7 +31,7 @@ from ._noisy_leaf_counts import NoisyHistogram
 from ._split_budget import ROWS_FOR_A_PUBLIC_ROW, SPLIT_SHARE, SplitBudget, automatic_levels
 from ._split_selection import bins_of_columns, grow_private_partition, most_levels
 from ._tree_design import PendingSplits, TreeDesign
-from ._tree_rows import TreeRows, declared_classes
+from ._tree_rows import TreeRows
 
 
 @public_module("skprivate.tree")
