@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every plan can do, and plans of all four kinds from JSON."""
+"""What every plan can do, and plans of all kinds from JSON."""
 
 from typing import Any, ClassVar, Protocol
 
 from ..._typing import IntArray
+from ._logits.label_moments import LabelMomentsPlan
+from ._logits.logits import LogitsPlan
 from .cells import CellsPlan
 from .gradients import GradientsPlan
 from .histograms import HistogramsPlan
@@ -37,7 +39,17 @@ class Plan(Protocol):
         """Return JSON values, ``kind`` among them."""
 
 
-_KINDS: dict[str, Any] = {plan.kind: plan for plan in (CellsPlan, MomentsPlan, GradientsPlan, HistogramsPlan)}
+_KINDS: dict[str, Any] = {
+    plan.kind: plan
+    for plan in (
+        CellsPlan,
+        MomentsPlan,
+        GradientsPlan,
+        HistogramsPlan,
+        LabelMomentsPlan,
+        LogitsPlan,
+    )
+}
 
 
 def plan_from_dict(content: Any) -> Plan:

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Estimates and intervals from what the rounds of a logistic fit released."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..._typing import FloatArray
+from ...rounds._plans.grid import MomentGrid
+from ...utils._public_module import public_module
+from .schedule import Schedule
+from .standards import Standards
+
+# Most that the ridge is taken back by.
+_LONGEST = 4.0
+# A direction whose curvature is less than this many times the largest noise in it is not known.
+_KNOWN = 2.0
+# Share of an unknown direction in a slope from which its interval is infinite.
+_TRACE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCurvature:
+    """Curvature of the mean loss, and the standard deviation of the noise beside its diagonal."""
+
+    matrix: FloatArray
+    std: float
+
+
+@public_module("skprivate.linear_model")
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LogisticRelease:
+    """What a logistic fit released, in standardised columns, the constant first.
+
+    Attributes
+    ----------
+    standards : Standards
+        Noisy centres and variances of the columns, and base rates.
+    schedule : Schedule
+        Rounds and their noise.
+    mechanism : {"laplace", "gaussian"}
+    start, theta : ndarray of shape (n_logits, n_features + 1)
+        Where the rounds began, and the mean of where gradients were taken.
+    gradient : ndarray of shape (n_logits, n_features + 1)
+        The mean of these noisy gradients.
+    curvature : NoisyCurvature or None
+        Noisy curvature of the mean loss at `theta`.
+    rows_per_unit : int
+        Rows of one person that count.
+    """
+
+    standards: Standards
+    schedule: Schedule
+    mechanism: str
+    start: FloatArray
+    theta: FloatArray
+    gradient: FloatArray
+    curvature: NoisyCurvature | None
+    rows_per_unit: int = 1
+
+    def estimate(self) -> FloatArray:
+        """Return the parameters: those of the rounds, their slopes longer or shorter as the noise tells.
+
+        Notes
+        -----
+        With H the curvature, s = H theta* the gradient that leads from the start to the best slopes, and s + e
+        what the rounds saw of it, their slopes are about b = (H + ridge)^-1 (s + e). The factor g that
+        minimises the quadratic loss of g b, g^2 b'Hb / 2 - g b's, has b's in it, for which b'(s + e) less the
+        mean of b'e stands (Stein's unbiased estimate of risk). At 0 noise explains all, and the base rates
+        stay.
+        """
+        schedule, slopes = self.schedule, (self.theta - self.start)[:, 1:]
+        h = schedule.curvature * self.standards.variances[1:]
+        pull = h * slopes - self.gradient[:, 1:]
+        mean_of_noise = slopes.shape[0] * schedule.noise**2 * float((1 / (h + schedule.ridge)).sum())
+        size = float((h * slopes**2).sum())
+        factor = (float((slopes * pull).sum()) - mean_of_noise) / size if size else 0.0
+        factor = min(max(factor, 0.0), _LONGEST)
+        estimate = self.theta.copy() if factor else self.start.copy()
+        estimate[:, 1:] = factor * slopes
+        if len(estimate) > 1:
+            estimate -= estimate.mean(axis=0)
+        return estimate
+
+    def slope_intervals(self, confidence: float) -> FloatArray:
+        """Return intervals of the slopes of two classes, shape (n_features, 2); infinite where none is known.
+
+        Notes
+        -----
+        From the mean of the rounds one Newton step without a ridge leads to an estimate whose error is
+        H^-1 (noise + sampling), of variance H^-1 (s^2 + J / n) H^-1. With weights of rows at most 1 the
+        variance J of a row's gradient is at most H under the model; rows of one person may be alike, so
+        J is taken so many times. H is known up to noise of norm v, twice the root of its size times the noise
+        of an entry, so its eigenvalues are taken v smaller, and its noise times the length of the step is
+        added. Where that leaves less than half of one, its direction is not known.
+        """
+        n_slopes = self.theta.shape[1] - 1
+        if self.curvature is None:
+            return np.tile([-np.inf, np.inf], (n_slopes, 1))
+        values, vectors = np.linalg.eigh(self.curvature.matrix)
+        largest = 2 * sqrt(len(values)) * self.curvature.std
+        known = values > _KNOWN * largest
+        inverse = np.where(known, 1 / np.where(known, values, 1.0), 0.0)
+        lower = np.where(known, values - largest, 1.0)
+        step = -(vectors * inverse) @ (vectors.T @ self.gradient[0])
+        variance = self.schedule.noise**2 + self.curvature.std**2 * float(step @ step)
+        each = known * (variance / lower**2 + self.rows_per_unit / self.standards.n_rows / lower)
+        std = np.sqrt((vectors**2) @ each)
+        traces = np.abs(vectors[:, ~known]).max(axis=1, initial=0.0)
+        half = np.where(traces > _TRACE, np.inf, float(ndtri(0.5 + confidence / 2)) * std)
+        middle = self.theta[0] + step
+        return np.column_stack([middle - half, middle + half])[1:]
+
+
+def in_units_of_rows(
+    theta: FloatArray, standards: Standards, grid: MomentGrid
+) -> tuple[FloatArray, FloatArray]:
+    """Return slopes of shape (n_logits, n_features) and intercepts in the units of X."""
+    slopes = theta[:, 1:] / standards.scale
+    coef = slopes / grid.half
+    return coef, theta[:, 0] - slopes @ standards.center - coef @ grid.center
