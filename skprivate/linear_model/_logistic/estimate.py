@@ -28,6 +28,11 @@ class NoisyCurvature:
     matrix: FloatArray
     std: float
 
+    @property
+    def largest(self) -> float:
+        """Bound on the noise of a direction: about twice the root of the size, for a symmetric matrix."""
+        return 2 * sqrt(len(self.matrix)) * self.std
+
 
 @public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,11 +76,11 @@ class LogisticRelease:
         mean of b'e stands (Stein's unbiased estimate of risk). At 0 noise explains all, and the base rates
         stay.
         """
-        schedule, slopes = self.schedule, (self.theta - self.start)[:, 1:]
-        h = schedule.curvature * self.standards.variances[1:]
-        pull = h * slopes - self.gradient[:, 1:]
-        mean_of_noise = slopes.shape[0] * schedule.noise**2 * float((1 / (h + schedule.ridge)).sum())
-        size = float((h * slopes**2).sum())
+        moved = (self.theta - self.start)[:, 1:]
+        h, ridge, slopes = self._model(moved)
+        pull = moved @ h - self.gradient[:, 1:]
+        mean_of_noise = len(moved) * self.schedule.noise**2 * float(np.trace(np.linalg.inv(h + ridge)))
+        size = float(np.einsum("ij,ij->", slopes @ h, slopes))
         factor = (float((slopes * pull).sum()) - mean_of_noise) / size if size else 0.0
         factor = min(max(factor, 0.0), _LONGEST)
         estimate = self.theta.copy() if factor else self.start.copy()
@@ -83,6 +88,19 @@ class LogisticRelease:
         if len(estimate) > 1:
             estimate -= estimate.mean(axis=0)
         return estimate
+
+    def _model(self, moved: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the curvature of slopes, the ridge, and slopes that are moved as far as the curvature tells."""
+        schedule, n_slopes = self.schedule, moved.shape[1]
+        if self.curvature is None:
+            h = schedule.curvature * self.standards.variances[1:]
+            return np.diag(h), schedule.ridge * np.eye(n_slopes), moved
+        # The constant's part of a step is made by the rounds: it has no ridge.
+        values, vectors = np.linalg.eigh(self.curvature.matrix[1:, 1:])
+        h = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        ridge = max(schedule.ridge, self.curvature.largest) * np.eye(n_slopes)
+        left = self.gradient[:, 1:] + schedule.ridge * moved
+        return h, ridge, moved - left @ np.linalg.inv(h + ridge)
 
     def slope_intervals(self, confidence: float) -> FloatArray:
         """Return intervals of the slopes of two classes, shape (n_features, 2); infinite where none is known.
@@ -100,7 +118,7 @@ class LogisticRelease:
         if self.curvature is None:
             return np.tile([-np.inf, np.inf], (n_slopes, 1))
         values, vectors = np.linalg.eigh(self.curvature.matrix)
-        largest = 2 * sqrt(len(values)) * self.curvature.std
+        largest = self.curvature.largest
         known = values > _KNOWN * largest
         inverse = np.where(known, 1 / np.where(known, values, 1.0), 0.0)
         lower = np.where(known, values - largest, 1.0)

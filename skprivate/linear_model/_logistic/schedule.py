@@ -17,11 +17,11 @@ from .standards import Standards
 # collinear, binary and skewed columns, constant ones, and 50,000 rows. Halving or doubling one of them changed
 # log losses by a hundredth at most where they were far below those of the base rate.
 #: Share of the budget for the standards, and for the curvature where it is released.
-MOMENTS_SHARE = {"gaussian": Fraction(1, 20), "laplace": Fraction(1, 10)}
+MOMENTS_SHARE = {"gaussian": Fraction(1, 10), "laplace": Fraction(1, 10)}
 CURVATURE_SHARE = Fraction(1, 10)
 # Rounds: this many for a signal as strong as the noise, growing with the root of their ratio; bounds. Laplace
 # noise does not average out over rounds, Gaussian noise does.
-_ROUNDS = {"gaussian": (10.0, 24, 64), "laplace": (2.0, 4, 24)}
+_ROUNDS = {"gaussian": (12.0, 32, 64), "laplace": (2.0, 4, 24)}
 # Share of the rounds that only lead near the estimate, and what they get of the budget of another one.
 _LEADING = 0.25
 _LEADING_AMOUNT = {"gaussian": Fraction(3, 10), "laplace": Fraction(1)}
