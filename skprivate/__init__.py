@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
     from .games import VaccinationGame as VaccinationGame
     from .linear_model import DPLogisticLLSRegressor as DPLogisticLLSRegressor
+    from .linear_model import DPLogisticRegression as DPLogisticRegression
     from .linear_model import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor
     from .linear_model import DPNormalLLSRegressor as DPNormalLLSRegressor
     from .linear_model import DPSEVRegressor as DPSEVRegressor
@@ -58,6 +59,7 @@ _HOMES = {
     "ConsentBox": ".collaborative",
     "DPLogLocationScaleRegressor": ".linear_model",
     "DPLogisticLLSRegressor": ".linear_model",
+    "DPLogisticRegression": ".linear_model",
     "DPNormalLLSRegressor": ".linear_model",
     "DPSEVRegressor": ".linear_model",
     "DPTreeClassifier": ".tree",
@@ -98,6 +100,7 @@ __all__ = [
     "ConsentBox",
     "DPLogLocationScaleRegressor",
     "DPLogisticLLSRegressor",
+    "DPLogisticRegression",
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
     "DPTreeClassifier",

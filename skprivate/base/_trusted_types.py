@@ -69,6 +69,14 @@ _TYPES: dict[str, tuple[str, ...]] = {
             "DPSEVRegressor",
         )
     },
+    "DPLogisticRegression": (
+        *(*_SPENT, *_DOMAIN),
+        *(
+            f"skprivate.linear_model.{name}"
+            for name in ("LogisticRelease", "MomentGrid", "NoisyCurvature", "Schedule", "Standards")
+        ),
+        "skprivate.linear_model.DPLogisticRegression",
+    ),
     "DPTreeClassifier": (
         *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, *_MODELS, "skprivate.tree.NoisyHistogram"),
         "skprivate.tree.DPTreeClassifier",

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
@@ -58,18 +57,127 @@ _CONFIDENCE = 0.9
 
 
 @public_module("skprivate.linear_model")
-class DPLogisticRegression(
-    CallbackSupportMixin, DomainMixin, RoundsMixin, ClassifierMixin, BaseEstimator
-):
-    """Differentially private logistic regression of a trusted curator.
+class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, ClassifierMixin, BaseEstimator):
+    """Differentially private logistic regression of a trusted curator, of two or more classes.
+
+    Released are noisy moments of the columns, which standardise them, and then noisy gradients of the log
+    loss, in as many rounds as the noise allows. The number of rounds, the steps and the ridge follow from the
+    numbers of rows and columns and from the noise: there is nothing to tune.
+
+    Parameters
+    ----------
+    epsilon : float or Fraction, default=1.0
+        Greatest privacy loss of the release, > 0 and finite; ``privacy_spent_`` states what was spent, never
+        more.
+    delta : float or Fraction, default=0.0
+        From 0 to below 1. Above 0, such as 1e-6, the noise is Gaussian: far less of it, the more so the more
+        columns there are. With Laplace noise it is not used.
+    mechanism : {"auto", "laplace", "gaussian"}, default="auto"
+        Distribution of the noise. "auto": Gaussian where `delta` is above 0, else Laplace.
+    bounds : pair or dict, default=None
+        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
+        the units of X, from public knowledge. What lies outside is put on the bounds. None: they are read
+        from private rows, which is a leak, unless `x_norm` is given. Bounds that are ten times too wide cost
+        little.
+    domain : TableDomain, default=None
+        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
+        cells; it declares the bounds. The slopes are about the encoded columns, ``domain.encoded_names``.
+    classes : array-like of labels, default=None
+        Two labels or more, from public knowledge; used in sorted order. None: they are read from private
+        rows, which is a leak. A label outside them counts as the first class, silently.
+    x_norm : float, default=None
+        Bound on the norm of a row of X, less the centres of the bounds, in their units: the Euclidean norm
+        with Gaussian noise, the sum of magnitudes with Laplace noise. Longer rows are shrunk. None: every
+        column is bounded by itself.
+    relation : {"replace-one", "add-remove"}, default="replace-one"
+        Neighbouring tables: of equal length with one row replaced, or one with a row more, so that the number
+        of rows is protected, too.
+    max_rows_per_group : int, default=1
+        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+    random_state : None, int, RandomState or Generator, default=None
+        None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
+    ledger : PrivacyLedger, default=None
+        Charged before any noise is drawn.
 
     Attributes
     ----------
-    coef_, intercept_
+    privacy_spent_ : PrivacySpent
+        What was spent, on what unit, and what is claimed.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Slopes of the logits in the units of X: of the second class, or of every class, which add up to 0.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Logits at X = 0.
+    coef_interval_ : ndarray of shape (n_features, 2)
+        90 % confidence interval of every slope, with two classes only; see the Notes.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    bounds_ : tuple of two ndarrays of shape (n_features,)
+        Bounds of X.
+    release_ : object
+        Everything that was released about private rows, in standardised columns.
+    n_iter_ : int
+        Number of rounds of gradients.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, where X had string names.
+    domain_ : TableDomain
+        The domain of the fit. Only with ``domain``.
+
+    See Also
+    --------
+    DPTreeClassifier : A classifier that is no line, and takes public rows.
+    DPLogLocationScaleRegressor : Regression of numbers and times.
+    skprivate.rounds.fit_rounds : The same fit to rows in files, in a database or on a cluster.
+
+    Notes
+    -----
+    **Privacy.** The noise is exact discrete Laplace or Gaussian noise on sums of integers: the numbers of
+    rows by class, the sums and the sums of squares of the columns, in every round the sum of residuals times
+    rows, and in the last, where its noise would not hide it, the curvature. A row's integers keep to proven
+    norms, whatever earlier rounds released; the amounts of all rounds add up to epsilon, or to the rho of
+    zero-concentrated differential privacy that epsilon and delta allow. All is charged before the first
+    release. Not protected: bounds and classes, with "replace-one" the number of rows, or with ``groups`` that
+    of persons. A seeded fit, or one that reads bounds or classes from private rows, claims "not-private".
+
+    Proof: :doc:`/proofs/logistic`.
+
+    **Slopes** are drawn toward 0 by a ridge where the noise demands it, and made longer or shorter together
+    as an unbiased estimate of the risk tells; where noise explains all of them they are 0, with a
+    `UtilityWarning`. Long rows count for less, by weights that depend on features alone.
+
+    **Intervals** are about the slopes of the model for these weighted rows within the bounds. They are not
+    centred on ``coef_`` but on one more Newton step without a ridge, and add the noise of gradients and
+    curvature to the variance of sampling, which is that of a model that holds. A slope whose direction the
+    noise hides has an infinite interval, with a `UtilityWarning` when it is read; so have all slopes where
+    the curvature was not released: with little data for so many columns, and often with Laplace noise.
+
+    References
+    ----------
+    Song, Chaudhuri, Sarwate, Stochastic gradient descent with differentially private updates, 2013.
+
+    Stein, Estimation of the mean of a multivariate normal distribution, 1981.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPLogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(20000, 2))
+    >>> y = rng.random(20000) < 1 / (1 + np.exp(-3 * X[:, 0]))
+    >>> model = DPLogisticRegression(epsilon=1.0, delta=1e-6, bounds=(-1, 1), classes=[False, True])
+    >>> model = model.fit(X, y)
+    >>> bool(abs(model.coef_[0, 0] - 3) < 1), bool(model.score(X, y) > 0.7)
+    (True, True)
+    >>> model.coef_interval_.shape
+    (2, 2)
+    >>> model.privacy_spent_.private, float(model.privacy_spent_.delta)
+    (True, 1e-06)
     """
 
     declared_roles = assign_roles(
-        release="epsilon delta mechanism bounds domain classes x_norm relation max_rows_per_group random_state",
+        release="epsilon delta mechanism bounds domain classes x_norm relation max_rows_per_group "
+        "random_state",
         computing="ledger",
     )
 
@@ -436,7 +544,3 @@ class DPLogisticRegression(
             return np.column_stack([log_expit(-logits), log_expit(logits)])
         logarithms: FloatArray = log_softmax(logits, axis=1)
         return logarithms
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        return tags

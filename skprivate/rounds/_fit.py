@@ -39,7 +39,7 @@ def fit_rounds(
 
     Parameters
     ----------
-    estimator : DPTreeClassifier, DPLogLocationScaleRegressor or a preset
+    estimator : DPTreeClassifier, DPLogisticRegression, DPLogLocationScaleRegressor or a preset
         Its bounds and classes must be declared, or told by `public`.
     source : TableSource
         Where the private rows are. Anything that `TableSource` takes as its tables and that needs no names of

@@ -16,11 +16,12 @@ from .standards import Standards
 # Most that the ridge is taken back by.
 _LONGEST = 4.0
 # A direction whose curvature is less than this many times the largest noise in it is not known.
-_KNOWN = 2.0
+_KNOWN = 3.0
 # Share of an unknown direction in a slope from which its interval is infinite.
 _TRACE = 1e-3
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class NoisyCurvature:
     """Curvature of the mean loss, and the standard deviation of the noise beside its diagonal."""
@@ -112,7 +113,7 @@ class LogisticRelease:
         variance J of a row's gradient is at most H under the model; rows of one person may be alike, so
         J is taken so many times. H is known up to noise of norm v, twice the root of its size times the noise
         of an entry, so its eigenvalues are taken v smaller, and its noise times the length of the step is
-        added. Where that leaves less than half of one, its direction is not known.
+        added. Where that leaves less than two thirds of one, its direction is not known.
         """
         n_slopes = self.theta.shape[1] - 1
         if self.curvature is None:

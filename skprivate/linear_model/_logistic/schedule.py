@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ...noise._fit_budget import FitBudget
+from ...utils._public_module import public_module
 from .sensitivity import LogisticNeighbours
 from .standards import Standards
 
@@ -39,6 +40,7 @@ _CURVATURE_ABOVE_NOISE = 3.0
 _RIDGE = 0.2
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """Rounds, steps and ridge, in units of a mean over rows.

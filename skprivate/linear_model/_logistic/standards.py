@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._typing import FloatArray
 from ...rounds._plans._logits.label_moments import LabelMomentsPlan
+from ...utils._public_module import public_module
 from .._moments.noise_scale import NoiseScales
 from .sensitivity import LogisticNeighbours
 
@@ -24,6 +25,7 @@ _ROOM = 1.5
 _MEAN_MAGNITUDE = 0.9
 
 
+@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False)
 class Standards:
     """How columns are standardised; made of released values.
@@ -53,7 +55,11 @@ class Standards:
 
 
 def read_standards(
-    plan: LabelMomentsPlan, noise: NoiseScales, released: Any, n_rows: int | None, neighbours: LogisticNeighbours
+    plan: LabelMomentsPlan,
+    noise: NoiseScales,
+    released: Any,
+    n_rows: int | None,
+    neighbours: LogisticNeighbours,
 ) -> Standards:
     """Return the standards that released label moments tell."""
     k, d = plan.n_labels, plan.grid.n_features

@@ -210,7 +210,12 @@ class LogitsPlan:
         )
         theta = np.array(fields.numbers("theta")).reshape(-1, 1)
         n_logits, rest = divmod(len(theta), grid.n_features + 1)
-        if min(rows.scale.min(), rows.radius) <= 0 or rest or not 0 < n_logits <= MOST_LABELS or n_logits == 2:
+        if (
+            min(rows.scale.min(), rows.radius) <= 0
+            or rest
+            or not 0 < n_logits <= MOST_LABELS
+            or n_logits == 2
+        ):
             raise ValueError("a plan: scales must be above 0, and theta must hold whole rows, 1 or above 2")
         coarse = fields.maybe(fields.numbers, "coarse", 2)
         if coarse is not None and (n_logits > 1 or not _are_bits(coarse)):
