@@ -73,7 +73,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
         *(*_SPENT, *_DOMAIN),
         *(
             f"skprivate.linear_model.{name}"
-            for name in ("LogisticRelease", "MomentGrid", "NoisyCurvature", "Schedule", "Standards")
+            for name in ("LogisticRelease", "MomentGrid", "Schedule", "Standards")
         ),
         "skprivate.linear_model.DPLogisticRegression",
     ),

@@ -14,7 +14,6 @@ from ._distributions import Logistic as Logistic
 from ._distributions import Normal as Normal
 from ._distributions import SmallestExtremeValue as SmallestExtremeValue
 from ._logistic.estimate import LogisticRelease as LogisticRelease
-from ._logistic.estimate import NoisyCurvature as NoisyCurvature
 from ._logistic.schedule import Schedule as Schedule
 from ._logistic.standards import Standards as Standards
 from ._logistic_regression import DPLogisticRegression

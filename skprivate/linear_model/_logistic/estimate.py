@@ -22,20 +22,6 @@ _TRACE = 1e-3
 
 
 @public_module("skprivate.linear_model")
-@dataclass(frozen=True, eq=False)
-class NoisyCurvature:
-    """Curvature of the mean loss, and the standard deviation of the noise beside its diagonal."""
-
-    matrix: FloatArray
-    std: float
-
-    @property
-    def largest(self) -> float:
-        """Bound on the noise of a direction: about twice the root of the size, for a symmetric matrix."""
-        return 2 * sqrt(len(self.matrix)) * self.std
-
-
-@public_module("skprivate.linear_model")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LogisticRelease:
     """What a logistic fit released, in standardised columns, the constant first.
@@ -51,8 +37,10 @@ class LogisticRelease:
         Where the rounds began, and the mean of where gradients were taken.
     gradient : ndarray of shape (n_logits, n_features + 1)
         The mean of these noisy gradients.
-    curvature : NoisyCurvature or None
+    curvature : ndarray of shape (n_features + 1, n_features + 1), or None
         Noisy curvature of the mean loss at `theta`.
+    curvature_std : float
+        Standard deviation of the noise of an entry beside its diagonal.
     rows_per_unit : int
         Rows of one person that count.
     """
@@ -63,7 +51,8 @@ class LogisticRelease:
     start: FloatArray
     theta: FloatArray
     gradient: FloatArray
-    curvature: NoisyCurvature | None
+    curvature: FloatArray | None
+    curvature_std: float = 0.0
     rows_per_unit: int = 1
 
     def estimate(self) -> FloatArray:
@@ -71,8 +60,8 @@ class LogisticRelease:
 
         Notes
         -----
-        With H the curvature, s = H theta* the gradient that leads from the start to the best slopes, and s + e
-        what the rounds saw of it, their slopes are about b = (H + ridge)^-1 (s + e). The factor g that
+        With H the curvature, s = H theta* the gradient that leads from the start to the best slopes, and
+        s + e what the rounds saw of it, their slopes are about b = (H + ridge)^-1 (s + e). The factor g that
         minimises the quadratic loss of g b, g^2 b'Hb / 2 - g b's, has b's in it, for which b'(s + e) less the
         mean of b'e stands (Stein's unbiased estimate of risk). At 0 noise explains all, and the base rates
         stay.
@@ -90,16 +79,20 @@ class LogisticRelease:
             estimate -= estimate.mean(axis=0)
         return estimate
 
+    def _largest(self, curvature: FloatArray) -> float:
+        """Bound on the noise of a direction: about twice the root of the size, for a symmetric matrix."""
+        return 2 * sqrt(len(curvature)) * self.curvature_std
+
     def _model(self, moved: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the curvature of slopes, the ridge, and slopes that are moved as far as the curvature tells."""
+        """Return the curvature of slopes, the ridge, and slopes moved as far as the curvature tells."""
         schedule, n_slopes = self.schedule, moved.shape[1]
         if self.curvature is None:
             h = schedule.curvature * self.standards.variances[1:]
             return np.diag(h), schedule.ridge * np.eye(n_slopes), moved
         # The constant's part of a step is made by the rounds: it has no ridge.
-        values, vectors = np.linalg.eigh(self.curvature.matrix[1:, 1:])
+        values, vectors = np.linalg.eigh(self.curvature[1:, 1:])
         h = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        ridge = max(schedule.ridge, self.curvature.largest) * np.eye(n_slopes)
+        ridge = max(schedule.ridge, self._largest(self.curvature)) * np.eye(n_slopes)
         left = self.gradient[:, 1:] + schedule.ridge * moved
         return h, ridge, moved - left @ np.linalg.inv(h + ridge)
 
@@ -118,13 +111,13 @@ class LogisticRelease:
         n_slopes = self.theta.shape[1] - 1
         if self.curvature is None:
             return np.tile([-np.inf, np.inf], (n_slopes, 1))
-        values, vectors = np.linalg.eigh(self.curvature.matrix)
-        largest = self.curvature.largest
+        values, vectors = np.linalg.eigh(self.curvature)
+        largest = self._largest(self.curvature)
         known = values > _KNOWN * largest
         inverse = np.where(known, 1 / np.where(known, values, 1.0), 0.0)
         lower = np.where(known, values - largest, 1.0)
         step = -(vectors * inverse) @ (vectors.T @ self.gradient[0])
-        variance = self.schedule.noise**2 + self.curvature.std**2 * float(step @ step)
+        variance = self.schedule.noise**2 + self.curvature_std**2 * float(step @ step)
         each = known * (variance / lower**2 + self.rows_per_unit / self.standards.n_rows / lower)
         std = np.sqrt((vectors**2) @ each)
         traces = np.abs(vectors[:, ~known]).max(axis=1, initial=0.0)

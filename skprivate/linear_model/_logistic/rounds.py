@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, IntArray
 from ...accounting import PrivacySpent
 from ...noise._fit_budget import FitBudget
 from ...rounds._driver import Round, Rounds
@@ -15,7 +15,7 @@ from ...rounds._plans._logits.label_moments import LabelMomentsPlan
 from ...rounds._plans._logits.logits import BLOCK_ROWS, LogitsPlan, StandardRows
 from ...rounds._plans.gram import EXACT
 from ...rounds._plans.grid import FINEST, MANY_ROWS, SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
-from .estimate import LogisticRelease, NoisyCurvature
+from .estimate import LogisticRelease
 from .schedule import MOMENTS_SHARE, MOMENTUM, Schedule, make_schedule
 from .sensitivity import LogisticNeighbours
 from .standards import Standards, read_standards
@@ -160,7 +160,7 @@ class _Descent:
                 mean, slope = mean + weight * theta, slope + weight * gradient
             velocity = MOMENTUM * velocity - pull / (schedule.damping + schedule.ridge)
             theta = theta + velocity
-        curvature: NoisyCurvature | None = None
+        curvature: tuple[FloatArray | None, float] = None, 0.0
         if schedule.curvature_amount:
             curvature = yield from self._curvature(mean)
             on_progress()
@@ -171,7 +171,8 @@ class _Descent:
             start=self.start,
             theta=mean,
             gradient=slope,
-            curvature=curvature,
+            curvature=curvature[0],
+            curvature_std=curvature[1],
             rows_per_unit=self._plan.neighbours.rows_per_unit,
         )
 
@@ -179,15 +180,15 @@ class _Descent:
         sums = LogitsPlan(self._plan.grid, self._rows, theta, self._plan.residual_bits)
         return Round(sums, self._plan.neighbours.gradient_noise(sums, amount))
 
-    def _gradient(self, released: FloatArray) -> FloatArray:
+    def _gradient(self, released: IntArray) -> FloatArray:
         """Return the gradient of the mean loss."""
         unit = 2.0 ** (self._plan.exponent + self._plan.residual_bits)
         values = released.astype(np.float64).reshape(self.start.shape)
         gradient: FloatArray = -values * (self._standards.radius / unit / self._standards.n_rows)
         return gradient
 
-    def _curvature(self, theta: FloatArray) -> Rounds[NoisyCurvature]:
-        """Yield the round of the curvature around theta; return it as a mean over rows."""
+    def _curvature(self, theta: FloatArray) -> Rounds[tuple[FloatArray | None, float]]:
+        """Yield the round of the curvature around theta; return it as a mean over rows, and its noise."""
         coarse, bits = self._plan.coarse
         sums = LogitsPlan(self._plan.grid, self._rows, theta, self._plan.residual_bits, (coarse, bits))
         noise = self._plan.neighbours.curvature_noise(sums, self._schedule.curvature_amount)
@@ -198,4 +199,4 @@ class _Descent:
         rows, columns = np.triu_indices(size)
         matrix[rows, columns] = matrix[columns, rows] = released * unit
         # Entry 1 is the first beside the diagonal.
-        return NoisyCurvature(matrix, float(noise.scales.std[1]) * unit)
+        return matrix, float(noise.scales.std[1]) * unit

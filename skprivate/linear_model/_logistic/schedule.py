@@ -15,8 +15,8 @@ from .standards import Standards
 
 # All constants here were chosen on Adult (107 columns), the loader's census columns, cancer, linear data with
 # 5,000 rows, rare classes, columns of noise, diabetes, and three classes; and checked on digits, six classes,
-# collinear, binary and skewed columns, constant ones, and 50,000 rows. Halving or doubling one of them changed
-# log losses by a hundredth at most where they were far below those of the base rate.
+# collinear, binary and skewed columns, constant ones, 50,000 rows, and bounds ten times too wide. Halved or
+# doubled, one of them changed log losses by .01 at most where these were far below those of the base rate.
 #: Share of the budget for the standards, and for the curvature where it is released.
 MOMENTS_SHARE = {"gaussian": Fraction(1, 10), "laplace": Fraction(1, 10)}
 CURVATURE_SHARE = Fraction(1, 10)
@@ -26,6 +26,8 @@ _ROUNDS = {"gaussian": (12.0, 32, 64), "laplace": (2.0, 4, 24)}
 # Share of the rounds that only lead near the estimate, and what they get of the budget of another one.
 _LEADING = 0.25
 _LEADING_AMOUNT = {"gaussian": Fraction(3, 10), "laplace": Fraction(1)}
+# Noise of the curvature, against the mean of its diagonal, beyond which it is not worth its share.
+_CURVATURE_NOISE = 0.25
 #: Momentum of the steps.
 MOMENTUM = 0.5
 # The step is 1 / max(1, this times the root of the number of columns) of that of a single column: columns
@@ -121,8 +123,4 @@ def _curvature_amount(
     std = neighbours.curvature_std(amount) * standards.radius**2 / standards.n_rows
     # Noise of a symmetric matrix is about twice the root of its size in the direction where it is largest.
     largest = 2 * sqrt(len(standards.variances)) * std
-    return amount if largest < CURVATURE_ABOVE * typical * float(standards.variances.mean()) else Fraction(0)
-
-
-#: Noise of the curvature, against the mean of its diagonal, beyond which it is not worth its share.
-CURVATURE_ABOVE = 0.25
+    return amount if largest < _CURVATURE_NOISE * typical * float(standards.variances.mean()) else Fraction(0)
