@@ -112,6 +112,7 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     --------
     DPBoostingRegressor : The same for numbers.
     DPTreeClassifier : One tree, shaped by public rows.
+    skprivate.inspection.ShapeFunctionDisplay : Pictures of the shape functions.
     skprivate.rounds.fit_rounds : The same fit to tables that stay where they are.
 
     Notes
