@@ -89,8 +89,8 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     bounds_ : tuple of two ndarrays
         Lower and upper bounds of X, with ``domain`` of its encoded columns.
     shape_functions_ : tuple of ShapeFunction
-        What every column adds to the scores, and the noise of its steps; behind them that of the public model's
-        score, where there is one.
+        What every column adds to the scores, and the noise of its steps; behind them that of the public
+        model's score, where there is one.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Constant of the scores.
     interactions_ : tuple of RandomCells
