@@ -38,6 +38,7 @@ POOR = {
     "DPLogLocationScaleRegressor",
     "DPSEVRegressor",
     "DPLogisticLLSRegressor",
+    "DPLogisticRegression",
     "DPNormalLLSRegressor",
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
@@ -544,3 +545,9 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, Class
             return np.column_stack([log_expit(-logits), log_expit(logits)])
         logarithms: FloatArray = log_softmax(logits, axis=1)
         return logarithms
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # With the defaults the score check, 300 rows of three classes, fails for 84 of 100 seeds.
+        tags.classifier_tags.poor_score = True
+        return tags
