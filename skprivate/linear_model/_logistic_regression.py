@@ -144,8 +144,8 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, Class
     Proof: :doc:`/proofs/logistic`.
 
     **Slopes** are drawn toward 0 by a ridge where the noise demands it, and made longer or shorter together
-    as an unbiased estimate of the risk tells; where noise explains all of them they are 0, with a
-    `UtilityWarning`. Long rows count for less, by weights that depend on features alone.
+    as an unbiased estimate of the risk tells, perhaps to 0. A `UtilityWarning` says where noise and chance
+    explain all of them. Long rows count for less, by weights that depend on features alone.
 
     **Intervals** are about the slopes of the model for these weighted rows within the bounds. They are not
     centred on ``coef_`` but on one more Newton step without a ridge, and add the noise of gradients and
@@ -417,11 +417,11 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, Class
         self.privacy_spent_ = spent
 
     def _after_release(self) -> None:
-        if not self.coef_.any():
+        if self.release_.may_be_noise:
             warn_after_release(
                 f"{type(self).__name__}: by the released values, the noise explains all that the features "
-                "seem to say: rows are predicted by the base rates. A larger epsilon, a delta above 0, more "
-                "rows or fewer columns would tell more.",
+                "seem to say: their base rates may predict classes as well. A larger epsilon, a delta above "
+                "0, more rows or fewer columns would tell more.",
                 UtilityWarning,
             )
 
