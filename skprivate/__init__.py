@@ -27,10 +27,14 @@ if TYPE_CHECKING:
     from .collection import TreeClient as TreeClient
     from .collection import TreeCurator as TreeCurator
     from .domain import TableDomain as TableDomain
+    from .ensemble import DPBoostingClassifier as DPBoostingClassifier
+    from .ensemble import DPBoostingRegressor as DPBoostingRegressor
     from .games import AggregativeGame as AggregativeGame
     from .games import PrivateNashSolver as PrivateNashSolver
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
     from .games import VaccinationGame as VaccinationGame
+    from .label_privacy import LabelPrivateClassifier as LabelPrivateClassifier
+    from .label_privacy import LabelPrivateRegressor as LabelPrivateRegressor
     from .linear_model import DPLogisticLLSRegressor as DPLogisticLLSRegressor
     from .linear_model import DPLogisticRegression as DPLogisticRegression
     from .linear_model import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor
@@ -57,6 +61,8 @@ _HOMES = {
     "CollaborativeRegressor": ".collaborative",
     "Composition": ".accounting",
     "ConsentBox": ".collaborative",
+    "DPBoostingClassifier": ".ensemble",
+    "DPBoostingRegressor": ".ensemble",
     "DPLogLocationScaleRegressor": ".linear_model",
     "DPLogisticLLSRegressor": ".linear_model",
     "DPLogisticRegression": ".linear_model",
@@ -64,6 +70,8 @@ _HOMES = {
     "DPSEVRegressor": ".linear_model",
     "DPTreeClassifier": ".tree",
     "DomainEncoder": ".preprocessing",
+    "LabelPrivateClassifier": ".label_privacy",
+    "LabelPrivateRegressor": ".label_privacy",
     "LedgerEntry": ".accounting",
     "LocalAverageRegressor": ".collaborative",
     "LocallyPrivateTreeClassifier": ".tree",
@@ -98,6 +106,8 @@ __all__ = [
     "CollaborativeRegressor",
     "Composition",
     "ConsentBox",
+    "DPBoostingClassifier",
+    "DPBoostingRegressor",
     "DPLogLocationScaleRegressor",
     "DPLogisticLLSRegressor",
     "DPLogisticRegression",
@@ -105,6 +115,8 @@ __all__ = [
     "DPSEVRegressor",
     "DPTreeClassifier",
     "DomainEncoder",
+    "LabelPrivateClassifier",
+    "LabelPrivateRegressor",
     "LedgerEntry",
     "LocalAverageRegressor",
     "LocallyPrivateTreeClassifier",

@@ -4,6 +4,7 @@
 from typing import Any, ClassVar, Protocol
 
 from ..._typing import IntArray
+from ._additive.plans import CodeCountsPlan, ResidualsPlan
 from ._logits.label_moments import LabelMomentsPlan
 from ._logits.logits import LogitsPlan
 from .cells import CellsPlan
@@ -46,6 +47,8 @@ _KINDS: dict[str, Any] = {
         MomentsPlan,
         GradientsPlan,
         HistogramsPlan,
+        CodeCountsPlan,
+        ResidualsPlan,
         LabelMomentsPlan,
         LogitsPlan,
     )
