@@ -80,7 +80,7 @@ def test_several_classes():
 
 def test_slopes_are_in_the_units_of_x():
     units, origin = np.array([10.0, 0.01, 1e5, 3.0]), np.array([5.0, 1.0, -1e6, 0.0])
-    bounds = origin - 4 * units, origin + 4 * units
+    bounds = origin - 4 * units, origin + 8 * units
     model = DPLogisticRegression(8.0, delta=1e-6, bounds=bounds, classes=[0, 1], random_state=0)
     model.fit(X * units + origin, Y)
     np.testing.assert_allclose(model.coef_[0] * units, [1.5, -1.0, 0.0, 0.5], atol=0.15)
