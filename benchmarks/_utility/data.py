@@ -55,7 +55,7 @@ def make_split(name: str, setting: str, seed: int) -> Split:
     y, is_public = data.y[rows], np.arange(len(rows)) < len(public)
     if permuted:
         y[is_public] = rng.permutation(y[is_public])
-    known = {"bounds": data.bounds, "categories": data.categories, "classes": data.classes}
+    known: dict[str, Any] = {"bounds": data.bounds, "categories": data.categories, "classes": data.classes}
     known |= {"domain": data.domain, "target_range": data.target_range, "logged": data.logged}
     if data.table is not None:
         known |= {"table": data.table.iloc[rows], "table_test": data.table.iloc[test]}

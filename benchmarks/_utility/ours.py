@@ -95,7 +95,7 @@ def additive() -> Iterator[tuple[str, Method]]:
     """Yield names and methods of boosting, linear models and label privacy."""
     boosting = "DPBoostingClassifier", "DPBoostingRegressor"
     yield "boosting (delta 1e-6)", _ours(boosting, "central", delta=DELTA)
-    on_forest = {"public_model": "forest", "on_private_alone": False}
+    on_forest: dict[str, Any] = {"public_model": "forest", "on_private_alone": False}
     yield "boosting on the forest (delta 1e-6)", _ours(boosting, "central", delta=DELTA, **on_forest)
     yield "boosting, pure epsilon", _ours(boosting, "central", on_public=False)
     yield (
