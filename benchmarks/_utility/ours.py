@@ -56,10 +56,11 @@ def _ours(
         if name is None:
             return
         cls = getattr(skprivate, name)
-        X, X_test = (split.X, split.X_test) if split.domain is None else (split.table, split.table_test)
+        known = _known(split, cls, options)
+        X, X_test = (split.table, split.table_test) if "domain" in known else (split.X, split.X_test)
         options_of_fit = _public_rows(split, cls)
         for epsilon in epsilons:
-            model = clone(cls(epsilon, **_known(split, cls, options)))
+            model = clone(cls(epsilon=epsilon, **known))
             yield said(
                 *(epsilon, model, split, X_test),
                 lambda model=model: model.fit(X, split.y, **options_of_fit),  # type: ignore[misc]
