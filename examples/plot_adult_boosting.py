@@ -23,6 +23,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from sklearn.datasets import get_data_home
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -65,14 +66,13 @@ domain = TableDomain(
 # ---------
 # As pandas reads it: no cell is encoded, scaled or filled in. Left out is ``fnlwgt``, a weight of the survey.
 def read_adult():
-    home = os.environ.get("SKPRIVATE_DATA")
+    home = os.environ.get("SKPRIVATE_DATA") or Path(get_data_home()) / "skprivate"
     fetch_census(data_home=home)  # says where the file must be, and checks that it is the published one
-    folder = Path(home) if home else Path.home() / "scikit_learn_data" / "skprivate"
     names = (
         "age workclass fnlwgt education education-num marital-status occupation relationship race sex "
         "capital-gain capital-loss hours-per-week native-country income"
     )
-    return pd.read_csv(folder / "census" / "adult.data", names=names.split(), skipinitialspace=True)
+    return pd.read_csv(Path(home) / "census" / "adult.data", names=names.split(), skipinitialspace=True)
 
 
 def simulate_adult(n_rows=32_561):
