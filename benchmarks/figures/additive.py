@@ -4,7 +4,8 @@
 ``python -m benchmarks.figures.additive --help`` lists the options, those of ``trees_utility``. Scores are
 accuracy, AUC and log loss, or R2 and the root mean squared error, and the seconds of a fit; then the paired
 differences of ours from every other method. Schedules were chosen on census, linear50k, friedman100k,
-diabetes, rice and cancer; the other tables are new to them.
+diabetes, rice and cancer; the other tables are new to them. On Adult a published figure is an error of
+17.1 % at epsilon .54 (arXiv 2309.12041).
 """
 
 from collections.abc import Sequence
