@@ -27,10 +27,14 @@ if TYPE_CHECKING:
     from .collection import TreeClient as TreeClient
     from .collection import TreeCurator as TreeCurator
     from .domain import TableDomain as TableDomain
+    from .ensemble import DPBoostingClassifier as DPBoostingClassifier
+    from .ensemble import DPBoostingRegressor as DPBoostingRegressor
     from .games import AggregativeGame as AggregativeGame
     from .games import PrivateNashSolver as PrivateNashSolver
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
     from .games import VaccinationGame as VaccinationGame
+    from .label_privacy import LabelPrivateClassifier as LabelPrivateClassifier
+    from .label_privacy import LabelPrivateRegressor as LabelPrivateRegressor
     from .linear_model import DPLogisticLLSRegressor as DPLogisticLLSRegressor
     from .linear_model import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor
     from .linear_model import DPNormalLLSRegressor as DPNormalLLSRegressor
@@ -56,12 +60,16 @@ _HOMES = {
     "CollaborativeRegressor": ".collaborative",
     "Composition": ".accounting",
     "ConsentBox": ".collaborative",
+    "DPBoostingClassifier": ".ensemble",
+    "DPBoostingRegressor": ".ensemble",
     "DPLogLocationScaleRegressor": ".linear_model",
     "DPLogisticLLSRegressor": ".linear_model",
     "DPNormalLLSRegressor": ".linear_model",
     "DPSEVRegressor": ".linear_model",
     "DPTreeClassifier": ".tree",
     "DomainEncoder": ".preprocessing",
+    "LabelPrivateClassifier": ".label_privacy",
+    "LabelPrivateRegressor": ".label_privacy",
     "LedgerEntry": ".accounting",
     "LocalAverageRegressor": ".collaborative",
     "LocallyPrivateTreeClassifier": ".tree",
@@ -96,12 +104,16 @@ __all__ = [
     "CollaborativeRegressor",
     "Composition",
     "ConsentBox",
+    "DPBoostingClassifier",
+    "DPBoostingRegressor",
     "DPLogLocationScaleRegressor",
     "DPLogisticLLSRegressor",
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
     "DPTreeClassifier",
     "DomainEncoder",
+    "LabelPrivateClassifier",
+    "LabelPrivateRegressor",
     "LedgerEntry",
     "LocalAverageRegressor",
     "LocallyPrivateTreeClassifier",

@@ -21,11 +21,15 @@ from skprivate import (
     CollaborativeLARRegressor,
     CollaborativeRegressor,
     DomainEncoder,
+    DPBoostingClassifier,
+    DPBoostingRegressor,
     DPLogisticLLSRegressor,
     DPLogLocationScaleRegressor,
     DPNormalLLSRegressor,
     DPSEVRegressor,
     DPTreeClassifier,
+    LabelPrivateClassifier,
+    LabelPrivateRegressor,
     LocallyPrivateTreeClassifier,
     PrivateGridSearch,
     PrivateNashSolver,
@@ -53,6 +57,9 @@ GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 ADD_REMOVE = {"relation": "add-remove"}
 DEPTHS = {"max_depth": [1, 2]}
 DOMAIN = TableDomain({"a": (-1, 1), "b": (-1, 1)}, missing="fill")
+BOOSTED = {"epsilon": 1.5, "bounds": (-1, 1), "classes": [0, 1]}
+BOOSTED_WORDS = {**BOOSTED, "classes": WORDS}
+BOOSTED_NUMBERS = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (-1, 1)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +136,22 @@ INSTANCES = {
     "declared columns, central": Instance(
         DPTreeClassifier(1.5, max_depth=2, domain=DOMAIN, classes=[0, 1]), "labels"
     ),
+    "boosting": Instance(DPBoostingClassifier(**BOOSTED), "labels"),
+    "boosting, gaussian, add-remove": Instance(
+        DPBoostingClassifier(delta=1e-6, **BOOSTED, **ADD_REMOVE), "labels"
+    ),
+    "boosting, three classes": Instance(DPBoostingClassifier(**BOOSTED_WORDS), "words"),
+    "boosting, persons": Instance(DPBoostingClassifier(max_rows_per_group=2, **BOOSTED), "labels", "persons"),
+    "boosting, public model": Instance(
+        DPBoostingClassifier(public_model=LogisticRegression(), interactions=2, **BOOSTED), "labels", "public"
+    ),
+    "boosting, numbers": Instance(DPBoostingRegressor(**BOOSTED_NUMBERS), "numbers"),
+    "boosting, numbers, gaussian, monotone": Instance(
+        DPBoostingRegressor(monotonic_cst=[1, 0], interactions=2, **BOOSTED_NUMBERS, **GAUSSIAN), "numbers"
+    ),
+    "declared columns, boosting": Instance(
+        DPBoostingClassifier(1.5, domain=DOMAIN, classes=[0, 1], interactions=2), "labels"
+    ),
     "sev": Instance(DPSEVRegressor(**LLS), "numbers"),
     "declared columns, sev": Instance(DPSEVRegressor(1.5, domain=DOMAIN, bounds_y=(-1, 1)), "numbers"),
     "sev, taylor": Instance(DPSEVRegressor(method="taylor", **LLS), "numbers"),
@@ -145,6 +168,24 @@ INSTANCES = {
     "aft, censored, gaussian, persons": Instance(
         DPLogLocationScaleRegressor(distribution="lognormal", **AFT, **GAUSSIAN, **ADD_REMOVE),
         "life",
+        "persons",
+    ),
+    "label": Instance(LabelPrivateClassifier(LinearRegression(), 1.5, classes=[0, 1]), "labels"),
+    "label, boosting, public rows": Instance(
+        LabelPrivateClassifier(epsilon=1.5, classes=[0, 1]), "labels", "public"
+    ),
+    "label, three classes": Instance(
+        LabelPrivateClassifier(LinearRegression(), 1.5, classes=WORDS, cv=None), "words"
+    ),
+    "label, persons": Instance(
+        LabelPrivateClassifier(LinearRegression(), 1.5, classes=[0, 1], max_rows_per_group=2),
+        "labels",
+        "persons",
+    ),
+    "label, numbers": Instance(LabelPrivateRegressor(LinearRegression(), 1.5, bounds_y=(-1, 1)), "numbers"),
+    "label, numbers, persons": Instance(
+        LabelPrivateRegressor(LinearRegression(), 1.5, bounds_y=(-1, 1), max_rows_per_group=2),
+        "numbers",
         "persons",
     ),
     "search": Instance(PrivateGridSearch(DPTreeClassifier(**{**TREE, "epsilon": 0.5}), DEPTHS), "labels"),
@@ -196,6 +237,12 @@ CHECKED = [
     DPTreeClassifier(rule="random", max_depth=3),
     DPTreeClassifier(prune=True),
     DPTreeClassifier(prune="paper"),
+    DPBoostingClassifier(),
+    DPBoostingClassifier(delta=1e-6),
+    DPBoostingClassifier(relation="add-remove", interactions=3),
+    DPBoostingRegressor(),
+    DPBoostingRegressor(delta=1e-6),
+    DPBoostingRegressor(relation="add-remove", interactions=3),
     *(
         kind(**options)
         for kind in (
@@ -212,6 +259,10 @@ CHECKED = [
     DPSEVRegressor(bounds_X=(-10, 10), bounds_y=(-1e3, 1e3), regularization="zhang"),
     DPNormalLLSRegressor(x_norm=5.0),
     DPNormalLLSRegressor(x_norm=5.0, **GAUSSIAN),
+    LabelPrivateClassifier(),
+    LabelPrivateClassifier(LinearRegression(), 4.0, cv=None),
+    LabelPrivateRegressor(),
+    LabelPrivateRegressor(LinearRegression(), 4.0, bounds_y=(-1e3, 1e3)),
     BSTDAggregator(),
     BSTDAggregator(p_lower=1, p_upper=2, random_state=0),
     BSTDAggregator(order="random"),

@@ -23,7 +23,7 @@ FLOORS = (
     {"base"},
     {"rounds"},
     {"preprocessing"},
-    {"tree", "linear_model", "collaborative", "games"},
+    {"tree", "ensemble", "linear_model", "label_privacy", "collaborative", "games"},
     {"collection", "model_selection"},
     {"audit"},
     {"datasets", "inspection"},  # apart: below nobody

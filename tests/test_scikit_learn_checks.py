@@ -14,7 +14,9 @@ from skprivate import (
     DPLogisticLLSRegressor,
     DPNormalLLSRegressor,
     DPSEVRegressor,
+    PrivateGridSearch,
     PrivateNashSolver,
+    PrivateRandomizedSearch,
     TQMATransformer,
 )
 from skprivate.exceptions import DisclosureWarning, PrivacyLeakWarning, UtilityWarning
@@ -24,6 +26,8 @@ _CLEAN = "fit_transform returns clean rows, transform coarse ones: this is what 
 #: Modules -> what their estimators warn of here: of domains that are not declared, of too few sites or rows.
 WARNINGS = {
     "tree": [PrivacyLeakWarning],
+    "ensemble": [PrivacyLeakWarning],
+    "label_privacy": [PrivacyLeakWarning],
     "model_selection": [PrivacyLeakWarning],
     "linear_model": [PrivacyLeakWarning, UtilityWarning],
     "preprocessing": [PrivacyLeakWarning],
@@ -35,6 +39,10 @@ POOR = {
     "SecureSumAggregator",
     "DPTreeClassifier",
     "LocallyPrivateTreeClassifier",
+    "DPBoostingClassifier",
+    "DPBoostingRegressor",
+    "LabelPrivateClassifier",
+    "LabelPrivateRegressor",
     "DPLogLocationScaleRegressor",
     "DPSEVRegressor",
     "DPLogisticLLSRegressor",
@@ -123,5 +131,6 @@ def test_tags(estimator):
     if isinstance(estimator, TQMATransformer):
         assert tags.input_tags.allow_nan
     said = tags.classifier_tags or tags.regressor_tags
-    scored = getattr(estimator, "estimator", estimator)  # a search scores as what it chooses from
+    searches = (PrivateGridSearch, PrivateRandomizedSearch)  # they score as what they choose from
+    scored = estimator.estimator if isinstance(estimator, searches) else estimator
     assert (said is not None and said.poor_score) is (type(scored).__name__ in POOR)

@@ -36,6 +36,16 @@ _LIFE = (
         )
     ),
 )
+_BOOSTING = (
+    *(*_SPENT, *_DOMAIN),
+    *(
+        f"skprivate.ensemble.{name}"
+        for name in (
+            *("AdditiveModel", "CellGrid", "CodedFeature", "FeatureCodes"),
+            *("PublicScores", "RandomCells", "ShapeFunction"),
+        )
+    ),
+)
 _LOCAL_AVERAGE = (
     "skprivate.collaborative.LocalAverageRegressor",
     *(
@@ -69,9 +79,19 @@ _TYPES: dict[str, tuple[str, ...]] = {
             "DPSEVRegressor",
         )
     },
+    "DPBoostingClassifier": (*_BOOSTING, "skprivate.ensemble.DPBoostingClassifier"),
+    "DPBoostingRegressor": (*_BOOSTING, "skprivate.ensemble.DPBoostingRegressor"),
     "DPTreeClassifier": (
         *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, *_MODELS, "skprivate.tree.NoisyHistogram"),
         "skprivate.tree.DPTreeClassifier",
+    ),
+    "LabelPrivateClassifier": (
+        *(*_SPENT, "numpy.dtype", "skprivate.randomizers.LabelRandomizer"),
+        *("skprivate.label_privacy.ClassReporter", "skprivate.label_privacy.LabelPrivateClassifier"),
+    ),
+    "LabelPrivateRegressor": (
+        *(*_SPENT, _LAPLACE),
+        *("skprivate.label_privacy.LabelPrivateRegressor", "skprivate.label_privacy.NumberReporter"),
     ),
     "LocalAverageRegressor": _LOCAL_AVERAGE,
     "LocallyPrivateTreeClassifier": (
@@ -118,8 +138,9 @@ def trusted_types(*estimators: str | type) -> list[str]:
     Notes
     -----
     The list is fixed: it does not come from the file. skops refuses a file that holds anything else: a type
-    of a third party, a ledger (save with ``ledger=None``; a ledger is a file of its own) or callbacks (call
-    ``set_callbacks()`` before). Look at those yourself.
+    of a third party (the trees of scikit-learn within an estimator, too), a ledger (save with
+    ``ledger=None``; a ledger is a file of its own) or callbacks (call ``set_callbacks()`` before). Look at
+    those yourself.
 
     **Privacy**: a file says what the object says. Where ``releases_state`` is False it holds a site's rows.
 

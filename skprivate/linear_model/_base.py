@@ -25,6 +25,7 @@ from ..accounting._statements.estimated_bounds import name_inputs, source_of_inp
 from ..base import SHARED_CONSTRAINTS, claim_of, private_fit
 from ..domain import TableDomain
 from ..noise import check_entropy
+from ..noise._fit_budget import FitBudget
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
@@ -44,7 +45,7 @@ from ._censored.fit import CensoredPlan, censored_rounds
 from ._censored.histogram import kaplan_meier
 from ._distributions import error_distribution_of, models_log_target
 from ._fit_task import FitTask, SurvivalRows, check_scale_bounds
-from ._moments.noise_scale import FitBudget, root_above
+from ._moments.noise_scale import root_above
 from ._moments.release import Neighbours, make_grid, plan_moments
 from ._moments.solve import METHODS, REGULARIZATIONS
 from ._moments.weights import moment_weights, order_of_norm

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._typing import BoolArray, FloatArray, IndexArray
+from ..noise._fit_budget import FitBudget
 from ..rounds._plans.grid import MANY_ROWS, MomentGrid
 from ..rounds._plans.rows import PreparedRows
 from ..rounds._reading.schema import event_within
@@ -13,7 +14,6 @@ from ..rounds._reading.targets import on_model_scale
 from ..utils import check_bounds
 from ..utils._groups import RowUnits
 from ._distributions import ErrorDistribution
-from ._moments.noise_scale import FitBudget
 from ._moments.release import Neighbours
 
 # Bounds of scale_ where none are declared, in half-widths of the target: no distribution whose scale is

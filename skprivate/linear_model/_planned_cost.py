@@ -9,12 +9,12 @@ import numpy as np
 
 from ..base import PlannedCost, PrivateEstimatorMixin, PublicShape, assign_roles
 from ..base._domain_reading import DomainMixin
+from ..noise._fit_budget import FitBudget
 from ..rounds._plans.grid import MANY_ROWS
 from ..rounds._reading.targets import check_form, check_target_bounds
 from ..utils import is_structured
 from ._censored.fit import CensoredPlan, plan_censored
 from ._distributions import error_distribution_of, models_log_target
-from ._moments.noise_scale import FitBudget
 from ._moments.release import Neighbours, make_grid
 
 LLS_ROLES = assign_roles(

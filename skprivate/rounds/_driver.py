@@ -11,6 +11,8 @@ from .._typing import IntArray
 from ..accounting import PrivacySpent
 from ..noise._entropy import Entropy
 from ._checkpoint import RunRecord
+from ._plans._additive.coded_rows import CodedRows
+from ._plans._additive.plans import CodeCountsPlan, ResidualsPlan
 from ._plans.plan import Plan
 from ._plans.rows import PreparedRows
 
@@ -58,21 +60,30 @@ class RowSource(Protocol):
 class RowsInMemory:
     """Rows that were validated and are at hand.
 
-    Their sums are made before the charge, as validation is part of them: nobody sees them before it.
+    Their sums are made before the charge, as validation is part of them: nobody sees them before it. Plans
+    over codes find what earlier rounds made of the rows.
     """
 
     def __init__(self, rows: PreparedRows) -> None:
         self._rows = rows
         self._sums: IntArray | None = None
+        self._coded: CodedRows | None = None
 
     def prepare(self, number: int, plan: Plan) -> None:
         """Make the sums."""
-        self._sums = plan.sums(self._rows)
+        self._sums = self._sums_of(plan)
 
     def sums(self, number: int, plan: Plan) -> IntArray:
         """Return the sums that were prepared."""
         prepared, self._sums = self._sums, None
-        return plan.sums(self._rows) if prepared is None else prepared
+        return self._sums_of(plan) if prepared is None else prepared
+
+    def _sums_of(self, plan: Plan) -> IntArray:
+        if not isinstance(plan, CodeCountsPlan | ResidualsPlan):
+            return plan.sums(self._rows)
+        if self._coded is None:
+            self._coded = CodedRows(self._rows)
+        return plan.coded_sums(self._coded)
 
 
 def drive(

@@ -25,11 +25,13 @@ from ..base import (
     claim_of,
     private_fit,
 )
+from ..base._classes import declared_classes, find_classes, warn_of_unknown_labels
 from ..domain import TableDomain
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..partition import CRITERIA, RULES, Partition, build_partition
+from ..rounds._reading.classes import declared_classes, find_classes, warn_of_unknown_labels
 from ..rounds._reading.schema import number_labels
 from ..utils import (
     as_labels,
@@ -50,7 +52,7 @@ from ._predictions import TreePredictionsMixin
 from ._public_model import PublicModel
 from ._split_budget import PaidTreeMechanism, SplitBudget
 from ._tree_design import PendingSplits, ReleaseMechanism, TreeDesign
-from ._tree_rows import TreeRows, declared_classes, find_classes, warn_of_unknown_labels
+from ._tree_rows import TreeRows
 
 #: Without public rows no cell stops early: 2^16 leaves.
 DEEPEST_COMPLETE = 16

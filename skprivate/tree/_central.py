@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 
 from .._typing import IntArray, RandomSource, SplitCriterion, SplitRule
 from ..accounting import PrivacyLedger, PrivacySpent
+from ..base._classes import declared_classes
 from ..domain import TableDomain
 from ..noise._entropy import Entropy
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
@@ -20,6 +21,7 @@ from ..rounds._inspection import SourceFacts
 from ..rounds._plans.axes import LabelAxis, LeafAxis
 from ..rounds._plans.cells import CellsPlan
 from ..rounds._reading.batches import has_names
+from ..rounds._reading.classes import declared_classes
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.schema import RowSchema
 from ..utils import check_epsilon
@@ -30,7 +32,7 @@ from ._noisy_leaf_counts import NoisyHistogram
 from ._split_budget import ROWS_FOR_A_PUBLIC_ROW, SPLIT_SHARE, SplitBudget, automatic_levels
 from ._split_selection import bins_of_columns, grow_private_partition, most_levels
 from ._tree_design import PendingSplits, TreeDesign
-from ._tree_rows import TreeRows, declared_classes
+from ._tree_rows import TreeRows
 
 
 @public_module("skprivate.tree")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray, SplitCriterion
+from ..base._public_model import predict_shares, tempered
 from ..noise._entropy import Entropy
 from ..partition import ColumnBins, Partition, build_partition
 from ..randomizers import ColumnRandomizer, randomizer_from_dict
@@ -17,7 +18,7 @@ from ..utils._json_documents import Fields, pack_integers, unpack_integers
 from ..utils._public_module import public_module
 from ._bayes.base_rate import BaseRate
 from ._bayes.naive_bayes import fit_naive_bayes
-from ._public_model import PublicModel, predict_shares, tempered
+from ._public_model import PublicModel
 
 # The constants below were chosen on three simulations (Friedman's, a linear one, an interaction of binary
 # columns) at epsilon .2 to 4, and tested on census, diabetes, breast cancer and skewed columns.

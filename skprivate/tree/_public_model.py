@@ -6,19 +6,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from sklearn.base import clone
 
-from .._typing import BoolArray, FloatArray
+from .._typing import FloatArray
+from ..base._public_model import (
+    LEAST_GAIN,
+    SAME,
+    cross_fit_shares,
+    fit_model,
+    fit_temperature,
+    log_likelihood_gain,
+    predict_shares,
+    tempered,
+)
 from ..partition import Partition
 from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
 from ._bayes.base_rate import BaseRate
 
-# Parts of the public rows, each of which is predicted by a model that has not seen it.
-_FOLDS = 5
-# Bounds of a prediction: a model that has seen hundreds of rows cannot know more.
-_LEAST_SHARE = 0.01
 # Rows that are drawn for the distilled tree beside the public ones, so that it is like the model between them
 # too; and the share of a drawn row's columns that another public row gives.
 _DRAWN_ROWS, _EXCHANGED = 2000, 0.25
@@ -27,13 +31,6 @@ _DRAWN_ROWS, _EXCHANGED = 2000, 0.25
 _WEIGHT_OF_DRAWN = 1e-3
 # Copies of a row with labels in proportion to its prediction, from which the tree is grown.
 _COPIES = 8
-# Prior of the temperature, around 1: forests want up to 2, models that are fitted to noise want 0.
-_TEMPERATURE_ERROR, _HIGHEST_TEMPERATURE = 0.5, 4.0
-# Nats by which cross-fitted predictions must raise the likelihood of public labels: noise that was learnt
-# raises it by about half a nat at most, through the temperature.
-_LEAST_GAIN = 2.0
-# Predictions that differ by less are constant.
-_SAME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,16 +81,16 @@ class PublicModel:
         """
         if len(np.unique(labels)) < 2:
             raise ValueError("public_model needs public rows of two classes at least.")
-        classifier = _fit(estimator, X, classes[labels])
-        cross_fitted = _cross_fit(estimator, X, labels, classes)
+        classifier = fit_model(estimator, X, classes[labels])
+        cross_fitted = cross_fit_shares(estimator, X, labels, classes)
         drawn = _exchange_columns(X, np.random.default_rng(seed))
         of_drawn = predict_shares(classifier, drawn, classes)
         # Constant predictions differ a little from fold to fold: those of one model do not.
-        if np.ptp(np.vstack([of_drawn, predict_shares(classifier, X, classes)]), axis=0).max() < _SAME:
+        if np.ptp(np.vstack([of_drawn, predict_shares(classifier, X, classes)]), axis=0).max() < SAME:
             raise ValueError("public_model predicts the same for all public rows: leave it out.")
-        temperature = _fit_temperature(cross_fitted, labels)
+        temperature = fit_temperature(cross_fitted, labels)
         cross_fitted, of_drawn = (tempered(shares, temperature) for shares in (cross_fitted, of_drawn))
-        if _log_likelihood_gain(cross_fitted, labels) < _LEAST_GAIN:
+        if log_likelihood_gain(cross_fitted, labels) < LEAST_GAIN:
             return None
         found = np.eye(len(classes))[labels]
         square = float(np.sum((cross_fitted - cross_fitted.mean(axis=0)) ** 2))
@@ -207,90 +204,6 @@ class LeafModel:
         if self.classifier is None:
             return self.means[leaves]
         return tempered(predict_shares(self.classifier, X, self.classes), self.temperature)
-
-
-def _fit(estimator: Any, X: FloatArray, labels: NDArray[Any]) -> Any:
-    try:
-        # A copy: some models work in place.
-        return clone(estimator).fit(X.copy(), labels)
-    except Exception as error:
-        raise ValueError(f"public_model could not be fitted to the public rows: {error}") from error
-
-
-def _cross_fit(estimator: Any, X: FloatArray, labels: NDArray[np.int32], classes: NDArray[Any]) -> FloatArray:
-    """Return predictions of every row by a model that was fitted to the other folds, stratified by label."""
-    fold = np.empty(len(X), dtype=np.int64)
-    fold[np.argsort(labels, kind="stable")] = np.arange(len(X)) % _FOLDS
-    shares = np.empty((len(X), len(classes)))
-    for number in range(_FOLDS):
-        held: BoolArray = fold == number
-        others = labels[~held]
-        if len(np.unique(others)) < 2:
-            counts = np.bincount(others, minlength=len(classes))
-            shares[held] = _bounded(counts[np.newaxis] / max(len(others), 1))
-        elif held.any():
-            shares[held] = predict_shares(_fit(estimator, X[~held], classes[others]), X[held], classes)
-    return shares
-
-
-def predict_shares(classifier: Any, X: FloatArray, classes: NDArray[Any]) -> FloatArray:
-    """Return a classifier's probabilities of all classes, each at least 0.01 or so.
-
-    Raises
-    ------
-    ValueError
-        It predicts something else than probabilities of some of the classes.
-    """
-    try:
-        found = np.asarray(classifier.predict_proba(X.copy()), dtype=np.float64)
-        own = np.asarray(classifier.classes_)
-        places = np.searchsorted(classes, own)
-        known = own.ndim == 1 and len(np.unique(places)) == len(own)
-        known = known and bool((classes[np.minimum(places, len(classes) - 1)] == own).all())
-    except Exception as error:
-        raise ValueError(f"public_model cannot predict probabilities of its classes: {error}") from error
-    if not known or found.shape != (len(X), len(own)):
-        raise ValueError("public_model must predict one column for each class that public rows have.")
-    if not (
-        np.isfinite(found).all() and (found >= 0).all() and np.allclose(found.sum(axis=1), 1.0, atol=1e-3)
-    ):
-        raise ValueError(
-            "public_model predicts no probabilities: numbers from 0 to 1 that add to 1 in a row."
-        )
-    shares = np.zeros((len(X), len(classes)))
-    shares[:, places] = found
-    return _bounded(shares)
-
-
-def _bounded(shares: FloatArray) -> FloatArray:
-    least = _LEAST_SHARE * 2 / shares.shape[1]
-    bounded = np.maximum(shares, least)
-    result: FloatArray = bounded / bounded.sum(axis=1, keepdims=True)
-    return result
-
-
-def _fit_temperature(shares: FloatArray, labels: NDArray[np.int32]) -> float:
-    """Return the temperature of highest posterior, 0 to 4, by the log loss of cross-fitted predictions."""
-
-    def loss(temperature: float) -> float:
-        fitted = tempered(shares, temperature)[np.arange(len(labels)), labels]
-        prior = (temperature - 1.0) ** 2 / (2 * _TEMPERATURE_ERROR**2)
-        return prior - float(np.sum(np.log(fitted)))
-
-    return float(minimize_scalar(loss, bounds=(0.0, _HIGHEST_TEMPERATURE), method="bounded").x)
-
-
-def _log_likelihood_gain(shares: FloatArray, labels: NDArray[np.int32]) -> float:
-    """Return by how much predictions raise the log-likelihood of labels over that of their base rate."""
-    base = np.bincount(labels, minlength=shares.shape[1]) / len(labels)
-    return float(np.sum(np.log(shares[np.arange(len(labels)), labels]) - np.log(base[labels])))
-
-
-def tempered(shares: FloatArray, temperature: float) -> FloatArray:
-    """Return probabilities whose logarithms are multiplied by a temperature."""
-    logits = temperature * np.log(shares)
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return _bounded(odds / odds.sum(axis=1, keepdims=True))
 
 
 def _exchange_columns(X: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -54,8 +54,8 @@ class Interrupter:
 
     def run(self, act: Callable[[], Any]) -> bool:
         """Run an operation, and return whether it was interrupted."""
-        # In a generator, which has exceptions of its own: what was interrupted at the end of an ``except`` clause
-        # stays "the exception that is being handled", and would be the context of all later ones of its thread.
+        # In a generator, which has exceptions of its own: one whose ``except`` clause was interrupted at its
+        # end stays the exception that is handled, and would be the context of all later ones of its thread.
         return next(self._turn(act))
 
     def _turn(self, act: Callable[[], Any]) -> Iterator[bool]:

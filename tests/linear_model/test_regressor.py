@@ -34,9 +34,9 @@ from skprivate.exceptions import (
 from skprivate.linear_model import _base, _planned_cost
 from skprivate.linear_model._moments import noise_scale
 from skprivate.linear_model._moments.bootstrap import bootstrap_moments
-from skprivate.linear_model._moments.noise_scale import FitBudget
 from skprivate.linear_model._moments.release import MomentPlan
 from skprivate.linear_model._moments.solve import unscale
+from skprivate.noise._fit_budget import FitBudget
 
 BOX = {"bounds_X": (-1.0, 1.0), "bounds_y": (-3.0, 3.0)}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}

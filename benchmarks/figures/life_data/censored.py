@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from skprivate.linear_model._censored.fit import fit_censored, plan_censored
 from skprivate.linear_model._censored.release import CensoredRelease, bootstrap_censored, censored_warning
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV, ErrorDistribution
-from skprivate.linear_model._moments.noise_scale import FitBudget
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.solve import unscale
 from skprivate.linear_model._moments.weights import moment_weights
+from skprivate.noise._fit_budget import FitBudget
 from skprivate.rounds._plans.grid import MomentGrid
 
 from ..._tables import Table, across

@@ -7,13 +7,13 @@ import numpy as np
 
 from ..._typing import IntArray
 from ...noise import check_entropy
+from ...noise._fit_budget import FitBudget
 from ...rounds._plans.grid import SCALE_BITS
 from ...rounds._reading.targets import check_target_bounds
 from ...utils import check_bounds
 from .._base import BaseLogLocationScale
 from .._distributions import error_distribution_of, models_log_target
 from .._fit_task import FitTask
-from .._moments.noise_scale import FitBudget
 from .._moments.release import MomentPlan, Neighbours, plan_moments
 from .plan import AccumulatorPlan
 

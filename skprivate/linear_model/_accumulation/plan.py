@@ -19,6 +19,7 @@ from ...accounting._statements.estimated_bounds import (
     estimate_behind,
 )
 from ...domain import TableDomain
+from ...noise._fit_budget import FitBudget
 from ...rounds._plans.gram import check_room
 from ...rounds._plans.grid import SCALE_BITS, SUM_BITS, MomentGrid, choose_exponent
 from ...rounds._reading.columns import count_columns
@@ -28,7 +29,6 @@ from ...utils._json_documents import Fields
 from ...utils._public_module import public_module
 from ...utils._replacements import numbers_of, within_bounds
 from .._distributions import models_log_target
-from .._moments.noise_scale import FitBudget
 from .._moments.release import Neighbours, largest_scale
 from .._moments.weights import moment_weights, order_of_norm
 

@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from ..._typing import FloatArray
 from ...accounting import PrivacySpent
 from ...noise import check_entropy
+from ...noise._fit_budget import FitBudget
 from ...rounds._driver import Round, Rounds, RowsInMemory, drive
 from ...rounds._plans.grid import MANY_ROWS, MomentGrid
 from ...rounds._plans.rows import PreparedRows
 from ...rounds._reading.schema import event_within
 from .._distributions import ErrorDistribution
-from .._moments.noise_scale import FitBudget, gaussian_scales, laplace_scales
+from .._moments.noise_scale import gaussian_scales, laplace_scales
 from .._moments.release import Neighbours
 from .._moments.sensitivity import sensitivity_of_unit
 from .curvature import CurvatureEstimate, StepRule, length_of
@@ -209,7 +210,7 @@ def fit_censored(
     >>> from skprivate.linear_model._censored.fit import fit_censored, plan_censored
     >>> from skprivate.linear_model._distributions import SEV
     >>> from skprivate.rounds._plans.grid import MomentGrid
-    >>> from skprivate.linear_model._moments.noise_scale import FitBudget
+    >>> from skprivate.noise._fit_budget import FitBudget
     >>> from skprivate.linear_model._moments.release import Neighbours
     >>> from skprivate.linear_model._moments.weights import moment_weights
     >>> rng = np.random.default_rng(0)

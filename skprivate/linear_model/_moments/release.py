@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..._typing import FloatArray, IndexArray, IntArray
+from ...noise._fit_budget import FitBudget
 from ...rounds._plans.grid import MomentGrid, choose_exponent
 from ...utils._public_module import public_module
-from .noise_scale import FitBudget, NoiseScales, gaussian_scales, laplace_scales, root_above
+from .noise_scale import NoiseScales, gaussian_scales, laplace_scales, root_above
 from .sensitivity import l1_moments, sensitivity_of_unit, squared_l2_moments
 from .weights import MomentWeights
 

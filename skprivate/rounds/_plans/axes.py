@@ -179,7 +179,54 @@ class SurvivalAxis:
         return cls(fields.number("center"), half, fields.integer("n_bins", 1, _MOST))
 
 
-_KINDS: dict[str, Any] = {axis.kind: axis for axis in (LeafAxis, LabelAxis, OctaveAxis, SurvivalAxis)}
+@dataclass(frozen=True)
+class TargetAxis:
+    """Equal bins of a numeric target between two bounds; what lies outside is in an end bin.
+
+    Attributes
+    ----------
+    center, half : float
+        Centre and half-width of the bounds.
+    size : int
+    """
+
+    center: float
+    half: float
+    size: int
+    kind: ClassVar[str] = "target"
+
+    def codes(self, rows: PreparedRows) -> NDArray[Any]:
+        """Return the bin of every target."""
+        if rows.y is None:
+            raise ValueError("the rows have no target.")
+        # Divided first: the difference of two bounds may overflow.
+        place = np.clip(rows.y / self.half - self.center / self.half, -1.0, 1.0)
+        return np.minimum((place + 1.0) * (self.size / 2), self.size - 1).astype(np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"kind": self.kind, "center": self.center, "half": self.half, "size": self.size}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Restore the axis."""
+        fields = Fields(content, ("kind", "center", "half", "size"), what="an axis")
+        half = fields.number("half")
+        if half <= 0:
+            raise ValueError("an axis: half must be above 0")
+        return cls(fields.number("center"), half, fields.integer("size", 1, _MOST))
+
+
+_KINDS: dict[str, Any] = {
+    axis.kind: axis
+    for axis in (
+        LeafAxis,
+        LabelAxis,
+        OctaveAxis,
+        SurvivalAxis,
+        TargetAxis,
+    )
+}
 
 
 def axis_from_dict(content: Any) -> Axis:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every plan can do, and plans of all four kinds from JSON."""
+"""What every plan can do, and plans of all kinds from JSON."""
 
 from typing import Any, ClassVar, Protocol
 
 from ..._typing import IntArray
+from ._additive.plans import CodeCountsPlan, ResidualsPlan
 from .cells import CellsPlan
 from .gradients import GradientsPlan
 from .histograms import HistogramsPlan
@@ -37,7 +38,17 @@ class Plan(Protocol):
         """Return JSON values, ``kind`` among them."""
 
 
-_KINDS: dict[str, Any] = {plan.kind: plan for plan in (CellsPlan, MomentsPlan, GradientsPlan, HistogramsPlan)}
+_KINDS: dict[str, Any] = {
+    plan.kind: plan
+    for plan in (
+        CellsPlan,
+        MomentsPlan,
+        GradientsPlan,
+        HistogramsPlan,
+        CodeCountsPlan,
+        ResidualsPlan,
+    )
+}
 
 
 def plan_from_dict(content: Any) -> Plan:

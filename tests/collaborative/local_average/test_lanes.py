@@ -116,6 +116,8 @@ def test_each_width_computes_the_same_bits_and_the_rest_within_its_bound(program
     assert found.parabolas[:16].tobytes() == expected.parabolas.tobytes()
     # 2^-52 for each column, and for the root.
     np.testing.assert_allclose(found.fused, expected.squares, rtol=D * 2.0**-52, atol=1e-300)
-    np.testing.assert_allclose(found.roots, expected.roots, rtol=(D + 1) * 2.0**-52, atol=1e-150)
+    # Eight lanes end at 1e150, so that they stay finite; padding is infinite in narrower ones.
+    roots = np.minimum(found.roots, 1e150)
+    np.testing.assert_allclose(roots, np.minimum(expected.roots, 1e150), rtol=(D + 1) * 2.0**-52, atol=1e-150)
     weights = np.exp2(np.maximum(case.factor * expected.squares, -1000))
     np.testing.assert_allclose(found.powers[:16], expected.powers, rtol=0, atol=3e-14 * weights.sum())

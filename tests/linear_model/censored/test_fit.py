@@ -15,10 +15,10 @@ from skprivate.linear_model._censored.histogram import kaplan_meier
 from skprivate.linear_model._censored.newton_step import regularized_covariance
 from skprivate.linear_model._censored.release import _inverse, bootstrap_censored, censored_warning, errors_of
 from skprivate.linear_model._distributions import LOGISTIC, NORMAL, SEV
-from skprivate.linear_model._moments.noise_scale import FitBudget
 from skprivate.linear_model._moments.release import Neighbours
 from skprivate.linear_model._moments.solve import unscale
 from skprivate.linear_model._moments.weights import MomentWeights
+from skprivate.noise._fit_budget import FitBudget
 from skprivate.rounds._plans.grid import MomentGrid
 
 DISTRIBUTIONS = [SEV, LOGISTIC, NORMAL]

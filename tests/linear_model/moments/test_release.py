@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skprivate.linear_model._moments.noise_scale import FitBudget
 from skprivate.linear_model._moments.release import Neighbours, largest_scale, make_grid, plan_moments
 from skprivate.linear_model._moments.weights import MomentWeights
 from skprivate.noise import check_entropy, zcdp_to_epsilon
+from skprivate.noise._fit_budget import FitBudget
 from skprivate.rounds._plans.grid import MomentGrid, choose_exponent
 
 

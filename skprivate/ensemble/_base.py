@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Base class of private boosting: public task, charge, rounds of noisy sums, and the model made of them."""
+
+import functools
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import CentralRelation, FloatArray
+from ..accounting import PrivacySpent
+from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
+from ..base import SHARED_CONSTRAINTS, PlannedCost, PublicShape, assign_roles, claim_of, private_fit
+from ..base._domain_reading import DomainMixin
+from ..domain import TableDomain
+from ..noise import check_entropy
+from ..noise._fit_budget import FitBudget
+from ..rounds._driver import Rounds, RowsInMemory, drive
+from ..rounds._fit import RoundsMixin
+from ..rounds._inspection import SourceFacts
+from ..rounds._plans._additive.plans import Loss
+from ..rounds._plans._additive.scores import UNIT, AdditiveModel
+from ..rounds._reading.batches import has_names
+from ..rounds._reading.columns import TableColumns, count_columns
+from ..rounds._reading.schema import RowSchema
+from ..utils import check_row_mask
+from ..utils._compat import HasMethods, Interval, StrOptions
+from ..utils._groups import number_units
+from ..utils._private_fit import public_errors
+from ..utils._replacements import within_bounds
+from ._boosting.columns import ColumnCells, check_cells, columns_of_domain, columns_of_numbers
+from ._boosting.monotone import check_monotone
+from ._boosting.noise_shares import NoiseShares
+from ._boosting.public_scores import PublicScores
+from ._boosting.release import BoostingRelease, BoostingTask, boosting_rounds
+from ._boosting.rows import BoostingRows
+from ._boosting.shape_functions import RandomCells, ShapeFunction, importances_of, random_cells_of, shapes_of
+
+BOOSTING_CONSTRAINTS: dict[str, list[Any]] = {
+    **SHARED_CONSTRAINTS,
+    "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
+    "mechanism": [StrOptions({"auto", "laplace", "gaussian"})],
+    "domain": [TableDomain, None],
+    "relation": [StrOptions({"replace-one", "add-remove"})],
+    "public_model": [HasMethods(["fit"]), None],
+    "monotonic_cst": ["array-like", Mapping, None],
+    "interactions": [StrOptions({"auto"}), Interval(Integral, 0, 1000, closed="both")],
+    "partition_seed": [Interval(Integral, 0, None, closed="left")],
+}
+BOOSTING_ROLES = assign_roles(
+    release="epsilon delta mechanism domain relation public_model monotonic_cst interactions "
+    "partition_seed max_rows_per_group random_state",
+    computing="ledger",
+)
+
+
+class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
+    """Base of the private boosting estimators.
+
+    A fit validates the rows and separates public from private ones, makes everything that is public
+    (`_task`), charges the cost, and takes the rounds of noisy sums; the model is a function of what they
+    release.
+    """
+
+    epsilon: Any
+    delta: Any
+    mechanism: str
+    domain: TableDomain | None
+    relation: CentralRelation
+    public_model: Any
+    monotonic_cst: Any
+    interactions: Any
+    partition_seed: int
+    max_rows_per_group: int
+    random_state: Any
+
+    # Asked for by default: the mask and the groups are what the guarantee is about.
+    __metadata_request__fit = {"is_public": True, "groups": True}
+
+    #: Parameters that are public knowledge about the rows, and what is said where one was read from them.
+    _public_inputs: tuple[str, ...]
+    _leak_texts: Mapping[str, str]
+
+    shape_functions_: tuple[ShapeFunction, ...]
+    interactions_: tuple[RandomCells, ...]
+    _model: AdditiveModel
+    _public: PublicScores | None = None
+    _unit: float = 1.0
+
+    @private_fit
+    def fit(self, X: Any, y: Any, is_public: Any = None, groups: Any = None) -> Self:
+        """Fit the model to noisy sums over the private rows, step by step.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers; in strict mode what is no finite number is put within the bounds. With ``domain``
+            a table in any form that it reads.
+        y : array-like of shape (n_samples,)
+            Labels, or numbers.
+        is_public : array-like of bool of shape (n_samples,), default=None
+            Marks public rows. None: every row is private.
+        groups : array-like of shape (n_samples,), default=None
+            Person of every row; of a person's private rows ``max_rows_per_group`` count, drawn at random.
+            None: the unit of privacy is the row. In a search or a pipeline, groups arrive here only where
+            scikit-learn's metadata routing is on; ``privacy_spent_.unit`` is the unit that was used.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        TypeError, ValueError
+            Unusable rows, targets, mask, groups or parameters; a column with more declared levels than there
+            are rows; Gaussian noise without delta; a public model that cannot be fitted, or whose score is
+            constant. Nothing is charged then, and the ledger counts a failure. In strict mode the reason is
+            public: it lies in no single row.
+        PrivacyLeakError
+            In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
+        BudgetExceededError, LedgerError
+            The ledger refused; nothing is charged, and a previous fit is as it was.
+        """
+        self._budget()
+        self._read_early(y)
+        X, y = self._read_rows(X, y)
+        public = check_row_mask(is_public, len(X), strict=self.is_strict())
+        if public.all():
+            raise ValueError("is_public marks every row, so there is nothing to protect: use another model.")
+        leaks = self._find_leaks(bool(public.any()))
+        self.announce_leaks(leaks)
+        units = number_units(groups, ~public, strict=self.is_strict())
+        with public_errors():
+            self.check_public(self._shape_of(X, y[public], units, int(np.count_nonzero(~public))))
+        rows = self._part_rows(X, y, public, units)
+        with public_errors():
+            scores = self._fit_public_model(rows)
+            task = self._task(rows, rows.n_used, scores)
+        entropy = check_entropy(self.random_state)
+        spent = self._describe_spending(
+            task, rows.n_used, rows, leaks, entropy.source, rows.units is not None
+        )
+        augmented = X if scores is None else np.column_stack([rows.X, scores.augment(rows.X)])
+        prepared = rows.prepare(rows.X if scores is None else augmented, entropy.random_bytes)
+        release = drive(boosting_rounds(task, spent), RowsInMemory(prepared), entropy, self.charge)
+        self._adopt(task, release, scores, rows.bounds, spent)
+        return self
+
+    @abstractmethod
+    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
+        """Validate X and y; in strict mode no cell of them makes it fail."""
+
+    @abstractmethod
+    def _resolve_target(self, y: NDArray[Any], public: NDArray[np.bool_]) -> NDArray[Any]:
+        """Resolve classes or bounds of the target, and return it as rounds read it."""
+
+    @abstractmethod
+    def _loss(self) -> Loss:
+        """Return the loss; classes or bounds are resolved."""
+
+    @abstractmethod
+    def _schema_of_target(self) -> dict[str, Any]:
+        """Return how the target of a source is read."""
+
+    @abstractmethod
+    def _check_target(self, shape: PublicShape) -> None:
+        """Raise what is wrong about the declared target."""
+
+    def _read_early(self, y: Any) -> None:
+        """Raise what the form of the target tells before rows are read."""
+
+    @property
+    def _declared_bounds(self) -> Any:
+        return getattr(self, self._bounds_parameter)
+
+    def _budget(self) -> FitBudget:
+        """Return the budget; ValueError for epsilon, delta and mechanism that do not fit."""
+        mechanism = self.mechanism
+        if mechanism == "auto":
+            mechanism = "gaussian" if self.delta > 0 else "laplace"
+        return FitBudget.of(self.epsilon, self.delta, mechanism)
+
+    def _noise(self, grouped: bool) -> NoiseShares:
+        return NoiseShares(self._budget(), self.relation, int(self.max_rows_per_group) if grouped else 1)
+
+    def _shape_of(self, X: FloatArray, public_y: NDArray[Any], units: Any, n_private: int) -> PublicShape:
+        names = getattr(self, "feature_names_in_", None)
+        return PublicShape(
+            n_features=self.n_features_in_,
+            feature_names=None if names is None else tuple(names),
+            n_rows=n_private if units is None else units.n_units,
+            grouped=units is not None,
+            public_labels=public_y if len(public_y) else None,
+        )
+
+    def check_public(self, shape: PublicShape) -> None:
+        noise = self._noise(shape.grouped)
+        encoded = self.encoded_shape(shape)
+        encoded.check_bounds(self._declared_bounds, self._bounds_parameter)
+        self._check_target(shape)
+        if self.public_model is not None and not shape.n_public:
+            raise ValueError("public_model is fitted to public rows, and there are none.")
+        if self.public_model is not None and self.monotonic_cst is not None:
+            raise ValueError("monotonic_cst says nothing about public_model: pass one of them.")
+        if self.domain is not None:
+            columns = columns_of_domain(self.domain)
+            n_rows = shape.n_rows * noise.rows_per_unit if self.relation == "replace-one" else None
+            check_cells(columns, n_rows)
+        elif shape.n_features is None:
+            return
+        else:
+            box = np.zeros(shape.n_features), np.ones(shape.n_features)
+            columns = columns_of_numbers(*box, shape.feature_names)
+        if shape.names_known or not isinstance(self.monotonic_cst, Mapping):
+            check_monotone(self.monotonic_cst, columns)
+        self._task_of(columns, self._any_loss(shape), noise, None, ()).check_noise()
+
+    @abstractmethod
+    def _any_loss(self, shape: PublicShape) -> Loss:
+        """Return a loss with as many outputs as that of the fit, as far as it is known."""
+
+    def _find_leaks(self, any_public: bool) -> list[str]:
+        """Return what would have to be read from private rows; found before any of them is read."""
+        if any_public:
+            return []
+        missing = [name for name in self._leak_texts if getattr(self, name) is None]
+        if self.domain is not None:
+            missing = [name for name in missing if name != self._bounds_parameter]
+        return [self._leak_texts[name] for name in missing]
+
+    def _part_rows(self, X: FloatArray, y: NDArray[Any], public: Any, units: Any) -> BoostingRows:
+        """Resolve bounds and target, and separate public from private rows."""
+        declared = self._declared_bounds if self.domain is None else self.domain.bounds
+        bounds = self.resolve_bounds(declared, X, X[public], name=self._bounds_parameter)
+        X = self._within(X, bounds)
+        target = self._resolve_target(y, public)
+        return BoostingRows(X, target, public, units, self.max_rows_per_group if units else 1, bounds)
+
+    def _within(self, X: FloatArray, bounds: tuple[FloatArray, FloatArray]) -> FloatArray:
+        # Only strict mode lets what is not finite come so far.
+        return within_bounds(X, *bounds) if self.is_strict() else X
+
+    def _fit_public_model(self, rows: BoostingRows) -> PublicScores | None:
+        """Fit the public model to public rows, before anything is charged; None where there is none."""
+        if self.public_model is None:
+            return None
+        public = rows.public
+        return self._fit_scores(rows.X[public], rows.y[public])
+
+    @abstractmethod
+    def _fit_scores(self, X: FloatArray, y: NDArray[Any]) -> PublicScores | None:
+        """Fit the public model."""
+
+    def _task(self, rows: BoostingRows, n_used: int, scores: PublicScores | None) -> BoostingTask:
+        """Make everything that is public about the fit."""
+        if self.domain is not None:
+            columns = columns_of_domain(self.domain)
+        else:
+            columns = columns_of_numbers(*rows.bounds, self.names_of_features())
+        noise = NoiseShares(self._budget(), self.relation, rows.rows_per_unit)
+        offsets: tuple[int, ...] = ()
+        if scores is not None:
+            columns = (*columns, scores.column)
+            offsets = scores.offsets
+        n_rows = n_used if self.relation == "replace-one" else None
+        return self._task_of(columns, self._loss(), noise, n_rows, offsets)
+
+    def _task_of(
+        self,
+        columns: tuple[ColumnCells, ...],
+        loss: Loss,
+        noise: NoiseShares,
+        n_rows: int | None,
+        offsets: tuple[int, ...],
+    ) -> BoostingTask:
+        known = columns[:-1] if offsets else columns
+        monotone = check_monotone(self.monotonic_cst, known)
+        return BoostingTask(
+            columns=columns,
+            loss=loss,
+            noise=noise,
+            n_rows=n_rows,
+            monotone=(*monotone, *[0] * (len(columns) - len(known))),
+            offsets=offsets,
+            n_grids=None if self.interactions == "auto" else int(self.interactions),
+            seed=int(self.partition_seed),
+        )
+
+    def _describe_spending(
+        self,
+        task: BoostingTask,
+        n_used: int,
+        rows: BoostingRows,
+        leaks: list[str],
+        source: Any,
+        grouped: bool,
+    ) -> PrivacySpent:
+        """Return what the fit spends and claims."""
+        budget = task.noise.budget
+        public = ["public rows"] if rows.n_public else []
+        public += ["a model fitted to the public rows"] if task.offsets else []
+        return PrivacySpent(
+            mechanism=f"discrete {budget.mechanism.capitalize()} noise on counts of cells and on rounds of "
+            "residual sums",
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            rho=budget.rho,
+            relation=self.relation,
+            unit="group" if grouped else "row",
+            max_rows_per_unit=task.noise.rows_per_unit,
+            sensitivity=None,
+            noise_scale=None,
+            noise_source=source,
+            deployment="curator",
+            public_inputs=(*public, *name_inputs(self, self._public_inputs)),
+            unprotected=self._unprotected(n_used, rows, grouped),
+            **claim_of(leaks, source, self, self._public_inputs),
+        )
+
+    def _unprotected(self, n_used: int, rows: BoostingRows, grouped: bool) -> dict[str, Any]:
+        facts: dict[str, Any] = {}
+        if self.relation == "replace-one":
+            facts["private rows"] = n_used
+        facts["public rows"] = rows.n_public
+        for name in self._leak_texts:
+            if name == self._bounds_parameter and self.domain is not None:
+                facts[name] = "declared by the domain"
+            elif getattr(self, name) is not None:
+                facts[name] = source_of_input(getattr(self, name))
+            else:
+                facts[name] = "those of the public rows" if rows.n_public else "READ FROM PRIVATE ROWS"
+        if grouped and rows.n_public:
+            facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
+        return facts
+
+    def _adopt(
+        self,
+        task: BoostingTask,
+        release: BoostingRelease,
+        scores: PublicScores | None,
+        bounds: tuple[FloatArray, FloatArray],
+        spent: PrivacySpent,
+    ) -> None:
+        """Take over what was released."""
+        self.name_columns()
+        self._model, self._public = release.model, scores
+        self.bounds_ = bounds
+        self.mechanism_ = task.noise.budget.mechanism
+        self.shape_functions_, constant = shapes_of(task.columns, release, self._unit)
+        self.intercept_ = constant
+        self.n_steps_ = release.n_steps
+        self.interactions_ = random_cells_of(task.columns, release, self._unit)
+        self.feature_importances_ = importances_of(
+            self.shape_functions_, self.interactions_, self.n_features_in_
+        )
+        self.privacy_spent_ = spent
+
+    def _scores_of(self, X: Any) -> FloatArray:
+        """Return the scores of rows, of shape (n, n_outputs)."""
+        check_is_fitted(self)
+        rows = self.read_fitted(X)
+        if self._public is not None:
+            rows = np.column_stack([rows, self._public.augment(rows)])
+        return self._model.scores(rows).astype(np.float64) * UNIT
+
+    def _known_columns(self) -> int | None:
+        return count_columns(self._declared_bounds) if self.domain is None else len(self.domain.names)
+
+    def _open_source(
+        self, columns: TableColumns, facts: SourceFacts, public: Any
+    ) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
+        self._budget()
+        if self.public_model is not None:
+            raise ValueError("public_model predicts rows in memory: a source cannot be fitted with one.")
+        if self._find_leaks(public is not None):
+            raise ValueError(
+                f"a source is not read for {' or '.join(self._leak_texts)}: declare them, or pass public "
+                "rows."
+            )
+        facts.require_target()
+        facts.name_columns(self)
+        self.name_columns()
+        grouped = columns.group is not None
+        rows = self._public_rows(public, facts, self.max_rows_per_group if grouped else 1)
+        self.check_public(facts.shape(grouped, rows.y if public is not None else None))
+        n_used = facts.n_units * rows.rows_per_unit
+        task = self._task(rows, n_used, None)
+        schema = RowSchema(
+            columns=columns,
+            n_features=rows.X.shape[1],
+            domain=self.domain,
+            lower=rows.bounds[0],
+            upper=rows.bounds[1],
+            strict=self.is_strict(),
+            max_rows_per_unit=rows.rows_per_unit if grouped else None,
+            **self._schema_of_target(),
+        )
+        return schema, functools.partial(self._rounds_of_source, task, n_used, rows, grouped)
+
+    def _public_rows(self, public: Any, facts: SourceFacts, rows_per_unit: int) -> BoostingRows:
+        """Validate public rows; there may be none."""
+        if public is None:
+            width = facts.n_features if self.domain is None else len(self.domain.encoded_names)
+            X, y = np.empty((0, width)), self._no_targets()
+        else:
+            if not isinstance(public, tuple) or len(public) != 2:
+                raise TypeError("public must be a tuple (X, y).")
+            X, y = public
+            if self.domain is None and facts.features is not None and has_names(X):
+                X = X[TableColumns(facts.features).choose_features(X)]
+            X, y = self._read_rows(X, y)
+            # The names are those of the source.
+            facts.name_columns(self)
+            self.name_columns()
+        rows = self._part_rows(X, y, np.ones(len(X), dtype=bool), None)
+        return replace(rows, rows_per_unit=rows_per_unit)
+
+    @abstractmethod
+    def _no_targets(self) -> NDArray[Any]:
+        """Return targets of no rows."""
+
+    def _rounds_of_source(
+        self, task: BoostingTask, n_used: int, rows: BoostingRows, grouped: bool, noise_source: str
+    ) -> Rounds[None]:
+        spent = self._describe_spending(task, n_used, rows, [], noise_source, grouped)
+        release = yield from boosting_rounds(task, spent)
+        self._adopt(task, release, None, rows.bounds, spent)
+
+    def planned_cost(self, any_public: bool) -> PlannedCost:
+        budget = self._budget()
+        return PlannedCost(
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            relation=self.relation,
+            leaks=tuple(self._find_leaks(any_public)),
+            seeded=self.random_state is not None,
+        )

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rounds of a boosting: what each step asks of the rows, and the model that grows of what is released."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray
+from ...accounting import PrivacySpent
+from ...rounds._driver import Round, Rounds
+from ...rounds._plans._additive.codes import CellGrid, FeatureCodes
+from ...rounds._plans._additive.plans import ClassLoss, CodeCountsPlan, Loss, NumberLoss, ResidualsPlan
+from ...rounds._plans._additive.scores import AdditiveModel, to_units
+from ...rounds._plans.axes import LabelAxis, TargetAxis
+from ...rounds._plans.cells import CellsPlan
+from .cells import CountedCells, draw_grid, finer_cells, finer_feature, first_cells, joined_cells
+from .columns import ColumnCells, make_codes
+from .monotone import project
+from .noise_shares import NoiseShares
+from .schedule import Schedule, make_schedule, most_steps, share_of_rows
+from .shrinkage import CellPrior, base_of_labels, base_of_target, step_weights
+
+# Bins of the target that tell where numbers start from, and how far residuals reach.
+_TARGET_BINS = 32
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BoostingTask:
+    """Everything public about a fit.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnCells
+        Those of the table; last that of a public model's score, where there is one.
+    loss : ClassLoss or NumberLoss
+    noise : NoiseShares
+    n_rows : int or None
+        Private rows that count at most; None: protected.
+    monotone : tuple of int
+        For every column -1, 0 or 1.
+    offsets : tuple of int
+        Columns of X that hold the scores of a public model.
+    n_grids : int or None
+        Steps on random cells; None: as many as the rows pay for.
+    seed : int
+        Of the random cells.
+    """
+
+    columns: tuple[ColumnCells, ...]
+    loss: Loss
+    noise: NoiseShares
+    n_rows: int | None
+    monotone: tuple[int, ...]
+    offsets: tuple[int, ...] = ()
+    n_grids: int | None = None
+    seed: int = 0
+
+    @property
+    def features(self) -> list[int]:
+        """Numbers of the columns that have more than one cell, that of a public model first."""
+        found = [j for j, column in enumerate(self.columns) if not column.is_constant]
+        return found[-1:] + found[:-1] if self.offsets and found else found
+
+    def check_noise(self) -> None:
+        """Raise ValueError where the noise of the longest schedule fits no sampler."""
+        step = Fraction(1, 2 * max(most_steps(len(self.features), self.n_grids), 1))
+        self.noise.residual_bits(step, self.loss.n_outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingRelease:
+    """What was released, and the model that is made of it.
+
+    Attributes
+    ----------
+    model : AdditiveModel
+    variances : tuple of ndarray of shape (n_cells, n_outputs)
+        Of the noise in the tables of every feature.
+    sizes : tuple of ndarray of shape (n_cells,)
+        Estimated numbers of rows of every feature's cells.
+    grids : tuple of tuples (CellGrid, weights, stds, sizes)
+        Steps on random cells.
+    n_rows : int
+        Noisy where it is protected.
+    n_steps : int
+        Rounds of residual sums.
+    """
+
+    model: AdditiveModel
+    variances: tuple[FloatArray, ...]
+    sizes: tuple[FloatArray, ...]
+    grids: tuple[tuple[CellGrid, FloatArray, FloatArray, FloatArray], ...]
+    n_rows: int
+    n_steps: int
+
+
+def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingRelease]:
+    """Yield the rounds of a fit, and return the model; the first one pays for all of them."""
+    n_rows, paid = task.n_rows, [spent]
+    if n_rows is None:
+        noise = task.noise.counts(share_of_rows(task.noise.relation))
+        released = yield Round(CellsPlan(((),)), noise, paid.pop())
+        n_rows = max(int(released[0]), 1)
+    schedule = make_schedule(
+        n_rows,
+        len(task.features),
+        task.loss.n_outputs,
+        task.noise,
+        with_model=bool(task.offsets),
+        n_grids=task.n_grids,
+    )
+    noise = task.noise.counts(schedule.base)
+    plan = CellsPlan(((_base_axis(task.loss),),))
+    released = yield Round(plan, noise, paid.pop() if paid else None)
+    start = _start(task, released, noise.variance)
+    cells, finer = yield from _counted_cells(task, schedule, n_rows)
+    return (yield from _steps(task, schedule, start, cells, finer, n_rows))
+
+
+def _base_axis(loss: Loss) -> LabelAxis | TargetAxis:
+    if isinstance(loss, ClassLoss):
+        return LabelAxis(loss.n_labels)
+    return TargetAxis(loss.center, loss.half, _TARGET_BINS)
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Where the steps start: the scores of all rows, shares of the labels, and the loss."""
+
+    scores: FloatArray
+    shares: FloatArray
+    loss: Loss
+
+    @property
+    def clip(self) -> float | None:
+        """Largest residual of numbers."""
+        return self.loss.clip if isinstance(self.loss, NumberLoss) else None
+
+
+def _start(task: BoostingTask, released: IntArray, variance: float) -> _Start:
+    if isinstance(task.loss, NumberLoss):
+        scores, loss = base_of_target(released, variance, task.loss)
+        if task.offsets:
+            # The clip of the public model's errors stands.
+            scores, loss = np.zeros(1), task.loss
+        return _Start(scores, np.ones(1), loss)
+    shares = base_of_labels(released, variance)
+    logs = np.log(shares)
+    scores = logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
+    scores = np.zeros(len(scores)) if task.offsets else scores
+    return _Start(scores, shares[1:] if len(shares) == 2 else shares, task.loss)
+
+
+def _counted_cells(
+    task: BoostingTask, schedule: Schedule, n_rows: int
+) -> Rounds[tuple[list[CountedCells], Fraction]]:
+    """Yield the counts of all features, and those of finer bins; return cells, and what the latter cost."""
+    codes = make_codes(task.columns, schedule.n_bins)
+    cells = [
+        CountedCells(feature, np.full(feature.size, n_rows / feature.size)) for feature in codes.features
+    ]
+    if not task.features:
+        return cells, Fraction(0)
+    released, std = yield from _counts(task, codes, task.features, schedule.counts)
+    for j, counts in zip(task.features, released, strict=True):
+        cells[j] = first_cells(codes.features[j], counts, std, n_rows)
+    rows_of_a_bin, share = schedule.rows_of_a_bin, Fraction(0)
+    found = {j: finer_feature(cells[j], task.columns[j], std, rows_of_a_bin) for j in task.features}
+    finer = {j: feature for j, feature in found.items() if feature is not None}
+    if finer:
+        # The same noise as before, as long as that costs no more than it may.
+        share = min(schedule.finer, schedule.counts * len(finer) / len(task.features))
+        codes = FeatureCodes(tuple(finer.get(j, cell.feature) for j, cell in enumerate(cells)))
+        released, finer_std = yield from _counts(task, codes, list(finer), share)
+        for (j, feature), counts in zip(finer.items(), released, strict=True):
+            cells[j] = finer_cells(cells[j], feature, counts, finer_std)
+    for j in task.features:
+        cells[j] = joined_cells(cells[j], task.columns[j], std, rows_of_a_bin)
+    return cells, share
+
+
+def _counts(
+    task: BoostingTask, codes: FeatureCodes, features: list[int], share: Fraction
+) -> Rounds[tuple[list[FloatArray], float]]:
+    """Yield the counts of some features; return what is released of each, and the noise."""
+    plan = CodeCountsPlan(codes, tuple(CellGrid.of_feature(j, codes.sizes[j]) for j in features))
+    noise = task.noise.counts(share, len(features))
+    released = yield Round(plan, noise)
+    return [counts.astype(np.float64) for counts in plan.by_grid(released)], float(np.sqrt(noise.variance))
+
+
+def _steps(
+    task: BoostingTask,
+    schedule: Schedule,
+    start: _Start,
+    cells: list[CountedCells],
+    finer: Fraction,
+    n_rows: int,
+) -> Rounds[BoostingRelease]:
+    """Yield the steps on single features and on random cells, and return the model."""
+    active = [j for j in task.features if len(cells[j].sizes) > 1]
+    free = [j for j in active if not task.monotone[j] and j < len(task.columns)]
+    n_grids = schedule.n_grids if free else 0
+    stepper = _Stepper(task, start, schedule.share_of_a_step(len(active), n_grids, finer))
+    model = AdditiveModel.constant(
+        FeatureCodes(tuple(cell.feature for cell in cells)), start.scores, task.offsets
+    )
+    variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
+    for j in active * schedule.n_passes:
+        grid, prior = (
+            CellGrid.of_feature(j, len(cells[j].sizes)),
+            CellPrior(cells[j].sizes, cells[j].positions),
+        )
+        weights, stds = yield from stepper.step(model, grid, prior)
+        variances[j] += stds**2
+        table = model.tables[j] + to_units(weights)
+        if task.monotone[j]:
+            table = project(table, cells[j].sizes, task.monotone[j], task.columns[j])
+        model = model.with_table(j, table)
+    rng, grids = np.random.default_rng(task.seed), []
+    for _ in range(n_grids):
+        grid, sizes = draw_grid(cells, free, schedule.depth, rng)
+        weights, stds = yield from stepper.step(model, grid, CellPrior(sizes, random=True))
+        model = model.with_term(grid, to_units(weights))
+        grids.append((grid, weights, stds, sizes))
+    n_steps = len(active) * schedule.n_passes + n_grids
+    sizes_of_cells = tuple(cell.sizes for cell in cells)
+    return BoostingRelease(model, tuple(variances), sizes_of_cells, tuple(grids), n_rows, n_steps)
+
+
+class _Stepper:
+    """Makes steps of one share of the budget each."""
+
+    def __init__(self, task: BoostingTask, start: _Start, share: Fraction) -> None:
+        n_outputs = task.loss.n_outputs
+        self._start = start
+        self._bits = task.noise.residual_bits(share, n_outputs)
+        self._noise = task.noise.residuals(share, n_outputs, self._bits)
+        # Residuals of numbers have the clip as their unit.
+        self._unit = 2.0**-self._bits * (start.clip or 1.0)
+        self._std = float(np.sqrt(self._noise.variance)) * self._unit
+
+    def step(
+        self, model: AdditiveModel, grid: CellGrid, prior: CellPrior
+    ) -> Rounds[tuple[FloatArray, FloatArray]]:
+        """Yield the sums of residuals by the cells of a grid; return weights, and the noise in them."""
+        plan = ResidualsPlan(model, self._start.loss, grid, self._bits)
+        released = yield Round(plan, self._noise)
+        sums = released.reshape(grid.size, -1).astype(np.float64) * self._unit
+        return step_weights(sums, self._std, prior, self._start.shares, self._start.clip)

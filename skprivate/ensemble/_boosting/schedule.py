@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a boosting divides its budget: bins, passes, random cells and shares, from public numbers alone.
+
+The constants were chosen on six data sets (two of them simulated, one with 569 rows), for epsilon from 0.5 to
+8 and both kinds of noise, and checked on four simulated ones: many columns, waves, binary columns, pairs.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log2
+
+from .noise_shares import NoiseShares
+
+# Shares of the budget: of the number of rows (add-remove), of the base rate, of the counts of all features,
+# and at most of counts of finer bins.
+_ROWS, _BASE, _COUNTS, _FINER = Fraction(2, 100), Fraction(5, 100), Fraction(10, 100), Fraction(3, 100)
+# Passes over the features; one where a public model has seen them, or where epsilons add up.
+_PASSES = 2
+# Rows per standard deviation of a step's noise down to which more steps pay, while all of them at most double
+# the noise; and further steps of which there are so many rows that the noise does not matter. Most of these.
+_ROWS_FOR_STEPS, _ROWS_FOR_MORE, _MOST_GRIDS = 100.0, 400.0, 80
+# Rows of a bin, and of random cells, in standard deviations of the noise of a step of sensitivity 1.
+_ROWS_OF_A_BIN, _ROWS_OF_A_CELL = 12.0, 8.0
+# Rows of a first bin in standard deviations of the noise of a count.
+_ROWS_OF_A_FIRST_BIN = 3.0
+_FEWEST_BINS, _MOST_BINS = 4, 32
+_LEAST_DEPTH, _MOST_DEPTH = 2, 5
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The plan of a fit before rows are counted.
+
+    Attributes
+    ----------
+    n_bins : int
+        First bins of a column of numbers, of equal width.
+    rows_of_a_bin : float
+        Rows that a bin has at least where bins are joined.
+    n_passes : int
+        Passes over the features.
+    n_grids, depth : int
+        Steps on random cells, and the number of splits of each.
+    base, counts, finer, steps : Fraction
+        Shares of the budget: of the base rate, of the counts of all features, at most of those of finer bins,
+        and of all steps with what finer bins leave.
+    """
+
+    n_bins: int
+    rows_of_a_bin: float
+    n_passes: int
+    n_grids: int
+    depth: int
+    base: Fraction
+    counts: Fraction
+    finer: Fraction
+    steps: Fraction
+
+    def share_of_a_step(self, n_features: int, n_grids: int, finer: Fraction) -> Fraction:
+        """Return the share of a single step, given what finer bins took."""
+        return (self.steps - finer) / max(self.n_passes * n_features + n_grids, 1)
+
+
+def share_of_rows(relation: str) -> Fraction:
+    """Return the share of the budget for the number of rows."""
+    return _ROWS if relation == "add-remove" else Fraction(0)
+
+
+def make_schedule(
+    n_rows: int,
+    n_features: int,
+    n_outputs: int,
+    noise: NoiseShares,
+    *,
+    with_model: bool = False,
+    n_grids: int | None = None,
+) -> Schedule:
+    """Return the schedule of a fit.
+
+    Parameters
+    ----------
+    n_rows : int
+        Public, or noisy.
+    n_features : int
+        Features with more than one cell, that of a public model among them.
+    n_outputs : int
+        Scores of a row.
+    noise : NoiseShares
+    with_model : bool
+        Whether a public model gives the scores to start from.
+    n_grids : int, default=None
+        Steps on random cells; None: as many as the rows pay for.
+    """
+    gaussian = noise.budget.mechanism == "gaussian"
+    n_passes = _PASSES if gaussian and not with_model else 1
+    steps = 1 - share_of_rows(noise.relation) - _BASE - _COUNTS
+    left = float(steps - _FINER)
+    if n_grids is None:
+        n_grids = _automatic_grids(n_rows, n_passes * n_features, n_outputs, noise, left)
+    n_grids = n_grids if n_features > 1 else 0
+    share = left / max(n_passes * n_features + n_grids, 1)
+    std = noise.unit_std * noise.rows_per_unit / (share**0.5 if gaussian else share)
+    bins = min(max(n_rows / std / _ROWS_OF_A_BIN, _FEWEST_BINS), _MOST_BINS)
+    depth = min(max(log2(max(n_rows / std / _ROWS_OF_A_CELL, 1.0)), _LEAST_DEPTH), _MOST_DEPTH)
+    count_std = noise.counts(_COUNTS, max(n_features, 1)).variance ** 0.5
+    first = min(max(n_rows / (_ROWS_OF_A_FIRST_BIN * max(count_std, 1e-300)), _FEWEST_BINS), _MOST_BINS)
+    return Schedule(
+        n_bins=max(min(int(first), n_rows), 1),
+        rows_of_a_bin=n_rows / int(bins),
+        n_passes=n_passes,
+        n_grids=n_grids,
+        depth=int(depth),
+        base=_BASE,
+        counts=_COUNTS,
+        finer=_FINER,
+        steps=steps,
+    )
+
+
+def _automatic_grids(n_rows: int, n_single: int, n_outputs: int, noise: NoiseShares, left: float) -> int:
+    """Return how many steps on random cells the rows pay for, beside those on single features."""
+    gaussian = noise.budget.mechanism == "gaussian"
+    unit = noise.step_std(1.0, n_outputs)
+
+    def most(rows: float) -> float:
+        ratio = n_rows / (rows * unit)
+        return left * (ratio**2 if gaussian else ratio) - n_single
+
+    # So many that the noise of all other steps doubles.
+    double = 3 * n_single if gaussian else n_single
+    wanted = max(min(double, most(_ROWS_FOR_STEPS)), min(_MOST_GRIDS, most(_ROWS_FOR_MORE)))
+    return int(min(max(wanted, 0), _MOST_GRIDS))
+
+
+def most_steps(n_features: int, n_grids: int | None) -> int:
+    """Return the largest number of steps that a schedule has for so many features."""
+    return _PASSES * n_features + (_MOST_GRIDS if n_grids is None else n_grids)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a fitted boosting says of each feature: values by cell, their noise, importances, and other steps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ...rounds._plans._additive.codes import CellGrid
+from ...rounds._plans._additive.scores import UNIT
+from ...utils._public_module import public_module
+from .columns import ColumnCells
+from .release import BoostingRelease
+
+
+@public_module("skprivate.ensemble")
+@dataclass(frozen=True, eq=False)
+class ShapeFunction:
+    """What one feature adds to the scores, cell by cell.
+
+    Attributes
+    ----------
+    name : str
+        The column; ``public_model`` for the score of a public model.
+    edges : ndarray of shape (n_bins + 1,), or None
+        Bounds of the bins of numbers, lower ends included; a value beyond the first or the last is in the end
+        bin. Dates are days since the declared lower bound. None: the cells are levels.
+    levels : tuple, or None
+        The declared level of every cell, where the cells are levels.
+    has_missing : bool
+        Whether there is one more cell, the last one: missing values.
+    values : ndarray of shape (n_cells,) or (n_cells, n_classes)
+        Logits of the second class; logarithms of odds for every class of three or more; for numbers the unit
+        of y. Their mean over the rows, as far as noisy counts tell, is 0.
+    std : ndarray of the shape of `values`
+        Standard deviation of the noise in the values. The error by sampling is not in it.
+    sizes : ndarray of shape (n_cells,)
+        Numbers of rows, estimated from noisy counts.
+    """
+
+    name: str
+    edges: FloatArray | None
+    levels: tuple[Any, ...] | None
+    has_missing: bool
+    values: FloatArray
+    std: FloatArray
+    sizes: FloatArray
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the cells, for axes and tables."""
+        if self.edges is not None:
+            inner = [
+                f"{low:.6g} to {high:.6g}" for low, high in zip(self.edges, self.edges[1:], strict=False)
+            ]
+        else:
+            inner = [str(level) for level in self.levels or ()]
+        return inner + ["missing"] * self.has_missing
+
+
+@public_module("skprivate.ensemble")
+@dataclass(frozen=True, eq=False)
+class RandomCells:
+    """One step on random cells of several features.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns.
+    grid : CellGrid
+        Groups of the codes of these columns; a cell has one group of each, the last column fastest.
+    values : ndarray of shape (n_cells,) or (n_cells, n_classes)
+        What is added to the scores, in the units of shape functions.
+    std : ndarray of the shape of `values`
+        Standard deviation of the noise in them.
+    sizes : ndarray of shape (n_cells,)
+        Numbers of rows, estimated from noisy counts of the columns as if these were independent.
+    """
+
+    names: tuple[str, ...]
+    grid: CellGrid
+    values: FloatArray
+    std: FloatArray
+    sizes: FloatArray
+
+
+def random_cells_of(
+    columns: Sequence[ColumnCells], release: BoostingRelease, unit: float
+) -> tuple[RandomCells, ...]:
+    """Return the steps on random cells, in the units of scores."""
+    return tuple(
+        RandomCells(
+            tuple(columns[number].name for number in grid.features),
+            grid,
+            _squeezed(weights * unit),
+            _squeezed(stds * unit),
+            sizes,
+        )
+        for grid, weights, stds, sizes in release.grids
+    )
+
+
+def shapes_of(
+    columns: Sequence[ColumnCells], release: BoostingRelease, unit: float
+) -> tuple[tuple[ShapeFunction, ...], FloatArray]:
+    """Return the shape functions, and the constant that was taken out of them, in the units of scores.
+
+    Parameters
+    ----------
+    columns : sequence of ColumnCells
+    release : BoostingRelease
+    unit : float
+        What a score is multiplied by.
+    """
+    found = []
+    constant = release.model.base.astype(np.float64) * (UNIT * unit)
+    rows = zip(columns, release.model.tables, release.variances, release.sizes, strict=True)
+    for number, (column, table, variance, sizes) in enumerate(rows):
+        values = table.astype(np.float64) * (UNIT * unit)
+        mean = np.average(values, axis=0, weights=_weights(sizes))
+        constant = constant + mean
+        feature = release.model.codes.features[number]
+        edges = None
+        if column.is_number:
+            edges = np.array([column.lower, *feature.thresholds, column.upper])
+        found.append(
+            ShapeFunction(
+                name=column.name,
+                edges=edges,
+                levels=None if column.is_number else column.levels,
+                has_missing=feature.has_missing,
+                values=_squeezed(values - mean),
+                std=_squeezed(np.sqrt(variance) * unit),
+                sizes=sizes.copy(),
+            )
+        )
+    return tuple(found), constant
+
+
+def importances_of(
+    shapes: Sequence[ShapeFunction], interactions: Sequence[RandomCells], n_features: int
+) -> FloatArray:
+    """Return the share of every column in the variation of scores, of shape (n_features,).
+
+    A column's part is the root of the variance of its shape function over the rows, by noisy counts. The same
+    of a step on several features belongs to them in equal parts.
+    """
+    found = np.array([_spread(shape.values, shape.sizes) for shape in shapes])
+    for step in interactions:
+        found[list(step.grid.features)] += _spread(step.values, step.sizes) / len(step.names)
+    found = found[:n_features]
+    total = found.sum()
+    return found / total if total > 0 else found
+
+
+def _spread(values: FloatArray, sizes: FloatArray) -> float:
+    weights = _weights(sizes)
+    table = values.reshape(len(values), -1)
+    mean = np.average(table, axis=0, weights=weights)
+    return float(np.sqrt(np.average((table - mean) ** 2, axis=0, weights=weights).sum()))
+
+
+def _weights(counts: FloatArray) -> FloatArray:
+    held = np.maximum(counts, 0.0)
+    return held if held.sum() > 0 else np.ones(len(counts))
+
+
+def _squeezed(table: FloatArray) -> FloatArray:
+    return table[:, 0] if table.shape[1] == 1 else table

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Weights of a step: posterior means, given noisy sums of residuals, their noise, and sizes of cells."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..._typing import FloatArray, IntArray
+from ...rounds._plans._additive.plans import NumberLoss
+
+# Standard deviations of the mean residual of a cell under the prior, in units of 4 p (1 - p), or of the clip
+# of numbers: all in equal parts of one half of the prior; the other half says that there is no effect.
+_SPREADS = np.array([0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32])
+_SPREADS_OF_NUMBERS = np.append(_SPREADS, 0.64)
+# Lengths, in shares of the rows, over which neighbouring bins are alike, and the part of the variance that is
+# alike.
+_LENGTHS, _SMOOTH = (0.1, 0.4), 0.9
+# Cells for which smooth priors are computed: it takes the cube of their number.
+_MOST_SMOOTH_CELLS = 64
+# Variance of a residual of numbers, in squared clips.
+_VARIANCE_OF_NUMBERS = 0.25
+# Largest weights, in logits, of single features and of random cells; of numbers, a clip.
+_MOST, _MOST_RANDOM = 3.0, 1.5
+# A probability moves toward 0 or 1 by a factor of 50 at most in one step.
+_LEAST_SHARE = 0.02
+# Standard deviations of the noise that a bin of the target stands out by; and standard deviations of the
+# target that a residual reaches at most.
+_LEAST_TARGET_COUNT, _REACH = 3.0, 2.5
+
+
+@dataclass(frozen=True, eq=False)
+class CellPrior:
+    """What is known of the cells of a step.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_cells,)
+        Estimated numbers of rows.
+    positions : ndarray of shape (n_cells,), or None
+        Middle ranks of ordered cells, from 0 to 1, NaN for one without a place; None: cells have no order.
+    random : bool
+        Whether the cells are random ones.
+    """
+
+    sizes: FloatArray
+    positions: FloatArray | None = None
+    random: bool = False
+
+
+def step_weights(
+    sums: FloatArray, std: float, prior: CellPrior, base: FloatArray, clip: float | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return weights of cells, and the standard deviations of the noise in them.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_cells, n_outputs)
+        Noisy sums of residuals.
+    std : float
+        Standard deviation of the noise of a sum.
+    prior : CellPrior
+    base : ndarray of shape (n_outputs,)
+        Noisy shares of the labels that scores are about.
+    clip : float or None
+        Largest residual of numbers; None: residuals of labels.
+
+    Returns
+    -------
+    weights, stds : ndarray of shape (n_cells, n_outputs)
+
+    Notes
+    -----
+    The mean residual of a cell has as its prior a mixture: 0, or normal with one of some spreads, independent
+    over the cells or, where these have an order, smooth over it. The posterior mean is linear in the sums,
+    given the weights of the mixture; the noise that is stated is that of the sums through this linear map.
+    """
+    weights, stds = np.empty_like(sums), np.empty_like(sums)
+    for k in range(sums.shape[1]):
+        if clip is not None:
+            spreads, variance = _SPREADS_OF_NUMBERS * clip, _VARIANCE_OF_NUMBERS * clip**2
+        else:
+            variance = float(base[k] * (1 - base[k]))
+            spreads = _SPREADS * 4 * variance
+        means, gains = _posterior_means(sums[:, k], std, prior, variance, spreads)
+        if clip is not None:
+            weights[:, k], stds[:, k] = np.clip(means, -clip, clip), gains * std
+            continue
+        steps = _logit_steps(means, float(base[k]))
+        slope = np.where(np.abs(means) > 0, steps / np.where(means == 0, 1.0, means), 1 / variance)
+        most = _MOST_RANDOM if prior.random else _MOST
+        weights[:, k], stds[:, k] = np.clip(steps, -most, most), gains * std * slope
+    if sums.shape[1] > 1:
+        # What is added to all scores of a cell changes no probability.
+        weights -= weights.mean(axis=1, keepdims=True)
+    return weights, stds
+
+
+def _posterior_means(
+    sums: FloatArray, std: float, prior: CellPrior, variance: float, spreads: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return posterior means of the mean residuals, and the norms of the rows of the linear map."""
+    sizes = np.maximum(prior.sizes, 1e-9)
+    # The sum of a cell has the variance of the noise, and of its rows.
+    scale = np.sqrt(std**2 + variance * sizes)
+    scaled, design = sums / scale, sizes / scale
+    squares = spreads[:, np.newaxis] ** 2
+    kernels = _smooth_kernels(prior)
+    # Independent cells: no matrix is needed.
+    shrunk = 1 / (1 + squares * design**2)
+    evidence = [-0.5 * np.sum(scaled**2 * shrunk - np.log(shrunk), axis=1)]
+    solved = []
+    for kernel in kernels:
+        values, vectors = np.linalg.eigh(design[:, np.newaxis] * kernel * design)
+        parts = 1 / (1 + squares * np.maximum(values, 0.0))
+        evidence.append(-0.5 * np.sum((vectors.T @ scaled) ** 2 * parts - np.log(parts), axis=1))
+        solved.append((kernel, vectors, parts))
+    weights, _ = _mixture(-0.5 * float(np.sum(scaled**2)), evidence)
+    diagonal = (weights[0] @ (squares * shrunk)) * design
+    if not kernels:
+        return diagonal * scaled, diagonal / scale
+    linear = np.diag(diagonal)
+    for (kernel, vectors, parts), weight in zip(solved, weights[1:], strict=True):
+        linear += (kernel * design) @ (vectors * (weight @ (squares * parts))) @ vectors.T
+    return linear @ scaled, np.sqrt(np.sum((linear / scale) ** 2, axis=1))
+
+
+def _mixture(nothing: float, evidence: Sequence[FloatArray]) -> tuple[list[FloatArray], float]:
+    """Return posterior weights of the parts of a mixture, and that of no effect, of prior one half."""
+    n_parts = sum(map(len, evidence))
+    top = max(nothing, *(float(part.max()) for part in evidence))
+    odds = [np.exp(part - top) / n_parts for part in evidence]
+    none = float(np.exp(nothing - top))
+    total = none + sum(float(part.sum()) for part in odds)
+    return [part / total for part in odds], none / total
+
+
+def _smooth_kernels(prior: CellPrior) -> list[FloatArray]:
+    if prior.positions is None or len(prior.positions) > _MOST_SMOOTH_CELLS:
+        return []
+    placed = np.isfinite(prior.positions)
+    apart = np.abs(prior.positions[:, np.newaxis] - prior.positions)
+    alike = placed[:, np.newaxis] & placed
+    independent = np.eye(len(placed))
+    return [
+        np.where(
+            alike,
+            _SMOOTH * np.exp(-np.where(alike, apart, 0.0) / length) + (1 - _SMOOTH) * independent,
+            independent,
+        )
+        for length in _LENGTHS
+    ]
+
+
+def _logit_steps(means: FloatArray, base: float) -> FloatArray:
+    """Return steps in logits: of the base rate to where the mean residual leads it, or by the slope there."""
+    moved = np.clip(base + means, base * _LEAST_SHARE, 1 - (1 - base) * _LEAST_SHARE)
+    exact = np.log(moved / (1 - moved)) - np.log(base / (1 - base))
+    linear = means / (base * (1 - base))
+    # The smaller one: the other residuals of a cell are not known.
+    return np.where(np.abs(exact) < np.abs(linear), exact, linear)
+
+
+def base_of_labels(counts: IntArray, variance: float) -> FloatArray:
+    """Return shares of labels, none of them 0, of their noisy counts.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_labels,)
+    variance : float
+        Of the noise of a count.
+    """
+    # Half a row, and half a standard deviation of the noise, of each label at least.
+    held = np.maximum(counts, 0.5 + 0.5 * np.sqrt(variance))
+    shares: FloatArray = held / held.sum()
+    return shares
+
+
+def base_of_target(counts: IntArray, variance: float, loss: NumberLoss) -> tuple[FloatArray, NumberLoss]:
+    """Return the score to start from, and the loss with residuals clipped to what the target reaches.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_bins,)
+        Noisy numbers of rows by equal bins of the target.
+    variance : float
+        Of the noise of a count.
+    loss : NumberLoss
+        With the widest clip.
+    """
+    # Counts that do not stand out of the noise are 0: empty bins far from the others would move the mean.
+    held = np.where(counts >= _LEAST_TARGET_COUNT * np.sqrt(variance), counts, 0.0).astype(np.float64)
+    square = float(np.sum((counts - counts.mean()) ** 2))
+    kept = max(0.0, 1.0 - (len(counts) - 1) * variance / max(square, 1e-300)) if held.sum() > 0 else 0.0
+    # As far as all counts may be noise, bins are equally likely.
+    shares = kept * held / max(held.sum(), 1e-300) + (1 - kept) / len(counts)
+    place = (np.arange(len(counts)) + 0.5) * (2.0 / len(counts)) - 1.0
+    mean = float(shares @ place)
+    spread = np.sqrt(float(shares @ (place - mean) ** 2) + (2.0 / len(counts)) ** 2 / 12)
+    return np.array([mean]), replace(loss, clip=float(min(loss.clip, _REACH * spread)))

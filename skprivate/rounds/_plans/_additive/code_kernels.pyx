@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cells of rows, their scores, and the sums of their residuals, one row after the other."""
+
+from libc.math cimport exp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+
+ctypedef fused code_t:
+    uint8_t
+    uint16_t
+
+
+cdef inline double bounded(double x, double low, double high) noexcept nogil:
+    """Return x within the bounds, `low` for NaN."""
+    return high if x > high else (x if x > low else low)
+
+
+cdef inline double expit(double x) noexcept nogil:
+    """Return 1 / (1 + exp(-x)) without overflow."""
+    cdef double e
+    if x >= 0:
+        return 1.0 / (1.0 + exp(-x))
+    e = exp(x)
+    return e / (1.0 + e)
+
+
+def add_cells(const code_t[::1] codes, const int32_t[::1] groups, int32_t size, int32_t[::1] cells):
+    """Append a digit to every row's cell: the group, below `size`, of its code."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(codes.shape[0]):
+            cells[i] = cells[i] * size + groups[codes[i]]
+
+
+def add_code_weights(const code_t[::1] codes, const int64_t[:, ::1] weights, int64_t[:, ::1] scores):
+    """Add the weights of every row's code to its scores."""
+    cdef Py_ssize_t i, j
+    with nogil:
+        for i in range(codes.shape[0]):
+            for j in range(weights.shape[1]):
+                scores[i, j] += weights[codes[i], j]
+
+
+def add_cell_weights(const int32_t[::1] cells, const int64_t[:, ::1] weights, int64_t[:, ::1] scores):
+    """Add the weights of every row's cell to its scores."""
+    cdef Py_ssize_t i, j
+    with nogil:
+        for i in range(cells.shape[0]):
+            for j in range(weights.shape[1]):
+                scores[i, j] += weights[cells[i], j]
+
+
+def add_binary(
+    const int64_t[:, ::1] scores,
+    const int32_t[::1] labels,
+    const int32_t[::1] cells,
+    double unit,
+    double limit,
+    int64_t one,
+    int64_t[:, ::1] sums,
+):
+    """Add label - p, p the logistic function of the score, as a whole number from -one to one."""
+    cdef:
+        Py_ssize_t i
+        double p
+    with nogil:
+        for i in range(labels.shape[0]):
+            p = expit(bounded(scores[i, 0] * unit, -limit, limit))
+            # Toward zero.
+            if labels[i]:
+                sums[cells[i], 0] += <int64_t> bounded((1.0 - p) * one, 0.0, one)
+            else:
+                sums[cells[i], 0] -= <int64_t> bounded(p * one, 0.0, one)
+
+
+def add_softmax(
+    const int64_t[:, ::1] scores,
+    const int32_t[::1] labels,
+    const int32_t[::1] cells,
+    double unit,
+    double limit,
+    int64_t one,
+    double[::1] odds,
+    int64_t[:, ::1] sums,
+):
+    """Add the unit vector of the label less the softmax of the scores, as whole numbers that add up to 0.
+
+    Those of other labels are -q for q of 0 or more, whose sum is at most `one`; that of the label is the sum.
+    """
+    cdef:
+        Py_ssize_t i, j, n_labels = scores.shape[1]
+        double top, total
+        int64_t q, left
+        int32_t label
+    with nogil:
+        for i in range(labels.shape[0]):
+            top = bounded(scores[i, 0] * unit, -limit, limit)
+            for j in range(1, n_labels):
+                odds[j] = bounded(scores[i, j] * unit, -limit, limit)
+                top = odds[j] if odds[j] > top else top
+            odds[0] = bounded(scores[i, 0] * unit, -limit, limit)
+            total = 0.0
+            for j in range(n_labels):
+                odds[j] = exp(odds[j] - top)
+                total += odds[j]
+            label, left = labels[i], one
+            for j in range(n_labels):
+                if j != label:
+                    q = <int64_t> bounded(odds[j] / total * one, 0.0, <double> left)
+                    left -= q
+                    sums[cells[i], j] -= q
+            sums[cells[i], label] += one - left
+
+
+def add_squared(
+    const int64_t[:, ::1] scores,
+    const double[::1] target,
+    const int32_t[::1] cells,
+    double unit,
+    double center,
+    double half,
+    double clip,
+    int64_t one,
+    int64_t[:, ::1] sums,
+):
+    """Add the target, scaled to [-1, 1], less the score, in units of clip, from -one to one."""
+    cdef:
+        Py_ssize_t i
+        double t
+    with nogil:
+        for i in range(target.shape[0]):
+            t = bounded((target[i] - center) / half, -1.0, 1.0)
+            # A conversion cuts off toward zero.
+            sums[cells[i], 0] += <int64_t> bounded((t - scores[i, 0] * unit) / clip * one, -one, one)

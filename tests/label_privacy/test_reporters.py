@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a client reports of its label: the exact law, unbiased targets, and their variance."""
+
+import decimal
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from skprivate.label_privacy import ClassReporter, NumberReporter
+from skprivate.noise._response_threshold import WORD
+
+EPSILONS = [0.1, 0.5, 1.0, 4.0, Fraction(1, 3)]
+
+
+def law_of_report(reporter, own):
+    """Exact probability of every report under one label."""
+    n_classes = len(reporter.classes)
+    truth = Fraction(reporter.randomizer.threshold, WORD)
+    lie = (1 - truth) / (n_classes - 1)
+    return [truth if report == own else lie for report in range(n_classes)]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+class TestClasses:
+    def test_labels_of_neighbours_differ_by_epsilon_at_most(self, n_classes, epsilon):
+        reporter = ClassReporter(epsilon, range(n_classes))
+        laws = [law_of_report(reporter, own) for own in range(n_classes)]
+        worst = max(max(column) / min(column) for column in zip(*laws, strict=True))
+        with decimal.localcontext(prec=60):
+            loss = (decimal.Decimal(worst.numerator) / worst.denominator).ln()
+            claimed = decimal.Decimal(reporter.epsilon.numerator) / reporter.epsilon.denominator
+            assert claimed - decimal.Decimal("1e-12") < loss <= claimed
+
+    def test_targets_are_unbiased_and_have_the_stated_variance(self, n_classes, epsilon):
+        reporter = ClassReporter(epsilon, range(n_classes))
+        targets = reporter.targets(np.arange(n_classes))
+        exact = reporter.exact_targets(np.arange(n_classes))
+        excess = np.zeros(targets.shape[1])
+        for own in range(n_classes):
+            law = np.array(law_of_report(reporter, own), dtype=float)
+            np.testing.assert_allclose(law @ targets, exact[own], atol=1e-9)
+            excess += (law @ np.square(targets - exact[own])) / n_classes
+        np.testing.assert_allclose(excess, reporter.noise_variance, rtol=1e-9)
+
+    def test_likelihood_is_that_of_reports(self, n_classes, epsilon):
+        reporter = ClassReporter(epsilon, range(n_classes))
+        proba = np.random.default_rng(0).dirichlet(np.ones(n_classes), 5)
+        laws = np.array([law_of_report(reporter, own) for own in range(n_classes)], dtype=float)
+        for report in range(n_classes):
+            found = reporter.likelihood(proba, np.full(5, report))
+            np.testing.assert_allclose(found, proba @ laws[:, report], rtol=1e-9)
+
+
+def test_frequencies_of_reports():
+    """Of 200,000 reports of each label; 6 standard deviations, three cells of three labels: below 1e-7."""
+    reporter = ClassReporter(1.0, ["a", "b", "c"])
+    for own, label in enumerate(reporter.classes):
+        reports = reporter.randomize([label] * 200_000, random_state=own)
+        law = np.array(law_of_report(reporter, own), dtype=float)
+        error = np.abs(np.bincount(reports, minlength=3) / 200_000 - law)
+        assert (error < 6 * np.sqrt(law * (1 - law) / 200_000)).all()
+
+
+def test_two_classes_have_the_variance_of_the_formula():
+    e = np.exp(0.5)
+    assert ClassReporter(0.5, [0, 1]).noise_variance == pytest.approx(e / (e - 1) ** 2)
+
+
+def test_labels_outside_the_classes_count_as_the_first():
+    reporter = ClassReporter(1.0, ["no", "yes"])
+    assert reporter.encode(["yes", "no", "perhaps", None, 7]).tolist() == [1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), (-1e134, 1e134), (1e6, 1e6 + 1e-3), (-5.0, 1e-300)])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.5, 7.0])
+class TestNumbers:
+    def test_any_two_targets_are_within_the_sensitivity(self, bounds, epsilon):
+        reporter = NumberReporter(epsilon, bounds)
+        low, high = bounds
+        hostile = [low, high, -np.inf, np.inf, np.nan, 1e308, -1e308, low / 2 + high / 2, None, "text"]
+        steps = reporter.encode(hostile)
+        assert np.ptp(steps) <= reporter.mechanism.sensitivity
+        assert steps[0] == 0
+        assert steps[1] == reporter.mechanism.sensitivity
+        assert Fraction(reporter.mechanism.sensitivity, reporter.mechanism.scale) == reporter.epsilon
+        assert reporter.epsilon <= Fraction(epsilon)
+
+    def test_targets_undo_the_grid(self, bounds, epsilon):
+        reporter = NumberReporter(epsilon, bounds)
+        low, high = bounds
+        values = low + (high / 4 - low / 4) * np.arange(4)
+        found = reporter.exact_targets(reporter.encode(values))[:, 0]
+        # A step of the grid, and the rounding of floats between these bounds.
+        step = (high / 2 - low / 2) / 2**9 + 2 * np.spacing(max(map(abs, bounds)))
+        assert (np.abs(found - values) <= step).all()
+
+
+def test_bounds_whose_noise_no_float_holds_are_refused():
+    with pytest.raises(ValueError, match="too far apart"):
+        NumberReporter(1.0, (-1e200, 1e200))
+
+
+def test_noisy_numbers_are_unbiased_with_the_stated_variance():
+    """Of 200,000 reports: 6 standard errors of a mean, and of a variance of kurtosis 6."""
+    reporter = NumberReporter(0.5, (10.0, 20.0))
+    targets = reporter.targets(reporter.randomize(np.full(200_000, 13.0), random_state=0))[:, 0]
+    assert abs(targets.mean() - 13) < 6 * np.sqrt(reporter.noise_variance / 200_000)
+    assert targets.var() == pytest.approx(reporter.noise_variance, rel=6 * np.sqrt(5 / 200_000))
+    assert reporter.noise_variance == pytest.approx(2 * (10 / 0.5) ** 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("reporter", [ClassReporter(1.0, [0, 1]), NumberReporter(1.0, (0, 1))])
+def test_what_is_no_report_is_refused(reporter):
+    good = reporter.randomize([0, 1], random_state=0)
+    assert reporter.check_reports(good).tolist() == good.tolist()
+    for bad in (good.astype(float), good[:, None], np.full_like(good, np.iinfo(good.dtype).max)):
+        with pytest.raises((TypeError, ValueError)):
+            reporter.check_reports(bad)
+    again = pickle.loads(pickle.dumps(reporter))
+    assert again.randomize([0, 1], random_state=0).tolist() == good.tolist()
