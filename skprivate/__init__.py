@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .label_privacy import LabelPrivateClassifier as LabelPrivateClassifier
     from .label_privacy import LabelPrivateRegressor as LabelPrivateRegressor
     from .linear_model import DPLogisticLLSRegressor as DPLogisticLLSRegressor
+    from .linear_model import DPLogisticRegression as DPLogisticRegression
     from .linear_model import DPLogLocationScaleRegressor as DPLogLocationScaleRegressor
     from .linear_model import DPNormalLLSRegressor as DPNormalLLSRegressor
     from .linear_model import DPSEVRegressor as DPSEVRegressor
@@ -64,6 +65,7 @@ _HOMES = {
     "DPBoostingRegressor": ".ensemble",
     "DPLogLocationScaleRegressor": ".linear_model",
     "DPLogisticLLSRegressor": ".linear_model",
+    "DPLogisticRegression": ".linear_model",
     "DPNormalLLSRegressor": ".linear_model",
     "DPSEVRegressor": ".linear_model",
     "DPTreeClassifier": ".tree",
@@ -108,6 +110,7 @@ __all__ = [
     "DPBoostingRegressor",
     "DPLogLocationScaleRegressor",
     "DPLogisticLLSRegressor",
+    "DPLogisticRegression",
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
     "DPTreeClassifier",

@@ -24,6 +24,7 @@ from skprivate import (
     DPBoostingClassifier,
     DPBoostingRegressor,
     DPLogisticLLSRegressor,
+    DPLogisticRegression,
     DPLogLocationScaleRegressor,
     DPNormalLLSRegressor,
     DPSEVRegressor,
@@ -160,6 +161,12 @@ INSTANCES = {
     "normal": Instance(DPNormalLLSRegressor(**LLS), "numbers"),
     "normal, norm": Instance(DPNormalLLSRegressor(1.5, x_norm=1.0, bounds_y=(-1, 1)), "numbers"),
     "normal, persons": Instance(DPNormalLLSRegressor(max_rows_per_group=2, **LLS), "numbers", "persons"),
+    "logit": Instance(DPLogisticRegression(**TREE), "labels"),
+    "logit, gaussian": Instance(DPLogisticRegression(delta=1e-6, **TREE), "labels"),
+    "logit, three classes, persons": Instance(
+        DPLogisticRegression(1.5, x_norm=1.0, classes=WORDS, delta=1e-6, **ADD_REMOVE), "words", "persons"
+    ),
+    "declared columns, logit": Instance(DPLogisticRegression(1.5, domain=DOMAIN, classes=[0, 1]), "labels"),
     "aft": Instance(DPLogLocationScaleRegressor(**AFT), "times"),
     "aft, censored": Instance(DPLogLocationScaleRegressor(**AFT), "life"),
     "aft, censored, loglogistic": Instance(
@@ -254,6 +261,9 @@ CHECKED = [
         for options in ({}, GAUSSIAN)
     ),
     DPLogLocationScaleRegressor(distribution="lognormal"),
+    DPLogisticRegression(),
+    DPLogisticRegression(delta=1e-6),
+    DPLogisticRegression(x_norm=5.0, relation="add-remove"),
     DPLogLocationScaleRegressor(distribution="loglogistic", relation="add-remove", regularization="trim"),
     DPLogLocationScaleRegressor(distribution="sev", method="taylor", regularization="none"),
     DPSEVRegressor(bounds_X=(-10, 10), bounds_y=(-1e3, 1e3), regularization="zhang"),

@@ -15,6 +15,8 @@ from sklearn.pipeline import make_pipeline
 
 from skprivate import (
     BoundsScaler,
+    DPBoostingClassifier,
+    DPBoostingRegressor,
     DPLogisticLLSRegressor,
     DPLogLocationScaleRegressor,
     DPNormalLLSRegressor,
@@ -70,6 +72,7 @@ def search(estimator, **grid):
 
 
 TREES = {
+    "boosting": DPBoostingClassifier(bounds=(0, 1), classes=[0, 1]),
     "central": DPTreeClassifier(bounds=(0, 1), classes=[0, 1]),
     "local": LocallyPrivateTreeClassifier(bounds=(0, 1), classes=[0, 1]),
     "label": LocallyPrivateTreeClassifier(bounds=(0, 1), classes=[0, 1], protect="label"),
@@ -86,6 +89,7 @@ LIFE = {
         distribution="lognormal", bounds_X=(0, 1), bounds_y=(1, 2), mechanism="gaussian", delta=1e-6
     ),
     "x_norm": DPLogLocationScaleRegressor(distribution="loglogistic", x_norm=1.0, bounds_y=(1, 2)),
+    "boosting, numbers": DPBoostingRegressor(bounds_X=(0, 1), bounds_y=(1, 2)),
     "sev": DPSEVRegressor(bounds_X=(0, 1), bounds_y=(1, 2), relation="add-remove"),
     "logistic": DPLogisticLLSRegressor(bounds_X=([0, 0], [1, 2]), bounds_y=(1, 2)),
     "normal, search": search(DPNormalLLSRegressor(bounds_X=(0, 1), bounds_y=(1, 2)), method=["moments"]),

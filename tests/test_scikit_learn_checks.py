@@ -27,7 +27,7 @@ _CLEAN = "fit_transform returns clean rows, transform coarse ones: this is what 
 WARNINGS = {
     "tree": [PrivacyLeakWarning],
     "ensemble": [PrivacyLeakWarning],
-    "label_privacy": [PrivacyLeakWarning],
+    "label_privacy": [PrivacyLeakWarning, UtilityWarning],
     "model_selection": [PrivacyLeakWarning],
     "linear_model": [PrivacyLeakWarning, UtilityWarning],
     "preprocessing": [PrivacyLeakWarning],

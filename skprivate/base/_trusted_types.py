@@ -81,6 +81,14 @@ _TYPES: dict[str, tuple[str, ...]] = {
     },
     "DPBoostingClassifier": (*_BOOSTING, "skprivate.ensemble.DPBoostingClassifier"),
     "DPBoostingRegressor": (*_BOOSTING, "skprivate.ensemble.DPBoostingRegressor"),
+    "DPLogisticRegression": (
+        *(*_SPENT, *_DOMAIN),
+        *(
+            f"skprivate.linear_model.{name}"
+            for name in ("LogisticRelease", "MomentGrid", "Schedule", "Standards")
+        ),
+        "skprivate.linear_model.DPLogisticRegression",
+    ),
     "DPTreeClassifier": (
         *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, *_MODELS, "skprivate.tree.NoisyHistogram"),
         "skprivate.tree.DPTreeClassifier",

@@ -74,6 +74,8 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
     # Asked for by default: the mask and the groups are what the guarantee is about.
     __metadata_request__fit = {"is_public": True, "groups": True}
 
+    slope_: float
+
     #: The parameter that is read from labels where it is not declared, and what a statement calls it.
     _declared: str
     _leak: str
@@ -131,7 +133,8 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         Warns
         -----
         UtilityWarning
-            Public rows are passed, and the inner estimator takes no weights: each counts as a private one.
+            Public rows are passed, and the inner estimator takes no weights: each counts as a private one. Or
+            by the reports a constant predicts as well.
         """
         check_epsilon(self.epsilon)
         X, y = self._read_rows(X, y)
@@ -239,14 +242,9 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
 
     def _read_features(self, X: Any) -> Any:
         """Count and name the columns; what they hold is for the inner estimator to judge."""
+        X = _of_numpy(X)
         validate_data(self, X, skip_check_array=True, cells=False, kinds=False)
         return indexable(X)[0]
-
-    def _check_features(self, X: Any) -> None:
-        """Compare the columns with those of the fit."""
-        if hasattr(self, "n_features_in_") and len(getattr(X, "shape", (0, 0))) == 1:
-            raise ValueError("Expected 2D array. Reshape your data: X.reshape(1, -1) for one row.")
-        validate_data(self, X, reset=False, skip_check_array=True, cells=False, kinds=False)
 
     def _rows_per_unit(self, units: RowUnits | None) -> int:
         return 1 if units is None else self.max_rows_per_group
@@ -307,6 +305,12 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         self._calibrate(predictions, rows, reports[used])
         self.estimators_ = fit_models(chosen, rows.X, targets, weights)
         self.privacy_spent_ = spent
+        if self.slope_ == 0:
+            warn_user(
+                f"{type(self).__name__}: on held-out reports the regressor predicts no better than a constant, so "
+                "a constant is what it predicts now. More rows, a larger epsilon or public rows help.",
+                UtilityWarning,
+            )
 
     @abstractmethod
     def _clean_variance(self, reporter: Any, targets: FloatArray, known: BoolArray) -> float:
@@ -377,7 +381,10 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
     @redact_errors
     def _predict_targets(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        self._check_features(X)
+        X = _of_numpy(X)
+        if hasattr(self, "n_features_in_") and len(getattr(X, "shape", (0, 0))) == 1:
+            raise ValueError("Expected 2D array. Reshape your data: X.reshape(1, -1) for one row.")
+        validate_data(self, X, reset=False, skip_check_array=True, cells=False, kinds=False)
         return predict_targets(self.estimators_, X)
 
     def __sklearn_tags__(self) -> Tags:
@@ -385,3 +392,8 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         inner = get_tags(default_model(np.ones(1)) if self.estimator is None else self.estimator)
         tags.input_tags = copy.copy(inner.input_tags)
         return tags
+
+
+def _of_numpy(X: Any) -> Any:
+    """Return arrays of other libraries as NumPy's, which targets are."""
+    return np.asarray(X) if hasattr(X, "__array_namespace__") else X

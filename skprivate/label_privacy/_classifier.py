@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 
 from .._typing import BoolArray, FloatArray, RandomSource
 from ..accounting import PrivacyLedger
-from ..rounds._reading.classes import declared_classes, find_classes, warn_of_unknown_labels
+from ..base._classes import declared_classes, find_classes, warn_of_unknown_labels
 from ..utils import as_labels
 from ..utils._public_module import public_module
 from ..utils._table_validation import validate_data

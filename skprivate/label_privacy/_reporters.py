@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
+from ..base._classes import declared_classes
 from ..noise import DiscreteLaplaceMechanism, check_entropy
 from ..noise._quantise import grid_exponent, quantise
 from ..noise._response_threshold import WORD
 from ..randomizers import LabelRandomizer
-from ..rounds._reading.classes import declared_classes
 from ..rounds._reading.schema import number_labels
 from ..rounds._reading.targets import check_target_bounds, replace_target
 from ..utils import as_labels, check_epsilon

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Private log-location-scale (accelerated failure time) regression."""
+"""Private log-location-scale (accelerated failure time) regression, and logistic regression."""
 
 # Some names are not for users: pickles of fitted estimators name them here, so that files can be moved.
 from ..rounds._plans.grid import MomentGrid as MomentGrid
@@ -13,6 +13,10 @@ from ._censored.release import CensoredRelease as CensoredRelease
 from ._distributions import Logistic as Logistic
 from ._distributions import Normal as Normal
 from ._distributions import SmallestExtremeValue as SmallestExtremeValue
+from ._logistic.estimate import LogisticRelease as LogisticRelease
+from ._logistic.schedule import Schedule as Schedule
+from ._logistic.standards import Standards as Standards
+from ._logistic_regression import DPLogisticRegression
 from ._moments.release import MomentRelease as MomentRelease
 from ._moments.solve import ScaledFit as ScaledFit
 from ._presets import DPLogisticLLSRegressor, DPNormalLLSRegressor, DPSEVRegressor
@@ -21,6 +25,7 @@ from ._regressor import DPLogLocationScaleRegressor
 __all__ = [
     "DPLogLocationScaleRegressor",
     "DPLogisticLLSRegressor",
+    "DPLogisticRegression",
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
     "MomentAccumulator",

@@ -31,7 +31,6 @@ from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
 from ..partition import CRITERIA, RULES, Partition, build_partition
-from ..rounds._reading.classes import declared_classes, find_classes, warn_of_unknown_labels
 from ..rounds._reading.schema import number_labels
 from ..utils import (
     as_labels,

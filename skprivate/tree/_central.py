@@ -21,7 +21,6 @@ from ..rounds._inspection import SourceFacts
 from ..rounds._plans.axes import LabelAxis, LeafAxis
 from ..rounds._plans.cells import CellsPlan
 from ..rounds._reading.batches import has_names
-from ..rounds._reading.classes import declared_classes
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.schema import RowSchema
 from ..utils import check_epsilon

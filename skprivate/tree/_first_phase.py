@@ -15,9 +15,9 @@ from ..noise._entropy import Entropy
 from ..partition import ColumnBins, Partition, build_partition
 from ..randomizers import ColumnRandomizer, randomizer_from_dict
 from ..utils._json_documents import Fields, pack_integers, unpack_integers
+from ..utils._posteriors.base_rate import BaseRate
 from ..utils._public_module import public_module
-from ._bayes.base_rate import BaseRate
-from ._bayes.naive_bayes import fit_naive_bayes
+from ._naive_bayes import fit_naive_bayes
 from ._public_model import PublicModel
 
 # The constants below were chosen on three simulations (Friedman's, a linear one, an interaction of binary

@@ -20,8 +20,8 @@ from ..base._public_model import (
 )
 from ..partition import Partition
 from ..utils._json_documents import Fields
+from ..utils._posteriors.base_rate import BaseRate
 from ..utils._public_module import public_module
-from ._bayes.base_rate import BaseRate
 
 # Rows that are drawn for the distilled tree beside the public ones, so that it is like the model between them
 # too; and the share of a drawn row's columns that another public row gives.

@@ -35,6 +35,8 @@ from skprivate.label_privacy import NumberReporter
 from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.randomizers import LabelRandomizer
 
+# 400 rows at a small epsilon tell little.
+pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 RNG = np.random.default_rng(5)
 X = RNG.uniform(-1, 1, (400, 3))
 Y = (X[:, 0] > 0).astype(int)
@@ -290,6 +292,14 @@ class TestModels:
         for seed in range(20):
             model = LabelPrivateClassifier(Ridge(), 0.5, random_state=200 + seed, **CLASSIFIER)
             assert 0.001 < model.fit(rows, labels).base_proba_[1] < 0.15
+
+    @BOTH
+    def test_a_constant_is_announced(self, kind, declared, y):
+        noise = np.random.default_rng(10).permutation(y)
+        with pytest.warns(UtilityWarning, match="no better than a constant"):
+            model = kind(Ridge(), 0.05, random_state=0, **declared).fit(X, noise)
+        assert model.slope_ == 0
+        assert np.ptp(model.predict(X)) == 0
 
     def test_leaves_follow_the_noise(self):
         sizes = []

@@ -113,7 +113,7 @@ def boosting_rounds(task: BoostingTask, spent: PrivacySpent) -> Rounds[BoostingR
     noise = task.noise.counts(schedule.base)
     plan = CellsPlan(((_base_axis(task.loss),),))
     released = yield Round(plan, noise, paid.pop() if paid else None)
-    start = _start(task, released, noise.variance)
+    start = _start(task, released, noise.variance, n_rows)
     cells, finer = yield from _counted_cells(task, schedule, n_rows)
     return (yield from _steps(task, schedule, start, cells, finer, n_rows))
 
@@ -138,14 +138,14 @@ class _Start:
         return self.loss.clip if isinstance(self.loss, NumberLoss) else None
 
 
-def _start(task: BoostingTask, released: IntArray, variance: float) -> _Start:
+def _start(task: BoostingTask, released: IntArray, variance: float, n_rows: int) -> _Start:
     if isinstance(task.loss, NumberLoss):
         scores, loss = base_of_target(released, variance, task.loss)
         if task.offsets:
             # The clip of the public model's errors stands.
             scores, loss = np.zeros(1), task.loss
         return _Start(scores, np.ones(1), loss)
-    shares = base_of_labels(released, variance)
+    shares = base_of_labels(released, variance, n_rows)
     logs = np.log(shares)
     scores = logs[1:] - logs[:1] if len(logs) == 2 else logs - logs.mean()
     scores = np.zeros(len(scores)) if task.offsets else scores
@@ -207,12 +207,10 @@ def _steps(
         FeatureCodes(tuple(cell.feature for cell in cells)), start.scores, task.offsets
     )
     variances = [np.zeros((len(cell.sizes), task.loss.n_outputs)) for cell in cells]
+    priors = {j: CellPrior(cells[j].sizes, cells[j].positions) for j in active}
     for j in active * schedule.n_passes:
-        grid, prior = (
-            CellGrid.of_feature(j, len(cells[j].sizes)),
-            CellPrior(cells[j].sizes, cells[j].positions),
-        )
-        weights, stds = yield from stepper.step(model, grid, prior)
+        grid = CellGrid.of_feature(j, len(cells[j].sizes))
+        weights, stds = yield from stepper.step(model, grid, priors[j])
         variances[j] += stds**2
         table = model.tables[j] + to_units(weights)
         if task.monotone[j]:

@@ -38,6 +38,20 @@ class ShapeFunction:
         Standard deviation of the noise in the values. The error by sampling is not in it.
     sizes : ndarray of shape (n_cells,)
         Numbers of rows, estimated from noisy counts.
+
+    See Also
+    --------
+    skprivate.DPBoostingClassifier : Has one of every column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPBoostingRegressor
+    >>> X = np.random.default_rng(0).uniform(size=(20000, 1))
+    >>> model = DPBoostingRegressor(4.0, bounds_X=(0, 1), bounds_y=(0, 1)).fit(X, X[:, 0])
+    >>> shape = model.shape_functions_[0]
+    >>> bool(shape.values[0] < 0 < shape.values[-1]), len(shape.labels) == len(shape.edges) - 1
+    (True, True)
     """
 
     name: str
@@ -77,6 +91,21 @@ class RandomCells:
         Standard deviation of the noise in them.
     sizes : ndarray of shape (n_cells,)
         Numbers of rows, estimated from noisy counts of the columns as if these were independent.
+
+    See Also
+    --------
+    skprivate.DPBoostingClassifier : Has one of every such step.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPBoostingClassifier
+    >>> X = np.random.default_rng(0).uniform(size=(20000, 2))
+    >>> y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    >>> model = DPBoostingClassifier(4.0, bounds=(0, 1), classes=[False, True], interactions=5).fit(X, y)
+    >>> step = model.interactions_[0]
+    >>> step.names, step.values.shape, step.grid.shape
+    (('x0', 'x1'), (4,), (2, 2))
     """
 
     names: tuple[str, ...]

@@ -2,12 +2,13 @@
 """Weights of a step: posterior means, given noisy sums of residuals, their noise, and sizes of cells."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..._typing import FloatArray, IntArray
 from ...rounds._plans._additive.plans import NumberLoss
+from ...utils._posteriors.base_rate import estimate_base_rate
 
 # Standard deviations of the mean residual of a cell under the prior, in units of 4 p (1 - p), or of the clip
 # of numbers: all in equal parts of one half of the prior; the other half says that there is no effect.
@@ -28,6 +29,9 @@ _LEAST_SHARE = 0.02
 # target that a residual reaches at most.
 _LEAST_TARGET_COUNT, _REACH = 3.0, 2.5
 
+#: A kernel of a smooth prior, and eigenvalues and eigenvectors of the signal over the noise.
+Spectrum = tuple[FloatArray, FloatArray, FloatArray]
+
 
 @dataclass(frozen=True, eq=False)
 class CellPrior:
@@ -41,11 +45,31 @@ class CellPrior:
         Middle ranks of ordered cells, from 0 to 1, NaN for one without a place; None: cells have no order.
     random : bool
         Whether the cells are random ones.
+    solved : dict
+        What `spectra` found.
     """
 
     sizes: FloatArray
     positions: FloatArray | None = None
     random: bool = False
+    solved: dict[float, list[Spectrum]] = field(default_factory=dict)
+
+    def spectra(self, variance: float, design: FloatArray) -> "list[Spectrum]":
+        """Return the eigenvectors of smooth priors, which the steps of several passes share.
+
+        Parameters
+        ----------
+        variance : float
+            Of a residual: what `design` depends on beside the prior and the noise of all steps.
+        design : ndarray of shape (n_cells,)
+            Sizes over the standard deviations of sums.
+        """
+        if variance not in self.solved:
+            self.solved[variance] = [
+                (kernel, *np.linalg.eigh(design[:, np.newaxis] * kernel * design))
+                for kernel in _smooth_kernels(self)
+            ]
+        return self.solved[variance]
 
 
 def step_weights(
@@ -105,19 +129,17 @@ def _posterior_means(
     scale = np.sqrt(std**2 + variance * sizes)
     scaled, design = sums / scale, sizes / scale
     squares = spreads[:, np.newaxis] ** 2
-    kernels = _smooth_kernels(prior)
     # Independent cells: no matrix is needed.
     shrunk = 1 / (1 + squares * design**2)
     evidence = [-0.5 * np.sum(scaled**2 * shrunk - np.log(shrunk), axis=1)]
     solved = []
-    for kernel in kernels:
-        values, vectors = np.linalg.eigh(design[:, np.newaxis] * kernel * design)
+    for kernel, values, vectors in prior.spectra(variance, design):
         parts = 1 / (1 + squares * np.maximum(values, 0.0))
         evidence.append(-0.5 * np.sum((vectors.T @ scaled) ** 2 * parts - np.log(parts), axis=1))
         solved.append((kernel, vectors, parts))
     weights, _ = _mixture(-0.5 * float(np.sum(scaled**2)), evidence)
     diagonal = (weights[0] @ (squares * shrunk)) * design
-    if not kernels:
+    if not solved:
         return diagonal * scaled, diagonal / scale
     linear = np.diag(diagonal)
     for (kernel, vectors, parts), weight in zip(solved, weights[1:], strict=True):
@@ -161,7 +183,7 @@ def _logit_steps(means: FloatArray, base: float) -> FloatArray:
     return np.where(np.abs(exact) < np.abs(linear), exact, linear)
 
 
-def base_of_labels(counts: IntArray, variance: float) -> FloatArray:
+def base_of_labels(counts: IntArray, variance: float, n_rows: int) -> FloatArray:
     """Return shares of labels, none of them 0, of their noisy counts.
 
     Parameters
@@ -169,11 +191,9 @@ def base_of_labels(counts: IntArray, variance: float) -> FloatArray:
     counts : ndarray of shape (n_labels,)
     variance : float
         Of the noise of a count.
+    n_rows : int
     """
-    # Half a row, and half a standard deviation of the noise, of each label at least.
-    held = np.maximum(counts, 0.5 + 0.5 * np.sqrt(variance))
-    shares: FloatArray = held / held.sum()
-    return shares
+    return estimate_base_rate(counts.astype(np.float64), n_rows, variance).shares
 
 
 def base_of_target(counts: IntArray, variance: float, loss: NumberLoss) -> tuple[FloatArray, NumberLoss]:

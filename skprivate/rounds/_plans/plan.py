@@ -5,6 +5,8 @@ from typing import Any, ClassVar, Protocol
 
 from ..._typing import IntArray
 from ._additive.plans import CodeCountsPlan, ResidualsPlan
+from ._logits.label_moments import LabelMomentsPlan
+from ._logits.logits import LogitsPlan
 from .cells import CellsPlan
 from .gradients import GradientsPlan
 from .histograms import HistogramsPlan
@@ -47,6 +49,8 @@ _KINDS: dict[str, Any] = {
         HistogramsPlan,
         CodeCountsPlan,
         ResidualsPlan,
+        LabelMomentsPlan,
+        LogitsPlan,
     )
 }
 

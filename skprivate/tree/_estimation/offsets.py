@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray
+from ...utils._posteriors.base_rate import pool_base_rates
 from ...utils._public_module import public_module
-from .._bayes.base_rate import pool_base_rates
 from .._public_model import LeafModel
 from .leaf_counts import LeafCounts
 from .probabilities import ClassShares, bounded_shares

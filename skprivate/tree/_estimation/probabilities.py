@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray
-from .._bayes.base_rate import BaseRate, estimate_base_rate
-from .._bayes.truncated_normal import truncated_mean
+from ...utils._posteriors.base_rate import BaseRate, estimate_base_rate
+from ...utils._posteriors.truncated_normal import truncated_mean
 from .leaf_counts import LeafCounts
 from .smoothing import smooth_over_tree
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...partition import Partition
-from .._bayes.base_rate import BaseRate
+from ...utils._posteriors.base_rate import BaseRate
 from .depth import choose_depth
 from .leaf_counts import LeafCounts
 from .probabilities import ClassShares, estimate_shares_of_classes

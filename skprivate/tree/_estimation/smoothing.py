@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import BoolArray, FloatArray, IntArray
-from .._bayes.truncated_normal import positive_mean
+from ...utils._posteriors.truncated_normal import positive_mean
 
 # Iterations of the weights of siblings: the estimate moves by less than a tenth of its error after three.
 _ROUNDS_OF_WEIGHTS = 3

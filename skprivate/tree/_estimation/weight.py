@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._typing import FloatArray
-from .._bayes.truncated_normal import truncated_mean
+from ...utils._posteriors.truncated_normal import truncated_mean
 from .leaf_counts import LeafCounts, estimate_shares
 
 # These are evaluated in benchmarks/figures/trees/depth_and_weight.py.

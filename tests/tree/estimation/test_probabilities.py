@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skprivate.partition import build_partition
-from skprivate.tree._bayes.base_rate import estimate_base_rate
 from skprivate.tree._estimation.leaf_counts import LeafCounts
 from skprivate.tree._estimation.probabilities import estimate_shares_of_classes
 from skprivate.tree._estimation.public_slope import slope_of_public_rows
 from skprivate.tree._estimation.weight import choose_weight, estimate_public_drift, measure_drift
+from skprivate.utils._posteriors.base_rate import estimate_base_rate
 
 COMPLETE = np.array([[0] * 4, [0, 0, 1, 1], range(4)], dtype=np.int32)
 ONE = np.zeros((1, 1), dtype=np.int32)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+def fill_codes(values: NDArray[np.float64], thresholds: NDArray[np.float64], codes: NDArray[Any]) -> None: ...
 def add_cells(
     codes: NDArray[Any], groups: NDArray[np.int32], size: int, cells: NDArray[np.int32]
 ) -> None: ...

@@ -23,6 +23,23 @@ cdef inline double expit(double x) noexcept nogil:
     return e / (1.0 + e)
 
 
+def fill_codes(const double[::1] values, const double[::1] thresholds, code_t[::1] codes):
+    """Fill in the number of thresholds, which ascend, at or below every value; 0 for NaN."""
+    cdef:
+        Py_ssize_t i, first, left, half, size = thresholds.shape[0]
+    with nogil:
+        for i in range(values.shape[0]):
+            # A search whose steps do not depend on the value: no branch is guessed wrong.
+            first, left = 0, size
+            while left > 1:
+                half = left // 2
+                first += half if thresholds[first + half - 1] <= values[i] else 0
+                left -= half
+            if left == 1 and thresholds[first] <= values[i]:
+                first += 1
+            codes[i] = <code_t> first
+
+
 def add_cells(const code_t[::1] codes, const int32_t[::1] groups, int32_t size, int32_t[::1] cells):
     """Append a digit to every row's cell: the group, below `size`, of its code."""
     cdef Py_ssize_t i

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...._typing import FloatArray
 from ....utils._json_documents import Fields
 from ....utils._public_module import public_module
-from .code_kernels import add_cells
+from .code_kernels import add_cells, fill_codes
 
 #: Most cells of one feature: codes are of 16 bits.
 MOST_CELLS = 2**16
@@ -80,19 +80,18 @@ class CodedFeature:
         last = self.column + max(self.n_levels, 1)
         return last if self.missing is None else max(last, self.missing + 1)
 
-    def codes(self, X: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the cell of every row."""
+    def fill(self, X: NDArray[Any], codes: NDArray[Any]) -> None:
+        """Write the cell of every row, uint8 or uint16."""
         if self.is_number:
-            found = np.searchsorted(self.thresholds, X[:, self.column], side="right")
+            fill_codes(np.ascontiguousarray(X[:, self.column], dtype=np.float64), self.thresholds, codes)
         else:
             levels = X[:, self.column : self.column + self.n_levels] > 0.5
             # The first level that a row has, and 0 for rows of none.
-            found = np.argmax(levels, axis=1)
+            codes[:] = np.argmax(levels, axis=1)
             if self.no_level:
-                found[~levels[np.arange(len(X)), found]] = self.n_levels
+                codes[~levels.any(axis=1)] = self.n_levels
         if self.missing is not None:
-            found[X[:, self.missing] > 0.5] = self.n_bins
-        return found
+            codes[X[:, self.missing] > 0.5] = self.n_bins
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
@@ -156,7 +155,7 @@ class FeatureCodes:
         small = max(self.sizes, default=0) <= 2**8
         found = np.empty((len(self.features), len(X)), dtype=np.uint8 if small else np.uint16)
         for code, feature in zip(found, self.features, strict=True):
-            code[:] = feature.codes(X)
+            feature.fill(X, code)
         return found
 
     def to_list(self) -> list[dict[str, Any]]:

@@ -1,0 +1,546 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The private logistic regression."""
+
+import functools
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from numbers import Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
+from ..accounting import PrivacyLedger, PrivacySpent
+from ..accounting._statements.estimated_bounds import name_inputs, source_of_input
+from ..base import (
+    SHARED_CONSTRAINTS,
+    PlannedCost,
+    PublicShape,
+    assign_roles,
+    claim_of,
+    private_fit,
+    redact_errors,
+)
+from ..base._classes import declared_classes, find_classes
+from ..base._domain_reading import DomainMixin
+from ..domain import TableDomain
+from ..exceptions import UtilityWarning
+from ..noise import check_entropy
+from ..noise._fit_budget import FitBudget
+from ..rounds._driver import Rounds, RowsInMemory, drive
+from ..rounds._fit import RoundsMixin
+from ..rounds._inspection import SourceFacts
+from ..rounds._plans.rows import PreparedRows
+from ..rounds._reading.columns import TableColumns, count_columns
+from ..rounds._reading.schema import RowSchema, number_labels
+from ..utils import as_labels, check_bounds
+from ..utils._compat import CallbackSupportMixin, Interval, StrOptions
+from ..utils._groups import KEY_BYTES, number_units
+from ..utils._private_fit import public_errors
+from ..utils._progress import progress
+from ..utils._public_module import public_module
+from ..utils._replacements import within_bounds
+from ..utils._table_validation import validate_data
+from ..utils._user_frame import warn_after_release, warn_user
+from ._logistic.estimate import in_units_of_rows
+from ._logistic.rounds import LogisticPlan, logistic_rounds, plan_logistic
+from ._logistic.sensitivity import LogisticNeighbours
+
+# Parameters that hold public knowledge about the rows.
+_PUBLIC_INPUTS = ("domain", "bounds", "classes", "x_norm")
+# Of coef_interval_, as of the regressors'.
+_CONFIDENCE = 0.9
+
+
+@public_module("skprivate.linear_model")
+class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, ClassifierMixin, BaseEstimator):
+    """Differentially private logistic regression of a trusted curator, of two or more classes.
+
+    Released are noisy moments of the columns, which standardise them, and then noisy gradients of the log
+    loss, in as many rounds as the noise allows. The number of rounds, the steps and the ridge follow from the
+    numbers of rows and columns and from the noise: there is nothing to tune.
+
+    Parameters
+    ----------
+    epsilon : float or Fraction, default=1.0
+        Greatest privacy loss of the release, > 0 and finite; ``privacy_spent_`` states what was spent, never
+        more.
+    delta : float or Fraction, default=0.0
+        From 0 to below 1. Above 0, such as 1e-6, the noise is Gaussian: far less of it, the more so the more
+        columns there are. With Laplace noise it is not used.
+    mechanism : {"auto", "laplace", "gaussian"}, default="auto"
+        Distribution of the noise. "auto": Gaussian where `delta` is above 0, else Laplace.
+    bounds : pair or dict, default=None
+        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
+        the units of X, from public knowledge. What lies outside is put on the bounds. None: they are read
+        from private rows, which is a leak, unless `x_norm` is given. Bounds that are ten times too wide cost
+        little.
+    domain : TableDomain, default=None
+        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
+        cells; it declares the bounds. The slopes are about the encoded columns, ``domain.encoded_names``.
+    classes : array-like of labels, default=None
+        Two labels or more, from public knowledge; used in sorted order. None: they are read from private
+        rows, which is a leak. A label outside them counts as the first class, silently.
+    x_norm : float, default=None
+        Bound on the norm of a row of X, less the centres of the bounds, in their units: the Euclidean norm
+        with Gaussian noise, the sum of magnitudes with Laplace noise. Longer rows are shrunk. None: every
+        column is bounded by itself.
+    relation : {"replace-one", "add-remove"}, default="replace-one"
+        Neighbouring tables: of equal length with one row replaced, or one with a row more, so that the number
+        of rows is protected, too.
+    max_rows_per_group : int, default=1
+        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+    random_state : None, int, RandomState or Generator, default=None
+        None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
+    ledger : PrivacyLedger, default=None
+        Charged before any noise is drawn.
+
+    Attributes
+    ----------
+    privacy_spent_ : PrivacySpent
+        What was spent, on what unit, and what is claimed.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Slopes of the logits in the units of X: of the second class, or of every class, which add up to 0.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Logits at X = 0.
+    coef_interval_ : ndarray of shape (n_features, 2)
+        90 % confidence interval of every slope, with two classes only; see the Notes.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    bounds_ : tuple of two ndarrays of shape (n_features,)
+        Bounds of X.
+    release_ : object
+        Everything that was released about private rows, in standardised columns.
+    n_iter_ : int
+        Number of rounds of gradients.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, where X had string names.
+    domain_ : TableDomain
+        The domain of the fit. Only with ``domain``.
+
+    See Also
+    --------
+    DPTreeClassifier : A classifier that is no line, and takes public rows.
+    DPLogLocationScaleRegressor : Regression of numbers and times.
+    skprivate.rounds.fit_rounds : The same fit to rows in files, in a database or on a cluster.
+
+    Notes
+    -----
+    **Privacy.** The noise is exact discrete Laplace or Gaussian noise on sums of integers: the numbers of
+    rows by class, the sums and the sums of squares of the columns, in every round the sum of residuals times
+    rows, and in the last, where its noise would not hide it, the curvature. A row's integers keep to proven
+    norms, whatever earlier rounds released; the amounts of all rounds add up to epsilon, or to the rho of
+    zero-concentrated differential privacy that epsilon and delta allow. All is charged before the first
+    release. Not protected: bounds and classes, with "replace-one" the number of rows, or with ``groups`` that
+    of persons. A seeded fit, or one that reads bounds or classes from private rows, claims "not-private".
+
+    Proof: :doc:`/proofs/logistic`.
+
+    **Slopes** are drawn toward 0 by a ridge where the noise demands it, and made longer or shorter together
+    as an unbiased estimate of the risk tells; where noise explains all of them they are 0, with a
+    `UtilityWarning`. Long rows count for less, by weights that depend on features alone.
+
+    **Intervals** are about the slopes of the model for these weighted rows within the bounds. They are not
+    centred on ``coef_`` but on one more Newton step without a ridge, and add the noise of gradients and
+    curvature to the variance of sampling, which is that of a model that holds. A slope whose direction the
+    noise hides has an infinite interval, with a `UtilityWarning` when it is read; so have all slopes where
+    the curvature was not released: with little data for so many columns, and often with Laplace noise.
+
+    References
+    ----------
+    Song, Chaudhuri, Sarwate, Stochastic gradient descent with differentially private updates, 2013.
+
+    Stein, Estimation of the mean of a multivariate normal distribution, 1981.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPLogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(20000, 2))
+    >>> y = rng.random(20000) < 1 / (1 + np.exp(-3 * X[:, 0]))
+    >>> model = DPLogisticRegression(epsilon=1.0, delta=1e-6, bounds=(-1, 1), classes=[False, True])
+    >>> model = model.fit(X, y)
+    >>> bool(abs(model.coef_[0, 0] - 3) < 1), bool(model.score(X, y) > 0.7)
+    (True, True)
+    >>> model.coef_interval_.shape
+    (2, 2)
+    >>> model.privacy_spent_.private, float(model.privacy_spent_.delta)
+    (True, 1e-06)
+    """
+
+    declared_roles = assign_roles(
+        release="epsilon delta mechanism bounds domain classes x_norm relation max_rows_per_group "
+        "random_state",
+        computing="ledger",
+    )
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **SHARED_CONSTRAINTS,
+        "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
+        "mechanism": [StrOptions({"auto", "laplace", "gaussian"})],
+        "bounds": ["array-like", Mapping, None],
+        "domain": [TableDomain, None],
+        "classes": ["array-like", None],
+        "x_norm": [Interval(Real, 0, None, closed="neither"), None],
+        "relation": [StrOptions({"replace-one", "add-remove"})],
+    }
+
+    # Requested by default: the guarantee is about the groups.
+    __metadata_request__fit = {"groups": True}
+
+    def __init__(
+        self,
+        epsilon: float | Fraction = 1.0,
+        *,
+        delta: float | Fraction = 0.0,
+        mechanism: CentralMechanism | Literal["auto"] = "auto",
+        bounds: Any = None,
+        domain: TableDomain | None = None,
+        classes: Any = None,
+        x_norm: float | None = None,
+        relation: CentralRelation = "replace-one",
+        max_rows_per_group: int = 1,
+        random_state: RandomSource = None,
+        ledger: PrivacyLedger | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mechanism = mechanism
+        self.bounds = bounds
+        self.domain = domain
+        self.classes = classes
+        self.x_norm = x_norm
+        self.relation = relation
+        self.max_rows_per_group = max_rows_per_group
+        self.random_state = random_state
+        self.ledger = ledger
+
+    @private_fit
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Fit the model in rounds of noisy gradients.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers; in strict mode what is no finite number is put within the bounds.
+        y : array-like of shape (n_samples,)
+            Labels. A list may mix types; an array or a column that was made from mixed labels has already
+            given them one type.
+        groups : array-like of shape (n_samples,), default=None
+            Person of every row; of each ``max_rows_per_group`` rows count, drawn at random. None: the unit of
+            privacy is the row. In a search or a pipeline, groups arrive here only where scikit-learn's
+            metadata routing is on; ``privacy_spent_.unit`` says which unit was used.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        TypeError, ValueError
+            Unusable rows, labels, groups or parameters; nothing is charged then, and the ledger counts a
+            failure. In strict mode the reason is public: it lies in no single row.
+        PrivacyLeakError
+            In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
+        BudgetExceededError, LedgerError
+            The ledger refused; nothing is charged, and a previous fit is as it was.
+
+        Warns
+        -----
+        PrivacyLeakWarning
+            Bounds or classes were read from private rows.
+        UtilityWarning
+            By the released values, the noise hides the effect of the features.
+        """
+        leaks = self._find_leaks()
+        if self.is_strict():
+            # Raises before any row is read; afterwards bounds and classes are known to be declared.
+            self.announce_leaks(leaks)
+        X, y = self._read_rows(X, y)
+        units = number_units(groups, np.ones(len(X), dtype=bool), strict=self.is_strict())
+        if not self.is_strict():
+            self.announce_leaks(leaks)
+        n_units = len(X) if units is None else units.n_units
+        with public_errors():
+            self.check_public(self._shape_of(n_units, grouped=units is not None))
+        bounds = self._bounds_of(X)
+        X = within_bounds(X, *bounds) if self.is_strict() else X
+        classes = find_classes(y) if self.classes is None else declared_classes(self.classes)
+        plan = self._plan(bounds, len(classes), n_units, grouped=units is not None)
+        rows = PreparedRows(X, labels=number_labels(y, classes))
+        entropy = check_entropy(self.random_state)
+        if units is not None:
+            kept = units.choose_rows(self.max_rows_per_group, entropy.random_bytes(KEY_BYTES))
+            rows = rows.keeping(kept).only_kept()
+        rounds = self._rounds(plan, classes, bounds, n_units, leaks, entropy.source)
+        drive(rounds, RowsInMemory(rows), entropy, self.charge)
+        self._after_release()
+        return self
+
+    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
+        """Validate X and y; in strict mode no cell of them makes it fail."""
+        X = self.encode_rows(X)
+        if self.is_strict():
+            X = self.read_numbers(X)
+            y = self.read_labels(y, len(X))
+        else:
+            X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
+        self.name_columns()
+        return X, y
+
+    def _find_leaks(self) -> list[str]:
+        """Return what would have to be read from private rows; no row is needed for it."""
+        missing = {
+            "the bounds of X": self.bounds is None and self.domain is None and self.x_norm is None,
+            "the classes": self.classes is None,
+        }
+        return [f"{what} were read from private rows" for what, read in missing.items() if read]
+
+    def _bounds_of(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.domain is not None:
+            return self.domain.bounds
+        if self.bounds is None and self.x_norm is not None:
+            return check_bounds((-self.x_norm, self.x_norm), X.shape[1])
+        lower, upper = self.resolve_bounds(self.bounds, X, None)
+        return lower, np.where(upper > lower, upper, lower + np.maximum(1.0, np.abs(lower)))
+
+    def _budget(self) -> FitBudget:
+        mechanism = self.mechanism
+        if mechanism == "auto":
+            mechanism = "gaussian" if self.delta > 0 else "laplace"
+        return FitBudget.of(self.epsilon, self.delta, mechanism)
+
+    def _plan(
+        self, bounds: tuple[FloatArray, FloatArray], n_labels: int, n_units: int, *, grouped: bool
+    ) -> LogisticPlan:
+        """Return everything public about a fit."""
+        budget = self._budget()
+        neighbours = LogisticNeighbours(
+            relation=self.relation,
+            mechanism=budget.mechanism,
+            n_features=len(bounds[0]),
+            n_labels=n_labels,
+            in_ball=self.x_norm is not None,
+            rows_per_unit=self.max_rows_per_group if grouped else 1,
+            grouped=grouped,
+        )
+        n_rows = n_units if neighbours.n_is_public else None
+        return plan_logistic(*bounds, self.x_norm, neighbours=neighbours, budget=budget, n_rows=n_rows)
+
+    def _shape_of(self, n_units: int, *, grouped: bool) -> PublicShape:
+        names = getattr(self, "feature_names_in_", None)
+        return PublicShape(
+            n_features=self.n_features_in_,
+            feature_names=None if names is None else tuple(names),
+            n_rows=n_units,
+            grouped=grouped,
+        )
+
+    def check_public(self, shape: PublicShape) -> None:
+        self._budget()
+        shape = self.encoded_shape(shape)
+        shape.check_bounds(self.bounds, "bounds")
+        n_labels = 2 if self.classes is None else len(declared_classes(self.classes))
+        if shape.n_features is not None:
+            # Any bounds will do: whether there is a grid does not depend on them.
+            sides = np.zeros(shape.n_features), np.ones(shape.n_features)
+            self._plan(sides, n_labels, shape.n_rows, grouped=shape.grouped)
+
+    def planned_cost(self, any_public: bool) -> PlannedCost:
+        budget = self._budget()
+        return PlannedCost(
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            relation=self.relation,
+            leaks=tuple(self._find_leaks()),
+            seeded=self.random_state is not None,
+        )
+
+    def _known_columns(self) -> int | None:
+        return count_columns(self.bounds) if self.domain is None else len(self.domain.names)
+
+    def _open_source(
+        self, columns: TableColumns, facts: SourceFacts, public: Any
+    ) -> tuple[RowSchema, Callable[[str], Rounds[None]]]:
+        if public is not None:
+            raise ValueError(f"{type(self).__name__} uses no public rows.")
+        if self._find_leaks():
+            raise ValueError("a source is not read for bounds or classes: declare them.")
+        facts.require_target()
+        if facts.structured:
+            raise ValueError("the target must be labels, and no times with events.")
+        facts.name_columns(self)
+        self.name_columns()
+        grouped = columns.group is not None
+        self.check_public(facts.shape(grouped))
+        bounds = self._bounds_of(np.empty((0, facts.n_features)))
+        classes = declared_classes(self.classes)
+        plan = self._plan(bounds, len(classes), facts.n_units, grouped=grouped)
+        schema = RowSchema(
+            columns=columns,
+            n_features=len(bounds[0]),
+            domain=self.domain,
+            lower=bounds[0],
+            upper=bounds[1],
+            classes=classes,
+            strict=self.is_strict(),
+            max_rows_per_unit=self.max_rows_per_group if grouped else None,
+        )
+        return schema, functools.partial(self._rounds, plan, classes, bounds, facts.n_units, [])
+
+    def _rounds(
+        self,
+        plan: LogisticPlan,
+        classes: NDArray[Any],
+        bounds: tuple[FloatArray, FloatArray],
+        n_units: int,
+        leaks: list[str],
+        source: str,
+    ) -> Rounds[None]:
+        """Yield the rounds of a fit, and compute the model from what they released."""
+        spent = self._describe_spending(plan, n_units, leaks, source)
+        with progress(self, "release", None) as on_progress:
+            release = yield from logistic_rounds(plan, spent, on_progress)
+        self.classes_, self.bounds_ = classes, bounds
+        self.release_, self.grid_ = release, plan.grid
+        self.n_iter_ = len(release.schedule.amounts)
+        coef, intercept = in_units_of_rows(release.estimate(), release.standards, plan.grid)
+        self.coef_, self.intercept_ = coef, intercept
+        self.privacy_spent_ = spent
+
+    def _after_release(self) -> None:
+        if not self.coef_.any():
+            warn_after_release(
+                f"{type(self).__name__}: by the released values, the noise explains all that the features "
+                "seem to say: rows are predicted by the base rates. A larger epsilon, a delta above 0, more "
+                "rows or fewer columns would tell more.",
+                UtilityWarning,
+            )
+
+    def _describe_spending(
+        self, plan: LogisticPlan, n_units: int, leaks: list[str], source: Any
+    ) -> PrivacySpent:
+        """Return what one fit spent and claims."""
+        neighbours, budget = plan.neighbours, plan.budget
+        return PrivacySpent(
+            mechanism=f"discrete {budget.mechanism.capitalize()} noise on moments by label and on rounds of "
+            "gradients",
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            rho=budget.rho,
+            relation=self.relation,
+            unit="group" if neighbours.grouped else "row",
+            max_rows_per_unit=neighbours.rows_per_unit,
+            sensitivity=None,
+            noise_scale=None,
+            noise_source=source,
+            deployment="curator",
+            public_inputs=name_inputs(self, _PUBLIC_INPUTS),
+            unprotected=self._unprotected(plan, n_units, leaks),
+            **claim_of(leaks, source, self, _PUBLIC_INPUTS),
+        )
+
+    def _unprotected(self, plan: LogisticPlan, n_units: int, leaks: list[str]) -> dict[str, Any]:
+        facts: dict[str, Any] = {}
+        if self.relation == "replace-one":
+            facts["groups" if plan.neighbours.grouped else "rows"] = n_units
+        for name in ("bounds", "classes"):
+            read = any(name in leak for leak in leaks)
+            facts[name] = "READ FROM PRIVATE ROWS" if read else source_of_input(getattr(self, name))
+        if self.domain is not None:
+            facts["bounds"] = "declared by the domain"
+        return facts
+
+    @property
+    def coef_interval_(self) -> FloatArray:
+        """90 % confidence intervals of the slopes, of shape (n_features, 2), with two classes."""
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise AttributeError("coef_interval_ is there with two classes only.")
+        intervals = self.release_.slope_intervals(_CONFIDENCE)
+        if not np.isfinite(intervals).all():
+            warn_user(
+                f"{type(self).__name__}: the noise hides how far some slopes may be off: their intervals are "
+                "infinite.",
+                UtilityWarning,
+            )
+        scaled: FloatArray = intervals / (self.release_.standards.scale * self.grid_.half)[:, None]
+        return scaled
+
+    @redact_errors
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Return the logits of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            What lies outside the bounds is put within them, as in the fit.
+
+        Returns
+        -------
+        logits : ndarray of shape (n_samples,), or (n_samples, n_classes)
+            Two classes: the logit of the second. Several: logits that add up to 0.
+        """
+        check_is_fitted(self)
+        rows = self.read_fitted(X)
+        if self.grid_.x_norm is None:
+            rows = np.clip(rows, *self.bounds_)
+        logits: FloatArray = rows @ self.coef_.T + self.intercept_
+        return logits[:, 0] if logits.shape[1] == 1 else logits
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        logits = self.decision_function(X)
+        return self.classes_[(logits > 0).astype(np.intp) if logits.ndim == 1 else logits.argmax(axis=1)]
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the class probabilities of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        logits = self.decision_function(X)
+        if logits.ndim == 1:
+            return np.column_stack([expit(-logits), expit(logits)])
+        probabilities: FloatArray = softmax(logits, axis=1)
+        return probabilities
+
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the natural logarithms of what `predict_proba` returns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        logits = self.decision_function(X)
+        if logits.ndim == 1:
+            return np.column_stack([log_expit(-logits), log_expit(logits)])
+        logarithms: FloatArray = log_softmax(logits, axis=1)
+        return logarithms
