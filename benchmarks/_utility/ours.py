@@ -67,8 +67,8 @@ def _ours(
             )
 
     def available() -> bool:
-        classes = [getattr(skprivate, name, None) for name in names if name]
-        return all(cls and set(options) <= set(inspect.signature(cls).parameters) for cls in classes)
+        classes = [getattr(skprivate, name) for name in names if name]
+        return all(set(options) <= set(inspect.signature(cls).parameters) for cls in classes)
 
     runs = {"on_public": on_public, "on_private_alone": on_private_alone}
     return Method(predict, kind, like=like, available=available, **runs)
