@@ -147,8 +147,13 @@ class BaseDPBoosting(DomainMixin, RoundsMixin, BaseEstimator):
         spent = self._describe_spending(
             task, rows.n_used, rows, leaks, entropy.source, rows.units is not None
         )
-        augmented = X if scores is None else np.column_stack([rows.X, scores.augment(rows.X)])
-        prepared = rows.prepare(rows.X if scores is None else augmented, entropy.random_bytes)
+        table = rows.X
+        if scores is not None:
+            made = np.empty((len(table), len(scores.offsets) + 1))
+            made[public] = scores.augment(table[public])
+            made[~public] = scores.augment_private(table[~public], strict=self.is_strict())
+            table = np.column_stack([table, made])
+        prepared = rows.prepare(table, entropy.random_bytes)
         release = drive(boosting_rounds(task, spent), RowsInMemory(prepared), entropy, self.charge)
         self._adopt(task, release, scores, rows.bounds, spent)
         return self

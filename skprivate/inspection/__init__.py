@@ -8,6 +8,7 @@ from ..utils import lazy_exports
 if TYPE_CHECKING:
     from ._budget import BudgetDisplay as BudgetDisplay
     from ._partition import PartitionDisplay as PartitionDisplay
+    from ._shape_function import ShapeFunctionDisplay as ShapeFunctionDisplay
     from ._tree import PrivateTreeDisplay as PrivateTreeDisplay
     from ._utility import PrivacyUtilityDisplay as PrivacyUtilityDisplay
 
@@ -16,7 +17,14 @@ _HOMES = {
     "PartitionDisplay": "._partition",
     "PrivacyUtilityDisplay": "._utility",
     "PrivateTreeDisplay": "._tree",
+    "ShapeFunctionDisplay": "._shape_function",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__ = ["BudgetDisplay", "PartitionDisplay", "PrivacyUtilityDisplay", "PrivateTreeDisplay"]
+__all__ = [
+    "BudgetDisplay",
+    "PartitionDisplay",
+    "PrivacyUtilityDisplay",
+    "PrivateTreeDisplay",
+    "ShapeFunctionDisplay",
+]

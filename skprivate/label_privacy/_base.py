@@ -307,8 +307,8 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         self.privacy_spent_ = spent
         if self.slope_ == 0:
             warn_user(
-                f"{type(self).__name__}: on held-out reports the regressor predicts no better than a constant, so "
-                "a constant is what it predicts now. More rows, a larger epsilon or public rows help.",
+                f"{type(self).__name__}: by held-out reports the regressor is no better than a constant, "
+                "which it predicts now. More rows, a larger epsilon or public rows help.",
                 UtilityWarning,
             )
 

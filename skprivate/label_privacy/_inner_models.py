@@ -2,6 +2,7 @@
 """Regressors that are fitted to noisy targets, one a target, and how large the default one may be."""
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,7 +145,7 @@ class _LossesByStage:
 
     def __init__(self, parts: list[tuple[list[Any], IndexArray]], rows: NoisyRows) -> None:
         self._parts, self._rows = parts, rows
-        self._sums = np.sum([self._sums_of(models, held) for models, held in parts], axis=0)
+        self._sums = np.sum([[error.sum() for error in self._errors(*part)] for part in parts], axis=0)
 
     def best(self) -> int:
         """Return the number of trees with the least error."""
@@ -155,30 +156,22 @@ class _LossesByStage:
 
         The standard error is that of the difference of the errors, row by row.
         """
-        least = self._errors(best)
-        for n_trees in range(min(usual, len(self._sums)), best, 1 if best > usual else -1):
-            difference = self._errors(n_trees) - least
-            if difference.sum() <= np.sqrt(np.square(difference).sum()):
-                return n_trees
-        return best
+        total, squares = np.zeros((2, len(self._sums)))
+        for models, held in self._parts:
+            errors = self._errors(models, held)
+            least = next(itertools.islice(self._errors(models, held), best - 1, None))
+            for stage, error in enumerate(errors):
+                total[stage] += (error - least).sum()
+                squares[stage] += np.square(error - least).sum()
+        as_good = np.flatnonzero(total <= np.sqrt(squares)) + 1
+        return int(as_good[np.argmin(np.abs(as_good - usual))])
 
-    def _sums_of(self, models: list[Any], held: IndexArray) -> FloatArray:
+    def _errors(self, models: list[Any], held: IndexArray) -> Iterator[FloatArray]:
+        """Yield the errors of held rows after every tree."""
         table, weights = safe_indexing(self._rows.X, held), self._rows.weights[held]
         targets = self._rows.targets[held]
-        return np.sum(
-            [
-                [weights @ np.square(values - targets[:, place]) for values in model.staged_predict(table)]
-                for place, model in enumerate(models)
-            ],
-            axis=0,
-        )
-
-    def _errors(self, n_trees: int) -> FloatArray:
-        errors = np.empty(len(self._rows.weights))
-        for models, held in self._parts:
-            found = _predict_at(n_trees, models, safe_indexing(self._rows.X, held))
-            errors[held] = np.square(found - self._rows.targets[held]).sum(axis=1)
-        return self._rows.weights * errors
+        for columns in zip(*(model.staged_predict(table) for model in models), strict=True):
+            yield weights * np.square(np.column_stack(columns) - targets).sum(axis=1)
 
 
 def _predict_at(n_trees: int, models: list[Any], X: Any) -> FloatArray:

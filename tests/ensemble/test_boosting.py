@@ -2,6 +2,7 @@
 """DPBoostingClassifier and DPBoostingRegressor: what is learnt, spent and refused."""
 
 import pickle
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from skprivate import (
     DPBoostingClassifier,
@@ -355,3 +358,36 @@ class TestPublicModel:
     def test_there_must_be_public_rows(self):
         with pytest.raises(ValueError, match="there are none"):
             DPBoostingClassifier(public_model=LogisticRegression(), **BOX).fit(X, LABELS)
+
+    def test_it_must_predict_every_row_by_itself(self, tmp_path):
+        ledger = PrivacyLedger(tmp_path / "fits.ledger", epsilon=10)
+        centred = make_pipeline(
+            FunctionTransformer(lambda rows: rows - rows.mean(axis=0)), LinearRegression()
+        )
+        model = DPBoostingRegressor(public_model=centred, ledger=ledger, **NUMBERS)
+        with pytest.raises(ValueError, match="what other rows are beside it"):
+            model.fit(X, SIGNAL, is_public=PUBLIC)
+        assert ledger.entries() == []
+
+    @pytest.mark.parametrize("unknown", ["error", "warn"])
+    @pytest.mark.parametrize("strict", [False, True])
+    def test_what_it_says_of_private_rows_stays_unsaid(self, unknown, strict):
+        codes = np.round(X)
+        codes[-1, 0] = 0.7123456
+        encoder = OneHotEncoder(handle_unknown=unknown, categories=[np.unique(np.round(X))] * X.shape[1])
+        model = DPBoostingClassifier(public_model=make_pipeline(encoder, LogisticRegression()), **BOX)
+        with config_context(strict=strict), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            if strict or unknown == "warn":
+                assert model.fit(codes, LABELS, is_public=PUBLIC).privacy_spent_.private
+            else:
+                with pytest.raises(ValueError, match="cannot predict all private rows") as caught:
+                    model.fit(codes, LABELS, is_public=PUBLIC)
+                assert caught.value.__context__ is None
+
+
+def test_a_huge_epsilon_has_no_noise_to_divide_by():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = DPBoostingClassifier(1e6, **BOX).fit(X, LABELS)
+    assert model.score(X, LABELS) > 0.8

@@ -252,8 +252,8 @@ class TestSchedule:
 
 class TestBase:
     def test_no_share_of_a_label_is_0(self):
-        assert (base_of_labels(np.array([-500, 1000, 3]), 25.0) > 0).all()
-        np.testing.assert_allclose(base_of_labels(np.array([300, 700]), 1.0), [0.3, 0.7])
+        assert (base_of_labels(np.array([-500, 1000, 3]), 25.0, 503) > 0).all()
+        np.testing.assert_allclose(base_of_labels(np.array([300, 700]), 1.0, 1000), [0.3, 0.7], atol=0.01)
 
     def test_noise_in_empty_bins_does_not_move_the_mean(self):
         rng = np.random.default_rng(0)

@@ -81,7 +81,8 @@ def finer_feature(
     edges = _edges(cells.feature, column)
     sizes = cells.sizes[: len(edges) - 1]
     heavy = sizes > max(_HEAVY * rows_of_a_bin, _HEAVY_STDS * std)
-    parts = np.clip((sizes / (_ROWS_OF_A_FINER_BIN * std)).astype(np.int64), 2, _MOST_FINER)
+    # Noise of a huge epsilon has no variance.
+    parts = np.clip(sizes / max(_ROWS_OF_A_FINER_BIN * std, 1e-300), 2, _MOST_FINER).astype(np.int64)
     inner = [_between(edges[b], edges[b + 1], int(parts[b])) for b in np.flatnonzero(heavy)]
     if not inner:
         return None

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scores of a model that public rows alone have trained: where boosting starts, and one more feature."""
 
+import contextlib
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +75,40 @@ class PublicScores:
         shares = predict_shares(self.estimator, X, self.classes)
         return np.column_stack([_logits(shares), _feature(shares)])
 
+    def augment_private(self, X: FloatArray, *, strict: bool) -> FloatArray:
+        """Return the columns that are made for private rows; no warning or error tells of what is in them.
+
+        Raises
+        ------
+        ValueError
+            The model cannot predict all rows. In strict mode those that it cannot start from nothing instead.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = self._augment_what_can_be(X, strict)
+        if found is None:
+            raise ValueError("public_model cannot predict all private rows.")
+        return found
+
+    def _augment_what_can_be(self, X: FloatArray, strict: bool) -> FloatArray | None:
+        # What is raised is dropped: it may hold a private value.
+        with contextlib.suppress(Exception):
+            return self.augment(X)
+        if not strict:
+            return None
+        if len(X) == 1:
+            return self._nothing()
+        parts = (X[: len(X) // 2], X[len(X) // 2 :])
+        found = [part for rows in parts if (part := self._augment_what_can_be(rows, strict)) is not None]
+        return np.concatenate(found)
+
+    def _nothing(self) -> FloatArray:
+        """Return the columns of a row of which the model says nothing."""
+        if self.classes is None:
+            return np.zeros((1, 2))
+        even = np.full((1, len(self.classes)), 1.0 / len(self.classes))
+        return np.column_stack([_logits(even), _feature(even)])
+
     @classmethod
     def of_labels(
         cls, estimator: Any, X: FloatArray, labels: NDArray[np.int32], classes: NDArray[Any]
@@ -82,12 +119,12 @@ class PublicScores:
         ------
         ValueError
             The rows have one class only, or the model cannot be fitted to them, predicts the same for all of
-            them, or something else than probabilities.
+            them, something else than probabilities, or a row by what is beside it.
         """
         if len(np.unique(labels)) < 2:
             raise ValueError("public_model needs public rows of two classes at least.")
         fitted = fit_model(estimator, X, classes[labels])
-        _refuse_constant(predict_shares(fitted, X, classes))
+        _check_predictions(lambda rows: predict_shares(fitted, rows, classes), X)
         shares = cross_fit_shares(estimator, X, labels, classes)
         return cls(fitted, X.shape[1], _thresholds(_feature(shares), len(classes)), classes)
 
@@ -98,7 +135,7 @@ class PublicScores:
         """Fit a regressor to public rows, and bin its predictions of these by cross-fitting."""
         y = np.clip(y, center - half, center + half)
         fitted = fit_model(estimator, X, y)
-        _refuse_constant(_scaled(fitted, X, center, half))
+        _check_predictions(lambda rows: _scaled(fitted, rows, center, half), X)
         fold, scores = np.arange(len(X)) % _FOLDS, np.zeros(len(X))
         for number in range(min(_FOLDS, len(X))):
             held = fold == number
@@ -149,6 +186,16 @@ def _thresholds(feature: FloatArray, n_classes: int) -> FloatArray:
     return np.unique(np.concatenate(found))
 
 
-def _refuse_constant(predictions: FloatArray) -> None:
-    if np.ptp(predictions, axis=0).max() < SAME:
+def _check_predictions(predict: Callable[[FloatArray], FloatArray], X: FloatArray) -> None:
+    """Refuse a model that predicts the same for all public rows, or others by what is beside them."""
+    found = predict(X)
+    if np.ptp(found, axis=0).max() < SAME:
         raise ValueError("public_model predicts the same for all public rows: leave it out.")
+    apart = np.empty_like(found)
+    for first in range(min(2, len(X))):
+        apart[first::2] = predict(X[first::2])
+    if np.abs(apart - found).max() > SAME:
+        raise ValueError(
+            "public_model predicts a row by what other rows are beside it: one private row would move the "
+            "scores of all. Its prediction must be a function of the row alone."
+        )

@@ -169,8 +169,8 @@ def _counted_cells(
     found = {j: finer_feature(cells[j], task.columns[j], std, rows_of_a_bin) for j in task.features}
     finer = {j: feature for j, feature in found.items() if feature is not None}
     if finer:
-        # The same noise as before, as long as that costs no more than it may.
-        share = min(schedule.finer, schedule.counts * len(finer) / len(task.features))
+        # The same noise as before.
+        share = schedule.counts * len(finer) / len(task.features)
         codes = FeatureCodes(tuple(finer.get(j, cell.feature) for j, cell in enumerate(cells)))
         released, finer_std = yield from _counts(task, codes, list(finer), share)
         for (j, feature), counts in zip(finer.items(), released, strict=True):
