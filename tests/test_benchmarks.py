@@ -14,7 +14,7 @@ from benchmarks.__main__ import HOME, catalogue, chosen
 from benchmarks._peers.linear import NoisyGradientDescent, ObjectivePerturbation, UnitBall
 from benchmarks._tables import Table
 from benchmarks._utility.comparison import print_comparison
-from benchmarks._utility.data import SETTINGS, make_split
+from benchmarks._utility.data import SETTINGS, differs, make_split
 from benchmarks._utility.method import Prediction
 from benchmarks._utility.methods import BASE, OURS
 from benchmarks._utility.pairs import print_differences
@@ -152,7 +152,8 @@ def test_settings_share_private_test_rows(name):
         assert len(set(map(bytes, split.X))) == len(split.X)
     sizes = {setting: int(split.is_public.sum()) for setting, split in found.items()}
     n_public = 500 if data.is_public.any() else n_private // 10
-    assert sizes == {"500": n_public, "50": 50, "0": 0, "500 permuted": n_public}
+    assert sizes == {"all": n_public, "500": n_public, "50": 50, "0": 0, "500 permuted": n_public}
+    assert [setting for setting in SETTINGS if not differs(name, setting)] == ["all"]
     first, permuted = found["500"], found["500 permuted"]
     assert np.array_equal(first.X, permuted.X)
     assert np.array_equal(first.y[~first.is_public], permuted.y[~first.is_public])

@@ -11,7 +11,7 @@ from pathlib import Path
 from joblib import Parallel, delayed
 
 from .comparison import print_comparison
-from .data import SETTINGS
+from .data import SETTINGS, differs
 from .methods import chosen_methods
 from .scores import Records, Task
 from .sources import NAMES, missing
@@ -55,7 +55,7 @@ class Comparison:
             print("Left out, for their files are not here: " + ", ".join(gone))
         for data in (name for name in options.data if name not in gone):
             for split in range(options.first, options.splits):
-                for setting in options.public:
+                for setting in (s for s in options.public if differs(data, s)):
                     for name, method in methods.items():
                         if method.runs_at(setting):
                             epsilons = method.epsilons(options.epsilons)

@@ -10,8 +10,16 @@ from numpy.typing import NDArray
 
 from .sources import load
 
-#: What is public: the number of rows, and whether their labels are permuted.
-SETTINGS = {"500": (500, False), "50": (50, False), "0": (0, False), "500 permuted": (500, True)}
+#: What is public: the number of rows (None: all that came as public), and whether labels are permuted.
+SETTINGS: dict[str, tuple[int | None, bool]] = {
+    "all": (None, False),
+    "500": (500, False),
+    "50": (50, False),
+    "0": (0, False),
+    "500 permuted": (500, True),
+}
+# Public rows that are drawn where none came as public.
+MOST_DRAWN = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +42,11 @@ class Split:
     logged: tuple[int, ...] = ()
 
 
+def differs(name: str, setting: str) -> bool:
+    """Whether a setting is another than that of 500 public rows: "all" is where more than these came."""
+    return setting != "all" or int(load(name).is_public.sum()) > MOST_DRAWN
+
+
 @lru_cache(maxsize=1)
 def make_split(name: str, setting: str, seed: int) -> Split:
     """Test a fifth of the private rows; train on the others and on the setting's public rows.
@@ -47,7 +60,7 @@ def make_split(name: str, setting: str, seed: int) -> Split:
     n_test = len(order) // 5
     test, train = order[:n_test], order[n_test:]
     own = rng.permutation(np.flatnonzero(data.is_public))
-    offered = own if len(own) else train[: min(500, len(order) // 10)]
+    offered = own if len(own) else train[: min(MOST_DRAWN, len(order) // 10)]
     n_public, permuted = SETTINGS[setting]
     public = offered[:n_public]
     private = train if len(own) else np.setdiff1d(train, public)

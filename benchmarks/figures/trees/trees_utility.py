@@ -12,6 +12,7 @@ from ..._utility.command import Comparison
 from ..._utility.methods import TREES
 from ..._utility.report import print_tables
 
+SETTINGS = ("500", "50", "0", "500 permuted")
 DATA = (
     *("census", "diabetes", "cancer", "digits", "linear50k", "friedman100k", "drift10k", "skewed20k"),
     "binary20k",
@@ -20,7 +21,7 @@ DATA = (
 
 def run(arguments: Sequence[str] = ()) -> None:
     """Print all tables, or what the options ask for."""
-    Comparison("figures.trees.trees_utility", DATA, TREES, print_tables).run(arguments)
+    Comparison("figures.trees.trees_utility", DATA, TREES, print_tables, SETTINGS).run(arguments)
 
 
 if __name__ == "__main__":
