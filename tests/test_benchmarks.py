@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 
 from benchmarks.__main__ import HOME, catalogue, chosen
+from benchmarks._peers.linear import NoisyGradientDescent, ObjectivePerturbation, UnitBall
 from benchmarks._tables import Table
-from benchmarks._tree_utility.comparison import print_comparison
-from benchmarks._tree_utility.data import SETTINGS, load, make_split
-from benchmarks._tree_utility.methods import BASE, Prediction
-from benchmarks._tree_utility.scores import Records, score
+from benchmarks._utility.comparison import print_comparison
+from benchmarks._utility.data import SETTINGS, differs, make_split
+from benchmarks._utility.method import Prediction
+from benchmarks._utility.methods import BASE, OURS
+from benchmarks._utility.pairs import print_differences
+from benchmarks._utility.scores import Records, score
+from benchmarks._utility.sources import load
 from benchmarks.mutation.mutants import draw_mutants
 
 ROOT = HOME.parent
@@ -110,6 +114,32 @@ def test_log_loss_counts_rows_whose_label_was_ruled_out():
     assert (found["sure"], found["sure_wrong"], found["accuracy"]) == (0.25, 0.5, 0.5)
 
 
+def test_numbers_have_scores_of_their_own():
+    y = np.array([0.0, 2.0, 4.0])
+    found = score(Prediction(1.0, None, np.array([0.0, 2.0, 1.0]), seconds=3.0), y)
+    expected = {"r2": 1 - 3 / (8 / 3), "rmse": np.sqrt(3), "seconds": 3.0, "warned": 0.0}
+    assert found == pytest.approx(expected)
+
+
+def test_rows_of_linear_peers_have_norm_one():
+    X = np.array([[-5.0, 20.0, 1.0, 0.0], [0.0, 3.0, 0.0, 1.0]])
+    into = UnitBall((np.array([0.0, 2.0, 0.0, 0.0]), np.array([1.0, 10.0, 1.0, 1.0])), ((2, 3),), (1,))
+    rows = into(X)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 1])
+    # Outside the bounds: their ends. Levels stay 0 and 1, and a constant follows.
+    assert rows[0] == pytest.approx(np.array([-1, 1, 1, 0, 1]) / 2)
+    assert rows[1] / rows[1, -1] == pytest.approx([-1, 2 * np.log(1 + 99 / 8) / np.log(100) - 1, 0, 1, 1])
+
+
+@pytest.mark.parametrize("kind", [NoisyGradientDescent, ObjectivePerturbation])
+def test_linear_peers_find_the_rule_where_noise_is_small(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = (X @ [1.0, -2.0, 0.5] > 0).astype(np.int64)
+    assert np.mean(kind(4.0, random_state=1).fit(X, y).predict(X) == y) > 0.97
+
+
 @pytest.mark.parametrize("name", ["cancer", "drift10k"])
 def test_settings_share_private_test_rows(name):
     data, found = load(name), {setting: make_split(name, setting, 3) for setting in SETTINGS}
@@ -122,7 +152,8 @@ def test_settings_share_private_test_rows(name):
         assert len(set(map(bytes, split.X))) == len(split.X)
     sizes = {setting: int(split.is_public.sum()) for setting, split in found.items()}
     n_public = 500 if data.is_public.any() else n_private // 10
-    assert sizes == {"500": n_public, "50": 50, "0": 0, "500 permuted": n_public}
+    assert sizes == {"all": n_public, "500": n_public, "50": 50, "0": 0, "500 permuted": n_public}
+    assert [setting for setting in SETTINGS if not differs(name, setting)] == ["all"]
     first, permuted = found["500"], found["500 permuted"]
     assert np.array_equal(first.X, permuted.X)
     assert np.array_equal(first.y[~first.is_public], permuted.y[~first.is_public])
@@ -164,3 +195,21 @@ def test_a_comparison_begins_with_what_got_worse(tmp_path, capsys, change, findi
     lines = capsys.readouterr().out.splitlines()
     found = [line for line in lines if line.startswith("(") and not line.endswith(": none")]
     assert [line[: len(finding or "")] for line in found] == ([finding] if finding else [])
+
+
+@pytest.mark.parametrize(("log_loss", "behind"), [(0.4, False), (0.495, False), (0.52, True)])
+def test_differences_end_with_what_is_behind_a_peer(tmp_path, capsys, log_loss, behind):
+    found = records(tmp_path / "a.jsonl")
+    scores = {"accuracy": 0.8, "auc": 0.9, "epsilon": 1.0}
+    for split in range(2):
+        place = {"data": "cancer", "split": split} | scores
+        noise = split / 1000
+        ours = {"public": "500", "method": OURS[0], "log_loss": log_loss + noise}
+        # A peer has no public rows: its figures are compared in every setting.
+        peer = {"public": "0", "method": "objective perturbation", "log_loss": 0.5 - noise}
+        found.add([place | ours, place | peer])
+    print_differences(found)
+    last = capsys.readouterr().out.rpartition("Behind")[2].splitlines()
+    assert len(last) - 1 == behind
+    assert ("nowhere" in last[0]) is not behind
+    assert all("log loss" in line and "objective perturbation: 1: +2.1" in line for line in last[1:])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times, scores and audits of the estimators of diffprivlib, on the scikit-learn that it supports.
 
-``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table, ``probabilities`` writes
-those of a classifier on given rows. Of skprivate, ``audit`` needs the noise and the audit rooms, which import
+``python -m benchmarks._peers.diffprivlib speed`` prints JSON, ``audit`` a table, ``predictions`` writes
+those of an estimator on given rows. Of skprivate, ``audit`` needs the noise and the audit rooms, which import
 on older releases of scikit-learn too.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._timing import median_seconds
+from .._timing import median_seconds, timed
 from ..figures.auditing._report import show
 from .tasks import REPEATS, Task, tasks
 
@@ -128,27 +128,38 @@ def audit() -> None:
             show(cls.__name__, check_private_estimator(case, on_fail=None))
 
 
-def probabilities(name: str, rows: str, found: str) -> None:
-    """Fit a classifier at several epsilons on the rows of a file, and write what it says of the test rows.
+def predictions(name: str, rows: str, found: str) -> None:
+    """Fit an estimator at several epsilons on the rows of a file; write what it says of test rows.
 
-    Its noise is its own, unseeded. Bounds, and the labels where it takes them, are declared.
+    The seconds of its fits are written too. Its noise is its own, unseeded. Bounds, and the labels where it
+    takes them, are declared; logistic regression gets rows in the unit ball with a constant among them.
     """
     import diffprivlib.models as models
 
     given = np.load(rows)
-    known: dict[str, Any] = {"bounds": (given["lower"], given["upper"])}
-    if name == "DecisionTreeClassifier":
+    box = given["lower"], given["upper"]
+    known: dict[str, Any] = {"bounds": box}
+    if name in ("DecisionTreeClassifier", "RandomForestClassifier"):
         known["classes"] = given["classes"]
-    fits = [getattr(models, name)(epsilon=float(epsilon), **known) for epsilon in given["epsilons"]]
-    np.savez(found, proba=[fit.fit(given["X"], given["y"]).predict_proba(given["X_test"]) for fit in fits])
+    elif name == "LogisticRegression":
+        known = {"data_norm": 1.0, "fit_intercept": False}
+    elif name == "LinearRegression":
+        known = {"bounds_X": box, "bounds_y": tuple(given["target_range"])}
+    said, seconds = [], []
+    for epsilon in given["epsilons"]:
+        model = getattr(models, name)(epsilon=float(epsilon), **known)
+        took, _ = timed(partial(model.fit, given["X"], given["y"]))
+        seconds.append(took)
+        said.append(getattr(model, "predict_proba", model.predict)(given["X_test"]))
+    np.savez(found, found=said, seconds=seconds)
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     if sys.argv[1:] == ["audit"]:
         audit()
-    elif sys.argv[1:2] == ["probabilities"]:
-        probabilities(*sys.argv[2:])
+    elif sys.argv[1:2] == ["predictions"]:
+        predictions(*sys.argv[2:])
     else:
         print(json.dumps(speed()))
 

@@ -2,6 +2,7 @@
 """Regressors that are fitted to noisy targets, one a target, and how large the default one may be."""
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,12 +81,13 @@ def takes_weights(estimator: Any) -> bool:
 
 def default_model(weights: FloatArray, max_iter: int = _FIRST_TREES) -> HistGradientBoostingRegressor:
     """Return the default regressor: its leaves hold so many rows that their noise averages out."""
-    worth = float(weights.mean())
+    worth, n_rows = float(weights.mean()), len(weights)
     return HistGradientBoostingRegressor(
         max_iter=max_iter,
         learning_rate=_LEARNING_RATE,
-        min_samples_leaf=int(max(20, _CLEAN_ROWS_IN_LEAF / worth)),
-        max_leaf_nodes=int(np.clip(len(weights) * worth / _CLEAN_ROWS_FOR_LEAF, 3, _MOST_LEAVES)),
+        # No more than there are: a tiny epsilon would ask for more than an integer holds.
+        min_samples_leaf=int(min(max(20, _CLEAN_ROWS_IN_LEAF / max(worth, 1e-300)), max(20, n_rows))),
+        max_leaf_nodes=int(np.clip(n_rows * worth / _CLEAN_ROWS_FOR_LEAF, 3, _MOST_LEAVES)),
         early_stopping=False,
         random_state=0,  # bins of large tables are made of a public draw of the rows
     )
@@ -144,7 +146,7 @@ class _LossesByStage:
 
     def __init__(self, parts: list[tuple[list[Any], IndexArray]], rows: NoisyRows) -> None:
         self._parts, self._rows = parts, rows
-        self._sums = np.sum([self._sums_of(models, held) for models, held in parts], axis=0)
+        self._sums = np.sum([[error.sum() for error in self._errors(*part)] for part in parts], axis=0)
 
     def best(self) -> int:
         """Return the number of trees with the least error."""
@@ -155,30 +157,22 @@ class _LossesByStage:
 
         The standard error is that of the difference of the errors, row by row.
         """
-        least = self._errors(best)
-        for n_trees in range(min(usual, len(self._sums)), best, 1 if best > usual else -1):
-            difference = self._errors(n_trees) - least
-            if difference.sum() <= np.sqrt(np.square(difference).sum()):
-                return n_trees
-        return best
+        total, squares = np.zeros((2, len(self._sums)))
+        for models, held in self._parts:
+            errors = self._errors(models, held)
+            least = next(itertools.islice(self._errors(models, held), best - 1, None))
+            for stage, error in enumerate(errors):
+                total[stage] += (error - least).sum()
+                squares[stage] += np.square(error - least).sum()
+        as_good = np.flatnonzero(total <= np.sqrt(squares)) + 1
+        return int(as_good[np.argmin(np.abs(as_good - usual))])
 
-    def _sums_of(self, models: list[Any], held: IndexArray) -> FloatArray:
+    def _errors(self, models: list[Any], held: IndexArray) -> Iterator[FloatArray]:
+        """Yield the errors of held rows after every tree."""
         table, weights = safe_indexing(self._rows.X, held), self._rows.weights[held]
         targets = self._rows.targets[held]
-        return np.sum(
-            [
-                [weights @ np.square(values - targets[:, place]) for values in model.staged_predict(table)]
-                for place, model in enumerate(models)
-            ],
-            axis=0,
-        )
-
-    def _errors(self, n_trees: int) -> FloatArray:
-        errors = np.empty(len(self._rows.weights))
-        for models, held in self._parts:
-            found = _predict_at(n_trees, models, safe_indexing(self._rows.X, held))
-            errors[held] = np.square(found - self._rows.targets[held]).sum(axis=1)
-        return self._rows.weights * errors
+        for columns in zip(*(model.staged_predict(table) for model in models), strict=True):
+            yield weights * np.square(np.column_stack(columns) - targets).sum(axis=1)
 
 
 def _predict_at(n_trees: int, models: list[Any], X: Any) -> FloatArray:
@@ -186,9 +180,27 @@ def _predict_at(n_trees: int, models: list[Any], X: Any) -> FloatArray:
     return np.column_stack([next(stage) for stage in stages])
 
 
-def rehearse(estimator: Any, X: Any, targets: FloatArray) -> None:
-    """Fit to made-up targets, so that what the regressor refuses is found before anything is paid for."""
+def rehearse(estimator: Any, X: Any, targets: FloatArray, n_left: int, weighted: bool) -> None:
+    """Fit to made-up targets, so that what the regressor refuses is found before anything is paid for.
+
+    Parameters
+    ----------
+    estimator : regressor or None
+    X : array-like or data frame of n rows
+    targets : ndarray of shape (n_targets,)
+        Made up, one for some rows, and again from the first on.
+    n_left : int
+        Rows that the smallest fit of cross-fitting has.
+    weighted : bool
+        Whether rows differ in their weights.
+    """
     n_rows = num_samples(X)
     if estimator is None:
         estimator = default_model(np.ones(n_rows), max_iter=1)
-    clone(estimator).fit(X, np.resize(targets, n_rows))
+    made = np.resize(targets, n_rows)
+    clone(estimator).fit(X, made)
+    if n_left < n_rows:
+        known = weighted and takes_weights(estimator)
+        weights = {"sample_weight": np.linspace(0.5, 1.0, n_left)} if known else {}
+        part = clone(estimator).fit(safe_indexing(X, np.arange(n_left)), made[:n_left], **weights)
+        part.predict(safe_indexing(X, np.arange(n_left, n_rows)))

@@ -3,7 +3,6 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 
+from ..._peers.ebm import DPEBM
 from ..._tables import Table, across, mean_and_error
-from ._comparison import DPEBM, LARGEST_HISTOGRAM, AllRows, PaperTree, PrivateHistogram, PublicRows
+from ..._utility.data import Split
+from ._comparison import LARGEST_HISTOGRAM, AllRows, PaperTree, PrivateHistogram, PublicRows
 
 # The grids of the LPCT paper, for methods whose best cell is chosen on the test rows.
 DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -22,21 +23,6 @@ DEEP = (*DEPTHS, 10, 12, 14, 16)
 WEIGHTS = (0.1, 0.5, 1, 2, 5, 10, 50, 100, 200, 300, 400, 500, 750, 1000, 1250, 1500, 2000)
 SPLITS = (1, 2, 3, 4, 5, 6)
 PUBLIC_ONLY = 1e12
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Training rows with their mask, and private rows to test."""
-
-    X: NDArray[np.float64]
-    y: NDArray[Any]
-    is_public: NDArray[np.bool_]
-    X_test: NDArray[np.float64]
-    y_test: NDArray[Any]
-    seed: int
-    bounds: Any = None
-    categories: tuple[tuple[int, ...], ...] = ()
-    classes: tuple[int, ...] = (0, 1)
 
 
 #: Accuracies over a method's grid, one number where it has none.

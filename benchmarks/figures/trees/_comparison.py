@@ -7,7 +7,7 @@ Each follows its paper in the distribution of what it releases, and takes ``fit(
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 
@@ -155,70 +155,3 @@ class PrivateHistogram(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: FloatArray) -> NDArray[np.int64]:
         return self.second_[self._apply(X)]
-
-
-class DPEBM(ClassifierMixin, BaseEstimator):
-    """interpret-core's differentially private boosted additive model: a trusted curator, (epsilon, delta).
-
-    It sees all rows, public ones as well. ``categories`` lists the groups of one-hot columns: it gets each
-    group as one nominal feature, the form that it is made for. ``bounds`` are those of all columns; None:
-    those of the public rows. Importing interpret-core is left to `fit`; `available` tells whether that works.
-    """
-
-    def __init__(
-        self,
-        epsilon: float,
-        *,
-        delta: float = 1e-6,
-        categories: tuple[tuple[int, ...], ...] = (),
-        bounds: Any = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.categories = categories
-        self.bounds = bounds
-        self.random_state = random_state
-
-    @staticmethod
-    def available() -> bool:
-        try:
-            import interpret.privacy  # noqa: F401
-        except ImportError:
-            return False
-        return True
-
-    def fit(self, X: FloatArray, y: NDArray[Any], is_public: NDArray[np.bool_]) -> Self:
-        from interpret.privacy import DPExplainableBoostingClassifier
-
-        rows = self._features(X)
-        lower, upper = self.bounds or (X[is_public].min(axis=0), X[is_public].max(axis=0))
-        lower, upper = (np.delete(bound, self._coded()) for bound in (lower, upper))
-        n_numbers = rows.shape[1] - len(self.categories)
-        kinds = ["continuous"] * n_numbers + ["nominal"] * len(self.categories)
-        bounds = {i: (lower[i], upper[i]) for i in range(n_numbers)}
-        self.estimator_ = DPExplainableBoostingClassifier(
-            feature_types=kinds,
-            privacy_bounds=bounds,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            n_jobs=1,
-            random_state=self.random_state,
-        ).fit(rows, y)
-        self.classes_ = self.estimator_.classes_
-        return self
-
-    def _features(self, X: FloatArray) -> FloatArray:
-        """Return the plain columns, then one column of codes for every group."""
-        plain = np.delete(X, self._coded(), axis=1)
-        codes = [X[:, list(group)].argmax(axis=1) for group in self.categories]
-        return np.column_stack([plain, *codes])
-
-    def _coded(self) -> list[int]:
-        return [i for group in self.categories for i in group]
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        return self.estimator_.predict(self._features(np.asarray(X)))
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[Any]:
-        return self.estimator_.predict_proba(self._features(np.asarray(X)))

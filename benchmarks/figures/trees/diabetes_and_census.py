@@ -10,8 +10,9 @@ from sklearn.model_selection import ShuffleSplit
 from skprivate.datasets import fetch_census, fetch_diabetes_outcome
 from skprivate.model_selection import PublicPrivateSplit
 
-from ..._tree_utility.data import one_hot_groups
-from ._accuracy_table import METHODS, Split, print_table
+from ..._utility.data import Split
+from ..._utility.sources import one_hot_groups
+from ._accuracy_table import METHODS, print_table
 
 EPSILONS = (0.5, 2.0, 8.0)
 N_SPLITS = 20

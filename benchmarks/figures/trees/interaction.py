@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..._utility.data import Split
 from ._accuracy_table import (
     DEPTHS,
     PUBLIC_ONLY,
     Method,
-    Split,
     boosted,
     central,
     local,

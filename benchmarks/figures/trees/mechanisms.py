@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from skprivate.datasets import make_posterior_drift
 
+from ..._utility.data import Split
 from ._accuracy_table import (
     DEPTHS,
     PUBLIC_ONLY,
     WEIGHTS,
     Method,
-    Split,
     central,
     histogram,
     local,

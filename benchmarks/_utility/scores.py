@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from .data import make_split
-from .methods import METHODS, Prediction
+from .method import Prediction
+from .methods import METHODS
 
 # The least probability that log loss is taken of; rows below it are counted in a column of their own.
 LEAST = 1e-15
@@ -23,21 +24,38 @@ Cell = tuple[str, str, str, float]
 
 
 def score(prediction: Prediction, y: NDArray[Any]) -> dict[str, float]:
+    """Return the scores of labels or of numbers, the seconds of the fit, and whether it warned.
+
+    Seconds are left out where nobody measured them.
+    """
+    scores = of_numbers(prediction.labels, y) if prediction.proba is None else of_labels(prediction, y)
+    if np.isfinite(prediction.seconds):
+        scores["seconds"] = prediction.seconds
+    return scores | {"warned": float(prediction.warned)}
+
+
+def of_numbers(found: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
+    """Return the share of explained variance and the root mean squared error."""
+    squared = np.mean((found - y) ** 2)
+    return {"r2": float(1 - squared / y.var()), "rmse": float(np.sqrt(squared))}
+
+
+def of_labels(prediction: Prediction, y: NDArray[Any]) -> dict[str, float]:
     """Return accuracy, log loss, AUC, and the shares of rows that log loss has no mercy for.
 
     Labels are 0, 1, ... and number the columns. AUC is that of label 1, with more labels the mean over labels
     of one against the rest. ``sure``: rows with a probability of exactly 0 or 1; ``sure_wrong``: rows whose
     own label has probability 0, or no number, which log loss takes for 1e-15.
     """
-    proba = np.nan_to_num(prediction.proba)
+    given = np.asarray(prediction.proba)
+    proba = np.nan_to_num(given)
     own = proba[np.arange(len(y)), y]
     return {
         "accuracy": float(np.mean(prediction.labels == y)),
         "log_loss": float(-np.log(np.maximum(own, LEAST)).mean()),
         "auc": area(proba, y),
-        "sure": float(np.mean(((prediction.proba == 0) | (prediction.proba == 1)).any(axis=1))),
+        "sure": float(np.mean(((given == 0) | (given == 1)).any(axis=1))),
         "sure_wrong": float(np.mean(own < LEAST)),
-        "warned": float(prediction.warned),
     }
 
 
@@ -108,15 +126,15 @@ class Records:
         return Task(data, setting, split, method, tuple(wanted))
 
     def at(self, cell: Cell) -> dict[int, Record]:
-        """Return the records of a cell by split; peers have theirs without public rows."""
+        """Return the records of a cell by split; peers and ceilings have theirs without public rows."""
         data, setting, method, epsilon = cell
-        if method in METHODS and not METHODS[method].runs_at(setting) and METHODS[method].kind == "peer":
+        if method in METHODS and METHODS[method].shows_elsewhere():
             setting = "0"
         return self._cells.get((data, setting, method, epsilon), {})
 
     def values(self, cell: Cell, score: str) -> NDArray[np.float64]:
-        """Return a score of every split."""
-        return np.array([record[score] for record in self.at(cell).values()])
+        """Return a score of every split that has it."""
+        return np.array([record[score] for record in self.at(cell).values() if score in record])
 
     def names(self, place: int) -> list[Any]:
         """Return the data sets (0), settings (1), methods (2) or epsilons (3) that there are records of."""
@@ -124,5 +142,6 @@ class Records:
 
 
 def differences(first: dict[int, Record], second: dict[int, Record], score: str) -> NDArray[np.float64]:
-    """Return first minus second on the splits that both have."""
-    return np.array([first[k][score] - second[k][score] for k in first if k in second])
+    """Return first minus second on the splits where both have the score."""
+    shared = [k for k in first if score in first[k] and score in second.get(k, {})]
+    return np.array([first[k][score] - second[k][score] for k in shared])

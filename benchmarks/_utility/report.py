@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._tables import Table, across, mean_and_error, standard_error
-from . import data, methods
+from . import methods, sources
+from .data import SETTINGS
 from .methods import BASE, METHODS
 from .scores import Cell, Records, differences
 
-SCORES = {"accuracy": "accuracy", "auc": "AUC", "log_loss": "log loss"}
+SCORES = {"accuracy": "accuracy", "auc": "AUC", "log_loss": "log loss", "r2": "R2", "rmse": "RMSE"}
 # Standard errors of a paired difference beyond which it counts.
 ERRORS = 2.0
 # Differences of equal scores, in floating point, are no difference.
@@ -22,7 +23,7 @@ CellText = Callable[[Cell], str | None]
 
 def print_tables(records: Records) -> None:
     """Print the scores of every data set and setting."""
-    print(f"{data.NOTE}\n{methods.NOTE}")
+    print(f"{sources.NOTE}\n{methods.NOTE}")
     for name, setting in places(records):
         _print_place(records, name, setting)
     print_errors(records)
@@ -30,7 +31,7 @@ def print_tables(records: Records) -> None:
 
 def places(records: Records) -> list[tuple[str, str]]:
     """Return the data sets and settings of which there are records, peers' alone left out."""
-    found = [(name, setting) for name in data.NAMES for setting in data.SETTINGS]
+    found = [(name, setting) for name in sources.NAMES for setting in SETTINGS]
     return [place for place in found if records.at((*place, BASE, 0.0))]
 
 
@@ -58,6 +59,7 @@ def _print_place(records: Records, name: str, setting: str) -> None:
 
     for score, title in SCORES.items():
         show(title, lambda cell, score=score: _mean(records, cell, score))  # type: ignore[misc]
+    show("seconds of a fit", lambda cell: _mean(records, cell, "seconds"))
     show("log loss - base rate's (! worse by > 2 s.e.)", lambda cell: _gap(records, cell), (BASE,))
     show("own label at 0 / any at 0 or 1, % of rows", lambda cell: _certain(records, cell))
     show("fits that warned, %", lambda cell: _warned(records, cell))

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: BSD-3-Clause
-"""Data sets, methods, scores and tables by which private trees are compared."""

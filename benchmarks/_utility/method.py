@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a method of a comparison is, and what it says of test rows."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from skprivate.exceptions import UtilityWarning
+
+from .._timing import timed
+from .data import Split
+
+# Fits and predictions of a split: six fits and a dozen sets of rows.
+MOST_KEPT = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What a fitted model says of the test rows, the seconds of its fit, and whether it warned of no use.
+
+    ``labels`` are numbers, and ``proba`` is None, where the target is a number.
+    """
+
+    epsilon: float
+    proba: NDArray[np.float64] | None
+    labels: NDArray[Any]
+    warned: bool = False
+    seconds: float = np.nan
+
+
+Predictions = Iterator[Prediction]
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A way to predictions at several epsilons.
+
+    Attributes
+    ----------
+    predict : callable
+        Takes a split and the epsilons, and yields predictions.
+    kind : str
+        "central", "local", "label"; "public" for models of public rows, "base rate", "ceiling" for models of
+        all rows without privacy, and "peer".
+    on_public, on_private_alone : bool
+        Whether it is run with public rows, and without.
+    like : str
+        The method that an earlier checkout had in its place; "" stands for itself.
+    available : callable
+        Whether it can be run here.
+    """
+
+    predict: Callable[[Split, Sequence[float]], Predictions]
+    kind: str
+    on_public: bool = True
+    on_private_alone: bool = True
+    like: str = ""
+    available: Callable[[], bool] = lambda: True
+
+    def runs_at(self, setting: str) -> bool:
+        return self.on_private_alone if setting == "0" else self.on_public
+
+    def shows_elsewhere(self) -> bool:
+        """Whether its figures without public rows stand in the tables of the other settings too."""
+        return self.kind in ("peer", "ceiling") and not self.on_public
+
+    def epsilons(self, epsilons: Sequence[float]) -> tuple[float, ...]:
+        """Return the epsilons at which it is run: 0 where no noise is drawn."""
+        return (0.0,) if self.kind in ("public", "base rate", "ceiling") else tuple(epsilons)
+
+
+class FittedOnce(ClassifierMixin, BaseEstimator):
+    """A classifier that is fitted to the same rows once, and predicts the same rows once.
+
+    Private models of all epsilons hold the same model of the same public rows.
+    """
+
+    _kept: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any) -> Self:
+        self.rows_ = joblib.hash((X, y))
+        self.fitted_ = self._keep(self.rows_, lambda: clone(self.estimator).fit(X, y))
+        self.classes_ = self.fitted_.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self._keep(joblib.hash((self.rows_, X)), lambda: self.fitted_.predict_proba(X))
+
+    @classmethod
+    def _keep(cls, key: str, make: Callable[[], Any]) -> Any:
+        if key not in cls._kept:
+            cls._kept[key] = make()
+        while len(cls._kept) > MOST_KEPT:
+            del cls._kept[next(iter(cls._kept))]
+        return cls._kept[key]
+
+
+def said(epsilon: float, model: Any, split: Split, X_test: Any, fit: Callable[[], object]) -> Prediction:
+    """Fit a model, with its warnings kept, and ask it about the test rows."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        seconds, _ = timed(fit)
+        labels = model.predict(X_test)
+        proba = widened(model, split, X_test) if split.classes else None
+    warned = any(issubclass(one.category, UtilityWarning) for one in heard)
+    return Prediction(epsilon, proba, labels, warned, seconds)
+
+
+def widened(model: Any, split: Split, X_test: Any) -> NDArray[np.float64]:
+    """Return probabilities of all classes from a model that has seen some of them."""
+    proba = np.zeros((len(split.y_test), len(split.classes)))
+    proba[:, np.searchsorted(split.classes, model.classes_)] = model.predict_proba(X_test)
+    return proba

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Private models of others: trusted curators without public rows."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._peers.beside import beside
+from .._peers.ebm import DPEBM, DPEBMRegressor
+from .._peers.linear import NoisyGradientDescent, ObjectivePerturbation, UnitBall
+from .data import Split
+from .method import Method, Prediction, Predictions, said
+
+DELTA = 1e-6
+# Estimators of diffprivlib: whether they take labels (else numbers), and rows in the unit ball (else bounds).
+_THEIRS = {
+    "LogisticRegression": (True, True),
+    "GaussianNB": (True, False),
+    "DecisionTreeClassifier": (True, False),
+    "RandomForestClassifier": (True, False),
+    "LinearRegression": (False, False),
+}
+
+
+def _ball(split: Split) -> UnitBall:
+    return UnitBall(split.bounds, split.categories, split.logged)
+
+
+def _additive(split: Split, epsilons: Sequence[float]) -> Predictions:
+    """DP-EBM with its own defaults but for delta; two labels, or a number."""
+    if len(split.classes) > 2:
+        return
+    for epsilon in epsilons:
+        known = {"categories": split.categories, "bounds": split.bounds, "target_range": split.target_range}
+        kind = DPEBM if split.classes else DPEBMRegressor
+        model = kind(epsilon, delta=DELTA, **known, random_state=None)
+        yield said(
+            *(epsilon, model, split, split.X_test),
+            lambda model=model: model.fit(split.X, split.y, split.is_public),  # type: ignore[misc]
+        )
+
+
+def _linear(kind: Callable[..., Any]) -> Method:
+    """A logistic regression on rows in the unit ball; two labels only."""
+
+    def predict(split: Split, epsilons: Sequence[float]) -> Predictions:
+        if len(split.classes) != 2:
+            return
+        into = _ball(split)
+        X, X_test = into(split.X), into(split.X_test)
+        for epsilon in epsilons:
+            model = kind(epsilon)
+            yield said(epsilon, model, split, X_test, lambda model=model: model.fit(X, split.y))  # type: ignore[misc]
+
+    return Method(predict, "peer", on_public=False)
+
+
+def _diffprivlib(name: str) -> Method:
+    """An estimator of diffprivlib, in its environment."""
+    of_labels, in_ball = _THEIRS[name]
+
+    def predict(split: Split, epsilons: Sequence[float]) -> Predictions:
+        if bool(split.classes) != of_labels:
+            return
+        X, X_test = (_ball(split)(rows) if in_ball else rows for rows in (split.X, split.X_test))
+        with tempfile.TemporaryDirectory() as folder:
+            rows, found = Path(folder, "rows.npz"), Path(folder, "found.npz")
+            known = {"lower": split.bounds[0], "upper": split.bounds[1], "classes": split.classes}
+            ends = split.target_range or (np.nan, np.nan)
+            np.savez(rows, X=X, y=split.y, X_test=X_test, epsilons=epsilons, target_range=ends, **known)
+            if beside("predictions", name, str(rows), str(found), capture_output=True) is None:
+                raise RuntimeError("diffprivlib did not run")
+            with np.load(found) as tables:
+                for epsilon, table, seconds in zip(epsilons, tables["found"], tables["seconds"], strict=True):
+                    proba = table if of_labels else None
+                    labels = table.argmax(axis=1) if of_labels else table
+                    yield Prediction(epsilon, proba, labels, seconds=float(seconds))
+
+    return Method(
+        predict, "peer", on_public=False, available=lambda: bool(os.environ.get("DIFFPRIVLIB_PYTHON"))
+    )
+
+
+def peers() -> Iterator[tuple[str, Method]]:
+    """Yield names and methods."""
+    yield "DP-EBM (delta 1e-6)", Method(_additive, "peer", on_public=False, available=DPEBM.available)
+    yield "noisy gradients (delta 1e-6)", _linear(NoisyGradientDescent)
+    yield "objective perturbation", _linear(ObjectivePerturbation)
+    yield "diffprivlib logistic", _diffprivlib("LogisticRegression")
+    yield "diffprivlib GaussianNB", _diffprivlib("GaussianNB")
+    yield "diffprivlib tree", _diffprivlib("DecisionTreeClassifier")
+    yield "diffprivlib forest", _diffprivlib("RandomForestClassifier")
+    yield "diffprivlib linear", _diffprivlib("LinearRegression")

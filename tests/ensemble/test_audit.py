@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Audits of one step of boosting on the worst pairs of rows, with planted half-noise and half-sensitivity."""
+
+from fractions import Fraction
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from skprivate.audit import audit_epsilon
+from skprivate.ensemble._boosting.noise_shares import NoiseShares, Sensitivity
+from skprivate.noise._fit_budget import FitBudget
+from skprivate.rounds._plans._additive.codes import CellGrid, CodedFeature, FeatureCodes
+from skprivate.rounds._plans._additive.plans import ClassLoss, NumberLoss, ResidualsPlan
+from skprivate.rounds._plans._additive.scores import AdditiveModel, to_units
+from skprivate.rounds._plans.rows import PreparedRows
+
+N = 60_000
+EPSILON = 1.5
+BITS = 20
+#: Two cells by the sign of the one column; the model is certain in both, of different things.
+LAYOUT = FeatureCodes((CodedFeature(0, np.array([0.0])),))
+ONE_CELL = CellGrid((0,), (np.zeros(2, dtype=np.int32),))
+TABLES = {
+    "two": (ClassLoss(2), [[100.0], [-100.0]], [0, 1]),
+    "three": (ClassLoss(3), [[100.0, -100.0, -100.0], [-100.0, 100.0, -100.0]], [1, 0]),
+    "numbers": (NumberLoss(0.0, 1.0, 2.0), [[100.0], [-100.0]], [0, 0]),
+}
+
+
+def worst_sums(name):
+    """Return the sums of one row, and of one that replaces it within its cell, from -1 to 1."""
+    loss, table, labels = TABLES[name]
+    model = AdditiveModel.constant(LAYOUT, np.zeros(loss.n_outputs)).with_table(0, to_units(table))
+    rows = PreparedRows(
+        np.array([[-1.0], [1.0]]), y=np.array([-1.0, 1.0]), labels=np.array(labels, dtype=np.int32)
+    )
+    plan = ResidualsPlan(model, loss, ONE_CELL, BITS)
+    return [plan.sums(rows.keeping(np.array([place]))) for place in range(2)]
+
+
+def audited(name, shrink=1):
+    """Return a lower bound on epsilon, 99.9 % sure, of a step that gets the whole of it; seeded."""
+    noise = NoiseShares(FitBudget.of(EPSILON, 0, "laplace"), "replace-one")
+    mechanism = noise.residuals(1, TABLES[name][0].n_outputs, BITS)
+    mechanism = type(mechanism).from_scale(Fraction(mechanism.scale) / shrink)
+    first, second = worst_sums(name)
+    signs = np.sign(second - first)
+    draws = [
+        mechanism.randomize(np.tile(sums, (N, 1)), np.random.default_rng(seed))
+        for seed, sums in enumerate((second, first))
+    ]
+    # All that moved moved far: the event whose probabilities differ most, and is not rare.
+    moved = np.flatnonzero(signs)
+
+    def event(released):
+        return ((released * signs >= second * signs)[:, moved]).all(axis=1)
+
+    return audit_epsilon(*(event(released).astype(int) for released in draws), event=lambda seen: seen == 1)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_worst_pair_costs_what_is_stated(name):
+    assert 0.85 * EPSILON < audited(name).epsilon <= EPSILON
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_half_the_noise_is_caught(name):
+    assert audited(name, shrink=2).epsilon > EPSILON
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_half_the_sensitivity_is_caught(name):
+    honest = Sensitivity.of_residuals
+
+    def half(n_outputs, relation):
+        found = honest(n_outputs, relation)
+        return Sensitivity(found.l1 // 2, found.squared_l2 // 4)
+
+    with mock.patch.object(Sensitivity, "of_residuals", half):
+        assert audited(name).epsilon > EPSILON
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_exact_loss_over_neighbours(relation):
+    """The L1 distance of all pairs of a grid of rows, over the scale, is at most the share of epsilon."""
+    rng = np.random.default_rng(0)
+    for loss in (ClassLoss(2), ClassLoss(4), NumberLoss(0.0, 1.0, 0.5)):
+        table = to_units(rng.normal(scale=10, size=(2, loss.n_outputs)))
+        model = AdditiveModel.constant(LAYOUT, np.zeros(loss.n_outputs)).with_table(0, table)
+        plan = ResidualsPlan(model, loss, CellGrid.of_feature(0, 2), BITS)
+        n_labels = getattr(loss, "n_labels", 4)
+        X = np.repeat([[-1.0], [1.0]], n_labels, axis=0)
+        rows = PreparedRows(
+            X,
+            y=np.tile(np.linspace(-1, 1, n_labels), 2),
+            labels=np.tile(np.arange(n_labels, dtype=np.int32), 2),
+        )
+        sums = [plan.sums(rows.keeping(np.array([place]))) for place in range(len(X))]
+        sums += [] if relation == "replace-one" else [np.zeros_like(sums[0])]
+        pairs = [(a, b) for a in sums for b in sums]
+        if relation == "add-remove":
+            pairs = [(a, sums[-1]) for a in sums]
+        mechanism = NoiseShares(FitBudget.of(EPSILON, 0, "laplace"), relation).residuals(
+            1, loss.n_outputs, BITS
+        )
+        assert max(int(np.abs(a - b).sum()) / mechanism.scale for a, b in pairs) <= EPSILON
