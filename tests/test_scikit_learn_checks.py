@@ -46,6 +46,7 @@ POOR = {
     "DPLogLocationScaleRegressor",
     "DPSEVRegressor",
     "DPLogisticLLSRegressor",
+    "DPLogisticRegression",
     "DPNormalLLSRegressor",
 }
 

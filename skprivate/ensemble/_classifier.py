@@ -89,12 +89,12 @@ class DPBoostingClassifier(ClassifierMixin, BaseDPBoosting):
     bounds_ : tuple of two ndarrays
         Lower and upper bounds of X, with ``domain`` of its encoded columns.
     shape_functions_ : tuple of ShapeFunction
-        What every column adds to the scores, and the noise in it; behind them that of the public model's
-        score, where there is one.
+        What every column adds to the scores, and the noise of its steps; behind them that of the public
+        model's score, where there is one.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Constant of the scores.
     interactions_ : tuple of RandomCells
-        Steps on random cells of several columns, and the noise in them.
+        Steps on random cells of several columns, and the noise of each.
     feature_importances_ : ndarray of shape (n_features,)
         Share of every column in the variation of the scores, from released counts. They add up to 1, or are
         all 0; the score of a public model has no part.

@@ -16,7 +16,12 @@ from ..accounting import PrivacyLedger
 from ..base import PublicShape, redact_errors
 from ..domain import TableDomain
 from ..rounds._plans._additive.plans import NumberLoss
-from ..rounds._reading.targets import check_target_bounds, refuse_other_forms, replace_target
+from ..rounds._reading.targets import (
+    check_target_bounds,
+    check_target_width,
+    refuse_other_forms,
+    replace_target,
+)
 from ..utils import is_structured
 from ..utils._compat import HasMethods
 from ..utils._public_module import public_module
@@ -88,12 +93,12 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
     bounds_y_ : tuple of two floats
         Bounds of y: predictions keep to them.
     shape_functions_ : tuple of ShapeFunction
-        What every column adds to predictions, and the noise in it, in the unit of y; behind them that of the
-        public model's prediction, where there is one.
+        What every column adds to predictions, and the noise of its steps, in the unit of y; behind them that
+        of the public model's prediction, where there is one.
     intercept_ : ndarray of shape (1,)
         Constant of the predictions.
     interactions_ : tuple of RandomCells
-        Steps on random cells of several columns, and the noise in them.
+        Steps on random cells of several columns, and the noise of each.
     feature_importances_ : ndarray of shape (n_features,)
         Share of every column in the variation of the predictions, from released counts. They add up to 1, or
         are all 0; the prediction of a public model has no part.
@@ -230,6 +235,7 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         told = y[public] if public.any() else y
         low, high = float(told.min()), float(told.max())
         self.bounds_y_ = (low, high if high > low else low + max(1.0, abs(low)))
+        check_target_width(self.bounds_y_)
         return y
 
     def _loss(self) -> NumberLoss:
@@ -243,7 +249,7 @@ class DPBoostingRegressor(RegressorMixin, BaseDPBoosting):
         if shape.structured:
             raise ValueError("y must be numbers, and no times with events.")
         if self.bounds_y is not None:
-            check_target_bounds(self.bounds_y, False)
+            check_target_width(check_target_bounds(self.bounds_y, False))
 
     def _schema_of_target(self) -> dict[str, Any]:
         return {"bounds_y": self.bounds_y_}

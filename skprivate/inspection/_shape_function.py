@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Display of what one feature adds to the scores of a boosting, with the noise in it."""
+"""Display of what one feature adds to the scores of a boosting, with the noise of its own steps."""
 
 from typing import Any, Self
 
@@ -22,7 +22,8 @@ _BAND = 0.25
 class ShapeFunctionDisplay:
     """What one feature adds to the scores: steps over the bins of numbers, marks for levels.
 
-    A band, or a bar, reaches ``n_std`` standard deviations of the noise to both sides. It is recommended to
+    A band, or a bar, reaches ``n_std`` standard deviations of the noise of the column's own steps to both
+    sides. It is recommended to
     use `from_estimator`; parameters are stored as attributes.
 
     Parameters
@@ -56,9 +57,10 @@ class ShapeFunctionDisplay:
     -----
     **Privacy.** A picture of released quantities is released: it costs nothing.
 
-    The band is that of the noise alone. It says how far the values may be from those of the same rows without
-    noise, as long as bins are right; it is no confidence interval, in which the rows' own chance and what
-    shrinkage takes would have to be, too.
+    The band is that of the noise in the sums of this column's own steps, and no confidence interval: the
+    values may be further from those without noise, as noise of other columns' steps and of the counts that
+    made the cells moves them, too, most of all in correlated columns and small cells; and rows have chance of
+    their own.
 
     Examples
     --------

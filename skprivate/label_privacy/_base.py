@@ -4,6 +4,7 @@
 import copy
 from abc import abstractmethod
 from fractions import Fraction
+from math import ceil
 from numbers import Integral
 from typing import Any, Self, cast
 
@@ -159,7 +160,8 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         values = reporter.encode(y)
         self._look_at_public(y[public])
         if self.ledger is not None:
-            rehearse(self.estimator, X, reporter.exact_targets(np.array([0, 1]))[:, 0])
+            made = reporter.exact_targets(np.array([0, 1]))[:, 0]
+            rehearse(self.estimator, X, made, self._least_part(units, public), weighted=bool(public.any()))
         entropy = check_entropy(self.random_state)
         source = cast(NoiseSource, entropy.source)
         n_used = self._count(units, public)
@@ -254,6 +256,16 @@ class BaseLabelPrivate(PrivateEstimatorMixin, BaseEstimator):
         if units is None:
             return int(np.count_nonzero(~public))
         return int(np.minimum(np.bincount(units.codes), self.max_rows_per_group).sum())
+
+    def _least_part(self, units: RowUnits | None, public: BoolArray) -> int:
+        """Return how many rows are left, at least, where cross-fitting holds a fold out."""
+        n_public = int(np.count_nonzero(public))
+        n_units = len(public) - n_public if units is None else units.n_units
+        n_used = self._count(units, public) + n_public
+        if self.cv is None or n_units < 2 * self.cv:
+            return n_used
+        held = ceil(n_units / self.cv) * self._rows_per_unit(units) + ceil(n_public / self.cv)
+        return max(n_used - held, 1)
 
     def _choose_rows(self, units: RowUnits | None, public: BoolArray, entropy: Entropy) -> IndexArray:
         private = np.flatnonzero(~public)

@@ -81,12 +81,13 @@ def takes_weights(estimator: Any) -> bool:
 
 def default_model(weights: FloatArray, max_iter: int = _FIRST_TREES) -> HistGradientBoostingRegressor:
     """Return the default regressor: its leaves hold so many rows that their noise averages out."""
-    worth = float(weights.mean())
+    worth, n_rows = float(weights.mean()), len(weights)
     return HistGradientBoostingRegressor(
         max_iter=max_iter,
         learning_rate=_LEARNING_RATE,
-        min_samples_leaf=int(max(20, _CLEAN_ROWS_IN_LEAF / worth)),
-        max_leaf_nodes=int(np.clip(len(weights) * worth / _CLEAN_ROWS_FOR_LEAF, 3, _MOST_LEAVES)),
+        # No more than there are: a tiny epsilon would ask for more than an integer holds.
+        min_samples_leaf=int(min(max(20, _CLEAN_ROWS_IN_LEAF / max(worth, 1e-300)), max(20, n_rows))),
+        max_leaf_nodes=int(np.clip(n_rows * worth / _CLEAN_ROWS_FOR_LEAF, 3, _MOST_LEAVES)),
         early_stopping=False,
         random_state=0,  # bins of large tables are made of a public draw of the rows
     )
@@ -179,9 +180,27 @@ def _predict_at(n_trees: int, models: list[Any], X: Any) -> FloatArray:
     return np.column_stack([next(stage) for stage in stages])
 
 
-def rehearse(estimator: Any, X: Any, targets: FloatArray) -> None:
-    """Fit to made-up targets, so that what the regressor refuses is found before anything is paid for."""
+def rehearse(estimator: Any, X: Any, targets: FloatArray, n_left: int, weighted: bool) -> None:
+    """Fit to made-up targets, so that what the regressor refuses is found before anything is paid for.
+
+    Parameters
+    ----------
+    estimator : regressor or None
+    X : array-like or data frame of n rows
+    targets : ndarray of shape (n_targets,)
+        Made up, one for some rows, and again from the first on.
+    n_left : int
+        Rows that the smallest fit of cross-fitting has.
+    weighted : bool
+        Whether rows differ in their weights.
+    """
     n_rows = num_samples(X)
     if estimator is None:
         estimator = default_model(np.ones(n_rows), max_iter=1)
-    clone(estimator).fit(X, np.resize(targets, n_rows))
+    made = np.resize(targets, n_rows)
+    clone(estimator).fit(X, made)
+    if n_left < n_rows:
+        known = weighted and takes_weights(estimator)
+        weights = {"sample_weight": np.linspace(0.5, 1.0, n_left)} if known else {}
+        part = clone(estimator).fit(safe_indexing(X, np.arange(n_left)), made[:n_left], **weights)
+        part.predict(safe_indexing(X, np.arange(n_left, n_rows)))

@@ -14,7 +14,7 @@ from ..noise._quantise import grid_exponent, quantise
 from ..noise._response_threshold import WORD
 from ..randomizers import LabelRandomizer
 from ..rounds._reading.schema import number_labels
-from ..rounds._reading.targets import check_target_bounds, replace_target
+from ..rounds._reading.targets import check_target_bounds, check_target_width, replace_target
 from ..utils import as_labels, check_epsilon
 from ..utils._public_module import public_module
 from ..utils._replacements import labels_of
@@ -22,8 +22,6 @@ from ..utils._replacements import labels_of
 # Share of a label's variance that features leave unexplained: .15 of two even classes, as in the prototype
 # of these weights on census, diabetes, rice and two simulations.
 _UNEXPLAINED = 0.6
-# Of half the width of bounds: the variance of the noise is a float then.
-_LARGEST_HALF = 1e135
 # Reports larger than that are no reports: the noise would be this many scales.
 _LARGEST_REPORT = 2**60
 
@@ -229,9 +227,8 @@ class NumberReporter:
 
     def __init__(self, epsilon: float | Fraction, bounds_y: Any) -> None:
         self.bounds = check_target_bounds(bounds_y, False)
+        check_target_width(self.bounds)
         epsilon = check_epsilon(epsilon)
-        if self.bounds[1] / 2 - self.bounds[0] / 2 > _LARGEST_HALF:
-            raise ValueError("bounds_y are too far apart: floats hold no variance of the noise.")
         self._exponent = grid_exponent(1, epsilon)
         self.mechanism = DiscreteLaplaceMechanism(epsilon, 2**self._exponent)
         self.epsilon = self.mechanism.epsilon

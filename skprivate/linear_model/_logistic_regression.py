@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import CentralMechanism, CentralRelation, FloatArray, RandomSource
@@ -143,8 +144,8 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, Class
     Proof: :doc:`/proofs/logistic`.
 
     **Slopes** are drawn toward 0 by a ridge where the noise demands it, and made longer or shorter together
-    as an unbiased estimate of the risk tells; where noise explains all of them they are 0, with a
-    `UtilityWarning`. Long rows count for less, by weights that depend on features alone.
+    as an unbiased estimate of the risk tells, perhaps to 0. A `UtilityWarning` says where noise and chance
+    explain all of them. Long rows count for less, by weights that depend on features alone.
 
     **Intervals** are about the slopes of the model for these weighted rows within the bounds. They are not
     centred on ``coef_`` but on one more Newton step without a ridge, and add the noise of gradients and
@@ -416,11 +417,11 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, Class
         self.privacy_spent_ = spent
 
     def _after_release(self) -> None:
-        if not self.coef_.any():
+        if self.release_.may_be_noise:
             warn_after_release(
                 f"{type(self).__name__}: by the released values, the noise explains all that the features "
-                "seem to say: rows are predicted by the base rates. A larger epsilon, a delta above 0, more "
-                "rows or fewer columns would tell more.",
+                "seem to say: their base rates may predict classes as well. A larger epsilon, a delta above "
+                "0, more rows or fewer columns would tell more.",
                 UtilityWarning,
             )
 
@@ -544,3 +545,9 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, Class
             return np.column_stack([log_expit(-logits), log_expit(logits)])
         logarithms: FloatArray = log_softmax(logits, axis=1)
         return logarithms
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # With the defaults the score check, 300 rows of three classes, fails for 84 of 100 seeds.
+        tags.classifier_tags.poor_score = True
+        return tags

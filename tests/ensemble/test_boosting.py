@@ -386,6 +386,12 @@ class TestPublicModel:
                 assert caught.value.__context__ is None
 
 
+@pytest.mark.parametrize("bounds_y", [(0, 5e-324), (-1e308, 1e308)])
+def test_bounds_of_the_target_must_leave_room_for_floats(bounds_y):
+    with pytest.raises(ValueError, match="too close together or too far apart"):
+        DPBoostingRegressor(**{**NUMBERS, "bounds_y": bounds_y}).fit(X, SIGNAL)
+
+
 def test_a_huge_epsilon_has_no_noise_to_divide_by():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -2,6 +2,7 @@
 """Labels that are protected one by one: what the regressor sees, what it costs, what is kept."""
 
 import pickle
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -175,6 +176,21 @@ class TestCost:
             messages.add(str(raised.value))
         assert len(messages) == 1
         assert not ledger.entries()
+
+    @BOTH
+    def test_nor_does_what_a_fold_has_too_few_rows_for(self, kind, declared, y, tmp_path):
+        ledger = PrivacyLedger(tmp_path / "one.ledger", epsilon=1)
+        with pytest.raises(ValueError, match="n_neighbors <= n_samples_fit"):
+            kind(KNeighborsRegressor(70), 1.0, ledger=ledger, **declared).fit(X[:80], y[:80])
+        assert not ledger.entries()
+
+    @BOTH
+    @pytest.mark.parametrize("epsilon", [1e-6, 1e3])
+    def test_an_extreme_epsilon_is_spent(self, kind, declared, y, epsilon):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UtilityWarning)
+            model = kind(epsilon=epsilon, **declared).fit(X, y)
+        assert np.isfinite(model.predict(X)).all()
 
     @BOTH
     def test_leaks(self, kind, declared, y):

@@ -98,9 +98,10 @@ class TestNumbers:
         assert (np.abs(found - values) <= step).all()
 
 
-def test_bounds_whose_noise_no_float_holds_are_refused():
-    with pytest.raises(ValueError, match="too far apart"):
-        NumberReporter(1.0, (-1e200, 1e200))
+@pytest.mark.parametrize("bounds", [(-1e200, 1e200), (0, 5e-324)])
+def test_bounds_whose_noise_no_float_holds_are_refused(bounds):
+    with pytest.raises(ValueError, match="too close together or too far apart"):
+        NumberReporter(1.0, bounds)
 
 
 def test_noisy_numbers_are_unbiased_with_the_stated_variance():

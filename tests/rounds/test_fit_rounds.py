@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from skprivate import (
     DPLogisticLLSRegressor,
+    DPLogisticRegression,
     DPLogLocationScaleRegressor,
     DPNormalLLSRegressor,
     DPSEVRegressor,
@@ -73,6 +74,16 @@ REGRESSORS = {
         "life",
     ),
 }
+LABELS = {"bounds": (-3.0, 3.0), "classes": ["no", "yes"], "random_state": 3}
+CLASSIFIERS = {
+    "logit": (DPLogisticRegression(4.0, delta=1e-6, **LABELS), {}, "ill"),
+    "logit of persons": (
+        DPLogisticRegression(4.0, relation="add-remove", max_rows_per_group=2, **LABELS),
+        {"groups": "person"},
+        "ill",
+    ),
+}
+REGRESSORS |= CLASSIFIERS
 TREES = {
     "public rows": (DPTreeClassifier(1.0, bounds=(-3, 3), random_state=3), {}),
     "no public rows": (
@@ -236,12 +247,13 @@ class Mortal:
         return [function(table, place) for place, table in enumerate(self.tables)]
 
 
-@pytest.mark.parametrize("name", ["censored", "censored persons", "moments", "tree of persons"])
+@pytest.mark.parametrize("name", ["censored", "censored persons", "moments", "tree of persons", "logit"])
 @pytest.mark.parametrize("dies_at", [1, 2, 3])
 def test_a_driver_that_is_killed_goes_on_and_nothing_is_charged_twice(name, dies_at, tmp_path):
     ledger, path = PrivacyLedger(tmp_path / "a.ledger", epsilon=100), tmp_path / "run"
     estimator = pickle.loads(pickle.dumps((TREES.get(name) or REGRESSORS[name])[0])).set_params(ledger=ledger)
-    options, target = (TREES.get(name) or REGRESSORS[name])[1], "ill" if name in TREES else "life"
+    options = (TREES.get(name) or REGRESSORS[name])[1]
+    target = "ill" if name in TREES or name in CLASSIFIERS else "life"
     public = (KNOWN[NAMES], KNOWN["ill"]) if name in TREES else None
 
     def source(dies_at):

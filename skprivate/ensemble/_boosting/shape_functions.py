@@ -35,7 +35,9 @@ class ShapeFunction:
         Logits of the second class; logarithms of odds for every class of three or more; for numbers the unit
         of y. Their mean over the rows, as far as noisy counts tell, is 0.
     std : ndarray of the shape of `values`
-        Standard deviation of the noise in the values. The error by sampling is not in it.
+        Standard deviation of the noise that the sums of this column's own steps bring in, for these cells and
+        sizes. It is a part of the error, and in correlated columns or small cells not the largest: noise of
+        other columns' steps, of the counts that made the cells, and the chance of the rows are not in it.
     sizes : ndarray of shape (n_cells,)
         Numbers of rows, estimated from noisy counts.
 
@@ -88,7 +90,7 @@ class RandomCells:
     values : ndarray of shape (n_cells,) or (n_cells, n_classes)
         What is added to the scores, in the units of shape functions.
     std : ndarray of the shape of `values`
-        Standard deviation of the noise in them.
+        Standard deviation of the noise that the sums of this step bring in.
     sizes : ndarray of shape (n_cells,)
         Numbers of rows, estimated from noisy counts of the columns as if these were independent.
 

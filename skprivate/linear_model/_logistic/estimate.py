@@ -6,6 +6,7 @@ from math import sqrt
 
 import numpy as np
 from scipy.special import ndtri
+from scipy.stats import chi2
 
 from ..._typing import FloatArray
 from ...rounds._plans.grid import MomentGrid
@@ -17,8 +18,9 @@ from .standards import Standards
 _LONGEST = 4.0
 # A direction whose curvature is less than this many times the largest noise in it is not known.
 _KNOWN = 3.0
-# Share of an unknown direction in a slope from which its interval is infinite.
-_TRACE = 1e-3
+# Share of unknown directions in a slope from which its interval is infinite. Noise turns directions, and so
+# gives every slope some; below, the interval is wider by so many standardised units times the share.
+_TRACE, _FARTHEST = 0.02, 10.0
 
 
 @public_module("skprivate.linear_model")
@@ -66,18 +68,31 @@ class LogisticRelease:
         mean of b'e stands (Stein's unbiased estimate of risk). At 0 noise explains all, and the base rates
         stay.
         """
-        moved = (self.theta - self.start)[:, 1:]
-        h, ridge, slopes = self._model(moved)
-        pull = moved @ h - self.gradient[:, 1:]
-        mean_of_noise = len(moved) * self.schedule.noise**2 * float(np.trace(np.linalg.inv(h + ridge)))
-        size = float(np.einsum("ij,ij->", slopes @ h, slopes))
-        factor = (float((slopes * pull).sum()) - mean_of_noise) / size if size else 0.0
-        factor = min(max(factor, 0.0), _LONGEST)
+        slopes, seen, by_noise, size = self._slopes()
+        factor = min(max((seen - by_noise) / size, 0.0), _LONGEST) if size else 0.0
         estimate = self.theta.copy() if factor else self.start.copy()
         estimate[:, 1:] = factor * slopes
         if len(estimate) > 1:
             estimate -= estimate.mean(axis=0)
         return estimate
+
+    @property
+    def may_be_noise(self) -> bool:
+        """Whether noise and chance alone make as much of what the rounds saw once in twenty times or more.
+
+        It is about a sum of squares of as many normal variables as there are slopes.
+        """
+        slopes, seen, by_noise, _ = self._slopes()
+        return seen < by_noise * float(chi2.ppf(0.95, slopes.size)) / slopes.size
+
+    def _slopes(self) -> tuple[FloatArray, float, float, float]:
+        """Return slopes b, b'(s + e), the mean of b'e by noise and sampling, and b'Hb."""
+        moved = (self.theta - self.start)[:, 1:]
+        h, ridge, slopes = self._model(moved)
+        pull = moved @ h - self.gradient[:, 1:]
+        variance = self.schedule.noise**2 * np.eye(len(h)) + h * (self.rows_per_unit / self.standards.n_rows)
+        by_noise = len(moved) * float(np.trace(np.linalg.solve(h + ridge, variance)))
+        return slopes, float((slopes * pull).sum()), by_noise, float(np.einsum("ij,ij->", slopes @ h, slopes))
 
     def _largest(self, curvature: FloatArray) -> float:
         """Bound on the noise of a direction: about twice the root of the size, for a symmetric matrix."""
@@ -120,8 +135,9 @@ class LogisticRelease:
         variance = self.schedule.noise**2 + self.curvature_std**2 * float(step @ step)
         each = known * (variance / lower**2 + self.rows_per_unit / self.standards.n_rows / lower)
         std = np.sqrt((vectors**2) @ each)
-        traces = np.abs(vectors[:, ~known]).max(axis=1, initial=0.0)
-        half = np.where(traces > _TRACE, np.inf, float(ndtri(0.5 + confidence / 2)) * std)
+        traces = np.abs(vectors[:, ~known]).sum(axis=1)
+        half = float(ndtri(0.5 + confidence / 2)) * std + _FARTHEST * traces
+        half = np.where(traces > _TRACE, np.inf, half)
         middle = self.theta[0] + step
         return np.column_stack([middle - half, middle + half])[1:]
 

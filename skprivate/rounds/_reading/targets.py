@@ -12,6 +12,8 @@ from ..._typing import BoolArray, FloatArray
 from ...utils import as_column, check_bounds, is_frame, is_structured
 from ...utils._replacements import numbers_of, within_bounds
 
+# Of half the distance of bounds: its square, and that times the noise of a tiny epsilon, is a float.
+_NARROWEST, _WIDEST = 1e-135, 1e135
 _FORM = "y must have two fields, the event (True or False) and then the time"
 _MAKE = "np.array(list(zip(event, time)), dtype=[('event', bool), ('time', float)])"
 
@@ -192,6 +194,12 @@ def check_target_bounds(bounds: Any, log_target: bool) -> tuple[float, float]:
     if log_target and lower[0] <= 0:
         raise ValueError("bounds_y must be above 0: the target is a time, modelled by its logarithm.")
     return float(lower[0]), float(upper[0])
+
+
+def check_target_width(bounds: tuple[float, float]) -> None:
+    """Refuse bounds of a target for which squares of their distance are no floats."""
+    if not _NARROWEST <= bounds[1] / 2 - bounds[0] / 2 <= _WIDEST:
+        raise ValueError("bounds_y are too close together or too far apart for floats.")
 
 
 def on_model_scale(bounds: tuple[float, float], log_target: bool) -> tuple[float, float]:

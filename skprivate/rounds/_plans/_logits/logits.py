@@ -149,8 +149,10 @@ class LogitsPlan:
     def _line(self) -> tuple[FloatArray, FloatArray]:
         """Return what a packed row is multiplied by, and what is then taken off it."""
         factor, shift = np.zeros((2, self.grid.size))
-        factor[:-2] = 2.0**-self.grid.exponent / self.rows.scale
-        shift[:-2] = self.rows.center / self.rows.scale
+        # A scale near the least float has an infinite inverse; the kernel clips what comes of it.
+        with np.errstate(over="ignore", invalid="ignore"):
+            factor[:-2] = 2.0**-self.grid.exponent / self.rows.scale
+            shift[:-2] = self.rows.center / self.rows.scale
         factor[-1] = 2.0**-self.grid.exponent
         return factor, shift
 

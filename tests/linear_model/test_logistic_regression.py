@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The private logistic regression: what it learns, states, charges, refuses and warns of."""
+
+import pickle
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+
+from skprivate import DPLogisticRegression, PrivacyLedger, PrivateGridSearch, config_context
+from skprivate.exceptions import (
+    BudgetExceededError,
+    PrivacyLeakError,
+    PrivacyLeakWarning,
+    UtilityWarning,
+)
+
+GAUSSIAN = {"delta": 1e-6}
+DECLARED = {"bounds": (-4, 4), "classes": [0, 1]}
+
+
+def make_rows(n, slopes=(1.5, -1.0, 0.0, 0.5), intercept=-0.5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.clip(rng.normal(size=(n, len(slopes))), -4, 4)
+    return X, (rng.random(n) < expit(X @ slopes + intercept)).astype(int)
+
+
+def make_classes(n, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    logits = X @ np.array([[2.0, 0, -1], [-1, 1.5, 0], [0, -1, 1], [0, 0, 0]])
+    return X, np.array(["a", "b", "c"])[(logits + rng.gumbel(size=logits.shape)).argmax(axis=1)]
+
+
+X, Y = make_rows(20_000)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"epsilon": 1.0, **GAUSSIAN},
+        {"epsilon": 4.0},
+        {"epsilon": 1.0, "relation": "add-remove", **GAUSSIAN},
+        {"epsilon": 4.0, "relation": "add-remove"},
+        {"epsilon": 1.0, "x_norm": 5.0, "bounds": None, **GAUSSIAN},
+        {"epsilon": 8.0, "x_norm": 9.0, "bounds": None},
+        {"epsilon": 1.0, "bounds": (-40, 40), **GAUSSIAN},
+    ],
+)
+def test_it_learns_about_as_much_as_without_noise(parameters):
+    model = DPLogisticRegression(**{**DECLARED, **parameters}, random_state=0).fit(X[:15_000], Y[:15_000])
+    plain = LogisticRegression().fit(X[:15_000], Y[:15_000])
+    rest = X[15_000:], Y[15_000:]
+    assert (
+        log_loss(rest[1], model.predict_proba(rest[0]))
+        < log_loss(rest[1], plain.predict_proba(rest[0])) + 0.02
+    )
+    assert model.score(*rest) > plain.score(*rest) - 0.02
+    assert model.coef_.shape == (1, 4)
+    assert model.intercept_.shape == (1,)
+
+
+def test_several_classes():
+    rows, labels = make_classes(20_000)
+    model = DPLogisticRegression(1.0, delta=1e-6, bounds=(-4, 4), classes=["a", "b", "c"], random_state=0)
+    model.fit(rows[:15_000], labels[:15_000])
+    plain = LogisticRegression().fit(rows[:15_000], labels[:15_000])
+    assert model.score(rows[15_000:], labels[15_000:]) > plain.score(rows[15_000:], labels[15_000:]) - 0.02
+    assert model.coef_.shape == (3, 4)
+    np.testing.assert_allclose(model.coef_.sum(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(rows[:9]).sum(axis=1), 1)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(rows[:9])), model.predict_proba(rows[:9]))
+    assert not hasattr(model, "coef_interval_")
+
+
+def test_slopes_are_in_the_units_of_x():
+    units, origin = np.array([10.0, 0.01, 1e5, 3.0]), np.array([5.0, 1.0, -1e6, 0.0])
+    bounds = origin - 4 * units, origin + 8 * units
+    model = DPLogisticRegression(8.0, delta=1e-6, bounds=bounds, classes=[0, 1], random_state=0)
+    model.fit(X * units + origin, Y)
+    np.testing.assert_allclose(model.coef_[0] * units, [1.5, -1.0, 0.0, 0.5], atol=0.15)
+    assert abs(model.intercept_[0] + model.coef_[0] @ origin + 0.5) < 0.15
+    rows = X[:5] * units + origin
+    np.testing.assert_allclose(model.decision_function(rows), rows @ model.coef_[0] + model.intercept_[0])
+    # Beyond the bounds is on them.
+    np.testing.assert_array_equal(
+        model.decision_function(origin[None] + 400 * units), model.decision_function(bounds[1][None])
+    )
+
+
+def test_outside_the_bounds_is_on_them():
+    far = X.copy()
+    far[::7] *= 100
+    fits = [
+        DPLogisticRegression(1.0, **DECLARED, random_state=2).fit(rows, Y).coef_
+        for rows in (far, np.clip(far, -4, 4))
+    ]
+    np.testing.assert_array_equal(*fits)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_intervals_hold_the_slopes_that_made_the_rows(epsilon):
+    # 50 fits of 4 slopes: that fewer than 150 of 200 intervals of 90 % hold theirs has a probability of 2e-8.
+    held = 0
+    for seed in range(50):
+        rows, labels = make_rows(12_000, seed=[7, seed])
+        model = DPLogisticRegression(epsilon, **GAUSSIAN, **DECLARED, random_state=1000 + seed).fit(
+            rows, labels
+        )
+        low, high = model.coef_interval_.T
+        held += int(((low <= [1.5, -1.0, 0.0, 0.5]) & (high >= [1.5, -1.0, 0.0, 0.5])).sum())
+        assert (high - low).max() < 1.0
+    assert held >= 150
+
+
+def test_intervals_are_infinite_where_noise_hides_the_curvature():
+    model = DPLogisticRegression(0.5, **GAUSSIAN, **DECLARED, random_state=0).fit(X[:500], Y[:500])
+    with pytest.warns(UtilityWarning, match="infinite"):
+        intervals = model.coef_interval_
+    assert (intervals == [-np.inf, np.inf]).all()
+
+
+def test_a_direction_that_no_row_has_is_unknown():
+    twice = np.column_stack([X, X[:, 0]])
+    model = DPLogisticRegression(8.0, **GAUSSIAN, **DECLARED, random_state=0).fit(twice, Y)
+    with pytest.warns(UtilityWarning, match="infinite"):
+        intervals = model.coef_interval_
+    assert np.isinf(intervals[[0, 4]]).all()
+    assert np.isfinite(intervals[1:4]).all()
+
+
+@pytest.mark.parametrize("parameters", [{}, GAUSSIAN])
+@pytest.mark.parametrize("n", [400, 20_000])
+def test_labels_that_say_nothing_are_told_by_a_warning(parameters, n):
+    labels = np.random.default_rng(5).integers(0, 2, n)
+    # With these seeds 14 to 20 fits are told of; 400 rows of no signal look like one at times.
+    told = 0
+    for seed in range(20):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = DPLogisticRegression(1.0, **parameters, **DECLARED, random_state=100 + seed)
+            model.fit(X[:n], labels)
+        told += any("base rates" in str(one.message) for one in caught)
+    assert told >= 14
+
+
+def test_no_warning_where_features_tell():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DPLogisticRegression(1.0, **GAUSSIAN, **DECLARED).fit(X, Y)
+
+
+@pytest.mark.parametrize("parameters", [{}, GAUSSIAN, {"relation": "add-remove", **GAUSSIAN}])
+def test_what_was_spent(parameters, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=2.0, delta=1e-5)
+    model = DPLogisticRegression(1.0, **parameters, **DECLARED, ledger=ledger).fit(X, Y)
+    spent = model.privacy_spent_
+    assert spent.private
+    assert Fraction(99, 100) < spent.epsilon <= 1
+    assert spent.delta == Fraction(parameters.get("delta", 0))
+    assert spent.relation == parameters.get("relation", "replace-one")
+    assert ("rows" in spent.unprotected) is (spent.relation == "replace-one")
+    assert len(ledger.entries()) == 1
+    model.fit(X, Y)
+    before = pickle.dumps(model.coef_)
+    with pytest.raises(BudgetExceededError):
+        model.fit(X, Y)
+    assert pickle.dumps(model.coef_) == before
+
+
+def test_amounts_add_up_to_the_budget():
+    for parameters in ({}, GAUSSIAN):
+        model = DPLogisticRegression(1.0, **parameters, **DECLARED).fit(X, Y)
+        schedule = model.release_.schedule
+        share = Fraction(1, 10)
+        whole = model.privacy_spent_.rho or model.privacy_spent_.epsilon
+        assert (1 - share) * whole == sum(schedule.amounts) + schedule.curvature_amount
+        assert len(schedule.amounts) == model.n_iter_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"mechanism": "gaussian"}, "needs a delta above 0"),
+        ({"classes": [1]}, "two labels or more"),
+        ({"bounds": (4, -4)}, "lower must be below upper"),
+        ({"bounds": {0: (-1, 1)}}, "bounds"),
+        ({"epsilon": 1e-14}, "epsilon"),
+    ],
+)
+def test_public_errors_charge_nothing(parameters, match, tmp_path):
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=10.0)
+    with pytest.raises(ValueError, match=match):
+        DPLogisticRegression(**{"epsilon": 1.0, **DECLARED, **parameters}, ledger=ledger).fit(X, Y)
+    assert not ledger.entries()
+
+
+def test_one_class_and_nan_charge_nothing(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=10.0)
+    model = DPLogisticRegression(1.0, bounds=(-4, 4), ledger=ledger)
+    with pytest.warns(PrivacyLeakWarning, match="classes"), pytest.raises(ValueError, match="one class only"):
+        model.fit(X, np.zeros(len(X)))
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        DPLogisticRegression(1.0, **DECLARED, ledger=ledger).fit(bad, Y)
+    assert not ledger.entries()
+
+
+def test_what_is_read_from_rows_is_a_leak():
+    with pytest.warns(PrivacyLeakWarning, match=r"bounds of X .* classes"):
+        model = DPLogisticRegression(1.0).fit(X, Y)
+    assert not model.privacy_spent_.private
+    with config_context(strict=True):
+        for parameters in ({"bounds": (-4, 4)}, {"classes": [0, 1]}, {**DECLARED, "random_state": 0}):
+            with pytest.raises(PrivacyLeakError):
+                DPLogisticRegression(1.0, **parameters).fit(X, Y)
+        rows = X.astype(object)
+        rows[3, 1] = "text"
+        assert DPLogisticRegression(1.0, **DECLARED).fit(rows, Y).privacy_spent_.private
+
+
+def test_persons():
+    people = np.arange(len(X)) // 4
+    model = DPLogisticRegression(2.0, **GAUSSIAN, **DECLARED, max_rows_per_group=2, random_state=0)
+    model.fit(X, Y, groups=people)
+    spent = model.privacy_spent_
+    assert (spent.unit, spent.max_rows_per_unit) == ("group", 2)
+    assert spent.unprotected["groups"] == 5000
+    # Two of four rows count; how many is not public, and is estimated.
+    assert abs(model.release_.standards.n_rows - 10_000) < 500
+    assert model.score(X, Y) > 0.7
+
+
+def test_a_search_pays_for_every_candidate_and_nothing_is_free():
+    search = PrivateGridSearch(
+        DPLogisticRegression(0.5, **DECLARED), {"x_norm": [None, 6.0]}, random_state=0
+    ).fit(X, Y)
+    assert search.best_estimator_.score(X, Y) > 0.6
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyLeakWarning)
+        found = GridSearchCV(DPLogisticRegression(1.0, **DECLARED), {"epsilon": [1.0, 2.0]}, cv=2).fit(X, Y)
+    assert hasattr(found, "best_params_")
+
+
+def test_a_pickle_holds_no_row():
+    rows = X.copy()
+    rows[17, 2] = 1.2345678901234567
+    model = DPLogisticRegression(1.0, **DECLARED).fit(rows, Y)
+    assert np.float64(1.2345678901234567).tobytes() not in pickle.dumps(model)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X[:9]), model.predict_proba(X[:9]))
