@@ -78,9 +78,12 @@ def test_codes_are_bins_levels_and_cells_of_missing_values():
     assert LAYOUT.sizes == (4, 3, 4)
 
 
-def test_a_value_at_a_threshold_is_above_it():
-    codes = FeatureCodes((CodedFeature(0, np.array([0.25, 0.5])),)).codes(np.array([[0.25], [0.2], [7.0]]))
-    assert codes.tolist() == [[1, 0, 2]]
+@pytest.mark.parametrize("n_thresholds", range(10))
+def test_a_bin_is_the_number_of_thresholds_at_or_below_a_value(n_thresholds):
+    thresholds = np.arange(n_thresholds) / 4
+    values = np.concatenate([thresholds, thresholds + 0.1, [-np.inf, -7.0, 7.0, np.inf]])
+    codes = FeatureCodes((CodedFeature(0, thresholds),)).codes(values[:, None])
+    np.testing.assert_array_equal(codes[0], np.searchsorted(thresholds, values, side="right"))
 
 
 def test_counts_of_grids():
