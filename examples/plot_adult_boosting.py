@@ -126,8 +126,9 @@ print(f"{'without privacy':<27} {line}")
 # %%
 # What the model says
 # -------------------
-# The band is two standard deviations of the noise, which is public: a bump that is narrower than the band may
-# be nothing but noise. Curves are in units of log-odds, and a step of 1 multiplies the odds by 2.7.
+# The band is two standard deviations of the noise in the column's own steps, which is public: a bump that is
+# narrower than the band may be nothing but noise. A curve is in units of log-odds: a step of 1 multiplies the
+# odds by 2.7.
 boosting = DPBoostingClassifier(1.0, **public).fit(X_train, y_train)
 order = np.argsort(boosting.feature_importances_)[::-1]
 for j in order:

@@ -209,7 +209,7 @@ def test_differences_end_with_what_is_behind_a_peer(tmp_path, capsys, log_loss, 
         peer = {"public": "0", "method": "objective perturbation", "log_loss": 0.5 - noise}
         found.add([place | ours, place | peer])
     print_differences(found)
-    last = capsys.readouterr().out.rpartition("Behind")[2].splitlines()
+    last = capsys.readouterr().out.rpartition("behind")[2].splitlines()
     assert len(last) - 1 == behind
     assert ("nowhere" in last[0]) is not behind
-    assert all("log loss" in line and "objective perturbation: 1: +2.1" in line for line in last[1:])
+    assert all("log loss, objective perturbation: 1: +2.1" in line for line in last[1:])

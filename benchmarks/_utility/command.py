@@ -50,7 +50,9 @@ class Comparison:
             if (not options.methods or any(part in name for part in options.methods))
             and not any(part in name for part in options.without)
         }
-        gone = missing(options.data) if methods else []
+        if not methods:
+            return
+        gone = missing(options.data)
         if gone:
             print("Left out, for their files are not here: " + ", ".join(gone))
         for data in (name for name in options.data if name not in gone):
