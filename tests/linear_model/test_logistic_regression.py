@@ -22,6 +22,8 @@ from skprivate.exceptions import (
 
 GAUSSIAN = {"delta": 1e-6}
 DECLARED = {"bounds": (-4, 4), "classes": [0, 1]}
+# With entropy of the operating system: whether such a fit is told of is chance.
+UNSEEDED = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 
 
 def make_rows(n, slopes=(1.5, -1.0, 0.0, 0.5), intercept=-0.5, seed=0):
@@ -135,27 +137,29 @@ def test_a_direction_that_no_row_has_is_unknown():
     assert np.isfinite(intervals[1:4]).all()
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("parameters", [{}, GAUSSIAN])
 @pytest.mark.parametrize("n", [400, 20_000])
 def test_labels_that_say_nothing_are_told_by_a_warning(parameters, n):
-    labels = np.random.default_rng(5).integers(0, 2, n)
-    # With these seeds 14 to 20 fits are told of; 400 rows of no signal look like one at times.
+    # Nominally 19 of 20 are told of. Seeded; at a rate of .9, fewer than 10 have a probability of 7e-7.
     told = 0
     for seed in range(20):
+        labels = np.random.default_rng([5, seed]).integers(0, 2, n)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model = DPLogisticRegression(1.0, **parameters, **DECLARED, random_state=100 + seed)
             model.fit(X[:n], labels)
         told += any("base rates" in str(one.message) for one in caught)
-    assert told >= 14
+    assert told >= 10
 
 
 def test_no_warning_where_features_tell():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        DPLogisticRegression(1.0, **GAUSSIAN, **DECLARED).fit(X, Y)
+        DPLogisticRegression(1.0, **GAUSSIAN, **DECLARED, random_state=0).fit(X, Y)
 
 
+@UNSEEDED
 @pytest.mark.parametrize("parameters", [{}, GAUSSIAN, {"relation": "add-remove", **GAUSSIAN}])
 def test_what_was_spent(parameters, tmp_path):
     ledger = PrivacyLedger(tmp_path / "ledger", epsilon=2.0, delta=1e-5)
@@ -174,6 +178,7 @@ def test_what_was_spent(parameters, tmp_path):
     assert pickle.dumps(model.coef_) == before
 
 
+@UNSEEDED
 def test_amounts_add_up_to_the_budget():
     for parameters in ({}, GAUSSIAN):
         model = DPLogisticRegression(1.0, **parameters, **DECLARED).fit(X, Y)
@@ -191,6 +196,9 @@ def test_amounts_add_up_to_the_budget():
         ({"classes": [1]}, "two labels or more"),
         ({"bounds": (4, -4)}, "lower must be below upper"),
         ({"bounds": {0: (-1, 1)}}, "bounds"),
+        # Slopes would be infinite, and predictions NaN.
+        ({"bounds": (0, 5e-324)}, "narrow"),
+        ({"bounds": None, "x_norm": 1e-310}, "narrow"),
         ({"epsilon": 1e-14}, "epsilon"),
     ],
 )
@@ -213,6 +221,7 @@ def test_one_class_and_nan_charge_nothing(tmp_path):
     assert not ledger.entries()
 
 
+@UNSEEDED
 def test_what_is_read_from_rows_is_a_leak():
     with pytest.warns(PrivacyLeakWarning, match=r"bounds of X .* classes"):
         model = DPLogisticRegression(1.0).fit(X, Y)
@@ -238,6 +247,7 @@ def test_persons():
     assert model.score(X, Y) > 0.7
 
 
+@UNSEEDED
 def test_a_search_pays_for_every_candidate_and_nothing_is_free():
     search = PrivateGridSearch(
         DPLogisticRegression(0.5, **DECLARED), {"x_norm": [None, 6.0]}, random_state=0
@@ -249,6 +259,7 @@ def test_a_search_pays_for_every_candidate_and_nothing_is_free():
     assert hasattr(found, "best_params_")
 
 
+@UNSEEDED
 def test_a_pickle_holds_no_row():
     rows = X.copy()
     rows[17, 2] = 1.2345678901234567

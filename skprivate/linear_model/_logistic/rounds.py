@@ -24,6 +24,8 @@ from .standards import Standards, read_standards
 _LEAST_AMOUNT = Fraction(1, 512)
 # Bits of rows and of residuals below which a fit is refused: rounding toward zero would show.
 _FEWEST_BITS = 7
+# Narrower half-widths are refused: a slope of 10^8 standardised units divided by them would be no float.
+_NARROWEST = 1e-300
 # Most bits of the rows in the curvature, whose products are added up.
 _COARSE = 14
 
@@ -72,7 +74,7 @@ def plan_logistic(
     Raises
     ------
     ValueError
-        There are too many rows, or epsilon is too small, for 64-bit integers.
+        There are too many rows, or epsilon is too small, for 64-bit integers, or bounds too close.
     """
     most_rows = MANY_ROWS if n_rows is None else n_rows
     share = MOMENTS_SHARE[budget.mechanism] * budget.amount
@@ -96,6 +98,10 @@ def plan_logistic(
         x_norm=x_norm,
         norm_order=None if x_norm is None else 2 if budget.mechanism == "gaussian" else 1,
     )
+    if grid.half.min() < _NARROWEST:
+        raise ValueError(
+            "bounds, or x_norm, are so narrow that slopes overflow: use other units of X."
+        )
     return LogisticPlan(
         grid=grid,
         moments_exponent=min(moments_exponent, FINEST),
