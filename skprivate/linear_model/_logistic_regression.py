@@ -152,7 +152,7 @@ class DPLogisticRegression(
     curvature to the variance of sampling, which is that of a model that holds. A slope whose direction the
     noise hides has an infinite interval, with a `UtilityWarning` when it is read; so have all slopes where
     the curvature was not released: with little data for so many columns, and often with Laplace noise. In
-    simulations of 10,000 rows and 5 to 15 columns (normal, binary, skewed, collinear, a class of 4 %, steep
+    simulations of 10,000 rows and 5 to 15 columns (normal, binary, skewed, collinear, a class of 3 %, steep
     slopes, labels that are not logistic; "replace-one"; 40 fits each), finite intervals held 88 to 100 % of
     slopes with Gaussian noise at epsilon 0.5, 2 and 8 and with Laplace noise at 2 and 8, most where few were
     finite. With a wrong model, rows may vary by more than it says, and intervals then be too short.
