@@ -31,10 +31,16 @@ def declared_classes(classes: Any) -> NDArray[Any]:
 
 
 def find_classes(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the different labels, sorted."""
+    """Return the different labels, sorted.
+
+    Whole numbers are integers, even from a column of floats: one that a private row made so, by a label that
+    is missing or no whole number, would show in the type.
+    """
     labels = common_type(labels)
     check_classification_targets(labels)
     classes = np.unique(labels)
+    if classes.dtype.kind == "f" and (classes % 1 == 0).all() and abs(classes).max() <= _LARGEST_LABEL:
+        classes = classes.astype(np.int64)
     if len(classes) < 2:
         raise ValueError(
             "The rows that tell the classes hold one class only; declare them all with classes=[...]."

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Display of what one feature adds to the scores of a boosting, with the noise of its own steps."""
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -143,24 +144,24 @@ class ShapeFunctionDisplay:
         ImportError
             Matplotlib is not installed.
         """
-        if not (np.isscalar(n_std) and 0 <= n_std < np.inf):
+        if not (isinstance(n_std, Real) and 0 <= float(n_std) < np.inf):
             raise ValueError("n_std must be a number of 0 or more.")
-        ax = new_axes(ax, type(self).__name__)
-        self.ax_, self.figure_ = ax, ax.figure
-        shape = self.shape
-        values, reach = (
-            np.reshape(table, (len(shape.sizes), -1)) for table in (shape.values, n_std * shape.std)
-        )
+        self.ax_: Any = new_axes(ax, type(self).__name__)
+        self.figure_, shape = self.ax_.figure, self.shape
+        tables = shape.values, float(n_std) * shape.std
+        values, reach = (table.reshape(len(shape.sizes), -1) for table in tables)
         n_lines = values.shape[1]
         colours = class_colours(n_lines, cmap)
         names = [None] * n_lines if self.classes is None else [str(name) for name in self.classes]
-        self.lines_, self.bands_, self.missing_ = [], [], []
+        self.lines_: list[Any] = []
+        self.bands_: list[Any] = []
+        self.missing_: list[Any] = []
         for k in range(n_lines):
             style = {"color": tuple(colours[k]), "label": names[k]}
             aside = _SPREAD * ((k + 0.5) / n_lines - 0.5)
             if shape.edges is None:
                 places = np.arange(len(values)) + aside
-                self.lines_.append(_marks(ax, places, values[:, k], reach[:, k], style))
+                self.lines_.append(_marks(self.ax_, places, values[:, k], reach[:, k], style))
             else:
                 self._draw_bins(values[:, k], reach[:, k], style, aside)
         self._name_axes()
@@ -176,7 +177,7 @@ class ShapeFunctionDisplay:
         self.lines_.append(self.ax_.stairs(inner, edges, baseline=None, **style))
         if self.shape.has_missing:
             width = edges[-1] - edges[0]
-            place = np.array([edges[-1] + width * (0.1 + 0.1 * aside)])
+            place: FloatArray = np.array([float(edges[-1] + width * (0.1 + 0.1 * aside))])
             mark = {"color": style["color"]}
             self.missing_.append(_marks(self.ax_, place, values[n_bins:], reach[n_bins:], mark))
 

@@ -8,8 +8,7 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit, log_softmax, softmax
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -24,10 +23,8 @@ from ..base import (
     assign_roles,
     claim_of,
     private_fit,
-    redact_errors,
 )
 from ..base._classes import declared_classes, find_classes
-from ..base._domain_reading import DomainMixin
 from ..domain import TableDomain
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
@@ -48,6 +45,7 @@ from ..utils._replacements import within_bounds
 from ..utils._table_validation import validate_data
 from ..utils._user_frame import warn_after_release, warn_user
 from ._logistic.estimate import in_units_of_rows
+from ._logistic.predictions import LogisticPredictions
 from ._logistic.rounds import LogisticPlan, logistic_rounds, plan_logistic
 from ._logistic.sensitivity import LogisticNeighbours
 
@@ -58,7 +56,9 @@ _CONFIDENCE = 0.9
 
 
 @public_module("skprivate.linear_model")
-class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, ClassifierMixin, BaseEstimator):
+class DPLogisticRegression(
+    CallbackSupportMixin, LogisticPredictions, RoundsMixin, ClassifierMixin, BaseEstimator
+):
     """Differentially private logistic regression of a trusted curator, of two or more classes.
 
     Released are noisy moments of the columns, which standardise them, and then noisy gradients of the log
@@ -474,77 +474,6 @@ class DPLogisticRegression(CallbackSupportMixin, DomainMixin, RoundsMixin, Class
             )
         scaled: FloatArray = intervals / (self.release_.standards.scale * self.grid_.half)[:, None]
         return scaled
-
-    @redact_errors
-    def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the logits of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            What lies outside the bounds is put within them, as in the fit.
-
-        Returns
-        -------
-        logits : ndarray of shape (n_samples,), or (n_samples, n_classes)
-            Two classes: the logit of the second. Several: logits that add up to 0.
-        """
-        check_is_fitted(self)
-        rows = self.read_fitted(X)
-        if self.grid_.x_norm is None:
-            rows = np.clip(rows, *self.bounds_)
-        logits: FloatArray = rows @ self.coef_.T + self.intercept_
-        return logits[:, 0] if logits.shape[1] == 1 else logits
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the most probable class of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        logits = self.decision_function(X)
-        return self.classes_[(logits > 0).astype(np.intp) if logits.ndim == 1 else logits.argmax(axis=1)]
-
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the class probabilities of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        logits = self.decision_function(X)
-        if logits.ndim == 1:
-            return np.column_stack([expit(-logits), expit(logits)])
-        probabilities: FloatArray = softmax(logits, axis=1)
-        return probabilities
-
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the natural logarithms of what `predict_proba` returns.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        logits = self.decision_function(X)
-        if logits.ndim == 1:
-            return np.column_stack([log_expit(-logits), log_expit(logits)])
-        logarithms: FloatArray = log_softmax(logits, axis=1)
-        return logarithms
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

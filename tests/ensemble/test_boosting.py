@@ -90,7 +90,7 @@ class TestLearning:
         model = DPBoostingClassifier(1.0, interactions=0, random_state=0)
         model.fit(table, LABELS, is_public=PUBLIC)
         assert model.shape_functions_[2].values.shape == (1,)
-        assert model.n_steps_ == 2
+        assert model.n_steps_ == 4
         assert model.feature_importances_[2] == 0
 
     @pytest.mark.parametrize("n", [2, 5, 30])

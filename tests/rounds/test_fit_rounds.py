@@ -250,7 +250,7 @@ class Mortal:
 @pytest.mark.parametrize("name", ["censored", "censored persons", "moments", "tree of persons", "logit"])
 @pytest.mark.parametrize("dies_at", [1, 2, 3])
 def test_a_driver_that_is_killed_goes_on_and_nothing_is_charged_twice(name, dies_at, tmp_path):
-    ledger, path = PrivacyLedger(tmp_path / "a.ledger", epsilon=100), tmp_path / "run"
+    ledger, path = PrivacyLedger(tmp_path / "a.ledger", epsilon=100, delta=1e-3), tmp_path / "run"
     estimator = pickle.loads(pickle.dumps((TREES.get(name) or REGRESSORS[name])[0])).set_params(ledger=ledger)
     options = (TREES.get(name) or REGRESSORS[name])[1]
     target = "ill" if name in TREES or name in CLASSIFIERS else "life"

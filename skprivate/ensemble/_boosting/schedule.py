@@ -5,6 +5,7 @@ The constants were chosen on six data sets (two of them simulated, one with 569 
 8 and both kinds of noise, and checked on four simulated ones: many columns, waves, binary columns, pairs.
 """
 
+import functools
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log2
@@ -20,6 +21,9 @@ _ROWS, _COUNTS = Fraction(2, 100), Fraction(10, 100)
 _BASE_STD, _LEAST_BASE, _MOST_BASE = 0.01, Fraction(2, 100), Fraction(10, 100)
 # Passes over the features; one where a public model has seen them, or where epsilons add up.
 _PASSES = 2
+# Steps on single features that a strong one needs to be learnt, as one goes from even odds to a probability
+# of 0.88 at most; where the noise of so many steps does not matter, few features are passed more often.
+_FEWEST_STEPS = 8
 # Rows per standard deviation of a step's noise down to which more steps pay, while all of them at most double
 # the noise; and further steps of which there are so many rows that the noise does not matter. Most of these.
 _ROWS_FOR_STEPS, _ROWS_FOR_MORE, _MOST_GRIDS = 100.0, 400.0, 80
@@ -99,8 +103,16 @@ def make_schedule(
     base = _share_of_base(n_rows, noise)
     steps = 1 - share_of_rows(noise.relation) - base - _COUNTS
     left = float(steps - _COUNTS)
+    most = functools.partial(_most_steps, n_rows, noise.step_std(1.0, n_outputs), left, gaussian)
+    affordable = min(_FEWEST_STEPS, most(_ROWS_FOR_MORE)) // max(n_features, 1)
+    n_passes = max(n_passes, int(affordable))
     if n_grids is None:
-        n_grids = _automatic_grids(n_rows, n_passes * n_features, n_outputs, noise, left)
+        n_single = n_passes * n_features
+        # So many that the noise of all other steps doubles.
+        double = 3 * n_single if gaussian else n_single
+        room = most(_ROWS_FOR_STEPS) - n_single, most(_ROWS_FOR_MORE) - n_single
+        wanted = max(min(double, room[0]), min(_MOST_GRIDS, room[1]))
+        n_grids = int(min(max(wanted, 0), _MOST_GRIDS))
     n_grids = n_grids if n_features > 1 else 0
     share = left / max(n_passes * n_features + n_grids, 1)
     std = noise.unit_std * noise.rows_per_unit / (share**0.5 if gaussian else share)
@@ -128,21 +140,16 @@ def _share_of_base(n_rows: int, noise: NoiseShares) -> Fraction:
     return min(max(Fraction(ceil(wanted * 1000), 1000), _LEAST_BASE), _MOST_BASE)
 
 
-def _automatic_grids(n_rows: int, n_single: int, n_outputs: int, noise: NoiseShares, left: float) -> int:
-    """Return how many steps on random cells the rows pay for, beside those on single features."""
-    gaussian = noise.budget.mechanism == "gaussian"
-    unit = noise.step_std(1.0, n_outputs)
+def _most_steps(n_rows: int, std: float, left: float, gaussian: bool, rows: float) -> float:
+    """Return how many steps leave so many rows per standard deviation of the noise of each.
 
-    def most(rows: float) -> float:
-        ratio = n_rows / (rows * unit)
-        return left * (ratio**2 if gaussian else ratio) - n_single
-
-    # So many that the noise of all other steps doubles.
-    double = 3 * n_single if gaussian else n_single
-    wanted = max(min(double, most(_ROWS_FOR_STEPS)), min(_MOST_GRIDS, most(_ROWS_FOR_MORE)))
-    return int(min(max(wanted, 0), _MOST_GRIDS))
+    ``std`` is that of one step with the whole budget, of which the steps have the share ``left``.
+    """
+    ratio = n_rows / (rows * std)
+    return left * (ratio**2 if gaussian else ratio)
 
 
 def most_steps(n_features: int, n_grids: int | None) -> int:
     """Return the largest number of steps that a schedule has for so many features."""
-    return _PASSES * n_features + (_MOST_GRIDS if n_grids is None else n_grids)
+    single = max(_PASSES * n_features, _FEWEST_STEPS)
+    return single + (_MOST_GRIDS if n_grids is None else n_grids)
