@@ -18,11 +18,16 @@ FloatArray = NDArray[np.float64]
 ROUNDS, MOMENTUM, STEP = 100, 0.9, 4.0
 
 
+def log_share(share: Any) -> Any:
+    """Return the logarithm of places in [0, 1], from 0 to 1 too: a hundred times as far is twice as far."""
+    return np.log1p(99 * share) / np.log(100)
+
+
 class UnitBall:
     """The map of rows into the unit ball by what is publicly known of the columns.
 
-    Numbers go to [-1, 1], the ``logged`` ones by log(1 + 99 v) / log(100) of their place v in the bounds, and
-    levels stay 0 and 1. A constant is appended, and every row scaled to norm 1.
+    Numbers go to [-1, 1], the ``logged`` ones by the logarithm of their place in the bounds, and levels
+    stay 0 and 1. A constant is appended, and every row scaled to norm 1.
     """
 
     def __init__(self, bounds: Any, categories: Any = (), logged: Any = ()) -> None:
@@ -32,7 +37,7 @@ class UnitBall:
 
     def __call__(self, X: FloatArray) -> FloatArray:
         rows = np.clip((X - self.lower) / (self.upper - self.lower), 0, 1)
-        rows[:, self.logged] = np.log1p(99 * rows[:, self.logged]) / np.log(100)
+        rows[:, self.logged] = log_share(rows[:, self.logged])
         numbers = np.setdiff1d(np.arange(X.shape[1]), self.coded)
         rows[:, numbers] = 2 * rows[:, numbers] - 1
         rows = np.column_stack([rows, np.ones(len(rows))])

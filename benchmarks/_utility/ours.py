@@ -5,11 +5,13 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import skprivate
 
+from .._peers.linear import log_share
 from .data import Split
 from .method import FittedOnce, Method, Predictions, said
 from .peers import DELTA
@@ -41,12 +43,23 @@ def _public_rows(split: Split, kind: Any) -> dict[str, Any]:
     return {"is_public": split.is_public} if takes and split.is_public.any() else {}
 
 
+def _logged(split: Split, table: Any) -> Any:
+    """Return a table with the logarithm of the columns with a long tail, within the same bounds."""
+    found = {}
+    for j in split.logged:
+        name, lower, upper = split.domain.encoded_names[j], split.bounds[0][j], split.bounds[1][j]
+        share = np.clip((table[name] - lower) / (upper - lower), 0, 1)
+        found[name] = lower + (upper - lower) * log_share(share)
+    return table.assign(**found)
+
+
 def _ours(
     names: tuple[str | None, str | None],
     kind: str,
     like: str = "",
     on_public: bool = True,
     on_private_alone: bool = True,
+    is_linear: bool = False,
     **options: Any,
 ) -> Method:
     """A classifier and a regressor of ours by name, None for none; noise is from the operating system."""
@@ -58,6 +71,8 @@ def _ours(
         cls = getattr(skprivate, name)
         known = _known(split, cls, options)
         X, X_test = (split.table, split.table_test) if "domain" in known else (split.X, split.X_test)
+        if is_linear and split.logged:
+            X, X_test = (_logged(split, table) for table in (X, X_test))
         options_of_fit = _public_rows(split, cls)
         for epsilon in epsilons:
             model = clone(cls(epsilon=epsilon, **known))
@@ -99,10 +114,9 @@ def additive() -> Iterator[tuple[str, Method]]:
     on_forest: dict[str, Any] = {"public_model": "forest", "on_private_alone": False}
     yield "boosting on the forest (delta 1e-6)", _ours(boosting, "central", delta=DELTA, **on_forest)
     yield "boosting, pure epsilon", _ours(boosting, "central", on_public=False)
-    yield (
-        "logistic (delta 1e-6)",
-        _ours(("DPLogisticRegression", None), "central", delta=DELTA, on_public=False),
-    )
-    yield "logistic, pure epsilon", _ours(("DPLogisticRegression", None), "central", on_public=False)
+    logistic = "DPLogisticRegression", None
+    linear: dict[str, Any] = {"on_public": False, "is_linear": True}
+    yield "logistic (delta 1e-6)", _ours(logistic, "central", delta=DELTA, **linear)
+    yield "logistic, pure epsilon", _ours(logistic, "central", **linear)
     yield "linear, normal law", _ours((None, "DPNormalLLSRegressor"), "central", on_public=False)
     yield "label privacy", _ours(("LabelPrivateClassifier", "LabelPrivateRegressor"), "label")
