@@ -156,8 +156,8 @@ class DPLogisticRegression(
     slopes, labels that are not logistic; "replace-one"; 40 fits each), finite intervals held 88 to 100 % of
     slopes with Gaussian noise at epsilon 0.5, 2 and 8 and with Laplace noise at 2 and 8, most where few were
     finite. Under a wrong model rows may vary by more than it says: where the
-    probability is .03, and .48 in the tails of one normal column, that column's slope varies 1.65 times as
-    much, so that without noise 68 % would hold it.
+    probability is .03, and .48 in the tails of one normal column, the standard deviation of its slope is 1.65
+    times the model's, so that without noise 68 % would hold it.
 
     References
     ----------

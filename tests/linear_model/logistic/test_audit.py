@@ -127,7 +127,7 @@ def bug(request, monkeypatch):
 @pytest.mark.statistical
 def test_audit_of_laplace_noise(epsilon_lower_bound, bug):
     """All releases of one fit; a right one fails with a probability below `FALSE_ALARM`, seeded."""
-    trials = 250_000
+    trials = 500_000
     here, there, _ = steered_pair({}, bug)
     loss = exact_loss(here, there)
     # The loss is spread over rounds: few outputs show all of it.
