@@ -99,9 +99,7 @@ def plan_logistic(
         norm_order=None if x_norm is None else 2 if budget.mechanism == "gaussian" else 1,
     )
     if grid.half.min() < _NARROWEST:
-        raise ValueError(
-            "bounds, or x_norm, are so narrow that slopes overflow: use other units of X."
-        )
+        raise ValueError("bounds, or x_norm, are so narrow that slopes overflow: use other units of X.")
     return LogisticPlan(
         grid=grid,
         moments_exponent=min(moments_exponent, FINEST),
