@@ -17,6 +17,7 @@ from skprivate import (
     CollaborativeLARRegressor,
     CollaborativeRegressor,
     DPLogisticLLSRegressor,
+    DPLogisticRegression,
     DPLogLocationScaleRegressor,
     DPNormalLLSRegressor,
     DPSEVRegressor,
@@ -48,6 +49,7 @@ CASES = {
     "censored, rounds declared": (DPLogLocationScaleRegressor(max_iter=3, **AFT), {"X": X, "y": LIFE}, 4),
     "censored, rounds by release": (DPSEVRegressor(**AFT), {"X": X, "y": LIFE}, None),
     "censored, logistic": (DPLogisticLLSRegressor(max_iter=2, **AFT), {"X": X, "y": LIFE}, 3),
+    "labels": (DPLogisticRegression(bounds=(-1, 1), random_state=0), {"X": X, "y": TARGET > 0}, None),
     "moments": (DPNormalLLSRegressor(**LLS), {"X": X, "y": TARGET}, 0),
     "platform": (CollaborativeRegressor(), {"X": X, "y": TARGET, "sites": SITES}, 5),
     "platform, preset": (

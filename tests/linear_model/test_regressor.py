@@ -32,7 +32,6 @@ from skprivate.exceptions import (
     UtilityWarning,
 )
 from skprivate.linear_model import _base, _planned_cost
-from skprivate.linear_model._moments import noise_scale
 from skprivate.linear_model._moments.bootstrap import bootstrap_moments
 from skprivate.linear_model._moments.release import MomentPlan
 from skprivate.linear_model._moments.solve import unscale
@@ -530,16 +529,3 @@ def test_a_fit_plans_its_noise_once(structured, monkeypatch):
             X, y if structured else y["time"]
         )
     assert asked == [name]
-
-
-def test_the_rho_of_a_request_is_looked_up_once(monkeypatch):
-    asked = []
-    convert = noise_scale.zcdp_to_epsilon
-    monkeypatch.setattr(
-        noise_scale, "zcdp_to_epsilon", lambda *amounts: asked.append(amounts) or convert(*amounts)
-    )
-    request = Fraction(10**9 + 7, 10**9)
-    first, again = (noise_scale.FitBudget.of(request, 1e-6, "gaussian") for _ in range(2))
-    assert len(asked) == 1
-    assert first == again
-    assert first.epsilon == convert(first.rho, Fraction(1e-6)) <= request
