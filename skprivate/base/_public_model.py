@@ -24,6 +24,7 @@ _TEMPERATURE_ERROR, _HIGHEST_TEMPERATURE = 0.5, 4.0
 
 
 def fit_model(estimator: Any, X: FloatArray, labels: NDArray[Any]) -> Any:
+    """Return a clone that is fitted to public rows; ValueError, with the model's reason, where it cannot be."""
     try:
         # A copy: some models work in place.
         return clone(estimator).fit(X.copy(), labels)
@@ -79,6 +80,7 @@ def predict_shares(classifier: Any, X: FloatArray, classes: NDArray[Any]) -> Flo
 
 
 def bounded_shares(shares: FloatArray) -> FloatArray:
+    """Return probabilities that are at least 0.01 or so, and add up to 1 in a row."""
     least = _LEAST_SHARE * 2 / shares.shape[1]
     bounded = np.maximum(shares, least)
     result: FloatArray = bounded / bounded.sum(axis=1, keepdims=True)
