@@ -24,7 +24,7 @@ _TEMPERATURE_ERROR, _HIGHEST_TEMPERATURE = 0.5, 4.0
 
 
 def fit_model(estimator: Any, X: FloatArray, labels: NDArray[Any]) -> Any:
-    """Return a clone that is fitted to public rows; ValueError, with the model's reason, where it cannot be."""
+    """Return a clone fitted to public rows; ValueError, with the model's reason, where it cannot be."""
     try:
         # A copy: some models work in place.
         return clone(estimator).fit(X.copy(), labels)
