@@ -24,7 +24,7 @@ FLOORS = (
     {"rounds"},
     {"preprocessing"},
     {"tree", "ensemble", "linear_model", "label_privacy", "collaborative", "games"},
-    {"collection", "model_selection"},
+    {"collection", "model_selection", "evaluation"},
     {"audit"},
     {"datasets", "inspection"},  # apart: below nobody
     {"__init__", "_demo"},

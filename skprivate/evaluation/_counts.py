@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Release of tables of counts, in each of which a row is counted once: plan, charge, noise."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import CentralRelation, IntArray, RandomSource
+from ..accounting import PrivacyLedger, PrivacySpent
+from ..base import SHARED_CONSTRAINTS, claim_of
+from ..noise import DiscreteGaussianMechanism, DiscreteLaplaceMechanism, check_entropy
+from ..utils import check_epsilon, check_probability
+from ..utils._compat import Interval, StrOptions
+from ..utils._groups import KEY_BYTES, RowUnits
+
+# Binary digits below one row in which Gaussian noise is drawn: sigma is a whole number of steps, and the
+# rounding costs less than a thousandth of a row.
+_DIGITS = 10
+
+#: Constraints of the parameters that every release of counts takes.
+COUNT_CONSTRAINTS: dict[str, list[Any]] = {
+    **SHARED_CONSTRAINTS,
+    "delta": [Fraction, Interval(Real, 0, 1, closed="left")],
+    "mechanism": [StrOptions({"auto", "laplace", "gaussian"})],
+    "relation": [StrOptions({"replace-one", "add-remove"})],
+}
+
+
+@dataclass(frozen=True)
+class CountsNoise:
+    """Noise of tables of counts: public, made before rows are read.
+
+    Attributes
+    ----------
+    n_tables : int
+        Number of tables; a row is in one cell of each.
+    rows_per_unit : int
+        Rows of one person that count; 1 where the unit is the row.
+    relation : {"replace-one", "add-remove"}
+    mechanism : DiscreteLaplaceMechanism or DiscreteGaussianMechanism
+        Noise of a count, in steps of ``2**-digits`` rows.
+    digits : int
+    epsilon, delta : Fraction
+        What the release of all tables spends.
+
+    Notes
+    -----
+    **Privacy.** Replacing a row takes 1 from one cell of a table and adds 1 to another, or changes nothing:
+    at most 2 in L1 and 2 in squared L2 a table; adding or removing it changes one cell by 1. When up to k
+    rows of a person go and up to k come, a table changes by at most 2 k in L1 and, where all of them sit in
+    one cell before and in one after, by 2 k^2 in squared L2; when they only go, by k and k^2. The figures of
+    the tables add up, and steps of 2^-digits multiply them by 2^digits and 4^digits.
+    """
+
+    n_tables: int
+    rows_per_unit: int
+    relation: CentralRelation
+    mechanism: DiscreteLaplaceMechanism | DiscreteGaussianMechanism
+    digits: int
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def name(self) -> str:
+        """ "laplace" or "gaussian"."""
+        return "laplace" if isinstance(self.mechanism, DiscreteLaplaceMechanism) else "gaussian"
+
+    @property
+    def std(self) -> float:
+        """Standard deviation of the noise of a count, in rows."""
+        return float(np.sqrt(self.mechanism.variance)) / 2**self.digits
+
+    def draw(self, shape: tuple[int, ...], random_state: Any) -> NDArray[np.float64]:
+        """Draw noise of counts, in rows: for intervals that replay it, and not for a release."""
+        return self.mechanism.randomize(np.zeros(shape, dtype=np.int64), random_state) / 2.0**self.digits
+
+    def randomize(self, counts: IntArray, entropy: Any) -> NDArray[np.float64]:
+        """Return noisy counts, in rows."""
+        return self.mechanism.randomize(counts << self.digits, entropy) / 2.0**self.digits
+
+    def describe(self, what: str, grouped: bool, source: Any, **more: Any) -> PrivacySpent:
+        """Return what the release spends and claims; `what` names the counts."""
+        amounts: dict[str, Any]
+        if isinstance(self.mechanism, DiscreteGaussianMechanism):
+            kind, amounts = "Gaussian", {"rho": self.mechanism.rho, "noise_scale": self.mechanism.sigma}
+        else:
+            kind = "Laplace"
+            amounts = {"sensitivity": self.mechanism.sensitivity, "noise_scale": self.mechanism.scale}
+        return PrivacySpent(
+            mechanism=f"discrete {kind} noise on {what}",
+            epsilon=self.epsilon,
+            delta=self.delta,
+            **amounts,
+            relation=self.relation,
+            unit="group" if grouped else "row",
+            max_rows_per_unit=self.rows_per_unit,
+            noise_source=source,
+            deployment="curator",
+            **more,
+        )
+
+
+def plan_noise(
+    n_tables: int,
+    epsilon: Any,
+    delta: Any = 0,
+    mechanism: str = "auto",
+    relation: CentralRelation = "replace-one",
+    rows_per_unit: int = 1,
+) -> CountsNoise:
+    """Return the noise of some tables: of "auto", that of the smaller variance.
+
+    Raises
+    ------
+    ValueError
+        Gaussian noise without a delta, or a budget that no noise is fine or wide enough for.
+    """
+    request, probability = check_epsilon(epsilon), check_probability(delta, "delta")
+    if mechanism == "gaussian" and not probability:
+        raise ValueError("mechanism='gaussian' needs a delta above 0, such as 1e-6.")
+    ends = 2 if relation == "replace-one" else 1
+    found: list[CountsNoise] = []
+    if mechanism != "gaussian":
+        laplace = DiscreteLaplaceMechanism(request, ends * rows_per_unit * n_tables)
+        found.append(CountsNoise(n_tables, rows_per_unit, relation, laplace, 0, laplace.epsilon, Fraction(0)))
+    if mechanism != "laplace" and probability:
+        squared = ends * rows_per_unit**2 * n_tables * 4**_DIGITS
+        gaussian = DiscreteGaussianMechanism(epsilon=request, delta=probability, squared_sensitivity=squared)
+        if gaussian.epsilon is None:
+            raise RuntimeError("a mechanism that was asked for by epsilon has one.")
+        found.append(
+            CountsNoise(n_tables, rows_per_unit, relation, gaussian, _DIGITS, gaussian.epsilon, probability)
+        )
+    return min(found, key=lambda noise: noise.std)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTables:
+    """What `release_counts` returns: released values and public facts.
+
+    Attributes
+    ----------
+    tables : list of ndarray of float64 of shape (n_cells,)
+        Noisy counts, in rows; they may be negative.
+    n_rows : int or None
+        The number of rows that were counted (of groups, at most ``max_rows_per_group`` of each); None where
+        it is not public (relation "add-remove", or groups).
+    noise : CountsNoise
+    spent : PrivacySpent
+    """
+
+    tables: list[NDArray[np.float64]] = field(repr=False)
+    n_rows: int | None
+    noise: CountsNoise
+    spent: PrivacySpent
+
+
+def release_counts(
+    codes: Sequence[IntArray],
+    sizes: Sequence[int],
+    noise: CountsNoise,
+    *,
+    name: str,
+    what: str,
+    units: RowUnits | None = None,
+    ledger: PrivacyLedger | None = None,
+    random_state: RandomSource = None,
+    leaks: Sequence[str] = (),
+    charge: Callable[[PrivacySpent], object] | None = None,
+    **more: Any,
+) -> NoisyTables:
+    """Charge for tables of counts, then release them with noise.
+
+    Parameters
+    ----------
+    codes : sequence of ndarray of int of shape (n_rows,)
+        For every table the cell of every row, 0 to size - 1, by that row alone.
+    sizes : sequence of int
+        Numbers of cells.
+    noise : CountsNoise
+        From `plan_noise`, for ``len(codes)`` tables.
+    name : str
+        The function that the ledger names.
+    what : str
+        The counts, as the statement names them.
+    units : RowUnits, default=None
+        Persons of the rows, from `number_units`; at most ``noise.rows_per_unit`` rows of each count, drawn
+        at random. None: the unit is the row.
+    ledger : PrivacyLedger, default=None
+        Charged before the noise is drawn.
+    random_state : None, int, RandomState or Generator
+    leaks : sequence of str
+        Reasons against the claim.
+    charge : callable, default=None
+        Called with the statement instead of the ledger's charge.
+    **more
+        Of `PrivacySpent`: ``public_inputs``, ``unprotected``.
+
+    Returns
+    -------
+    released : NoisyTables
+
+    Raises
+    ------
+    BudgetExceededError, LedgerError
+        The ledger refused: nothing was drawn.
+    """
+    if len(codes) != noise.n_tables or len(sizes) != noise.n_tables:
+        raise RuntimeError("the noise was planned for another number of tables.")
+    entropy = check_entropy(random_state)
+    n_rows: int | None = len(codes[0])
+    if units is not None:
+        kept = units.choose_rows(noise.rows_per_unit, entropy.random_bytes(KEY_BYTES))
+        codes = [column[kept] for column in codes]
+    counts = [
+        np.bincount(column, minlength=size).astype(np.int64)
+        for column, size in zip(codes, sizes, strict=True)
+    ]
+    if any(len(table) != size for table, size in zip(counts, sizes, strict=True)):
+        raise RuntimeError("a row is in no cell of its table.")
+    if units is not None or noise.relation == "add-remove":
+        n_rows = None
+    spent = noise.describe(what, units is not None, entropy.source, **claim_of(leaks, entropy.source), **more)
+    if charge is not None:
+        charge(spent)
+    elif ledger is not None:
+        ledger.charge(spent, estimator=name)
+    noisy = noise.randomize(np.concatenate(counts), entropy)
+    return NoisyTables(np.split(noisy, np.cumsum(sizes)[:-1]), n_rows, noise, spent)
