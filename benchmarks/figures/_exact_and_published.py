@@ -13,36 +13,37 @@ from sklearn.metrics import roc_auc_score
 from .._utility.scores import LEAST
 from ._kept_predictions import Estimate
 
-#: Figures of labels, and of numbers; of the former less is better where it is a loss.
-OF_LABELS = ("accuracy", "auc", "log_loss", "brier", "calibration_slope")
+#: Figures of labels and of numbers, and those of which less is better.
+OF_LABELS = ("accuracy", "auc", "log_loss", "calibration_slope")
 OF_NUMBERS = ("mae", "rmse")
-LOSSES = ("log_loss", "brier", "mae", "rmse")
+LOSSES = ("log_loss", "mae", "rmse")
+
+# `private_evaluate` says that it takes probabilities for no nearer to 0 and 1.
+CLIP = 1e-3
 
 FloatArray = NDArray[np.float64]
 
 
-def exact(values: FloatArray, y: NDArray[Any], of_labels: bool) -> dict[str, float]:
-    """Return the figures of probabilities of label 1, or of numbers."""
+def exact(values: FloatArray, y: NDArray[Any], of_labels: bool, least: float = LEAST) -> dict[str, float]:
+    """Return the figures of probabilities of label 1, or of numbers.
+
+    Probabilities are taken for no less than `least`, and for no more than 1 minus it.
+    """
     if not of_labels:
         off = values - y
         return {"mae": float(np.abs(off).mean()), "rmse": float(np.sqrt(np.mean(off**2)))}
     own = np.where(y == 1, values, 1 - values)
     return {
-        "accuracy": float(np.mean((values >= 0.5) == y)),
+        "accuracy": float(np.mean((values > 0.5) == y)),
         "auc": float(roc_auc_score(y, values)),
-        "log_loss": float(-np.log(np.maximum(own, LEAST)).mean()),
-        "brier": float(np.mean((values - y) ** 2)),
-        "calibration_slope": _slope(values, y),
+        "log_loss": float(-np.log(np.maximum(own, least)).mean()),
+        "calibration_slope": _slope(np.clip(values, least, 1 - least), y),
     }
 
 
 def _slope(values: FloatArray, y: NDArray[Any]) -> float:
-    """Return the slope of the logistic regression of the labels on the log-odds; NaN for a constant.
-
-    Probabilities of 0 and 1 are taken for the least one, and for 1 minus it.
-    """
-    clipped = np.clip(values, LEAST, 1 - LEAST)
-    log_odds = (np.log(clipped) - np.log1p(-clipped))[:, np.newaxis]
+    """Return the slope of the logistic regression of the labels on the log-odds; NaN for a constant."""
+    log_odds = (np.log(values) - np.log1p(-values))[:, np.newaxis]
     if np.ptp(log_odds) == 0:
         return np.nan
     # Nothing is penalised.
@@ -73,7 +74,7 @@ class GivenProbabilities(ClassifierMixin, _Given):
         return np.column_stack([1 - second, second])
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        return (self._answers(X) >= 0.5).astype(np.int64)
+        return (self._answers(X) > 0.5).astype(np.int64)
 
 
 class GivenNumbers(RegressorMixin, _Given):

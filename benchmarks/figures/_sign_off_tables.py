@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +20,16 @@ TITLES = {
     "accuracy": "accuracy",
     "auc": "AUC",
     "log_loss": "log loss",
-    "brier": "Brier score",
     "calibration_slope": "calibration slope (1 is right)",
     "mae": "mean absolute error, mg/week",
     "rmse": "root mean squared error, mg/week",
 }
+OURS, NOT_PRIVATE, LABELS_ALONE = "private, ours", "not private", "label privacy"
+# Of a slope, its distance from 1.
+LESS_IS_BETTER = (*LOSSES, "calibration_slope")
 #: By group, in the order of the tables; "label" and "local" say what is protected, and where.
 ADULT_GROUPS = {
-    "private, ours": (
+    OURS: (
         "boosting (delta 1e-6)",
         "boosting, pure epsilon",
         "boosting on the forest (delta 1e-6)",
@@ -43,10 +46,10 @@ ADULT_GROUPS = {
         "diffprivlib logistic",
     ),
     "public rows alone": ("boosting, public rows", "forest, public rows", "logistic, public rows"),
-    "not private": ("boosting, not private", "logistic, not private", "base rate, private rows"),
+    NOT_PRIVATE: ("boosting, not private", "logistic, not private", "base rate, private rows"),
 }
 WARFARIN_GROUPS = {
-    "private, ours": (
+    OURS: (
         "three sites, DP boosting, secure sum",
         "boosting (delta 1e-6)",
         "boosting, pure epsilon",
@@ -65,7 +68,7 @@ WARFARIN_GROUPS = {
         "every patient's own site",
     ),
     "private, of others": ("DP-EBM (delta 1e-6)", "diffprivlib linear"),
-    "not private": (
+    NOT_PRIVATE: (
         "pooled local averages, not private",
         "boosting, not private",
         "logistic, not private",
@@ -83,13 +86,17 @@ ADULT, WARFARIN = (
     tuple(name for group in groups.values() for name in group) for groups in (ADULT_GROUPS, WARFARIN_GROUPS)
 )
 
+#: Data set, groups of methods, and figures.
+TABLES = (("adult", ADULT_GROUPS, OF_LABELS), ("warfarin", WARFARIN_GROUPS, OF_NUMBERS))
+
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Exact figures of a model on the test rows of a split."""
+    """Exact figures of a model on the test rows of a split, and those of probabilities that are clipped."""
 
     place: Place
     exact: dict[str, float]
+    clipped: dict[str, float]
 
 
 #: Figures by split.
@@ -102,6 +109,7 @@ class Figures:
     def __init__(self, kept: KeptPredictions, found: Sequence[Evaluated]) -> None:
         self.kept = kept
         self.found = {one.place: one.exact for one in found}
+        self.clipped = {one.place: one.clipped for one in found}
 
     def settings(self, data: str) -> list[str]:
         """Return the settings of a data set of which there is a method of ours."""
@@ -140,10 +148,7 @@ class Figures:
 def print_tables(kept: KeptPredictions, found: Sequence[Evaluated], epsilons: Sequence[float]) -> None:
     """Print figures by setting, distances and coverage, and where others win."""
     figures = Figures(kept, found)
-    for data, groups, scores in (
-        ("adult", ADULT_GROUPS, OF_LABELS),
-        ("warfarin", WARFARIN_GROUPS, OF_NUMBERS),
-    ):
+    for data, groups, scores in TABLES:
         for setting in figures.settings(data):
             known = (
                 f"{setting} public rows" if data == "adult" else f"patients dealt to three sites {setting}"
@@ -153,18 +158,57 @@ def print_tables(kept: KeptPredictions, found: Sequence[Evaluated], epsilons: Se
                 _print_score(figures, (data, setting), groups, score, epsilons)
         if figures.settings(data):
             _print_distances(figures, data, scores, epsilons)
-    for data, groups, scores in (
-        ("adult", ADULT_GROUPS, OF_LABELS),
-        ("warfarin", WARFARIN_GROUPS, OF_NUMBERS),
-    ):
+    for data, groups, scores in TABLES:
         for setting in figures.settings(data):
+            _print_best(figures, (data, setting), groups, scores, epsilons)
             lines = list(_losses(figures, (data, setting), groups, scores, epsilons))
-            print(
-                f"\n{data}, {setting}: ours is behind others by more than 2 s.e.: {len(lines) or 'nowhere'}"
-            )
-            print(*lines, sep="\n")
+            print(f"\n{data}, {setting}: ours is behind by more than 2 s.e.: {len(lines) or 'nowhere'}")
+            for line in lines:
+                print(fill(line, 110, initial_indent="  ", subsequent_indent="      "))
     if kept.errors:
         print("\nFailed:", *kept.errors, sep="\n  ")
+
+
+def _print_best(
+    figures: Figures,
+    place: tuple[str, str],
+    groups: dict[str, tuple[str, ...]],
+    scores: Sequence[str],
+    epsilons: Sequence[float],
+) -> None:
+    """Print the best of ours beside the best of every other group, of those that protect whole rows."""
+    print(
+        f"\n{place[0]}, {place[1]}: the best of ours less the best of others, both the best on the test rows"
+    )
+    for score in scores:
+        table = Table((TITLES[score], "<28"), *((f"{e:g}", "<46") for e in epsilons), indent=2)
+        for group, names in groups.items():
+            cells = [_best(figures, place, names, score, epsilon) for epsilon in epsilons]
+            ours = [_best(figures, place, groups[OURS], score, epsilon) for epsilon in epsilons]
+            texts = []
+            for epsilon, one, our in zip(epsilons, cells, ours, strict=True):
+                if one is None or our is None:
+                    texts.append(None)
+                    continue
+                text = SHOWN.get(one, one)
+                if group != OURS:
+                    lead = _difference(figures, place, (our, one), score, epsilon)
+                    text = f"{lead.mean():+.3f} ±{error_of(lead):.3f} {text}"
+                texts.append(text)
+            if any(texts):
+                table.row(group, *texts)
+
+
+def _best(
+    figures: Figures, place: tuple[str, str], names: Sequence[str], score: str, epsilon: float
+) -> str | None:
+    """Return the method with the best mean; what protects labels alone is not compared."""
+    means = {}
+    for name in names:
+        found = _values(_judged(figures.exact(*place, name, epsilon), score), score)
+        if len(found) and name != LABELS_ALONE:
+            means[name] = found.mean() if score in LESS_IS_BETTER else -found.mean()
+    return min(means, key=means.__getitem__, default=None)
 
 
 def _print_score(
@@ -239,7 +283,7 @@ def _pairs(
 ) -> Iterator[tuple[float, float, float, float]]:
     """Yield the exact figure, the published one and the ends of its interval, for every model with one."""
     for where, found in figures.kept.published.items():
-        exact = figures.found.get(where.place)
+        exact = figures.clipped.get(where.place)
         is_asked = (where.place[0], where.epsilon, where.rows) == (data, epsilon, rows)
         if is_asked and exact and np.isfinite(exact[score]):
             yield exact[score], *(np.nan if one is None else one for one in found[score])
@@ -260,26 +304,33 @@ def _losses(
     scores: Sequence[str],
     epsilons: Sequence[float],
 ) -> Iterator[str]:
-    """Yield a line for every figure and model of ours that some other model beats clearly, exact figures."""
-    others = [name for group, names in groups.items() if group != "private, ours" for name in names]
+    """Yield a line for every figure and model of ours that others beat clearly, "not private" left out."""
+    others = [name for group, names in groups.items() if group not in (OURS, NOT_PRIVATE) for name in names]
     for score in scores:
-        for ours in groups["private, ours"]:
+        for ours in groups[OURS]:
             found = []
             for other in others:
                 behind = [f"{e:g}" for e in epsilons if _is_behind(figures, place, (ours, other), score, e)]
                 if behind:
                     found.append(f"{SHOWN.get(other, other)} ({' '.join(behind)})")
             if found:
-                yield f"  {score}: {SHOWN.get(ours, ours)} < {'; '.join(found)}"
+                yield f"{score}: {SHOWN.get(ours, ours)} is behind {'; '.join(found)}"
 
 
 def _is_behind(
     figures: Figures, place: tuple[str, str], pair: tuple[str, str], score: str, epsilon: float
 ) -> bool:
-    ours, other = (_judged(figures.exact(*place, name, epsilon), score) for name in pair)
-    worse = differences(ours, other, score)
-    worse = worse[np.isfinite(worse)]
-    return is_above(worse if score in (*LOSSES, "calibration_slope") else -worse)
+    lead = _difference(figures, place, pair, score, epsilon)
+    return is_above(lead if score in LESS_IS_BETTER else -lead)
+
+
+def _difference(
+    figures: Figures, place: tuple[str, str], pair: tuple[str, str], score: str, epsilon: float
+) -> NDArray[np.float64]:
+    """Return the figure of the first less that of the second, by split."""
+    first, second = (_judged(figures.exact(*place, name, epsilon), score) for name in pair)
+    found = differences(first, second, score)
+    return found[np.isfinite(found)]
 
 
 def _judged(splits: Splits, score: str) -> Splits:

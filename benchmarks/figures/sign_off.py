@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .._utility.data import make_split
 from .._utility.methods import METHODS, chosen_methods
 from .._utility.sources import missing
-from ._exact_and_published import exact, publish
+from ._exact_and_published import CLIP, exact, publish
 from ._kept_predictions import KeptPredictions, Place, Published, fill
 from ._sign_off_tables import ADULT, WARFARIN, Evaluated, print_tables
 from ._warfarin_sites import AT_SITES, DEALINGS, Sites3, doses
@@ -107,7 +107,7 @@ def _evaluate(kept: KeptPredictions, data: str, options: argparse.Namespace) -> 
         for where in _publications(place, options.epsilons):
             if where not in kept.published:
                 y, rows, known = _tested(place, where.rows)
-                kept.publish(where, publish(kept.values(place), y, rows, where.epsilon, known))
+                kept.publish(where, publish(_values(kept, place), y, rows, where.epsilon, known))
 
 
 def _publications(place: Place, epsilons: Sequence[float]) -> Iterator[Published]:
@@ -125,6 +125,12 @@ def _tested(place: Place, rows: str) -> tuple[NDArray[Any], NDArray[np.int64], d
     return y, chosen, {"bounds_y": target_range} if target_range else {}
 
 
+def _values(kept: KeptPredictions, place: Place) -> NDArray[np.float64]:
+    """Return predictions; numbers are moved into the public range of the target, everybody's."""
+    values, (_, target_range) = kept.values(place), _answers(place[0], place[4])
+    return values if target_range is None else np.clip(values, *target_range)
+
+
 @cache
 def _answers(data: str, number: int) -> tuple[NDArray[Any], Any]:
     """Return labels or numbers of the test rows of a split, and the public range of a number."""
@@ -137,7 +143,8 @@ def _evaluated(kept: KeptPredictions, options: argparse.Namespace) -> list[Evalu
     for place in kept:
         if place[0] in options.data and place[4] < options.splits and _asked(place[2], options):
             y, target_range = _answers(place[0], place[4])
-            found.append(Evaluated(place, exact(kept.values(place), y, target_range is None)))
+            values, of_labels = _values(kept, place), target_range is None
+            found.append(Evaluated(place, exact(values, y, of_labels), exact(values, y, of_labels, CLIP)))
     return found
 
 
