@@ -91,11 +91,11 @@ def publish(
     from skprivate import private_evaluate
 
     of_labels = not known
-    model = (GivenProbabilities if of_labels else GivenNumbers)(values).fit()
+    model: _Given = GivenProbabilities(values) if of_labels else GivenNumbers(values)
     with warnings.catch_warnings():
         # That a figure of a poor model cannot be said is in the table.
         warnings.simplefilter("ignore")
-        found = private_evaluate(model, rows[:, np.newaxis], y[rows], epsilon, **known)
+        found = private_evaluate(model.fit(), rows[:, np.newaxis], y[rows], epsilon, **known)
     names = OF_LABELS if of_labels else OF_NUMBERS
     estimates = {name: getattr(found, name) for name in names}
     return {name: (one.value, one.lower, one.upper) for name, one in estimates.items()}

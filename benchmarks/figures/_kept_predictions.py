@@ -83,7 +83,7 @@ class KeptPredictions:
         if "error" in record:
             self.errors[record["error"]] = None
             return
-        place: Place = tuple(record[name] for name in FIELDS)  # type: ignore[assignment]
+        place: Place = tuple(record[name] for name in FIELDS)
         if "values" in record:
             self._values[place] = record["values"]
         else:

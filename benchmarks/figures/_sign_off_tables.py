@@ -185,7 +185,7 @@ def _print_best(
         for group, names in groups.items():
             cells = [_best(figures, place, names, score, epsilon) for epsilon in epsilons]
             ours = [_best(figures, place, groups[OURS], score, epsilon) for epsilon in epsilons]
-            texts = []
+            texts: list[str | None] = []
             for epsilon, one, our in zip(epsilons, cells, ours, strict=True):
                 if one is None or our is None:
                     texts.append(None)
@@ -286,7 +286,7 @@ def _pairs(
         exact = figures.clipped.get(where.place)
         is_asked = (where.place[0], where.epsilon, where.rows) == (data, epsilon, rows)
         if is_asked and exact and np.isfinite(exact[score]):
-            yield exact[score], *(np.nan if one is None else one for one in found[score])
+            yield exact[score], *found[score]
 
 
 def _held(table: NDArray[np.float64]) -> float | None:

@@ -89,7 +89,12 @@ def _averages(rows: Sites3, epsilon: float) -> FloatArray:
 
 def _protected(rows: Sites3, epsilon: float) -> FloatArray:
     """The platform of the paper: coarsened queries, and answers swapped among three ranks."""
-    parts = {"depth": 4, "p_lower": 1, "p_upper": N_SITES - 1, "quasi_identifiers": QUASI_IDENTIFIERS}
+    parts: dict[str, Any] = {
+        "depth": 4,
+        "p_lower": 1,
+        "p_upper": N_SITES - 1,
+        "quasi_identifiers": QUASI_IDENTIFIERS,
+    }
     platform = CollaborativeLARRegressor(bounds=rows.split.bounds, **parts)
     return platform.fit(rows.split.X, rows.shares, sites=rows.training).predict(rows.split.X_test)
 
