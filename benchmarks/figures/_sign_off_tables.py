@@ -237,10 +237,12 @@ def _print_score(
 
 
 def _cells(figures: Figures, cell: tuple[str, str, str, float], score: str, digits: int) -> list[str | None]:
-    """Return the exact mean with its standard error, and the published mean."""
+    """Return the exact mean with its standard error, and the published mean; in brackets: splits with one."""
     exact = _values(figures.exact(*cell), score)
     paid = _values(figures.published(*cell), score)
-    first = f"{exact.mean():.{digits}f} ±{error_of(exact):.{digits}f}" if len(exact) else None
+    splits = len(figures.places(*cell))
+    fewer = f" ({len(exact)})" if len(exact) < splits else ""
+    first = f"{exact.mean():.{digits}f} ±{error_of(exact):.{digits}f}{fewer}" if len(exact) else None
     return [first, f"{paid.mean():.{digits}f}" if len(paid) else None]
 
 
@@ -252,41 +254,34 @@ def _values(splits: Splits, score: str) -> NDArray[np.float64]:
 def _print_distances(figures: Figures, data: str, scores: Sequence[str], epsilons: Sequence[float]) -> None:
     """Print how far published figures are from exact ones, and how often intervals hold these."""
     print(
-        f"\n{data}: published less exact, all models and splits. Distance: its mean size; width: half of\n"
-        "that of intervals; same rows: intervals that hold the exact figure of the evaluated rows (noise\n"
+        f"\n{data}: published less exact, all models and splits: mean, mean size (distance), half the\n"
+        "width of intervals; same rows: intervals that hold the exact figure of the evaluated rows (noise\n"
         "alone); a quarter: those of a random quarter of the test rows that hold the figure of all of them."
     )
-    table = Table(
-        *(("epsilon", "<8"), ("figure", "<32"), ("n", ">6"), ("distance", ">9.4f"), ("width", ">8.4f")),
-        *(("same rows, %", ">13.1f"), ("a quarter, %", ">13.1f"), ("not said, %", ">12.1f")),
-        indent=2,
-    )
+    columns = {"n": ">6", "mean": ">+9.4f", "distance": ">9.4f", "width": ">8.4f", "same rows, %": ">13.1f"}
+    columns |= {"a quarter, %": ">13.1f", "not said, %": ">12.1f"}
+    table = Table(("epsilon", "<8"), ("figure", "<32"), *columns.items(), indent=2)
     for epsilon in epsilons:
         for score in scores:
-            whole = np.array(list(_pairs(figures, data, score, epsilon, "all")))
+            whole, part = (_pairs(figures, data, score, epsilon, rows) for rows in ("all", "a quarter"))
             if len(whole):
-                part = np.array(list(_pairs(figures, data, score, epsilon, "a quarter")))
                 said = whole[np.isfinite(whole[:, 1])]
-                table.row(
-                    *(f"{epsilon:g}", TITLES[score], len(said), np.abs(said[:, 1] - said[:, 0]).mean()),
-                    *(
-                        np.mean(said[:, 3] - said[:, 2]) / 2,
-                        _held(said),
-                        _held(part[np.isfinite(part[:, 1])]),
-                    ),
-                    100 * (1 - len(said) / len(whole)),
-                )
+                off, width = said[:, 1] - said[:, 0], np.mean(said[:, 3] - said[:, 2]) / 2
+                held = (_held(one[np.isfinite(one[:, 1])]) for one in (whole, part))
+                unsaid = 100 * (1 - len(said) / len(whole))
+                found = (len(said), off.mean(), np.abs(off).mean(), width, *held, unsaid)
+                table.row(f"{epsilon:g}", TITLES[score], *found)
 
 
-def _pairs(
-    figures: Figures, data: str, score: str, epsilon: float, rows: str
-) -> Iterator[tuple[float, float, float, float]]:
-    """Yield the exact figure, the published one and the ends of its interval, for every model with one."""
-    for where, found in figures.kept.published.items():
+def _pairs(figures: Figures, data: str, score: str, epsilon: float, rows: str) -> NDArray[np.float64]:
+    """Return a row for every model: the exact figure, the published one and the ends of its interval."""
+    found = []
+    for where, estimates in figures.kept.published.items():
         exact = figures.clipped.get(where.place)
         is_asked = (where.place[0], where.epsilon, where.rows) == (data, epsilon, rows)
         if is_asked and exact and np.isfinite(exact[score]):
-            yield exact[score], *found[score]
+            found.append((exact[score], *estimates[score]))
+    return np.array(found, dtype=np.float64).reshape(-1, 4)
 
 
 def _held(table: NDArray[np.float64]) -> float | None:
