@@ -14,6 +14,7 @@ from ._leakage.pml import (
     pointwise_maximal_leakage,
     prior_ratio,
 )
+from ._ledger.audit import LedgerAudit
 from ._ledger.ledger import PrivacyLedger
 
 # Not for users: pickles of fitted estimators name them here, so that files can be moved.
@@ -37,6 +38,7 @@ __all__ = [
     "CompositionPart",
     "DisclosureRisk",
     "EstimatedBounds",
+    "LedgerAudit",
     "LedgerEntry",
     "PackageRecord",
     "PrivacyGuarantee",
