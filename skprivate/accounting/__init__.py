@@ -30,6 +30,7 @@ from ._statements.provenance import AuditRecord, PackageRecord
 from ._statements.registry import RegistryEntry
 from ._statements.schema import statement_schema
 from ._statements.spent import PrivacySpent
+from ._study_page import study_page
 
 __all__ = [
     "AuditRecord",
@@ -61,4 +62,5 @@ __all__ = [
     "privacy_section",
     "shuffle_amplification",
     "statement_schema",
+    "study_page",
 ]

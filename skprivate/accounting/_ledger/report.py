@@ -33,16 +33,16 @@ def write_report(title: str, account: Account) -> str:
         "",
         *_limits(account),
         _exposed(entries),
-        _failed(account),
+        ": ".join(describe_failures(account)),
     ]
-    lines += [f"{name}: {text}" for name, text in (*_refused(account.refusals), *_records(entries))]
+    lines += [f"{name}: {text}" for name, text in (*describe_refusals(account.refusals), *_records(entries))]
     return "\n".join([*lines, *_kinds(entries), *_groups(entries), *_NOTES])
 
 
 def label_of_ledger(title: str, account: Account) -> Label:
     """Return what the report says as a label."""
     entries = account.entries
-    rows = [line.partition(": ") for line in (*_limits(account), _exposed(entries), _failed(account))]
+    rows = [line.partition(": ") for line in (*_limits(account), _exposed(entries))]
     return Label(
         subject=title,
         private=all(entry.private for entry in entries),
@@ -50,7 +50,8 @@ def label_of_ledger(title: str, account: Account) -> Label:
         figure=f"{amounts_figure(*account.spent)} spent",
         rows=[
             *((name, value) for name, _, value in rows),
-            *_refused(account.refusals),
+            describe_failures(account),
+            *describe_refusals(account.refusals),
             *(_group_row(names, group) for names, group in _by_label_and_estimator(entries).items()),
             *_records(entries),
         ],
@@ -134,14 +135,15 @@ def _nominal(exposed: int) -> str:
     return ", charged their nominal amounts: no total holds for their rows" if exposed else ""
 
 
-def _failed(account: Account) -> str:
+def describe_failures(account: Account) -> tuple[str, str]:
+    """Return how many fits failed, and of which estimators."""
     failures, max_failures = account.failures, account.identity.max_failures
     limit = "no limit" if max_failures is None else f"limit {max_failures}"
     names = "".join(f"; {name}: {count}" for name, count in failures.items())
-    return f"Failed fits, which cost no epsilon: {sum(failures.values())} ({limit}{names})"
+    return "Failed fits, which cost no epsilon", f"{sum(failures.values())} ({limit}{names})"
 
 
-def _refused(refusals: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
+def describe_refusals(refusals: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     """Return how many charges were refused, and of which amounts."""
     head = ("Refused charges, which cost nothing", str(len(refusals)))
     kinds = Counter(

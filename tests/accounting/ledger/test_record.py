@@ -127,7 +127,7 @@ class TestRecord:
         older = {name: value for name, value in entry.to_dict().items() if name not in NAMES}
         assert LedgerEntry.from_dict(older) == entry
         for wrong in ({"purpose": 1}, {"person": ""}, {"other": None}, {"estimator": 7}):
-            with pytest.raises(ValueError, match="statement|empty"):
+            with pytest.raises(ValueError, match=r"statement|empty"):
                 LedgerEntry.from_dict(older | wrong)
 
 
