@@ -18,9 +18,9 @@ from ..utils import check_epsilon, check_probability
 from ..utils._compat import Interval, StrOptions
 from ..utils._groups import KEY_BYTES, RowUnits
 
-# Binary digits below one row in which Gaussian noise is drawn: sigma is a whole number of steps, and the
-# rounding costs less than a thousandth of a row.
-_DIGITS = 10
+#: Binary digits below one row in which noise is drawn. Its scale is a whole number of steps, rounded up by
+#: less than a thousandth of a row.
+DIGITS = 10
 
 #: Constraints of the parameters that every release of counts takes.
 COUNT_CONSTRAINTS: dict[str, list[Any]] = {
@@ -43,8 +43,7 @@ class CountsNoise:
         Rows of one person that count; 1 where the unit is the row.
     relation : {"replace-one", "add-remove"}
     mechanism : DiscreteLaplaceMechanism or DiscreteGaussianMechanism
-        Noise of a count, in steps of ``2**-digits`` rows.
-    digits : int
+        Noise of a count, in steps of ``2**-DIGITS`` rows.
     epsilon, delta : Fraction
         What the release of all tables spends.
 
@@ -54,14 +53,13 @@ class CountsNoise:
     at most 2 in L1 and 2 in squared L2 a table; adding or removing it changes one cell by 1. When up to k
     rows of a person go and up to k come, a table changes by at most 2 k in L1 and, where all of them sit in
     one cell before and in one after, by 2 k^2 in squared L2; when they only go, by k and k^2. The figures of
-    the tables add up, and steps of 2^-digits multiply them by 2^digits and 4^digits.
+    the tables add up, and steps of 2^-DIGITS multiply them by 2^DIGITS and 4^DIGITS.
     """
 
     n_tables: int
     rows_per_unit: int
     relation: CentralRelation
     mechanism: DiscreteLaplaceMechanism | DiscreteGaussianMechanism
-    digits: int
     epsilon: Fraction
     delta: Fraction
 
@@ -73,15 +71,15 @@ class CountsNoise:
     @property
     def std(self) -> float:
         """Standard deviation of the noise of a count, in rows."""
-        return float(np.sqrt(self.mechanism.variance)) / 2**self.digits
+        return float(np.sqrt(self.mechanism.variance)) / 2**DIGITS
 
     def draw(self, shape: tuple[int, ...], random_state: Any) -> NDArray[np.float64]:
         """Draw noise of counts, in rows: for intervals that replay it, and not for a release."""
-        return self.mechanism.randomize(np.zeros(shape, dtype=np.int64), random_state) / 2.0**self.digits
+        return self.mechanism.randomize(np.zeros(shape, dtype=np.int64), random_state) / 2.0**DIGITS
 
     def randomize(self, counts: IntArray, entropy: Any) -> NDArray[np.float64]:
         """Return noisy counts, in rows."""
-        return self.mechanism.randomize(counts << self.digits, entropy) / 2.0**self.digits
+        return self.mechanism.randomize(counts << DIGITS, entropy) / 2.0**DIGITS
 
     def describe(self, what: str, grouped: bool, source: Any, **more: Any) -> PrivacySpent:
         """Return what the release spends and claims; `what` names the counts."""
@@ -126,16 +124,14 @@ def plan_noise(
     ends = 2 if relation == "replace-one" else 1
     found: list[CountsNoise] = []
     if mechanism != "gaussian":
-        laplace = DiscreteLaplaceMechanism(request, ends * rows_per_unit * n_tables)
-        found.append(CountsNoise(n_tables, rows_per_unit, relation, laplace, 0, laplace.epsilon, Fraction(0)))
+        laplace = DiscreteLaplaceMechanism(request, (ends * rows_per_unit * n_tables) << DIGITS)
+        found.append(CountsNoise(n_tables, rows_per_unit, relation, laplace, laplace.epsilon, Fraction(0)))
     if mechanism != "laplace" and probability:
-        squared = ends * rows_per_unit**2 * n_tables * 4**_DIGITS
+        squared = ends * rows_per_unit**2 * n_tables * 4**DIGITS
         gaussian = DiscreteGaussianMechanism(epsilon=request, delta=probability, squared_sensitivity=squared)
         if gaussian.epsilon is None:
             raise RuntimeError("a mechanism that was asked for by epsilon has one.")
-        found.append(
-            CountsNoise(n_tables, rows_per_unit, relation, gaussian, _DIGITS, gaussian.epsilon, probability)
-        )
+        found.append(CountsNoise(n_tables, rows_per_unit, relation, gaussian, gaussian.epsilon, probability))
     return min(found, key=lambda noise: noise.std)
 
 
