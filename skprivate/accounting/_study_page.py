@@ -36,7 +36,7 @@ from ._statements.ledger_entry import LedgerEntry
 from ._statements.spent import PrivacySpent
 from ._statements.text import show_factor
 
-_LABELS: dict[type, Callable[[Any], list[Label]]] = {
+_LABELS: dict[type[Any], Callable[[Any], list[Label]]] = {
     PrivacySpent: lambda statement: [label_of_spent(statement)],
     PrivacyReport: labels_of_report,
     PrivacyGuarantee: lambda statement: [label_of_guarantee(statement)],
