@@ -153,8 +153,8 @@ def private_describe(
 
     Notes
     -----
-    **Privacy.** A row is in one cell of each of T tables, so replacing it changes the counts by at most 2 T in
-    L1 and by 2 T in squared L2; adding or removing it by T. With groups the first is multiplied by
+    **Privacy.** A row is in one cell of each of T tables, so replacing it changes the counts by at most 2 T
+    in L1 and 2 T in squared L2; adding or removing it by T. With groups the first is multiplied by
     ``max_rows_per_group``, the second by its square. Discrete Laplace or discrete Gaussian noise on this
     sensitivity makes the counts differentially private; all else is computed from them. No cell is an
     error, in strict mode or outside it. Proof: :doc:`/proofs/description`.
@@ -199,7 +199,7 @@ def private_describe(
     parameters |= {"random_state": random_state, "domain": domain, "confidence": confidence}
     validate_parameter_constraints(CONSTRAINTS, parameters, "private_describe")
     refuse_seed(random_state, "private_describe")
-    entropy = check_entropy(random_state)
+    entropy: Any = check_entropy(random_state)
     with failures_counted([] if ledger is None else [ledger], "private_describe"):
         rows_per_unit = 1 if groups is None else int(max_rows_per_group)
         with public_errors():
@@ -241,7 +241,7 @@ def private_describe(
 
 
 def choose_bins(std: float, n_rows: int | None) -> int:
-    """Return the bins of numbers for this noise of a count and this number of rows; see `private_describe`."""
+    """Return the bins of numbers for this noise of a count and so many rows; see `private_describe`."""
     if n_rows is None:
         return _USUAL_BINS
     return round(min(max(math.sqrt(2 * n_rows) / max(std, 1e-9) ** (2 / 3), _FEWEST), _MOST))
@@ -272,8 +272,8 @@ def _warn_of_hidden(description: TableDescription) -> None:
         names = list(dict.fromkeys(line.column for line in hidden))
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         warn_after_release(
-            f"The noise hides {len(hidden)} of {len(lines)} statistics, of {shown}. It takes a larger epsilon, "
-            "more rows, fewer columns or fewer crosstabs.",
+            f"The noise hides {len(hidden)} of {len(lines)} statistics, of {shown}. It takes a larger "
+            "epsilon, more rows, fewer columns or fewer crosstabs.",
             UtilityWarning,
         )
 
@@ -342,11 +342,9 @@ class _Unit:
 
     def of(self, estimate: Estimate) -> Estimate:
         """Return an estimate in [0, 1] in the column's unit."""
-        values = (
-            self.lower * (1 - share) + self.upper * share
-            for share in (estimate.value, estimate.lower, estimate.upper)
-        )
-        return Estimate(*values, told=estimate.told)
+        shares = np.array([estimate.value, estimate.lower, estimate.upper])
+        value, lower, upper = (self.lower * (1 - shares) + self.upper * shares).tolist()
+        return Estimate(value, lower, upper, estimate.told)
 
 
 def _texts(column: Column, estimate: Estimate) -> tuple[str, str]:

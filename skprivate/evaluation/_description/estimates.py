@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Estimates and intervals from noisy counts: sets of values that a test of noise and sampling does not reject."""
+"""Estimates and intervals from noisy counts: the values that a test of noise and sampling leaves."""
 
 import math
 from dataclasses import dataclass

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a private description holds: columns, crosstabs, curves of survival; as a frame, as text and as HTML."""
+"""What a private description holds: columns, crosstabs, survival; as a frame, as text and as HTML."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..._typing import FloatArray
 from ...accounting import PrivacySpent
 from ...accounting._statements.frozen_mapping import FrozenMapping
 from ...accounting._statements.html import label_fragment, label_of_spent, label_page
@@ -63,6 +60,9 @@ class ColumnDescription:
     quantiles: Mapping[float, Estimate] = field(default_factory=dict)
     levels: Mapping[str, Estimate] = field(default_factory=dict)
     texts: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        _freeze(self, "quantiles", "levels", "texts")
 
     def lines(self) -> Iterator[Line]:
         """Return one line for every statistic."""
@@ -130,6 +130,9 @@ class SurvivalCurve:
     times: tuple[float, ...]
     curves: Mapping[str, tuple[Estimate, ...]] = field(repr=False)
 
+    def __post_init__(self) -> None:
+        _freeze(self, "curves")
+
     def lines(self) -> Iterator[Line]:
         """Return one line for every time."""
         for group, curve in self.curves.items():
@@ -174,7 +177,7 @@ class TableDescription:
     n_bins: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", FrozenMapping(self.columns))
+        _freeze(self, "columns")
 
     def crosstab(self, first: str, second: str) -> Crosstab:
         """Return the crosstab of two columns.
@@ -300,6 +303,11 @@ class TableDescription:
             f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>\n"
             f"<p><small>{escape(self._foot())}</small></p>\n</section>"
         )
+
+
+def _freeze(record: Any, *names: str) -> None:
+    for name in names:
+        object.__setattr__(record, name, FrozenMapping(getattr(record, name)))
 
 
 def _cells(line: Line) -> tuple[str, str, str, str]:

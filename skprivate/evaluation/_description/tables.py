@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of a description, planned from the domain alone: which cell of each a row is in, by that row alone."""
+"""Tables of a description, planned from the domain alone, and the cell of each that a row is in."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,8 @@ class Axis:
         values, _ = readings[self.name]
         known = ~np.isnan(values)
         if is_measured(self.column):
-            values = np.searchsorted(np.array(self.cuts), np.where(known, values, 0.0), side="right")
+            places = np.searchsorted(np.array(self.cuts), np.where(known, values, 0.0), side="right")
+            values = places.astype(np.float64)
         return np.where(known, values, -1).astype(np.int64)
 
 
@@ -264,10 +266,10 @@ def _axis(side: Any, domain: TableDomain) -> Axis:
     shares = np.arange(1, _COARSE) / _COARSE
     inner = [float(cut) for cut in (lower * (1 - shares) + upper * shares if cuts is None else cuts)]
     ends = [lower, *inner, upper]
-    if any(not low < high for low, high in zip(ends[:-1], ends[1:], strict=True)):
+    if any(not low < high for low, high in pairwise(ends)):
         raise ValueError(f"the cut points of {name!r} must ascend, within the bounds.")
     texts = [show_value(column, end) for end in ends]
-    labels = [f"{low} to below {high}" for low, high in zip(texts[:-1], texts[1:], strict=True)]
+    labels = [f"{low} to below {high}" for low, high in pairwise(texts)]
     labels[-1] = labels[-1].replace(" below ", " ")
     return Axis(name, column, tuple(labels), tuple(inner))
 
