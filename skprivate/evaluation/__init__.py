@@ -1,9 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Around a fit: a paid evaluation, a private description of a table, and a plan before anything is spent."""
 
+from typing import TYPE_CHECKING
+
 from ..utils import lazy_exports
 
-_HOMES: dict[str, str] = {}
+if TYPE_CHECKING:
+    from ._plan_study import plan_study as plan_study
+    from ._planning.bands import PlannedScore as PlannedScore
+    from ._planning.budget import BudgetSplit as BudgetSplit
+    from ._planning.result import StudyPlan as StudyPlan
+
+_HOMES: dict[str, str] = {
+    "BudgetSplit": "._planning.budget",
+    "PlannedScore": "._planning.bands",
+    "StudyPlan": "._planning.result",
+    "plan_study": "._plan_study",
+}
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__: list[str] = []
+__all__: list[str] = [
+    "BudgetSplit",
+    "PlannedScore",
+    "StudyPlan",
+    "plan_study",
+]
