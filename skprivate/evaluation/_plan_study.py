@@ -20,15 +20,15 @@ from .._typing import FloatArray
 from ..domain import TableDomain
 from ..utils import as_labels, check_positive
 from ..utils._compat import Interval, num_samples, validate_parameter_constraints
-from ._planning.bands import PlannedScore, band_of, recommend
+from ._planning.bands import plan_score, recommend
 from ._planning.budget import BudgetSplit, split_budget
 from ._planning.fits import (
     N_TEST,
-    base_scores,
+    base_score,
     check_domain,
     epsilon_of,
     prepare,
-    public_scores,
+    public_model,
     run_world,
 )
 from ._planning.result import StudyPlan
@@ -197,17 +197,37 @@ def plan_study(
         sample = worlds[0].draw(N_TEST, rng)[1]
     scoring = _default_score(sample, labels) if scoring is None else scoring
     scorer = check_scoring(template, scoring)
-    n_public = len(known.y) if public_in_fit and known is not None else 0
-    seeds = rng.integers(2**31, size=n_repeats)
+    alone = None if known is None else public_model(known.table, known.y, labels, scorer, int(rng.integers(2**31)))
+    n_public = 0 if known is None else len(known.y)
+    options = {"alone": None if alone is None else alone[1], "in_fit": public_in_fit}
     found = Parallel(n_jobs=n_jobs)(
-        delayed(run_world)(template, name, grid, world, n, n_public, scorer, int(seed))
-        for world, seed in zip(worlds, seeds, strict=True)
+        delayed(run_world)(template, name, grid, world, n, n_public, scorer, int(seed), **options)
+        for world, seed in zip(worlds, rng.integers(2**31, size=n_repeats), strict=True)
     )
+    of_alone = np.array([one for _, one in found])
     rows = tuple(
-        band_of(epsilon, column, deviations) for epsilon, column in zip(grid, np.array(found).T, strict=True)
+        plan_score(epsilon, column, of_alone, deviations)
+        for epsilon, column in zip(grid, np.array([scores for scores, _ in found]).T, strict=True)
     )
-    return _summarise(_Outcome(estimator, n, scoring, scorer, rows, known, sample, simulate is not None, labels),
-                      total_epsilon, domain, int(rng.integers(2**31)))  # fmt: skip
+    base = base_score(sample, labels, scorer)
+    name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
+    decision, words = recommend(rows, None if alone is None else alone[2], base, name)
+    total = grid[-1] if total_epsilon is None else total_epsilon
+    return StudyPlan(
+        estimator=type(estimator).__name__,
+        n=int(n),
+        score_name=name,
+        table=rows,
+        base_rate=base,
+        public_alone=None if alone is None else alone[2],
+        public_alone_error=None if alone is None else alone[3],
+        public_alone_model=None if alone is None else alone[0],
+        decision=decision,
+        recommendation=words,
+        split=_split(rows[-1].score, name, total, int(n), sample, _count_columns(domain, template, known)),
+        unknowns=_unknowns(known, simulate is not None),
+        source="public" if simulate is None else "simulated",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,21 +238,6 @@ class _Public:
     y: NDArray[Any]
     classes: NDArray[Any] | None
     codes: NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class _Outcome:
-    """What was asked for, and the bands."""
-
-    estimator: Any
-    n: int
-    scoring: Any
-    scorer: Any
-    rows: tuple[PlannedScore, ...]
-    known: _Public | None
-    sample: NDArray[Any]
-    simulated: bool
-    labels: bool
 
 
 def _check_epsilons(epsilons: Any) -> list[float | Fraction]:
@@ -313,49 +318,30 @@ def _default_score(y: NDArray[Any], labels: bool) -> str:
     return "roc_auc" if len(np.unique(y)) <= 2 else "roc_auc_ovr"
 
 
-def _summarise(found: _Outcome, total: Any, domain: Any, seed: int) -> StudyPlan:
-    known = found.known
-    base, _ = base_scores(None, found.sample, found.labels, found.scorer, seed)
-    alone: tuple[str | None, float | None, float | None] = None, None, None
+def _count_columns(domain: Any, template: Any, known: _Public | None) -> int:
+    """Return the number of columns that a description would count, the target included."""
+    declared = _domain_of(domain, template)
+    if declared is not None:
+        return len(declared.names) + 1
     if known is not None:
-        alone = public_scores(known.table.encoded, known.y, found.labels, found.scorer, seed)
-    name = found.scoring if isinstance(found.scoring, str) else getattr(found.scoring, "__name__", "score")
-    decision, words = recommend(found.rows, alone[1], base, name)
-    return StudyPlan(
-        estimator=type(found.estimator).__name__,
-        n=int(found.n),
-        score_name=name,
-        table=found.rows,
-        base_rate=base,
-        public_alone=alone[1],
-        public_alone_error=alone[2],
-        public_alone_model=alone[0],
-        decision=decision,
-        recommendation=words,
-        split=_split(found, name, total, domain),
-        unknowns=_unknowns(found),
-        source="simulated" if found.simulated else "public",
-    )
+        return known.table.encoded.shape[1] + 1
+    return 1
 
 
-def _split(found: _Outcome, name: str, total: Any, domain: Any) -> BudgetSplit | None:
+def _split(
+    score: float, name: str, total: float | Fraction, n: int, sample: NDArray[Any], n_columns: int
+) -> BudgetSplit | None:
     """Return the suggested split, for scores whose interval is known: AUC and accuracy."""
     if name not in ("roc_auc", "roc_auc_ovr", "accuracy"):
         return None
-    amount = max(row.epsilon for row in found.rows) if total is None else total
-    expected = max(found.rows, key=lambda row: row.epsilon).score
-    counts = np.unique(found.sample, return_counts=True)[1]
-    held = _domain_of(domain, found.estimator)
-    n_columns = len(held.names) if held is not None else found.known.table.encoded.shape[1] if found.known else 10
-    share = float(counts.min() / counts.sum())
-    return split_budget(amount, found.n, n_columns + 1, expected, share, is_area=name != "accuracy")
+    counts = np.unique(sample, return_counts=True)[1]
+    return split_budget(total, n, n_columns, score, float(counts.min() / counts.sum()), is_area=name != "accuracy")
 
 
-def _unknowns(found: _Outcome) -> tuple[str, ...]:
-    if found.simulated:
+def _unknowns(known: _Public | None, simulated: bool) -> tuple[str, ...]:
+    if simulated or known is None:
         return _OF_SIMULATION + _OF_ALL
-    m = len(found.sample)
-    texts = tuple(text.format(m=m) for text in _OF_PUBLIC)
-    if found.known is not None and not found.known.table.is_moved:
+    texts = tuple(text.format(m=len(known.y)) for text in _OF_PUBLIC)
+    if not known.table.is_moved:
         texts = (*texts, "Rows between the public ones: no column of numbers could be moved.")
     return texts + _OF_ALL

@@ -29,6 +29,10 @@ class PlannedScore:
         Band of one such fit.
     repeats : int
         Fits that this was computed from.
+    gain, gain_lower, gain_upper : float or None
+        By how much it passes a model of the public rows alone, with the band of the difference: both are
+        fitted to rows of the same worlds, so that it is narrower than that of the score. None without public
+        rows.
     """
 
     epsilon: float
@@ -36,12 +40,20 @@ class PlannedScore:
     lower: float
     upper: float
     repeats: int
+    gain: float | None = None
+    gain_lower: float | None = None
+    gain_upper: float | None = None
 
 
-def band_of(
-    epsilon: Any, scores: FloatArray, deviations: FloatArray, ceiling: float | None = None
-) -> PlannedScore:
-    """Return the band of scores, each from a world that is some standard errors from the expected one.
+def plan_score(epsilon: Any, scores: FloatArray, alone: FloatArray, deviations: FloatArray) -> PlannedScore:
+    """Return what scores tell of an epsilon; those of the public rows alone are NaN where there are none."""
+    bands = band_of(scores, deviations)
+    gains = () if np.isnan(alone).any() else band_of(scores - alone, deviations)
+    return PlannedScore(float(epsilon), *bands, len(scores), *gains)
+
+
+def band_of(scores: FloatArray, deviations: FloatArray) -> tuple[float, float, float]:
+    """Return centre, lower and upper end of scores, each some standard errors from the expected strength.
 
     The score is a line in the deviation. Its slope is what the size of the public sample costs; what is left
     is noise, rows and the model of labels.
@@ -54,36 +66,52 @@ def band_of(
     level = (1 + COVERAGE) / 2
     slope = coefficients[1] if len(coefficients) > 1 else 0.0
     half = np.hypot(norm.ppf(level) * slope, t.ppf(level, freedom) * np.sqrt(residual * (1 + 1 / n)))
-    score = float(coefficients[0])
-    upper = score + half if ceiling is None else min(score + half, max(ceiling, score))
-    return PlannedScore(float(epsilon), score, float(score - half), float(upper), n)
+    centre, width = float(coefficients[0]), float(half)
+    return centre, centre - width, centre + width
 
 
-def recommend(
-    rows: Sequence[PlannedScore], alone: float | None, base: float, name: str
-) -> tuple[str, str]:
-    """Return "go", "no-go" or "cannot say", and the reason in words."""
-    reference = base if alone is None else max(alone, base)
-    of_what = "public rows alone" if alone is not None and alone >= base else "the base rate"
-    ordered = sorted(rows, key=lambda row: row.epsilon)
-    best = max(ordered, key=lambda row: row.score)
-    first = len(ordered)
-    while first and ordered[first - 1].lower > reference:
+def recommend(rows: Sequence[PlannedScore], alone: float | None, base: float, name: str) -> tuple[str, str]:
+    """Return "go", "no-go" or "cannot say", and the reason in words.
+
+    Parameters
+    ----------
+    rows : sequence of PlannedScore
+        By rising epsilon.
+    alone : float or None
+        Score of the public rows alone.
+    base : float
+        Score of a constant.
+    name : str
+        Of the score.
+    """
+    first = len(rows)
+    while first and _passes(rows[first - 1], base):
         first -= 1
-    if first < len(ordered):
-        row = ordered[first]
-        return "go", (
-            f"go at epsilon >= {row.epsilon:g}: expected {name} {row.score:.3g} "
-            f"(band {row.lower:.3g} to {row.upper:.3g}) against {reference:.3g} of {of_what}"
+    best = max(rows, key=lambda row: row.score)
+    shown = rows[first] if first < len(rows) else best
+    figures = f"expected {name} {shown.score:.3g} (band {shown.lower:.3g} to {shown.upper:.3g})"
+    against = f"{base:.3g} of the base rate"
+    if alone is not None and shown.gain is not None:
+        against = (
+            f"{alone:.3g} of public rows alone, a gain of {shown.gain:.2g} (band {shown.gain_lower:.2g} to "
+            f"{shown.gain_upper:.2g})"
         )
-    shown = f"{best.lower:.3g} to {best.upper:.3g} at epsilon {best.epsilon:g}"
-    if all(row.upper <= reference for row in ordered):
+    if first < len(rows):
+        return "go", f"go at epsilon >= {shown.epsilon:g}: {figures} against {against}"
+    if all(_fails(row, base) for row in rows):
         return "no-go", (
-            f"no-go: the band of {name} ({shown}) does not pass what {of_what} give, {reference:.3g}".replace(
-                "the base rate give", "the base rate gives"
-            )
+            f"no-go: at no epsilon does the band pass what is there already; at epsilon {shown.epsilon:g}, "
+            f"{figures} against {against}"
         )
     return "cannot say", (
-        f"cannot say: the band of {name} ({shown}) holds what {of_what} "
-        f"{'give' if of_what.startswith('public') else 'gives'}, {reference:.3g}"
+        f"cannot say: the band holds what is there already; at epsilon {shown.epsilon:g}, {figures} against "
+        f"{against}"
     )
+
+
+def _passes(row: PlannedScore, base: float) -> bool:
+    return row.lower > base and (row.gain_lower is None or row.gain_lower > 0)
+
+
+def _fails(row: PlannedScore, base: float) -> bool:
+    return row.upper <= base or (row.gain_upper is not None and row.gain_upper <= 0)

@@ -4,12 +4,13 @@
 import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -20,6 +21,7 @@ from ..._typing import FloatArray
 from ...domain import TableDomain
 from ...utils import check_bounds, is_frame
 from ...utils._compat import safe_indexing
+from .tables import PublicTable
 from .worlds import World
 
 #: Rows on which a fit is scored.
@@ -85,26 +87,51 @@ def run_world(
     n_public: int,
     scorer: Scorer,
     seed: int,
-) -> list[float]:
-    """Return the score at every epsilon of fits to n rows of a world, on other rows of it.
+    *,
+    alone: Any = None,
+    in_fit: bool = False,
+) -> tuple[list[float], float]:
+    """Score fits to n rows of a world on other rows of it.
 
-    With ``n_public`` fits get as many further rows that are marked as public.
+    Parameters
+    ----------
+    estimator, param_name, epsilons, scorer
+        As of the plan; the estimator has no ledger.
+    world : World
+    n, n_public : int
+        Private rows, and public ones.
+    seed : int
+    alone : estimator, default=None
+        Fitted to the public rows alone; None: no such fit.
+    in_fit : bool, default=False
+        Whether the fits get the public rows, too.
+
+    Returns
+    -------
+    scores : list of float
+        One for each epsilon.
+    score_alone : float
+        Of the public rows alone; NaN without them.
     """
     rng = np.random.default_rng(seed)
     X, y = world.draw(n + n_public, rng)
     test, y_test = world.draw(N_TEST, rng)
-    options = {}
-    if n_public:
-        options[_fit_parameter(estimator)] = np.arange(n + n_public) < n_public
-    scores = []
+    score_alone, scores, options = float("nan"), [], {}
+    is_public = np.arange(n + n_public) < n_public
+    if in_fit:
+        options[_fit_parameter(estimator)] = is_public
     with config_context(allow_seeds=True), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if alone is not None:
+            score_alone = float(scorer(alone.fit(safe_indexing(X, is_public), y[is_public]), test, y_test))
+        if n_public and not in_fit:
+            X, y = safe_indexing(X, ~is_public), y[~is_public]
         for epsilon in epsilons:
             model = clone(estimator).set_params(**{param_name: epsilon})
             seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
             model.set_params(**{name: int(rng.integers(2**31)) for name in seeds})
             scores.append(float(scorer(model.fit(X, y, **options), test, y_test)))
-    return scores
+    return scores, score_alone
 
 
 def _fit_parameter(estimator: Any) -> str:
@@ -112,14 +139,17 @@ def _fit_parameter(estimator: Any) -> str:
     return f"{steps[-1][0]}__is_public" if steps else "is_public"
 
 
-def base_scores(X: Any, y: Any, labels: bool, scorer: Scorer, seed: int) -> tuple[float, float]:
-    """Return the score of a constant that knows the rows, and 0."""
+def base_score(y: Any, labels: bool, scorer: Scorer) -> float:
+    """Return the score of a constant that knows the targets."""
     model = DummyClassifier(strategy="prior") if labels else DummyRegressor()
-    return float(scorer(model.fit(np.zeros((len(y), 1)), y), np.zeros((len(y), 1)), y)), 0.0
+    rows = np.zeros((len(y), 1))
+    return float(scorer(model.fit(rows, y), rows, y))
 
 
-def public_scores(X: FloatArray, y: Any, labels: bool, scorer: Any, seed: int) -> tuple[str, float, float]:
-    """Return the best of two models of public rows alone: its name, score, and standard error."""
+def public_model(
+    table: PublicTable, y: Any, labels: bool, scorer: Scorer, seed: int
+) -> tuple[str, Any, float, float]:
+    """Return the better of two models of public rows alone: its name, itself, score and standard error."""
     splitter: Any = KFold(_FOLDS, shuffle=True, random_state=seed)
     models: dict[str, Any] = {"boosting": HistGradientBoostingRegressor(random_state=0), "ridge": Ridge()}
     if labels:
@@ -129,11 +159,31 @@ def public_scores(X: FloatArray, y: Any, labels: bool, scorer: Any, seed: int) -
             "boosting": HistGradientBoostingClassifier(random_state=0),
             "logistic regression": LogisticRegression(max_iter=1000),
         }
-    known = np.nan_to_num(X)
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, model in models.items():
-            scores = cross_val_score(make_pipeline(StandardScaler(), model), known, y, cv=splitter, scoring=scorer)
-            found.append((name, float(scores.mean()), float(scores.std(ddof=1) / np.sqrt(len(scores)))))
-    return max(found, key=lambda one: one[1])
+            steps = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), model)
+            scores = cross_val_score(steps, table.encoded, y, cv=splitter, scoring=scorer)
+            whole = make_pipeline(_Encoder(table), steps)
+            error = float(scores.std(ddof=1) / np.sqrt(len(scores)))
+            found.append((name, whole, float(scores.mean()), error))
+    return max(found, key=lambda one: one[2])
+
+
+class _Encoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Encode rows as the public ones are."""
+
+    def __init__(self, table: PublicTable) -> None:
+        self.table = table
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Do nothing."""
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return rows as numbers."""
+        return self.table.encode(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
