@@ -324,7 +324,7 @@ def _find_kind(
             "targets with times of events cannot be evaluated: rows that were followed for too short a time "
             "would take an assumption that no interval here counts."
         )
-    if is_regressor(model):
+    if _predicts_numbers(model, bounds_y):
         declared = bounds_y if bounds_y is not None else getattr(_last(model), "bounds_y", None)
         return "errors", [], _check_bounds_y(declared)
     if not hasattr(model, "predict"):
@@ -341,6 +341,16 @@ def _find_kind(
         raise ValueError("classes must be those of the model, in the order that you want.")
     two = len(labels) == 2 and hasattr(model, "predict_proba")
     return ("two-classes" if two else "classes"), labels, (0.0, 1.0)
+
+
+def _predicts_numbers(model: Any, bounds_y: Any) -> bool:
+    """Tell regressors from classifiers, of any library."""
+    if hasattr(model, "predict_proba"):
+        return False
+    try:
+        return bool(is_regressor(model))
+    except AttributeError:  # without tags of scikit-learn
+        return bounds_y is not None
 
 
 def _last(model: Any) -> Any:

@@ -112,38 +112,64 @@ def ratio(square: FloatArray, variance: FloatArray, z: float) -> FloatArray:
 def _finish(
     value: float, ends: tuple[float, float], low: float, high: float, noise: float, sampling: float
 ) -> Estimate:
-    value = min(max(value, low), high)
+    value = value if math.isnan(value) else min(max(value, low), high)
     lower, upper = max(min(ends[0], high), low), min(max(ends[1], low), high)
     nothing = lower <= low and upper >= high
     return Estimate(value, lower, upper, noise, sampling, nothing)
 
 
-def proportion(cells: Cells, chosen: NDArray[np.bool_], among: NDArray[np.bool_], z: float) -> Estimate:
-    """Return the share of the rows of some cells that are in chosen ones: Fieller's set with Wilson's variance."""
+def proportion(
+    cells: Cells,
+    chosen: NDArray[np.bool_],
+    among: NDArray[np.bool_],
+    z: float,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Estimate:
+    """Return the share of the rows of some cells that are in chosen ones: Fieller's set, Wilson's variance.
+
+    With another range than 0 to 1 the estimate may lie beyond these, as it is without bias.
+    """
     whole = bool(among.all())
     counts = cells.balanced if whole else cells.counts
     hits, n = float(counts[chosen & among].sum()), float(counts[among].sum())
     ones, zeros = int((chosen & among).sum()), int((~chosen & among).sum())
+    known = cells.total is not None and whole
+    return share(hits, n, (ones, zeros), cells.std, z, known=known, low=low, high=high)
+
+
+def share(
+    hits: float,
+    n: float,
+    cells: tuple[int, int],
+    std: float,
+    z: float,
+    *,
+    known: bool = False,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Estimate:
+    """Return hits / n: noisy counts over so many cells of hits and of others; `known`: n has no noise."""
+    ones, zeros = cells
+    if n <= 0:
+        return Estimate(math.nan, low, high, math.nan, math.nan, True)
 
     def noise(theta: FloatArray) -> FloatArray:
         variance = (1 - theta) ** 2 * ones + theta**2 * zeros
-        if whole and cells.total is not None:
+        if known:
             # The mean of the weights has no noise.
             variance = variance - ((1 - theta) * ones - theta * zeros) ** 2 / (ones + zeros)
-        return cells.std**2 * np.maximum(variance, 0.0)
+        return std**2 * np.maximum(variance, 0.0)
 
     def sampling(theta: FloatArray) -> FloatArray:
-        return max(n, 1.0) * theta * (1 - theta)
+        return max(n, 1.0) * np.maximum(theta * (1 - theta), 0.0)
 
-    if n <= 0:
-        return Estimate(math.nan, 0.0, 1.0, math.nan, math.nan, True)
-    at = np.array([min(max(hits / n, 0.0), 1.0)])
+    at = np.array([min(max(hits / n, low), high)])
     ends = accepted(
-        lambda theta: ratio((hits - theta * n) ** 2, noise(theta) + sampling(theta), z), 0.0, 1.0, float(at[0])
+        lambda theta: ratio((hits - theta * n) ** 2, noise(theta) + sampling(theta), z), low, high, float(at[0])
     )
-    return _finish(
-        float(at[0]), ends, 0.0, 1.0, float(np.sqrt(noise(at)[0])) / n, float(np.sqrt(sampling(at)[0])) / n
-    )
+    noise_std, sampling_std = (math.sqrt(float(variance(at)[0])) / n for variance in (noise, sampling))
+    return _finish(float(at[0]), ends, low, high, noise_std, sampling_std)
 
 
 def mean_value(
@@ -189,18 +215,22 @@ def mean_value(
 
 
 def mean_of(estimates: list[Estimate]) -> Estimate:
-    """Return the mean of independent estimates of shares, with Zou and Donner's interval."""
+    """Return the mean of independent estimates of shares, with Zou and Donner's interval.
+
+    The estimates are those without bias, which may lie beyond 0 and 1: moved into the range, they would not
+    average out.
+    """
     k = len(estimates)
-    values = [0.5 if estimate.value != estimate.value else estimate.value for estimate in estimates]
-    value = sum(values) / k
-    down = math.hypot(*(v - e.lower for v, e in zip(values, estimates, strict=True))) / k
-    up = math.hypot(*(e.upper - v for v, e in zip(values, estimates, strict=True))) / k
+    if any(math.isnan(estimate.value) or estimate.says_nothing for estimate in estimates):
+        lower = sum(max(estimate.lower, 0.0) for estimate in estimates) / k
+        upper = sum(min(estimate.upper, 1.0) for estimate in estimates) / k
+        return _finish(math.nan, (lower, upper), 0.0, 1.0, math.nan, math.nan)
+    value = sum(estimate.value for estimate in estimates) / k
+    down = math.hypot(*(estimate.value - estimate.lower for estimate in estimates)) / k
+    up = math.hypot(*(estimate.upper - estimate.value for estimate in estimates)) / k
     noise = math.hypot(*(estimate.noise_std for estimate in estimates)) / k
     sampling = math.hypot(*(estimate.sampling_std for estimate in estimates)) / k
-    unknown = any(math.isnan(estimate.value) for estimate in estimates)
-    every = all(estimate.says_nothing for estimate in estimates)
-    ends = (0.0, 1.0) if every else (value - down, value + up)
-    return _finish(math.nan if unknown else value, ends, 0.0, 1.0, noise, sampling)
+    return _finish(value, (value - down, value + up), 0.0, 1.0, noise, sampling)
 
 
 def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float) -> Estimate:
@@ -244,7 +274,10 @@ def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float
 
 
 # Slopes that are tried: 0 to 4 in fine steps, further out in coarse ones.
-_SLOPES = np.concatenate([np.linspace(-2, 0, 40, endpoint=False), np.linspace(0, 4, 801), np.geomspace(4.05, 20, 80)])
+_SLOPES = np.concatenate(
+    [np.linspace(-2, 0, 20, endpoint=False), np.linspace(0, 4, 201), np.geomspace(4.1, 20, 40)]
+)
+_HALVINGS = 25
 
 
 def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: float) -> Estimate:
@@ -252,7 +285,8 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
 
     For every slope the intercept solves its own estimating equation; the efficient equation of the slope is
     then a signed sum of counts with the mean 0 at the slope, and its variance is known from the noise and
-    from sampling (a sandwich). The ends of the trial range, -2 and 20, stand for anything beyond.
+    from sampling (a sandwich, or what the regression expects if that is more). The ends of the trial range,
+    -2 and 20, stand for anything beyond.
     """
     negatives, positives = counts
     x = np.log(nodes / (1 - nodes))
@@ -262,29 +296,50 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
     nothing = Estimate(math.nan, low, high, math.nan, math.nan, True)
     if not 0 < events < n or not rows.any():
         return nothing
-    slope = _SLOPES[:, None]
-    left, right = np.full((len(_SLOPES), 1), -200.0), np.full((len(_SLOPES), 1), 200.0)
-    for _ in range(40):
-        middle = (left + right) / 2
-        above = (expit(middle + slope * x) * rows).sum(axis=1, keepdims=True) > events * rows.sum() / n
-        left, right = np.where(above, left, middle), np.where(above, middle, right)
-    mean = expit((left + right) / 2 + slope * x)
+    mean = expit(_intercepts(x, negatives + positives, events) + _SLOPES[:, None] * x)
     weight = rows * mean * (1 - mean)
     heavy = np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
     aside = x - (weight * x).sum(axis=1, keepdims=True) / heavy
     of_positives, of_negatives = aside * (1 - mean), -aside * mean
     g = of_positives @ positives + of_negatives @ negatives
     noise = std**2 * (of_positives**2 + of_negatives**2).sum(axis=1)
-    sampling = np.maximum(of_positives**2 @ positives + of_negatives**2 @ negatives, 0.0)
-    # What the model of the slope expects: counts of few events may show less.
-    sampling = np.maximum(sampling, (aside**2 * weight).sum(axis=1))
-    kept = np.flatnonzero(g**2 <= z**2 * (noise + sampling))
-    crossing = np.flatnonzero((g[:-1] > 0) & (g[1:] <= 0))
-    if not len(crossing):
-        return nothing if not len(kept) else Estimate(math.nan, float(_SLOPES[kept[0]]), float(_SLOPES[kept[-1]]), math.nan, math.nan)
-    k = int(crossing[np.argmin(np.abs(_SLOPES[crossing] - 1))])
-    value = float(_SLOPES[k] + (_SLOPES[k + 1] - _SLOPES[k]) * g[k] / (g[k] - g[k + 1]))
-    steep = float((g[k] - g[k + 1]) / (_SLOPES[k + 1] - _SLOPES[k]))
-    lower = float(_SLOPES[max(kept[0] - 1, 0)]) if len(kept) else float(_SLOPES[k])
-    upper = float(_SLOPES[min(kept[-1] + 1, len(_SLOPES) - 1)]) if len(kept) else float(_SLOPES[k + 1])
-    return _finish(value, (lower, upper), low, high, math.sqrt(noise[k]) / steep, math.sqrt(sampling[k]) / steep)
+    sampling = np.maximum(
+        of_positives**2 @ positives + of_negatives**2 @ negatives, (aside**2 * weight).sum(axis=1)
+    )
+    statistic = ratio(g**2, noise + sampling, z)
+    lower, upper = _crossings(statistic, 1.0 + float(statistic.min()))
+    roots = np.flatnonzero((g[:-1] > 0) & (g[1:] <= 0))
+    if not len(roots):
+        return Estimate(math.nan, lower, upper, math.nan, math.nan, lower <= low and upper >= high)
+    k = int(roots[np.argmin(statistic[roots])])
+    step = float(_SLOPES[k + 1] - _SLOPES[k])
+    steep = float(g[k] - g[k + 1]) / step
+    value = float(_SLOPES[k] + g[k] / steep)
+    return _finish(
+        value, (lower, upper), low, high, math.sqrt(noise[k]) / steep, math.sqrt(sampling[k]) / steep
+    )
+
+
+def _intercepts(x: FloatArray, rows: FloatArray, events: float) -> FloatArray:
+    """Return the intercept of every slope, at which as many events are expected as there are."""
+    reach = 50.0 + np.abs(_SLOPES[:, None]) * float(np.abs(x).max())
+    left, right = -reach, reach
+    for _ in range(_HALVINGS):
+        middle = (left + right) / 2
+        above = (expit(middle + _SLOPES[:, None] * x) @ rows)[:, None] > events
+        left, right = np.where(above, left, middle), np.where(above, middle, right)
+    found: FloatArray = (left + right) / 2
+    return found
+
+
+def _crossings(statistic: FloatArray, limit: float) -> tuple[float, float]:
+    """Return between which slopes the statistic is at most the limit, by lines between those tried."""
+    found = np.flatnonzero(statistic <= limit)
+    ends = []
+    for inside, outside in ((int(found[0]), int(found[0]) - 1), (int(found[-1]), int(found[-1]) + 1)):
+        if not 0 <= outside < len(_SLOPES):
+            ends.append(float(_SLOPES[inside]))
+            continue
+        part = (limit - statistic[inside]) / (statistic[outside] - statistic[inside])
+        ends.append(float(_SLOPES[inside] + part * (_SLOPES[outside] - _SLOPES[inside])))
+    return ends[0], ends[1]

@@ -23,6 +23,10 @@ def codes_of(values: Any, levels: Sequence[Any], elsewhere: int, n_rows: int, na
         raise ValueError(f"{name} must have one value per row of X.")
     numbers = {_plain(level): k for k, level in enumerate(levels)}
     codes = np.full(n_rows, elsewhere, dtype=np.intp)
+    if array.dtype.kind in "biuf" and all(isinstance(level, int | float) for level in numbers):
+        for level, number in numbers.items():
+            codes[array == level] = number
+        return codes
     for row, value in enumerate(array.tolist()):
         try:
             codes[row] = numbers.get(value, elsewhere)

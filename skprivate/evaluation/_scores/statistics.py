@@ -12,13 +12,12 @@ from ...utils._public_module import public_module
 from .intervals import (
     Cells,
     Estimate,
-    accepted,
     area_under_curve,
     mean_of,
     mean_value,
     proportion,
-    ratio,
     recalibration_slope,
+    share,
 )
 from .nodes import gaps
 
@@ -152,12 +151,12 @@ class GroupCounts:
         return found
 
     def recalls(self, right: NDArray[np.bool_]) -> list[Estimate]:
-        """Return the share of every class that is classified right."""
+        """Return the share of every class that is classified right, without bias."""
         found = []
         for k in range(len(self.counts)):
             among = np.zeros(self.counts.shape, dtype=bool)
             among[k] = True
-            found.append(proportion(self.cells, right.ravel(), among.ravel(), self.z))
+            found.append(proportion(self.cells, right.ravel(), among.ravel(), self.z, -1.0, 2.0))
         return found
 
     def _mean_loss(self, losses: list, most: float) -> Estimate:  # type: ignore[type-arg]
@@ -170,19 +169,16 @@ class GroupCounts:
 
     def _error_quantile(self, level: float) -> Estimate:
         """Return a quantile of the absolute error: the nodes between which the released counts reach it."""
-        half = len(self.nodes) // 2
-        ends = self.nodes[half:]
-        shares = [proportion(self.cells, np.abs(self.nodes) <= end, np.ones(self.counts.size, bool), self.z) for end in ends]
-        inside = [k for k, share in enumerate(shares) if share.lower <= level <= share.upper]
-        values = np.maximum.accumulate([0.0 if math.isnan(share.value) else share.value for share in shares])
-        low = 0.0 if not inside else float(ends[max(inside[0] - 1, 0)])
-        high = float(ends[-1]) if not inside else float(ends[min(inside[-1] + 1, half)])
-        if not inside:
-            below = [k for k, share in enumerate(shares) if share.upper < level]
-            above = [k for k, share in enumerate(shares) if share.lower > level]
-            low = float(ends[max(below[-1] - 1, 0)]) if below else 0.0
-            high = float(ends[min(above[0] + 1, half)]) if above else float(ends[-1])
-        value = float(np.interp(level, values, ends))
+        # Rounded errors are as often at most a node as errors are at most some number up to the next node.
+        ends = self.nodes[len(self.nodes) // 2 :]
+        whole = np.ones(self.counts.size, dtype=bool)
+        shares = [proportion(self.cells, np.abs(self.nodes) <= end, whole, self.z) for end in ends]
+        below = [k for k, found in enumerate(shares) if found.upper < level]
+        above = [k for k, found in enumerate(shares) if found.lower > level]
+        low = float(ends[below[-1]]) if below else 0.0
+        high = float(ends[min(above[0] + 1, len(ends) - 1)]) if above else float(ends[-1])
+        values = np.maximum.accumulate([found.value for found in shares])
+        value = float(np.interp(level, values, np.append((ends[1:] + ends[:-1]) / 2, ends[-1])))
         nothing = low <= 0.0 and high >= float(ends[-1])
         return Estimate(min(max(value, low), high), low, high, math.nan, math.nan, nothing)
 
@@ -212,21 +208,9 @@ class GroupCounts:
     ) -> Estimate:
         """Return the share of hits at some nodes, of counts that are sums over `folded` classes."""
         k = float(hits[nodes].sum())
-        n = k + float(misses[nodes].sum())
         ones = len(nodes) * folded
         zeros = len(nodes) * (1 if folded == 1 else folded * (folded - 1))
-
-        def variances(t: FloatArray) -> tuple[FloatArray, FloatArray]:
-            return self.std**2 * ((1 - t) ** 2 * ones + t**2 * zeros), max(n, 1.0) * t * (1 - t)
-
-        if n <= 0:
-            return Estimate(math.nan, 0.0, 1.0, math.nan, math.nan, True)
-        value = min(max(k / n, 0.0), 1.0)
-        ends = accepted(
-            lambda t: ratio((k - t * n) ** 2, sum(variances(t)), self.z), 0.0, 1.0, value
-        )
-        noise, sampling = (math.sqrt(float(v[0])) / n for v in variances(np.array([value])))
-        return Estimate(value, *ends, noise, sampling, ends == (0.0, 1.0))
+        return share(k, k + float(misses[nodes].sum()), (ones, zeros), self.std, self.z)
 
     def confusion(self, threshold: float, classes: tuple[object, ...]) -> ConfusionMatrix:
         """Return the confusion matrix; of two classes, a label is predicted above a threshold.
