@@ -148,6 +148,11 @@ class Figures:
 def print_tables(kept: KeptPredictions, found: Sequence[Evaluated], epsilons: Sequence[float]) -> None:
     """Print figures by setting, distances and coverage, and where others win."""
     figures = Figures(kept, found)
+    print(
+        "Exact figures take probabilities as they are; published ones take them for .001 at least and .999\n"
+        "at most, and are compared with exact ones of such probabilities. Published means are of one release\n"
+        "a split, at the epsilon of the fit; what draws no noise is evaluated at each."
+    )
     for data, groups, scores in TABLES:
         for setting in figures.settings(data):
             known = (
@@ -258,7 +263,7 @@ def _print_distances(figures: Figures, data: str, scores: Sequence[str], epsilon
         "width of intervals; same rows: intervals that hold the exact figure of the evaluated rows (noise\n"
         "alone); a quarter: those of a random quarter of the test rows that hold the figure of all of them."
     )
-    columns = {"n": ">6", "mean": ">+9.4f", "distance": ">9.4f", "width": ">8.4f", "same rows, %": ">13.1f"}
+    columns = {"n": ">6", "mean": ">9", "distance": ">9.4f", "width": ">8.4f", "same rows, %": ">13.1f"}
     columns |= {"a quarter, %": ">13.1f", "not said, %": ">12.1f"}
     table = Table(("epsilon", "<8"), ("figure", "<32"), *columns.items(), indent=2)
     for epsilon in epsilons:
@@ -269,7 +274,7 @@ def _print_distances(figures: Figures, data: str, scores: Sequence[str], epsilon
                 off, width = said[:, 1] - said[:, 0], np.mean(said[:, 3] - said[:, 2]) / 2
                 held = (_held(one[np.isfinite(one[:, 1])]) for one in (whole, part))
                 unsaid = 100 * (1 - len(said) / len(whole))
-                found = (len(said), off.mean(), np.abs(off).mean(), width, *held, unsaid)
+                found = (len(said), f"{off.mean():+.4f}", np.abs(off).mean(), width, *held, unsaid)
                 table.row(f"{epsilon:g}", TITLES[score], *found)
 
 
