@@ -150,8 +150,8 @@ def print_tables(kept: KeptPredictions, found: Sequence[Evaluated], epsilons: Se
     figures = Figures(kept, found)
     print(
         "Exact figures take probabilities as they are; published ones take them for .001 at least and .999\n"
-        "at most, and are compared with exact ones of such probabilities. Published means are of one release\n"
-        "a split, at the epsilon of the fit; what draws no noise is evaluated at each."
+        "at most, and are compared with exact ones of such probabilities. Published means are those of one\n"
+        "release a split, at the epsilon of the fit; what draws no noise is evaluated at each."
     )
     for data, groups, scores in TABLES:
         for setting in figures.settings(data):
