@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .domain import TableDomain as TableDomain
     from .ensemble import DPBoostingClassifier as DPBoostingClassifier
     from .ensemble import DPBoostingRegressor as DPBoostingRegressor
+    from .evaluation import private_describe as private_describe
     from .games import AggregativeGame as AggregativeGame
     from .games import PrivateNashSolver as PrivateNashSolver
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
@@ -93,6 +94,7 @@ _HOMES = {
     "VaccinationGame": ".games",
     "compose": ".accounting",
     "privacy_report": ".base",
+    "private_describe": ".evaluation",
     "shuffle_amplification": ".accounting",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
@@ -140,6 +142,7 @@ __all__ = [
     "config_context",
     "get_config",
     "privacy_report",
+    "private_describe",
     "set_config",
     "shuffle_amplification",
 ]

@@ -1,9 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Around a fit: a paid evaluation, a private description of a table, and a plan before anything is spent."""
 
+from typing import TYPE_CHECKING
+
 from ..utils import lazy_exports
 
-_HOMES: dict[str, str] = {}
+if TYPE_CHECKING:
+    from ._description.result import TableDescription as TableDescription
+    from ._plan_study import plan_study as plan_study
+    from ._planning.bands import PlannedScore as PlannedScore
+    from ._planning.budget import BudgetSplit as BudgetSplit
+    from ._planning.result import StudyPlan as StudyPlan
+    from ._private_describe import private_describe as private_describe
+
+_HOMES = {
+    "BudgetSplit": "._planning.budget",
+    "PlannedScore": "._planning.bands",
+    "StudyPlan": "._planning.result",
+    "TableDescription": "._description.result",
+    "plan_study": "._plan_study",
+    "private_describe": "._private_describe",
+}
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__: list[str] = []
+__all__ = [
+    "BudgetSplit",
+    "PlannedScore",
+    "StudyPlan",
+    "TableDescription",
+    "plan_study",
+    "private_describe",
+]

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bands of planned scores, and what they recommend."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm, t
+
+from ..._typing import FloatArray
+from ...utils._public_module import public_module
+
+#: Nine studies of ten should end in the band, if all assumptions hold.
+COVERAGE = 0.9
+
+
+@public_module("skprivate.evaluation")
+@dataclass(frozen=True)
+class PlannedScore:
+    """What is expected at one epsilon.
+
+    Attributes
+    ----------
+    epsilon : float
+    score : float
+        Expected of a fit to n private rows, on other rows; greater is better.
+    lower, upper : float
+        Band of one such fit.
+    repeats : int
+        Fits that this was computed from.
+    gain, gain_lower, gain_upper : float or None
+        By how much it passes a model of the public rows alone, with the band of the difference: both are
+        fitted to rows of the same worlds, so that it is narrower than that of the score. None without public
+        rows.
+    """
+
+    epsilon: float
+    score: float
+    lower: float
+    upper: float
+    repeats: int
+    gain: float | None = None
+    gain_lower: float | None = None
+    gain_upper: float | None = None
+
+
+def plan_score(epsilon: Any, scores: FloatArray, alone: FloatArray, deviations: FloatArray) -> PlannedScore:
+    """Return what scores tell of an epsilon; those of the public rows alone are NaN where there are none."""
+    bands = band_of(scores, deviations)
+    gains = () if np.isnan(alone).any() else band_of(scores - alone, deviations)
+    return PlannedScore(float(epsilon), *bands, len(scores), *gains)
+
+
+def band_of(scores: FloatArray, deviations: FloatArray) -> tuple[float, float, float]:
+    """Return centre, lower and upper end of scores, each some standard errors from the expected strength.
+
+    The score is a line in the deviation. Its slope is what the size of the public sample costs; what is left
+    is noise, rows and the model of labels.
+    """
+    n = len(scores)
+    design = np.column_stack([np.ones(n), deviations]) if np.ptp(deviations) > 0 else np.ones((n, 1))
+    coefficients = np.linalg.lstsq(design, scores, rcond=None)[0]
+    freedom = n - design.shape[1]
+    residual = float(np.sum((scores - design @ coefficients) ** 2)) / freedom
+    level = (1 + COVERAGE) / 2
+    slope = coefficients[1] if len(coefficients) > 1 else 0.0
+    half = np.hypot(norm.ppf(level) * slope, t.ppf(level, freedom) * np.sqrt(residual * (1 + 1 / n)))
+    centre, width = float(coefficients[0]), float(half)
+    return centre, centre - width, centre + width
+
+
+def recommend(rows: Sequence[PlannedScore], alone: float | None, base: float, name: str) -> tuple[str, str]:
+    """Return "go", "no-go" or "cannot say", and the reason in words.
+
+    Parameters
+    ----------
+    rows : sequence of PlannedScore
+        By rising epsilon.
+    alone : float or None
+        Score of the public rows alone.
+    base : float
+        Score of a constant.
+    name : str
+        Of the score.
+    """
+    first = len(rows)
+    while first and _passes(rows[first - 1], base):
+        first -= 1
+    best = max(rows, key=lambda row: row.score)
+    shown = rows[first] if first < len(rows) else best
+    figures = f"expected {name} {shown.score:.3g} (band {shown.lower:.3g} to {shown.upper:.3g})"
+    against = f"{base:.3g} of the base rate"
+    if alone is not None and shown.gain is not None:
+        against = (
+            f"{alone:.3g} of public rows alone, a gain of {shown.gain:.2g} (band {shown.gain_lower:.2g} to "
+            f"{shown.gain_upper:.2g})"
+        )
+    if first < len(rows):
+        return "go", f"go at epsilon >= {shown.epsilon:g}: {figures} against {against}"
+    if all(_fails(row, base) for row in rows):
+        return "no-go", (
+            f"no-go: at no epsilon does the band pass what is there already; at epsilon {shown.epsilon:g}, "
+            f"{figures} against {against}"
+        )
+    return "cannot say", (
+        f"cannot say: the band holds what is there already; at epsilon {shown.epsilon:g}, {figures} against "
+        f"{against}"
+    )
+
+
+def _passes(row: PlannedScore, base: float) -> bool:
+    return row.lower > base and (row.gain_lower is None or row.gain_lower > 0)
+
+
+def _fails(row: PlannedScore, base: float) -> bool:
+    return row.upper <= base or (row.gain_upper is not None and row.gain_upper <= 0)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fits of a plan: copies without a ledger, on rows that were drawn, scored on others."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ..._config import config_context
+from ..._typing import FloatArray
+from ...domain import TableDomain
+from ...utils import check_bounds, is_frame
+from ...utils._compat import safe_indexing
+from .tables import PublicTable
+from .worlds import World
+
+#: Rows on which a fit is scored.
+N_TEST = 10_000
+# Folds of the models of public rows alone.
+_FOLDS = 5
+
+Scorer = Callable[..., float]
+
+
+def epsilon_of(estimator: Any, param_name: str | None) -> str:
+    """Return the name of the parameter that takes the epsilon."""
+    names = estimator.get_params()
+    if param_name is not None:
+        if param_name not in names:
+            raise ValueError(f"{type(estimator).__name__} has no parameter {param_name!r}.")
+        return param_name
+    if "epsilon" in names:
+        return "epsilon"
+    # A step of a pipeline; a model inside a private one is reached by a longer name.
+    found = [name for name in names if name.endswith("__epsilon")]
+    shortest = [name for name in found if name.count("__") == min(one.count("__") for one in found)]
+    if len(shortest) != 1:
+        raise ValueError(
+            f"which parameter of {type(estimator).__name__} takes the epsilon? Give param_name: "
+            f"{', '.join(shortest) or 'none of them is named epsilon'}."
+        )
+    return shortest[0]
+
+
+def prepare(estimator: Any, domain: Any, target: Any) -> Any:
+    """Return a clone without ledgers, with the declarations that the estimator itself lacks."""
+    copy = clone(estimator)
+    names = copy.get_params()
+    copy.set_params(**{name: None for name in names if name.split("__")[-1] == "ledger"})
+    given = {"classes": target, "bounds_y": target}
+    bounds = domain
+    if isinstance(domain, TableDomain):
+        given["domain"] = domain
+        bounds = None if "domain" in names else domain.bounds
+    given |= {"bounds": bounds, "bounds_X": bounds}
+    missing = {name: value for name, value in given.items() if name in names and names[name] is None}
+    if names.get("domain") is not None:
+        # A domain that the estimator holds says the bounds.
+        missing = {name: value for name, value in missing.items() if name in ("classes", "bounds_y")}
+    return copy.set_params(**{name: value for name, value in missing.items() if value is not None})
+
+
+def check_domain(domain: Any) -> None:
+    """Raise TypeError or ValueError where this is neither a domain nor bounds."""
+    if domain is not None and not isinstance(domain, TableDomain | dict):
+        if not isinstance(domain, tuple | list) or len(domain) != 2:
+            raise TypeError("domain must be a TableDomain, or bounds (lower, upper).")
+        check_bounds(domain, max(np.size(domain[0]), np.size(domain[1]), 1))
+
+
+def run_world(
+    estimator: Any,
+    param_name: str,
+    epsilons: Sequence[float | Fraction],
+    world: World,
+    n: int,
+    n_public: int,
+    scorer: Scorer,
+    seed: int,
+    *,
+    alone: Any = None,
+    in_fit: bool = False,
+) -> tuple[list[float], float]:
+    """Score fits to n rows of a world on other rows of it.
+
+    Parameters
+    ----------
+    estimator, param_name, epsilons, scorer
+        As of the plan; the estimator has no ledger.
+    world : World
+    n, n_public : int
+        Private rows, and public ones.
+    seed : int
+    alone : estimator, default=None
+        Fitted to the public rows alone; None: no such fit.
+    in_fit : bool, default=False
+        Whether the fits get the public rows, too.
+
+    Returns
+    -------
+    scores : list of float
+        One for each epsilon.
+    score_alone : float
+        Of the public rows alone; NaN without them.
+    """
+    rng = np.random.default_rng(seed)
+    X, y = world.draw(n + n_public, rng)
+    test, y_test = world.draw(N_TEST, rng)
+    score_alone, scores, options = float("nan"), [], {}
+    is_public = np.arange(n + n_public) < n_public
+    if in_fit:
+        options[_fit_parameter(estimator)] = is_public
+    with config_context(allow_seeds=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if alone is not None:
+            score_alone = float(scorer(alone.fit(safe_indexing(X, is_public), y[is_public]), test, y_test))
+        if n_public and not in_fit:
+            X, y = safe_indexing(X, ~is_public), y[~is_public]
+        for epsilon in epsilons:
+            model = clone(estimator).set_params(**{param_name: epsilon})
+            seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
+            model.set_params(**{name: int(rng.integers(2**31)) for name in seeds})
+            scores.append(float(scorer(model.fit(X, y, **options), test, y_test)))
+    return scores, score_alone
+
+
+def _fit_parameter(estimator: Any) -> str:
+    steps = getattr(estimator, "steps", None)
+    return f"{steps[-1][0]}__is_public" if steps else "is_public"
+
+
+def base_score(y: Any, labels: bool, scorer: Scorer) -> float:
+    """Return the score of a constant that knows the targets."""
+    model = DummyClassifier(strategy="prior") if labels else DummyRegressor()
+    rows = np.zeros((len(y), 1))
+    return float(scorer(model.fit(rows, y), rows, y))
+
+
+def public_model(
+    table: PublicTable, y: Any, labels: bool, scorer: Scorer, seed: int
+) -> tuple[str, Any, float, float]:
+    """Return the better of two models of public rows alone: its name, itself, score and standard error."""
+    splitter: Any = KFold(_FOLDS, shuffle=True, random_state=seed)
+    models: dict[str, Any] = {"boosting": HistGradientBoostingRegressor(random_state=0), "ridge": Ridge()}
+    if labels:
+        smallest = int(np.unique(y, return_counts=True)[1].min())
+        splitter = StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=seed)
+        models = {
+            "boosting": HistGradientBoostingClassifier(random_state=0),
+            "logistic regression": LogisticRegression(max_iter=1000),
+        }
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, model in models.items():
+            steps = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), model)
+            scores = cross_val_score(steps, table.encoded, y, cv=splitter, scoring=scorer)
+            whole = make_pipeline(_Encoder(table), steps)
+            error = float(scores.std(ddof=1) / np.sqrt(len(scores)))
+            found.append((name, whole, float(scores.mean()), error))
+    return max(found, key=lambda one: one[2])
+
+
+class _Encoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Encode rows as the public ones are."""
+
+    def __init__(self, table: PublicTable) -> None:
+        self.table = table
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Do nothing."""
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return rows as numbers."""
+        return self.table.encode(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
