@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The battery attacks the functions of the room, each as the `fit` of an estimator."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from skprivate.audit import check_private_estimator
+from skprivate.base import SHARED_CONSTRAINTS, PrivateEstimatorMixin, assign_roles, private_fit
+from skprivate.domain import TableDomain
+from skprivate.evaluation import private_describe
+from skprivate.evaluation._counts import COUNT_CONSTRAINTS
+
+pytestmark = pytest.mark.statistical
+
+SHARED = {
+    name: SHARED_CONSTRAINTS[name] for name in ("epsilon", "random_state", "ledger", "max_rows_per_group")
+}
+
+
+class _Once(PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """An estimator whose fit is one call of a function; it predicts the class that released counts prefer."""
+
+    _parameter_constraints = {
+        **SHARED,
+        **{name: COUNT_CONSTRAINTS[name] for name in ("delta", "mechanism", "relation")},
+        "classes": ["array-like"],
+    }
+
+    def __init__(
+        self,
+        epsilon=1.5,
+        *,
+        delta=0,
+        mechanism="laplace",
+        relation="replace-one",
+        classes=(0, 1),
+        max_rows_per_group=1,
+        random_state=None,
+        ledger=None,
+    ):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mechanism = mechanism
+        self.relation = relation
+        self.classes = classes
+        self.max_rows_per_group = max_rows_per_group
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def predict(self, X):
+        check_is_fitted(self)
+        return np.full(len(X), self.classes_[0])
+
+    @property
+    def options(self):
+        names = ("epsilon", "delta", "mechanism", "relation", "max_rows_per_group", "random_state", "ledger")
+        return {name: getattr(self, name) for name in names}
+
+
+# Rows that are public: no check's table is so small that a function refuses it.
+BESIDE = np.random.default_rng(0).uniform(-1, 1, size=(200, 1))
+
+
+class DescribeOnce(_Once):
+    """Describes the columns of X, as numbers."""
+
+    @private_fit
+    def fit(self, X, y=None, groups=None):
+        X = np.asarray(X)
+        table = np.concatenate([X, np.tile(BESIDE, X.shape[1])])
+        if groups is not None:
+            groups = [*map(str, groups), *(f"public {k}" for k in range(len(BESIDE)))]
+        self.told_ = self.describe(table, groups)
+        self.privacy_spent_ = self.told_.privacy_spent
+        self.classes_, self.n_features_in_ = np.asarray(self.classes), X.shape[1]
+        return self
+
+    def describe(self, table, groups):
+        domain = TableDomain({f"x{k}": (-1, 1) for k in range(table.shape[1])})
+        pairs = [("x0", "x1")]
+        return private_describe(table, domain, groups=groups, n_bins=4, crosstabs=pairs, **self.options)
+
+
+class DescribeSignsOnce(DescribeOnce):
+    """Describes the signs of the columns of X.
+
+    Numbers are rounded at random, row by row. The checks replay what was drawn in its order, which is that
+    of other rows where one has gone; signs are not rounded.
+    """
+
+    def describe(self, table, groups):
+        domain = TableDomain({f"x{k}": bool for k in range(table.shape[1])})
+        return private_describe(table > 0, domain, groups=groups, **self.options)
+
+
+CASES = {
+    "describe": DescribeOnce(),
+    "describe-gaussian": DescribeOnce(mechanism="gaussian", delta=1e-6),
+    "describe-add-remove": DescribeSignsOnce(relation="add-remove"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_battery(name):
+    results = check_private_estimator(CASES[name], on_fail=None)
+    failed = [
+        f"{result['check_name']}: {result['reason']}" for result in results if result["status"] == "failed"
+    ]
+    assert not failed, "\n".join(failed)
+    assert sum(result["status"] == "passed" for result in results) > 15
