@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from .domain import TableDomain as TableDomain
     from .ensemble import DPBoostingClassifier as DPBoostingClassifier
     from .ensemble import DPBoostingRegressor as DPBoostingRegressor
+    from .evaluation import plan_study as plan_study
     from .evaluation import private_describe as private_describe
+    from .evaluation import private_evaluate as private_evaluate
     from .games import AggregativeGame as AggregativeGame
     from .games import PrivateNashSolver as PrivateNashSolver
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
@@ -94,7 +96,9 @@ _HOMES = {
     "VaccinationGame": ".games",
     "compose": ".accounting",
     "privacy_report": ".base",
+    "plan_study": ".evaluation",
     "private_describe": ".evaluation",
+    "private_evaluate": ".evaluation",
     "shuffle_amplification": ".accounting",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
@@ -141,8 +145,10 @@ __all__ = [
     "compose",
     "config_context",
     "get_config",
+    "plan_study",
     "privacy_report",
     "private_describe",
+    "private_evaluate",
     "set_config",
     "shuffle_amplification",
 ]
