@@ -2,9 +2,9 @@
 """Coverage of the intervals of a private description, and how wide they are.
 
 ``python -m benchmarks.figures.description_coverage [runs [rows ...]]``: every run draws rows from a
-population whose values are known, and describes them. Coverage is at the nominal 90 %; the width is a share of what is
-possible. Populations: normal and lognormal numbers, a level of 1 %, a constant, one of two values, 5 and 60 %
-missing cells, bounds ten times too wide, and durations of which half are censored.
+population whose values are known, and describes them. Coverage is at the nominal 90 %; the width is a share
+of what is possible. Populations: normal and lognormal numbers, a level of 1 %, a constant, one of two values,
+5 and 60 % missing cells, bounds ten times too wide, and durations of which half are censored.
 """
 
 import math
