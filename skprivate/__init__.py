@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .domain import TableDomain as TableDomain
     from .ensemble import DPBoostingClassifier as DPBoostingClassifier
     from .ensemble import DPBoostingRegressor as DPBoostingRegressor
+    from .evaluation import plan_study as plan_study
     from .games import AggregativeGame as AggregativeGame
     from .games import PrivateNashSolver as PrivateNashSolver
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
@@ -92,6 +93,7 @@ _HOMES = {
     "TreeCurator": ".collection",
     "VaccinationGame": ".games",
     "compose": ".accounting",
+    "plan_study": ".evaluation",
     "privacy_report": ".base",
     "shuffle_amplification": ".accounting",
 }
@@ -139,6 +141,7 @@ __all__ = [
     "compose",
     "config_context",
     "get_config",
+    "plan_study",
     "privacy_report",
     "set_config",
     "shuffle_amplification",

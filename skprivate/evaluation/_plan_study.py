@@ -143,9 +143,9 @@ def plan_study(
     given as ``public`` must be public.
 
     From m public rows: models (linear, linear in ranks, boosting) are cross-validated on them. The strength
-    of the signal is the AUC, or R2, of the best one, plus what its learning curve from m/2 to 9m/10 rows gains
-    until n if the rest falls as 1/m. Its standard error is that of a bootstrap of the cross-validated rows,
-    and reaches down to no further gain and up to one that falls as m^(-1/2). Each repeat draws n rows:
+    of the signal is the AUC, or R2, of the best one, plus what its learning curve from m/2 to 9m/10 rows
+    gains until n if the rest falls as 1/m. Its standard error is that of a bootstrap of the cross-validated
+    rows, and reaches down to no further gain and up to one that falls as m^(-1/2). Each repeat draws n rows:
     public rows with replacement, whose numbers move in their ranks by a bandwidth of 0.9 m^(-1/5), so that a
     fit meets no row twice; labels are drawn from a model that predicts the public rows as well as the best
     one, its log-odds stretched to a strength some standard errors from the expected one. The estimator is
@@ -197,7 +197,11 @@ def plan_study(
         sample = worlds[0].draw(N_TEST, rng)[1]
     scoring = _default_score(sample, labels) if scoring is None else scoring
     scorer = check_scoring(template, scoring)
-    alone = None if known is None else public_model(known.table, known.y, labels, scorer, int(rng.integers(2**31)))
+    alone = (
+        None
+        if known is None
+        else public_model(known.table, known.y, labels, scorer, int(rng.integers(2**31)))
+    )
     n_public = 0 if known is None else len(known.y)
     options = {"alone": None if alone is None else alone[1], "in_fit": public_in_fit}
     found = Parallel(n_jobs=n_jobs)(
@@ -281,8 +285,8 @@ def _read_public(public: Any, domain: TableDomain | None, labels: bool) -> _Publ
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2 or counts.min() < _FEWEST_OF_CLASS:
         raise ValueError(
-            f"public rows must hold at least two classes, each of at least {_FEWEST_OF_CLASS} rows: nothing can "
-            "be planned of a class that they do not show."
+            f"public rows must hold at least two classes, each of at least {_FEWEST_OF_CLASS} rows: nothing "
+            "can be planned of a class that they do not show."
         )
     return _Public(PublicTable(X, domain), y, classes, codes)
 
@@ -335,7 +339,9 @@ def _split(
     if name not in ("roc_auc", "roc_auc_ovr", "accuracy"):
         return None
     counts = np.unique(sample, return_counts=True)[1]
-    return split_budget(total, n, n_columns, score, float(counts.min() / counts.sum()), is_area=name != "accuracy")
+    return split_budget(
+        total, n, n_columns, score, float(counts.min() / counts.sum()), is_area=name != "accuracy"
+    )
 
 
 def _unknowns(known: _Public | None, simulated: bool) -> tuple[str, ...]:

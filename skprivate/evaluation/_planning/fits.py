@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from ..._config import config_context
 from ..._typing import FloatArray
 from ...domain import TableDomain
-from ...utils import check_bounds, is_frame
+from ...utils import check_bounds
 from ...utils._compat import safe_indexing
 from .tables import PublicTable
 from .worlds import World
@@ -171,7 +171,7 @@ def public_model(
     return max(found, key=lambda one: one[2])
 
 
-class _Encoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class _Encoder(TransformerMixin, BaseEstimator):
     """Encode rows as the public ones are."""
 
     def __init__(self, table: PublicTable) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables that are drawn from public rows: whole rows with replacement, whose numbers are then moved a little."""
+"""Tables drawn from public rows: whole rows with replacement, whose numbers are moved a little."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +39,9 @@ class _Column:
             places = (np.arange(len(self.ordered)) + 0.5) / len(self.ordered)
             result[known] = np.interp(moved, places, self.ordered)
         else:
-            result[known] = self.ordered[np.minimum(moved * len(self.ordered), len(self.ordered) - 1).astype(int)]
+            result[known] = self.ordered[
+                np.minimum(moved * len(self.ordered), len(self.ordered) - 1).astype(int)
+            ]
         return result
 
 
@@ -60,7 +62,7 @@ class PublicTable:
     """
 
     def __init__(self, table: Any, domain: TableDomain | None) -> None:
-        self._table = table if is_frame(table) else np.asarray(table)
+        self._table: Any = table if is_frame(table) else np.asarray(table)
         self._domain = domain
         if domain is None:
             try:
