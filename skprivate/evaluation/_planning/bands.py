@@ -29,8 +29,9 @@ class PlannedScore:
         Band of one such fit.
     repeats : int
         Fits that this was computed from.
-    gain, gain_lower, gain_upper : float or None
-        By how much it passes a model of the public rows alone, with the band of the difference: both are
+    gain, gain_lower, gain_upper, gain_error : float or None
+        By how much it passes a model of the public rows alone, with the band of the
+        difference, and the standard error of its expectation: both are
         fitted to rows of the same worlds, so that it is narrower than that of the score. None without public
         rows.
     """
@@ -43,17 +44,36 @@ class PlannedScore:
     gain: float | None = None
     gain_lower: float | None = None
     gain_upper: float | None = None
+    gain_error: float | None = None
 
 
-def plan_score(epsilon: Any, scores: FloatArray, alone: FloatArray, deviations: FloatArray) -> PlannedScore:
-    """Return what scores tell of an epsilon; those of the public rows alone are NaN where there are none."""
-    bands = band_of(scores, deviations)
-    gains = () if np.isnan(alone).any() else band_of(scores - alone, deviations)
-    return PlannedScore(float(epsilon), *bands, len(scores), *gains)
+def plan_score(
+    epsilon: Any, scores: FloatArray, alone: FloatArray, deviations: FloatArray, shift: float = 0.0
+) -> PlannedScore:
+    """Return what scores tell of an epsilon.
+
+    Parameters
+    ----------
+    epsilon : float
+    scores, alone, deviations : ndarray of shape (n_repeats,)
+        Of the fits; of the public rows alone (NaN where there are none); standard errors of the strength.
+    shift : float
+        What is added, because the estimator does better or worse on public rows than in the worlds.
+    """
+    bands = band_of(scores + shift, deviations, shift)
+    if np.isnan(alone).any():
+        return PlannedScore(float(epsilon), *bands[:3], len(scores))
+    return PlannedScore(
+        float(epsilon), *bands[:3], len(scores), *band_of(scores + shift - alone, deviations, shift)
+    )
 
 
-def band_of(scores: FloatArray, deviations: FloatArray) -> tuple[float, float, float]:
-    """Return centre, lower and upper end of scores, each some standard errors from the expected strength.
+def band_of(
+    scores: FloatArray, deviations: FloatArray, shift: float = 0.0
+) -> tuple[float, float, float, float]:
+    """Return centre, lower and upper end of scores, and the standard error of the centre.
+
+    Each is from a world that is some standard errors from the expected strength.
 
     The score is a line in the deviation. Its slope is what the size of the public sample costs; what is left
     is noise, rows and the model of labels.
@@ -65,9 +85,11 @@ def band_of(scores: FloatArray, deviations: FloatArray) -> tuple[float, float, f
     residual = float(np.sum((scores - design @ coefficients) ** 2)) / freedom
     level = (1 + COVERAGE) / 2
     slope = coefficients[1] if len(coefficients) > 1 else 0.0
+    # The shift is measured on few rows and holds for many only if its cause stays: half of it is its error.
+    slope = float(np.hypot(slope, shift / 2))
     half = np.hypot(norm.ppf(level) * slope, t.ppf(level, freedom) * np.sqrt(residual * (1 + 1 / n)))
     centre, width = float(coefficients[0]), float(half)
-    return centre, centre - width, centre + width
+    return centre, centre - width, centre + width, float(np.hypot(slope, np.sqrt(residual / n)))
 
 
 def recommend(rows: Sequence[PlannedScore], alone: float | None, base: float, name: str) -> tuple[str, str]:
@@ -100,7 +122,7 @@ def recommend(rows: Sequence[PlannedScore], alone: float | None, base: float, na
         return "go", f"go at epsilon >= {shown.epsilon:g}: {figures} against {against}"
     if all(_fails(row, base) for row in rows):
         return "no-go", (
-            f"no-go: at no epsilon does the band pass what is there already; at epsilon {shown.epsilon:g}, "
+            f"no-go: at no epsilon is a gain expected over what is there already; at epsilon {shown.epsilon:g}, "
             f"{figures} against {against}"
         )
     return "cannot say", (
@@ -114,4 +136,6 @@ def _passes(row: PlannedScore, base: float) -> bool:
 
 
 def _fails(row: PlannedScore, base: float) -> bool:
-    return row.upper <= base or (row.gain_upper is not None and row.gain_upper <= 0)
+    if row.gain is None or row.gain_error is None:
+        return row.upper <= base
+    return row.gain + norm.ppf((1 + COVERAGE) / 2) * row.gain_error <= 0
