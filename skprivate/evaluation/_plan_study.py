@@ -20,7 +20,7 @@ from .._typing import FloatArray
 from ..domain import TableDomain
 from ..utils import as_labels, check_positive
 from ..utils._compat import Interval, num_samples, validate_parameter_constraints
-from ._planning.bands import band_of, plan_score, recommend
+from ._planning.bands import Shift, band_of, plan_score, recommend
 from ._planning.budget import BudgetSplit, split_budget
 from ._planning.fits import (
     N_TEST,
@@ -153,8 +153,9 @@ def plan_study(
     fitted to these rows and scored on 10,000 others of the same world, so that no row is both fitted and
     scored. A world may suit the estimator better than the public rows do: with hardly any noise it is also
     cross-validated on these, and fitted to as many rows of each world; the difference shifts all scores, and
-    half of it counts as an error. Scores are a line in the standard errors; the band adds its slope and what is left, noise and
-    rows, for nine studies of ten if the assumptions hold. Of a simulation, what is left is all there is.
+    half of it counts as an error. So it is with the models of public rows alone. Scores are a line in the
+    standard errors; the band adds its slope and what is left, noise and rows, for nine studies of ten if the
+    assumptions hold. Of a simulation, what is left is all there is.
 
     References
     ----------
@@ -212,13 +213,16 @@ def plan_study(
         for world, seed in zip(worlds, rng.integers(2**31, size=n_repeats), strict=True)
     )
     of_alone = np.array([one for _, one, _ in found])
-    shift = 0.0
+    shift, shift_alone = Shift(), 0.0
     if simulate is None and known is not None:
         seed = int(rng.integers(2**31))
-        real = cross_validate_quiet(template, name, known.table.table, known.y, labels, scorer, seed)
-        shift = real - band_of(np.array([quiet for _, _, quiet in found]), deviations)[0]
+        real, error = cross_validate_quiet(template, name, known.table.table, known.y, labels, scorer, seed)
+        in_worlds = band_of(np.array([quiet for _, _, quiet in found]), deviations)[0]
+        shift = Shift(real - in_worlds, error)
+        if alone is not None:
+            shift_alone = alone[2] - band_of(of_alone, deviations)[0]
     rows = tuple(
-        plan_score(epsilon, column, of_alone, deviations, shift)
+        plan_score(epsilon, column, of_alone, deviations, shift, shift_alone, _limits_of(scoring))
         for epsilon, column in zip(grid, np.array([scores for scores, _, _ in found]).T, strict=True)
     )
     base = base_score(sample, labels, scorer)
@@ -322,6 +326,13 @@ def _worlds_of(
         else:
             worlds.append(LabelWorld(known.table, codes, known.classes, model, strength, rng))
     return worlds, deviations
+
+
+def _limits_of(scoring: Any) -> tuple[float, float]:
+    """Return the values that a score can take, as far as its name says."""
+    if scoring == "accuracy" or (isinstance(scoring, str) and scoring.startswith("roc_auc")):
+        return 0.0, 1.0
+    return -np.inf, 1.0 if scoring == "r2" else np.inf
 
 
 def _default_score(y: NDArray[Any], labels: bool) -> str:

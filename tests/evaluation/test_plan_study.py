@@ -43,6 +43,12 @@ def linear(n, rng, weight=3.0):
     return rows, (weight * rows[:, 0] + rng.normal(size=n) > 0).astype(int)
 
 
+def folded(n, rng):
+    """Rows of which no line tells the label."""
+    rows = rng.uniform(-1, 1, size=(n, 3))
+    return rows, (np.abs(rows[:, 0]) > 0.5).astype(int)
+
+
 def plan(estimator=LOGISTIC, n=500, epsilons=(1.0,), public=(X, LABELS), **options):
     options = {"target": [0, 1], **QUICK, **options}
     return plan_study(estimator, (-1, 1), n, epsilons, public, **options)
@@ -99,7 +105,7 @@ def test_nothing_is_charged_and_nothing_is_changed(tmp_path):
     for estimator in (DPBoostingClassifier(ledger=ledger), label, inner):
         before = repr(clone(estimator).get_params())
         plan(estimator, epsilons=(5.0, 50.0))
-        assert len(ledger.entries) == 0
+        assert len(ledger.entries()) == 0
         assert repr(estimator.get_params()) == before
         assert estimator.get_params(deep=True).get("classes") is None
 
@@ -116,7 +122,9 @@ def test_strict_mode_and_its_seeds():
 
 
 def test_go_names_the_least_epsilon():
-    found = plan(n=5_000, epsilons=(1e-5, 3.0), public=(X, RNG.permutation(LABELS)), simulate=lines)
+    found = plan(
+        DPBoostingClassifier(), n=5_000, epsilons=(1e-5, 3.0), public=(X[:30], LABELS[:30]), simulate=folded
+    )
     assert found.decision == "go"
     assert found.recommendation.startswith("go at epsilon >= 3: expected roc_auc 0.9")
     assert found.table[0].gain_lower < 0 < found.table[1].gain_lower
@@ -151,9 +159,8 @@ def test_public_rows_in_the_fit():
 
 
 def test_expected_score_is_that_of_what_then_happens():
-    """Over thirty samples of public rows the mean error of the plan is below a tenth of the range."""
     errors = []
-    for seed in range(6):
+    for seed in range(4):
         rng = np.random.default_rng(100 + seed)
         found = plan(n=5000, epsilons=(1.0,), public=linear(200, rng, 1.5), random_state=seed).table[0]
         rows, labels = linear(5000, rng, 1.5)

@@ -47,8 +47,29 @@ class PlannedScore:
     gain_error: float | None = None
 
 
+@dataclass(frozen=True)
+class Shift:
+    """What is added to scores, because the estimator does better or worse on public rows than in the worlds.
+
+    Attributes
+    ----------
+    amount : float
+    error : float
+        Standard error of the score on public rows, by sampling.
+    """
+
+    amount: float = 0.0
+    error: float = 0.0
+
+
 def plan_score(
-    epsilon: Any, scores: FloatArray, alone: FloatArray, deviations: FloatArray, shift: float = 0.0
+    epsilon: Any,
+    scores: FloatArray,
+    alone: FloatArray,
+    deviations: FloatArray,
+    shift: Shift,
+    shift_alone: float,
+    limits: tuple[float, float],
 ) -> PlannedScore:
     """Return what scores tell of an epsilon.
 
@@ -57,39 +78,43 @@ def plan_score(
     epsilon : float
     scores, alone, deviations : ndarray of shape (n_repeats,)
         Of the fits; of the public rows alone (NaN where there are none); standard errors of the strength.
-    shift : float
-        What is added, because the estimator does better or worse on public rows than in the worlds.
+    shift : Shift
+    shift_alone : float
+        The same of the public rows alone.
+    limits : (least, greatest)
+        Values that the score can take.
     """
-    bands = band_of(scores + shift, deviations, shift)
+    centre, lower, upper = (float(np.clip(end, *limits)) for end in band_of(scores, deviations, shift)[:3])
+    head = float(epsilon), centre, lower, upper, len(scores)
     if np.isnan(alone).any():
-        return PlannedScore(float(epsilon), *bands[:3], len(scores))
-    return PlannedScore(
-        float(epsilon), *bands[:3], len(scores), *band_of(scores + shift - alone, deviations, shift)
-    )
+        return PlannedScore(*head)
+    # Both are measured on the same public rows, whose sampling errors are shared.
+    return PlannedScore(*head, *band_of(scores - alone, deviations, Shift(shift.amount - shift_alone)))
 
 
 def band_of(
-    scores: FloatArray, deviations: FloatArray, shift: float = 0.0
+    scores: FloatArray, deviations: FloatArray, shift: Shift | None = None
 ) -> tuple[float, float, float, float]:
     """Return centre, lower and upper end of scores, and the standard error of the centre.
 
-    Each is from a world that is some standard errors from the expected strength.
-
-    The score is a line in the deviation. Its slope is what the size of the public sample costs; what is left
-    is noise, rows and the model of labels.
+    Each score is from a world that is some standard errors from the expected strength. It is a line in that
+    deviation: its slope is what the size of the public sample costs, and what is left is noise, rows and the
+    model of labels.
     """
+    shift = Shift() if shift is None else shift
     n = len(scores)
     design = np.column_stack([np.ones(n), deviations]) if np.ptp(deviations) > 0 else np.ones((n, 1))
     coefficients = np.linalg.lstsq(design, scores, rcond=None)[0]
     freedom = n - design.shape[1]
     residual = float(np.sum((scores - design @ coefficients) ** 2)) / freedom
-    level = (1 + COVERAGE) / 2
-    slope = coefficients[1] if len(coefficients) > 1 else 0.0
+    slope = abs(float(coefficients[1])) if len(coefficients) > 1 else 0.0
     # The shift is measured on few rows and holds for many only if its cause stays: half of it is its error.
-    slope = float(np.hypot(slope, shift / 2))
-    half = np.hypot(norm.ppf(level) * slope, t.ppf(level, freedom) * np.sqrt(residual * (1 + 1 / n)))
-    centre, width = float(coefficients[0]), float(half)
-    return centre, centre - width, centre + width, float(np.hypot(slope, np.sqrt(residual / n)))
+    # Both scores are of the same public rows, so that their sampling errors do not add up.
+    error = float(np.hypot(max(slope, shift.error), shift.amount / 2))
+    level = (1 + COVERAGE) / 2
+    half = float(np.hypot(norm.ppf(level) * error, t.ppf(level, freedom) * np.sqrt(residual * (1 + 1 / n))))
+    centre = float(coefficients[0]) + shift.amount
+    return centre, centre - half, centre + half, float(np.hypot(error, np.sqrt(residual / n)))
 
 
 def recommend(rows: Sequence[PlannedScore], alone: float | None, base: float, name: str) -> tuple[str, str]:
@@ -122,8 +147,8 @@ def recommend(rows: Sequence[PlannedScore], alone: float | None, base: float, na
         return "go", f"go at epsilon >= {shown.epsilon:g}: {figures} against {against}"
     if all(_fails(row, base) for row in rows):
         return "no-go", (
-            f"no-go: at no epsilon is a gain expected over what is there already; at epsilon {shown.epsilon:g}, "
-            f"{figures} against {against}"
+            f"no-go: at no epsilon is a gain expected over what is there already; at epsilon "
+            f"{shown.epsilon:g}, {figures} against {against}"
         )
     return "cannot say", (
         f"cannot say: the band holds what is there already; at epsilon {shown.epsilon:g}, {figures} against "

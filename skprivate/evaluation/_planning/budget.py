@@ -26,8 +26,8 @@ DISJOINT = (
     "releases loses no more than the dearer of them. That holds where a person is added or removed; and "
     "where one is replaced, if the part is fixed beforehand by a position or a public number and not by the "
     "person's values (the replacement is then in the same part). Else the two costs add up. All rows of a "
-    "person must be in one part. The description reads all rows, and its cost is added. Declare the parts to the ledger "
-    "(PrivacyLedger.data), whose ceiling counts them in full."
+    "person must be in one part. The description reads all rows, and its cost is added. Declare the "
+    "parts to the ledger (PrivacyLedger.data), whose ceiling counts them in full."
 )
 
 
