@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from .ensemble import DPBoostingClassifier as DPBoostingClassifier
     from .ensemble import DPBoostingRegressor as DPBoostingRegressor
     from .evaluation import plan_study as plan_study
+    from .evaluation import private_describe as private_describe
+    from .evaluation import private_evaluate as private_evaluate
     from .games import AggregativeGame as AggregativeGame
     from .games import PrivateNashSolver as PrivateNashSolver
     from .games import QuadraticAggregativeGame as QuadraticAggregativeGame
@@ -93,8 +95,10 @@ _HOMES = {
     "TreeCurator": ".collection",
     "VaccinationGame": ".games",
     "compose": ".accounting",
-    "plan_study": ".evaluation",
     "privacy_report": ".base",
+    "plan_study": ".evaluation",
+    "private_describe": ".evaluation",
+    "private_evaluate": ".evaluation",
     "shuffle_amplification": ".accounting",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
@@ -143,6 +147,8 @@ __all__ = [
     "get_config",
     "plan_study",
     "privacy_report",
+    "private_describe",
+    "private_evaluate",
     "set_config",
     "shuffle_amplification",
 ]

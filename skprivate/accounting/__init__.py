@@ -14,6 +14,7 @@ from ._leakage.pml import (
     pointwise_maximal_leakage,
     prior_ratio,
 )
+from ._ledger.audit import LedgerAudit
 from ._ledger.ledger import PrivacyLedger
 
 # Not for users: pickles of fitted estimators name them here, so that files can be moved.
@@ -29,6 +30,7 @@ from ._statements.provenance import AuditRecord, PackageRecord
 from ._statements.registry import RegistryEntry
 from ._statements.schema import statement_schema
 from ._statements.spent import PrivacySpent
+from ._study_page import study_page
 
 __all__ = [
     "AuditRecord",
@@ -37,6 +39,7 @@ __all__ = [
     "CompositionPart",
     "DisclosureRisk",
     "EstimatedBounds",
+    "LedgerAudit",
     "LedgerEntry",
     "PackageRecord",
     "PrivacyGuarantee",
@@ -59,4 +62,5 @@ __all__ = [
     "privacy_section",
     "shuffle_amplification",
     "statement_schema",
+    "study_page",
 ]

@@ -268,6 +268,47 @@ class TableDomain:
             at += width
         return encoded
 
+    def read_columns(
+        self, table: Any, names: Sequence[str] | None = None
+    ) -> dict[str, tuple[FloatArray, BoolArray]]:
+        """Return columns as they are read, before missing cells are filled in; no cell is an error.
+
+        Parameters
+        ----------
+        table : as in `encode`
+        names : sequence of str, default=None
+            Columns of the domain; None: all of them.
+
+        Returns
+        -------
+        columns : dict of (values, unusable)
+            Two arrays of shape (n,) a column. Numbers, also infinite ones; positions of levels from 0; 0 and
+            1 for booleans; days since the lower bound for dates; NaN where a cell is missing or no value of
+            the column. The second array is True where a cell is there, and no finite value of the column.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As of `encode` in strict mode.
+
+        Notes
+        -----
+        **Privacy.** What is returned of a row depends on the domain and on that row alone, and what is raised
+        on names and types of columns alone.
+
+        Examples
+        --------
+        >>> from skprivate.domain import TableDomain
+        >>> domain = TableDomain({"size": (0, 10), "kind": ["a", "b"]})
+        >>> domain.read_columns({"kind": ["b", "c"], "size": [2, None]}, ["kind"])
+        {'kind': (array([ 1., nan]), array([False,  True]))}
+        """
+        wanted = self.names if names is None else names
+        found = dict(zip(self.names, self._in_order(read_table(table, self.names, strict=True)), strict=True))
+        readers = dict(zip(self.names, self._readers, strict=True))
+        readings = {name: _read(name, readers[name], found[name]) for name in wanted}
+        return {name: (reading.values, reading.unusable) for name, reading in readings.items()}
+
     def decode(self, encoded: Any) -> dict[str, NDArray[Any]]:
         """Return the columns of encoded rows.
 

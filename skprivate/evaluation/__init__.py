@@ -6,22 +6,43 @@ from typing import TYPE_CHECKING
 from ..utils import lazy_exports
 
 if TYPE_CHECKING:
+    from ._description.result import TableDescription as TableDescription
     from ._plan_study import plan_study as plan_study
     from ._planning.bands import PlannedScore as PlannedScore
     from ._planning.budget import BudgetSplit as BudgetSplit
     from ._planning.result import StudyPlan as StudyPlan
+    from ._private_describe import private_describe as private_describe
+    from ._private_evaluate import private_evaluate as private_evaluate
+    from ._scores.intervals import Estimate as Estimate
+    from ._scores.result import PrivateEvaluation as PrivateEvaluation
+    from ._scores.statistics import CalibrationPoint as CalibrationPoint
+    from ._scores.statistics import ConfusionMatrix as ConfusionMatrix
 
-_HOMES: dict[str, str] = {
+_HOMES = {
     "BudgetSplit": "._planning.budget",
+    "CalibrationPoint": "._scores.statistics",
+    "ConfusionMatrix": "._scores.statistics",
+    "Estimate": "._scores.intervals",
     "PlannedScore": "._planning.bands",
+    "PrivateEvaluation": "._scores.result",
     "StudyPlan": "._planning.result",
+    "TableDescription": "._description.result",
     "plan_study": "._plan_study",
+    "private_describe": "._private_describe",
+    "private_evaluate": "._private_evaluate",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)
 
-__all__: list[str] = [
+__all__ = [
     "BudgetSplit",
+    "CalibrationPoint",
+    "ConfusionMatrix",
+    "Estimate",
     "PlannedScore",
+    "PrivateEvaluation",
     "StudyPlan",
+    "TableDescription",
     "plan_study",
+    "private_describe",
+    "private_evaluate",
 ]

@@ -1,30 +1,60 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Export of a ledger as JSON."""
+"""What a ledger holds, and its export as JSON, which can be read and checked again."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from .._amounts import to_text
-from .._statements.ledger_entry import LedgerEntry
-from .store import Identity, LedgerState
+from ...utils._json_documents import Fields
+from .._amounts import from_text, to_text
+from .._statements.ledger_entry import LedgerEntry, from_row
+from .store import Identity, LedgerRecords, LedgerState, Row, damaged
 
 FORMAT = "skprivate.ledger-export"
-VERSION = 1
+VERSION = 2
+_MOST = 2**62  # as in the mark
 _NOTE = (
     "Amounts are exact: numerator/denominator, the totals in hexadecimal digits (0x...), rounded up where "
     "exact ones would grow with every entry. Totals are by basic composition over every entry. Failed fits "
     "cost no epsilon and may tell something of the rows. Groups of data are disjoint as declared by the "
     "user. Claimed by the software, not certified. The scores and the choice of a plain search are not "
-    "covered."
+    "covered. Purposes, persons, approvers and expiries are texts of the user. Refused charges cost nothing. "
+    "The chain is a hash of the entries in order, without a key: it finds accidents, not adversaries; "
+    "failures and refusals are outside of it."
 )
 
 
-def write_export(
-    identity: Identity, entries: Sequence[LedgerEntry], state: LedgerState, failures: Mapping[str, int]
-) -> str:
+@dataclass(frozen=True)
+class Account:
+    """All that a ledger holds."""
+
+    identity: Identity
+    entries: list[LedgerEntry]
+    state: LedgerState
+    failures: dict[str, int]
+    refusals: list[LedgerEntry]
+
+    @property
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """The sums of epsilon and delta, or upper bounds on them."""
+        return self.state.epsilon.upper, self.state.delta.upper
+
+
+def account_of(records: LedgerRecords, rows: Sequence[Row], place: Path) -> Account:
+    """Return what a ledger holds, inside a transaction; ``rows`` are all of its entries."""
+    try:
+        entries, refusals = ([from_row(*row) for row in part] for part in (rows, records.refusals()))
+    except (TypeError, ValueError) as error:
+        raise damaged(place) from error
+    return Account(records.identity, entries, records.state, records.failures(), refusals)
+
+
+def write_export(account: Account) -> str:
     """Return the JSON of a ledger; the file's path stays out of it."""
+    identity, state = account.identity, account.state
     ceiling = None if identity.epsilon is None else _pair(identity.epsilon, identity.delta, to_text)
     content = {
         "format": FORMAT,
@@ -33,10 +63,62 @@ def write_export(
         "ledger": identity.uuid,
         "ceiling": ceiling,
         "spent": _pair(state.epsilon.upper, state.delta.upper, _to_hexadecimal),
-        "failures": {"total": state.failures, "limit": identity.max_failures, "estimators": dict(failures)},
-        "entries": [entry.to_dict() for entry in entries],
+        "failures": {"total": state.failures, "limit": identity.max_failures, "estimators": account.failures},
+        "chain": state.chain,
+        "entries": [entry.to_dict() for entry in account.entries],
+        "refusals": [entry.to_dict() for entry in account.refusals],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def read_export(content: Any) -> tuple[Account, bool]:
+    """Read `write_export` back, with a check of its sums and, since version 2, of its chain.
+
+    Parameters
+    ----------
+    content : object
+        Parsed JSON.
+
+    Returns
+    -------
+    account : Account
+        What the ledger held.
+    chained : bool
+        Whether the export holds a chain, which was recomputed.
+
+    Raises
+    ------
+    ValueError, TypeError, LookupError
+        If it is no export, or if it contradicts itself.
+    """
+    version = content["version"]
+    if content["format"] != FORMAT or version not in (1, VERSION):
+        raise ValueError("format or version")
+    chained = version == VERSION
+    names = "format", "version", "note", "ledger", "ceiling", "spent", "failures", "entries"
+    fields = Fields(content, (*names, "chain", "refusals") if chained else names)
+    entries = [LedgerEntry.from_dict(entry) for entry in fields.items("entries")]
+    refusals = [LedgerEntry.from_dict(entry) for entry in fields.items("refusals")] if chained else []
+    failed = Fields(fields.mapping("failures"), ("total", "limit", "estimators"))
+    counts = failed.mapping("estimators")
+    total = sum(Fields(counts, list(counts)).integer(name, 1, _MOST) for name in counts)
+    state = LedgerState(failures=total)
+    for entry in entries:
+        state = state.after(entry.to_row())
+    written = [total, _pair(state.epsilon.upper, state.delta.upper, _to_hexadecimal)]
+    if [failed.integer("total", 0, _MOST), fields.mapping("spent")] != written:
+        raise ValueError("totals")
+    if chained and fields.text("chain") != state.chain:
+        raise ValueError("chain")
+    ceiling = fields.maybe(fields.mapping, "ceiling")
+    epsilon, delta = None, Fraction(0)
+    if ceiling is not None:
+        Fields(ceiling, ("epsilon", "delta"))
+        epsilon, delta = from_text(ceiling["epsilon"]), from_text(ceiling["delta"])
+    limit = failed.maybe(failed.integer, "limit", 0, _MOST)
+    return Account(
+        Identity(fields.text("ledger"), epsilon, delta, limit), entries, state, counts, refusals
+    ), chained
 
 
 def _to_hexadecimal(amount: Fraction) -> str:

@@ -1,36 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A ledger on disk that adds up what every fit spent and refuses what would pass its limits."""
 
-import contextlib
-import math
 import os
-import threading
 import uuid
-from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
-from ...exceptions import LedgerError, PrivacyUnboundedError
-from ...utils._files import write_atomically
+from ...exceptions import BudgetExceededError, LedgerError, PrivacyUnboundedError
 from ...utils._public_module import public_module
 from .._checks import check_text
-from .._composition.compose import Composition, Method, compose
-from .._statements.html import label_fragment
-from .._statements.ledger_entry import LedgerEntry, from_row, same_charge, to_row
+from .._statements.ledger_entry import same_charge, to_row
 from .._statements.spent import PrivacySpent
 from .backup import backup, restore
-from .export import write_export
-from .high_water_mark import refuse_own_files
-from .limits import check_limits, require_below_ceiling, require_few_failures
-from .reference import LedgerReference, resolve
-from .report import label_of_ledger, label_of_unreadable, write_report
-from .store import LedgerState, Row, damaged
-
-_DECLARING = threading.Lock()
+from .context import LedgerContext
+from .export import Account, account_of
+from .limits import check_limits, left_of, require_below_ceiling, require_few_failures
+from .reference import resolve
+from .store import Row
+from .views import LedgerViews
 
 
 @public_module("skprivate.accounting")
-class PrivacyLedger(LedgerReference):
+class PrivacyLedger(LedgerContext, LedgerViews):
     """A file that counts what fits spend, shared by threads and processes, with an optional ceiling.
 
     Parameters
@@ -84,7 +74,8 @@ class PrivacyLedger(LedgerReference):
     there; add up `entries` for the exact sum of any others.
 
     **Failed fits** are counted by `count_failure`, beside the entries: that a fit failed may tell something
-    of the rows, and no epsilon covers it.
+    of the rows, and no epsilon covers it. **Refused charges** are kept beside them, see `refusals`: they cost
+    nothing, and follow from public amounts alone. Neither is covered by the hash.
 
     **Privacy**: totals are by basic composition over every entry, as if all touched the same rows;
     `composition` knows of disjoint data and of tighter methods, and no ceiling does. Names,
@@ -149,12 +140,13 @@ class PrivacyLedger(LedgerReference):
         ------
         BudgetExceededError
             If the total would pass the ceiling in epsilon or delta, or more fits failed than the limit
-            allows.
+            allows. The refusal is kept, see `refusals`; where the file refuses even that, a note of the
+            error says so.
         PrivacyUnboundedError
             If the run's epsilon is infinite, with or without a ceiling.
         LedgerError
             If the file cannot be used; the message says whether something was charged. If ``charge_id`` was
-            used for an entry that differs in more than its time and its label.
+            used for an entry that differs in more than its time, its label and its record.
 
         Notes
         -----
@@ -168,14 +160,28 @@ class PrivacyLedger(LedgerReference):
         if charge_id is not None:
             check_text(charge_id, "charge_id")
         amount = _finite(spent.epsilon)
-        row = to_row(spent, amount, estimator, self._label, self._data)
-        with self._transaction(write=True) as records:
-            if charge_id is not None and self._holds(records.charged(charge_id), row, charge_id):
-                return False
-            before, after = records.state, records.state.after(row)
-            require_few_failures(self._identity, before, self._path)
-            require_below_ceiling(self._identity, before, after, self._path)
-            records.append(row, after, charge_id)
+        row = to_row(spent, amount, estimator, self._label, self._data, self._record)
+        refusal: BudgetExceededError | None = None
+        try:
+            with self._transaction(write=True) as records:
+                if charge_id is not None and self._holds(records.charged(charge_id), row, charge_id):
+                    return False
+                before, after = records.state, records.state.after(row)
+                try:
+                    require_few_failures(self._identity, before, self._path)
+                    require_below_ceiling(self._identity, before, after, self._path)
+                except BudgetExceededError as error:
+                    # Raised below: an error in this block would undo its record.
+                    refusal = error
+                    records.add_refusal(row)
+                else:
+                    records.append(row, after, charge_id)
+        except LedgerError as error:
+            if refusal is None:
+                raise
+            refusal.add_note(f"The ledger could not record the refusal. {error}")
+        if refusal is not None:
+            raise refusal
         return None if charge_id is None else True
 
     def count_failure(self, estimator: str) -> int:
@@ -216,10 +222,6 @@ class PrivacyLedger(LedgerReference):
         with self._transaction() as records:
             require_few_failures(self._identity, records.state, self._path)
 
-    def entries(self) -> list[LedgerEntry]:
-        """Return every entry, oldest first, after a check of all of them."""
-        return self._read()[0]
-
     def spent(self) -> tuple[Fraction, Fraction]:
         """Return the sums of epsilon and of delta over every entry, or upper bounds on them: see Notes."""
         with self._transaction() as records:
@@ -227,38 +229,11 @@ class PrivacyLedger(LedgerReference):
 
     def remaining(self) -> tuple[Fraction | float, Fraction | float]:
         """Return what the ceiling leaves of epsilon and of delta; infinities without a ceiling."""
-        epsilon, delta = self.spent()
-        return self._left(epsilon, delta)
-
-    def report(self) -> str:
-        """Return the entries by label and estimator, the totals, and what they do and do not cover."""
-        return write_report(**self._account())
-
-    def _repr_html_(self) -> str:
-        """Return the report as a label for a notebook, or what is wrong with the file."""
-        try:
-            label = label_of_ledger(**self._account())
-        except LedgerError as error:
-            label = label_of_unreadable(self._title, error)
-        return label_fragment([label])
+        return left_of(self._identity, *self.spent())
 
     @property
     def _title(self) -> str:
         return f"Privacy ledger {self._path}"
-
-    def _account(self) -> dict[str, Any]:
-        """Return what the report and the label are made of."""
-        entries, state, failures = self._read()
-        spent = state.epsilon.upper, state.delta.upper
-        return {
-            "title": self._title,
-            "entries": entries,
-            "spent": spent,
-            "ceiling": None if self.epsilon is None else (self.epsilon, self.delta),
-            "remaining": self._left(*spent),
-            "failures": failures,
-            "max_failures": self.max_failures,
-        }
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the ledger to another file, whole or not at all; no other way of copying it is safe.
@@ -316,110 +291,9 @@ class PrivacyLedger(LedgerReference):
         limits = restore(resolve(backup), target, discard_newer=discard_newer)
         return cls(target, limits.epsilon, limits.delta, max_failures=limits.max_failures)
 
-    @contextlib.contextmanager
-    def label(self, label: str) -> Iterator["PrivacyLedger"]:
-        """Mark the entries charged inside a ``with`` block; the innermost label counts.
-
-        The label belongs to the object, not to the thread: it reaches the fits that joblib runs in threads
-        and, pickled with the ledger, those in worker processes.
-
-        Parameters
-        ----------
-        label : str
-            A public text, not empty.
-        """
-        check_text(label, "label")
-        outer = self._label
-        try:
-            self._label = label
-            yield self
-        finally:
-            self._label = outer
-
-    @contextlib.contextmanager
-    def data(self, group: str) -> Iterator["PrivacyLedger"]:
-        """Declare which group of disjoint data the runs charged inside a ``with`` block touch.
-
-        Totals, the ceiling and what remains count every entry, whatever its group; `composition` takes the
-        dearest group, if no unit is in two of them. That is the user's declaration, and is printed as such.
-
-        The group belongs to the object, like a label: it reaches threads and worker processes that this
-        process starts. It does not outlive the block in a pickle: elsewhere, such an object charges without
-        a group, which counts in all of them.
-
-        Parameters
-        ----------
-        group : str
-            A public text, not empty, such as "hospital A".
-
-        Raises
-        ------
-        TypeError, ValueError
-            The group is no text or empty, or the object is inside such a block already: groups do not
-            overlap. Threads that work on different groups each need their own ``PrivacyLedger(path)``.
-        """
-        check_text(group, "group")
-        declared = False
-        try:
-            with _DECLARING:
-                if self._data is not None:
-                    raise ValueError(
-                        f"This ledger object is inside data({self._data!r}) already, and groups of data do "
-                        "not overlap. Leave that block first; in another thread, open the ledger anew."
-                    )
-                # This first: an interrupt between them must not leave the group declared.
-                declared = True
-                self._data = group
-            yield self
-        finally:
-            self._data = None if declared else self._data
-
-    def composition(self, method: Method = "basic", delta: float | Fraction | None = None) -> Composition:
-        """Return what all entries cost together, with groups of disjoint data and kinds kept apart.
-
-        Parameters
-        ----------
-        method : {"basic", "rdp", "pld"}, default="basic"
-            See `compose`.
-        delta : float or Fraction, default=None
-            Delta of the result, for "rdp" and "pld" only.
-
-        Returns
-        -------
-        composition : Composition
-            Less than `spent` where data are disjoint; the ceiling does not know of it.
-        """
-        return compose(self.entries(), method, delta)
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return every entry, the totals and the ceiling as JSON, with exact amounts as text.
-
-        Parameters
-        ----------
-        path : str or path-like, default=None
-            A file to write it to as well, which is replaced if it exists; never one of the ledger's own.
-
-        Returns
-        -------
-        text : str
-            An object of ``"format": "skprivate.ledger-export"`` and ``"version": 1``. It cannot be opened as
-            a ledger: what is spent is in the ledger's file.
-        """
-        entries, state, failures = self._read()
-        text = write_export(self._identity, entries, state, failures)
-        if path is not None:
-            target = resolve(path)
-            refuse_own_files(self._path, target)
-            write_atomically(target, text.encode("utf-8"))
-        return text
-
-    def _read(self) -> tuple[list[LedgerEntry], LedgerState, dict[str, int]]:
+    def _account(self) -> Account:
         with self._checked(write=False, full=True) as (records, rows):
-            failures = records.failures()
-        try:
-            return [from_row(*row) for row in rows], records.state, failures
-        except (TypeError, ValueError) as error:
-            raise damaged(self._path) from error
+            return account_of(records, rows, self._path)
 
     def _holds(self, charged: Row | None, row: Row, charge_id: str) -> bool:
         """Return whether an id has its entry already; LedgerError if that is another one."""
@@ -430,11 +304,6 @@ class PrivacyLedger(LedgerReference):
                 "each charge an id of its own, and repeat it in the same group of data."
             )
         return charged is not None
-
-    def _left(self, epsilon: Fraction, delta: Fraction) -> tuple[Fraction | float, Fraction | float]:
-        if self.epsilon is None:
-            return math.inf, math.inf
-        return self.epsilon - epsilon, self.delta - delta
 
 
 def _finite(epsilon: Fraction | float) -> Fraction:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Limits of a ledger, fixed at its creation: ceilings on epsilon, delta and the number of failed fits."""
 
+import math
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,6 +25,15 @@ def check_limits(
         if max_failures < 0:
             raise ValueError("max_failures must be at least 0.")
     return Identity(uuid, ceiling, ceiling_delta, max_failures)
+
+
+def left_of(
+    identity: Identity, epsilon: Fraction, delta: Fraction
+) -> tuple[Fraction | float, Fraction | float]:
+    """Return what the ceiling leaves after two sums; infinities without a ceiling."""
+    if identity.epsilon is None:
+        return math.inf, math.inf
+    return identity.epsilon - epsilon, identity.delta - delta
 
 
 def describe_limits(identity: Identity) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ...exceptions import LedgerError
+from .._statements.ledger_entry import NO_RECORD, Record
 from .limits import describe_limits, show_limits
 from .sqlite_store import SQLiteStore
 from .store import Identity, LedgerRecords, LedgerState, LedgerStore, Row, verify
@@ -26,9 +27,12 @@ class LedgerReference:
         The limits that the ledger has, or gets if it is created; the UUID is for a new one.
     """
 
+    _record: Record = NO_RECORD  # pickles of older versions hold none
+
     def __init__(self, path: Path, wanted: Identity) -> None:
         self._path = path
         self._label: str | None = None
+        self._record = NO_RECORD
         self._data: str | None = None
         self._verified: LedgerState | None = None
         self._identity = self._create_or_open(wanted)

@@ -2,13 +2,16 @@
 """The printed report of a ledger, and its label in notebooks."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from fractions import Fraction
 
 from .._amounts import show, show_pair
 from .._running_sum import upper_sum
 from .._statements.html import PRIVATE_VERDICT, Label, amounts_figure
-from .._statements.ledger_entry import LedgerEntry
+from .._statements.ledger_entry import NO_RECORD, LedgerEntry, Record
+from .export import Account
+from .limits import left_of
 
 _HEADER = ("label", "estimator", "fits", "epsilon", "delta", "not private")
 _NOTES = (
@@ -16,47 +19,41 @@ _NOTES = (
     "Fits made by a plain GridSearchCV are counted, but its cv_results_, its best_score_ and its choice are",
     "exact functions of private rows that no entry covers: only PrivateGridSearch has a guarantee from end",
     "to end. A grid over epsilon is for planning on public or simulated data.",
+    "Purposes, persons, approvers and expiries are what the user said; nothing checks them.",
     "Printed amounts are rounded to six digits; entries() has the exact ones.",
 )
 
 
-def write_report(
-    *,
-    title: str,
-    entries: Sequence[LedgerEntry],
-    spent: tuple[Fraction, Fraction],
-    ceiling: tuple[Fraction, Fraction] | None,
-    remaining: tuple[Fraction | float, Fraction | float],
-    failures: Mapping[str, int],
-    max_failures: int | None,
-) -> str:
+def write_report(title: str, account: Account) -> str:
     """Return the table of the entries by label and estimator, the totals and what they mean."""
-    lines = [title, *_table(entries, spent), "", *_limits(ceiling, remaining)]
-    lines += [_exposed(entries), _failed(failures, max_failures)]
+    entries = account.entries
+    lines = [
+        title,
+        *_table(entries, account.spent),
+        "",
+        *_limits(account),
+        _exposed(entries),
+        ": ".join(describe_failures(account)),
+    ]
+    lines += [f"{name}: {text}" for name, text in (*describe_refusals(account.refusals), *_records(entries))]
     return "\n".join([*lines, *_kinds(entries), *_groups(entries), *_NOTES])
 
 
-def label_of_ledger(
-    *,
-    title: str,
-    entries: Sequence[LedgerEntry],
-    spent: tuple[Fraction, Fraction],
-    ceiling: tuple[Fraction, Fraction] | None,
-    remaining: tuple[Fraction | float, Fraction | float],
-    failures: Mapping[str, int],
-    max_failures: int | None,
-) -> Label:
+def label_of_ledger(title: str, account: Account) -> Label:
     """Return what the report says as a label."""
-    rows = [line.partition(": ") for line in _limits(ceiling, remaining)]
-    rows += [line.partition(": ") for line in (_exposed(entries), _failed(failures, max_failures))]
+    entries = account.entries
+    rows = [line.partition(": ") for line in (*_limits(account), _exposed(entries))]
     return Label(
         subject=title,
         private=all(entry.private for entry in entries),
-        verdict=_verdict(entries),
-        figure=f"{amounts_figure(*spent)} spent",
+        verdict=verdict_of(entries),
+        figure=f"{amounts_figure(*account.spent)} spent",
         rows=[
             *((name, value) for name, _, value in rows),
+            describe_failures(account),
+            *describe_refusals(account.refusals),
             *(_group_row(names, group) for names, group in _by_label_and_estimator(entries).items()),
+            *_records(entries),
         ],
         note=" ".join([*_kinds(entries), *_groups(entries), *_NOTES]),
     )
@@ -69,7 +66,8 @@ def label_of_unreadable(title: str, error: Exception) -> Label:
     )
 
 
-def _verdict(entries: Sequence[LedgerEntry]) -> str:
+def verdict_of(entries: Sequence[LedgerEntry]) -> str:
+    """Return what holds of a ledger as a whole."""
     if not entries:
         return "Nothing was charged"
     if not all(entry.private for entry in entries):
@@ -80,7 +78,7 @@ def _verdict(entries: Sequence[LedgerEntry]) -> str:
 
 
 def _group_row(names: tuple[str, str], group: Sequence[LedgerEntry]) -> tuple[str, str]:
-    n_fits, *amounts, n_exposed = _numbers(group, _sums(group))
+    n_fits, *amounts, n_exposed = _numbers(group, sums_of(group))
     exposed = f", {n_exposed} not private" if n_exposed != "0" else ""
     return (
         f"label {names[0]}, {names[1]}",
@@ -88,12 +86,12 @@ def _group_row(names: tuple[str, str], group: Sequence[LedgerEntry]) -> tuple[st
     )
 
 
-def _limits(
-    ceiling: tuple[Fraction, Fraction] | None, remaining: tuple[Fraction | float, Fraction | float]
-) -> list[str]:
-    if ceiling is None:
+def _limits(account: Account) -> list[str]:
+    identity = account.identity
+    if identity.epsilon is None:
         return ["Ceiling: none"]
-    return [f"Ceiling: {show_pair(*ceiling)}", f"Remaining: {show_pair(*remaining)}"]
+    left = left_of(identity, *account.spent)
+    return [f"Ceiling: {show_pair(identity.epsilon, identity.delta)}", f"Remaining: {show_pair(*left)}"]
 
 
 def _exposed(entries: Sequence[LedgerEntry]) -> str:
@@ -111,13 +109,14 @@ def _by_label_and_estimator(entries: Sequence[LedgerEntry]) -> dict[tuple[str, s
 def _table(entries: Sequence[LedgerEntry], spent: tuple[Fraction, Fraction]) -> list[str]:
     rows = [_HEADER]
     for (label, estimator), group in _by_label_and_estimator(entries).items():
-        rows.append((label, estimator, *_numbers(group, _sums(group))))
+        rows.append((label, estimator, *_numbers(group, sums_of(group))))
     rows.append(("total", "", *_numbers(entries, spent)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [_line(row, widths) for row in rows]
 
 
-def _sums(entries: Sequence[LedgerEntry]) -> tuple[Fraction, Fraction]:
+def sums_of(entries: Sequence[LedgerEntry]) -> tuple[Fraction, Fraction]:
+    """Return the sums of epsilon and delta of some entries, or upper bounds on them."""
     return upper_sum(entry.epsilon for entry in entries), upper_sum(entry.delta for entry in entries)
 
 
@@ -136,10 +135,67 @@ def _nominal(exposed: int) -> str:
     return ", charged their nominal amounts: no total holds for their rows" if exposed else ""
 
 
-def _failed(failures: Mapping[str, int], max_failures: int | None) -> str:
+def describe_failures(account: Account) -> tuple[str, str]:
+    """Return how many fits failed, and of which estimators."""
+    failures, max_failures = account.failures, account.identity.max_failures
     limit = "no limit" if max_failures is None else f"limit {max_failures}"
     names = "".join(f"; {name}: {count}" for name, count in failures.items())
-    return f"Failed fits, which cost no epsilon: {sum(failures.values())} ({limit}{names})"
+    return "Failed fits, which cost no epsilon", f"{sum(failures.values())} ({limit}{names})"
+
+
+def describe_refusals(refusals: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
+    """Return how many charges were refused, and of which amounts."""
+    head = ("Refused charges, which cost nothing", str(len(refusals)))
+    kinds = Counter(
+        (said(it.label), it.estimator, said(it.purpose), said(it.person), it.epsilon, it.delta)
+        for it in refusals
+    )
+    return [head] + [
+        (
+            f"refused, label {label}, {estimator}",
+            f"{show_pair(epsilon, delta)} asked for {count} times; purpose {purpose}; person {person}",
+        )
+        for (label, estimator, purpose, person, epsilon, delta), count in kinds.items()
+    ]
+
+
+def _records(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
+    """Return what was said of the entries, and what each such record spent; nothing if nothing was."""
+    groups = group_by_record(entries)
+    if set(groups) <= {NO_RECORD}:
+        return []
+    return [
+        (
+            f"purpose {said(record[0])}",
+            f"{show_pair(*sums_of(group))} ({len(group)} entries); person {said(record[1])}; approver "
+            f"{said(record[2])}; expiry {describe_expiry(group)}",
+        )
+        for record, group in groups.items()
+    ]
+
+
+def group_by_record(entries: Sequence[LedgerEntry]) -> dict[Record, list[LedgerEntry]]:
+    """Return the entries by their purpose, person, approver and expiry, in the order of the first of each."""
+    groups: defaultdict[Record, list[LedgerEntry]] = defaultdict(list)
+    for entry in entries:
+        groups[entry.purpose, entry.person, entry.approver, entry.expiry].append(entry)
+    return groups
+
+
+def said(text: str | None) -> str:
+    """Return a text of the user in one line, so that none looks like a line of the report."""
+    return "-" if text is None else " ".join(text.split())
+
+
+def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
+    """Return the expiry of entries that share it, and whether it is over, or was when they were charged."""
+    first = entries[0]
+    if first.expiry is None:
+        return "-"
+    late = sum(entry.has_expired(entry.time.date()) for entry in entries)
+    expired = first.has_expired(datetime.now(UTC).date())
+    told = f"{said(first.expiry)}{' (EXPIRED)' if expired else ''}"
+    return f"{told}, {late} entries CHARGED AFTER IT" if late else told
 
 
 def _groups(entries: Sequence[LedgerEntry]) -> list[str]:
@@ -151,7 +207,7 @@ def _groups(entries: Sequence[LedgerEntry]) -> list[str]:
     lines = ["Groups of data, disjoint as declared (composition() takes the dearest; the totals add all up):"]
     for name, group in sorted(sums.items(), key=lambda item: item[0] or ""):
         title = "without a group" if name is None else repr(name)
-        lines.append(f"  {title}: {show_pair(*_sums(group))} ({len(group)} entries)")
+        lines.append(f"  {title}: {show_pair(*sums_of(group))} ({len(group)} entries)")
     return lines
 
 

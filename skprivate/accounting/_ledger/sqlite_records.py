@@ -12,30 +12,37 @@ from ...exceptions import LedgerError
 from ...utils._files import write_atomically
 from .._amounts import from_hex, from_text, to_text
 from .._running_sum import GRID_BITS, running_sum_from_text, running_sum_to_text
+from .._statements.ledger_entry import RECORD
 from .high_water_mark import mark_path, read_mark
 from .store import Identity, LedgerRecords, LedgerState, Row, damaged
 
-SCHEMA = 4
+SCHEMA = 5
 _FAILURES_SINCE = 3  # the schema that added them, and sums that are rounded
+_CHARGE_IDS_SINCE = 4
 _APPLICATION = 0x736B7072  # "skpr", in the header of the file: tells a ledger from other databases
 _FAILURES = "CREATE TABLE failures (estimator TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID"
 _CHARGE_IDS = (
     "CREATE TABLE charge_ids (id TEXT PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entries (id)) "
     "WITHOUT ROWID"
 )
-_TABLES = f"""
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE entries (
+_ROW = """
     id INTEGER PRIMARY KEY, time TEXT NOT NULL, estimator TEXT NOT NULL,
     mechanism TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, relation TEXT NOT NULL,
     unit TEXT NOT NULL, private INTEGER NOT NULL, label TEXT,
-    data TEXT, rho TEXT, sensitivity TEXT, noise_scale TEXT
-);
+    data TEXT, rho TEXT, sensitivity TEXT, noise_scale TEXT,
+    purpose TEXT, person TEXT, approver TEXT, expiry TEXT
+"""
+_REFUSALS = f"CREATE TABLE refusals ({_ROW})"
+_TABLES = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE entries ({_ROW});
+{_REFUSALS};
 {_FAILURES};
 {_CHARGE_IDS};
 """
 _COLUMNS = "time, estimator, mechanism, epsilon, delta, relation, unit, private, label"
 _ADDED = ("data", "rho", "sensitivity", "noise_scale")  # by schema 2
+_ALL = ", ".join((_COLUMNS, *_ADDED, *RECORD))  # the record by schema 5
 
 
 class SQLiteRecords(LedgerRecords):
@@ -75,35 +82,42 @@ class SQLiteRecords(LedgerRecords):
 
     def rows(self, after: int = 0) -> list[Row]:
         """Return the entries but the first ``after``; their ids count from 1 without a gap."""
-        columns = ", ".join((_COLUMNS, *("NULL" if self._schema == 1 else name for name in _ADDED)))
+        columns = self._columns()
         query = f"SELECT {columns} FROM entries WHERE id > ? ORDER BY id"
         return self._connection.execute(query, (after,)).fetchall()
 
     def append(self, row: Row, state: LedgerState, charge_id: str | None = None) -> None:
         """Add one entry, the state that it leads to, and the id that the ledger counts it by."""
         self._upgrade()
-        columns = ", ".join((_COLUMNS, *_ADDED))
-        self._connection.execute(
-            f"INSERT INTO entries (id, {columns}) VALUES ({', '.join('?' * (len(row) + 1))})",
-            (state.count, *row),
-        )
+        self._insert("entries", state.count, row)
         if charge_id is not None:
             self._connection.execute("INSERT INTO charge_ids VALUES (?, ?)", (charge_id, state.count))
         self._write_state(state)
 
     def charged(self, charge_id: str) -> Row | None:
         """Return the entry that was counted by an id, None if there is none."""
-        if self._schema < SCHEMA:
+        if self._schema < _CHARGE_IDS_SINCE:
             return None
         query = "SELECT entry FROM charge_ids WHERE id = ?"
         entry = self._connection.execute(query, (charge_id,)).fetchone()
         if entry is None:
             return None
-        query = f"SELECT {', '.join((_COLUMNS, *_ADDED))} FROM entries WHERE id = ?"
+        query = f"SELECT {self._columns()} FROM entries WHERE id = ?"
         row: Row | None = self._connection.execute(query, entry).fetchone()
         if row is None:
             raise damaged(self._file)
         return row
+
+    def refusals(self) -> list[Row]:
+        """Return the charges that a limit refused, oldest first; no total and no chain counts them."""
+        if self._schema < SCHEMA:
+            return []
+        return self._connection.execute(f"SELECT {_ALL} FROM refusals ORDER BY id").fetchall()
+
+    def add_refusal(self, row: Row) -> None:
+        """Keep a charge that was refused."""
+        self._upgrade()
+        self._insert("refusals", None, row)
 
     def failures(self) -> dict[str, int]:
         """Return the number of failed fits of each estimator."""
@@ -209,9 +223,23 @@ class SQLiteRecords(LedgerRecords):
         if self._schema < _FAILURES_SINCE:
             self._connection.execute(_FAILURES)
             write_meta(self._connection, {"max_failures": "none"})
-        self._connection.execute(_CHARGE_IDS)
+            # The chain that schema 1 has none of, and sums as they are written now.
+            write_meta(self._connection, _state_to_meta(self.state))
+        if self._schema < _CHARGE_IDS_SINCE:
+            self._connection.execute(_CHARGE_IDS)
+        for name in RECORD:
+            self._connection.execute(f"ALTER TABLE entries ADD COLUMN {name} TEXT")
+        self._connection.execute(_REFUSALS)
         write_meta(self._connection, {"schema": str(SCHEMA)})
         self._schema, self._upgrade_later = SCHEMA, False
+
+    def _columns(self) -> str:
+        added = ("NULL" if self._schema == 1 else name for name in _ADDED)
+        return ", ".join((_COLUMNS, *added, *("NULL" if self._schema < SCHEMA else name for name in RECORD)))
+
+    def _insert(self, table: str, number: int | None, row: Row) -> None:
+        values = ", ".join("?" * (len(row) + 1))
+        self._connection.execute(f"INSERT INTO {table} (id, {_ALL}) VALUES ({values})", (number, *row))
 
     def _write_state(self, state: LedgerState) -> None:
         write_meta(self._connection, _state_to_meta(state))
@@ -232,6 +260,14 @@ def fill(file: Path, path: Path, identity: Identity) -> None:
         }
         write_meta(connection, values | _state_to_meta(LedgerState()))
         connection.execute("COMMIT")
+
+
+def recorded_path(connection: sqlite3.Connection) -> Path | None:
+    """Return where a file says that its ledger was created, None if it says nothing."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+        return None
+    row = connection.execute("SELECT value FROM meta WHERE key = 'path'").fetchone()
+    return Path(row[0]) if row and isinstance(row[0], str) else None
 
 
 def copy_database(connection: sqlite3.Connection, target: Path) -> None:

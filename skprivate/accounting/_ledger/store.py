@@ -17,6 +17,7 @@ from ...exceptions import LedgerError
 from ...utils._public_module import public_module
 from .._amounts import from_text
 from .._running_sum import RunningSum
+from .._statements.ledger_entry import N_OTHERS, NO_RECORD
 
 Row = tuple[Any, ...]
 _EPSILON, _DELTA = 3, 4  # columns of a row, see ledger_entry.to_row
@@ -51,7 +52,8 @@ class LedgerState:
     def after(self, row: Row) -> "LedgerState":
         """Return the state after one entry more; ValueError if its amounts are none."""
         epsilon, delta = from_text(row[_EPSILON]), from_text(row[_DELTA])
-        text = repr((self.chain, *row))
+        # As before there were records, where an entry has none.
+        text = repr((self.chain, *(row[:N_OTHERS] if row[N_OTHERS:] == NO_RECORD else row)))
         chain = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         return LedgerState(
             self.count + 1, self.epsilon.plus(epsilon), self.delta.plus(delta), chain, self.failures
@@ -91,6 +93,14 @@ class LedgerRecords(ABC):
     @abstractmethod
     def charged(self, charge_id: str) -> Row | None:
         """Return the entry that was counted by an id, None if there is none."""
+
+    @abstractmethod
+    def refusals(self) -> list[Row]:
+        """Return the charges that a limit refused, oldest first; no total and no chain counts them."""
+
+    @abstractmethod
+    def add_refusal(self, row: Row) -> None:
+        """Keep a charge that was refused."""
 
     @abstractmethod
     def failures(self) -> dict[str, int]:

@@ -71,7 +71,10 @@ _NEVER_PUBLISH = "This object holds rows or secrets of those who made it. Its va
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """What a label shows: verdict, what it speaks of, one figure, and rows of names and texts."""
+    """What a label shows: verdict, what it speaks of, one figure, and rows of names and texts.
+
+    With ``section`` it is a part of a longer page, under that heading.
+    """
 
     subject: str
     private: bool
@@ -80,6 +83,8 @@ class Label:
     rows: Sequence[tuple[str, str]]
     note: str = ""
     scope: str = ""
+    section: str = ""
+    caption: str = "What is stated"
 
 
 def label_of_spent(statement: Statement) -> Label:
@@ -216,16 +221,18 @@ def unpublishable_fragment(name: str, stated_in: str = "") -> str:
 
 def _block(label: Label, title: str, *, folded: bool = False) -> str:
     # A part of another document must not add to its outline.
-    heading, small = ("p", " sp-small") if folded else ("h1", "")
+    heading, small = ("p", " sp-small") if folded else ("h2" if label.section else "h1", "")
+    title = label.section or title
     parts = [f'<{heading} class="sp-title">{escape(title)}</{heading}>', f"<p>{escape(label.subject)}</p>"]
     if label.figure:
         parts.append(f'<p class="sp-figure">{escape(label.figure)}</p>')
     kind = "sp-dp" if label.private else "sp-not"
-    parts.append(f'<p class="sp-verdict {kind}">{escape(label.verdict)}</p>')
+    if label.verdict:
+        parts.append(f'<p class="sp-verdict {kind}">{escape(label.verdict)}</p>')
     if label.scope:
         # Beside the verdict, and not folded away: the one without the other says too much.
         parts.append(f"<p>{escape(label.scope)}</p>")
-    details = _table(label.rows) if label.rows else ""
+    details = _table(label.rows, label.caption) if label.rows else ""
     if label.note:
         details += f"<p><small>{escape(label.note)}</small></p>"
     fold = folded and label.rows
@@ -235,6 +242,6 @@ def _block(label: Label, title: str, *, folded: bool = False) -> str:
     return "\n".join([opening, *parts, "</section>"])
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> str:
+def _table(rows: Sequence[tuple[str, str]], caption: str) -> str:
     lines = [f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in rows]
-    return "<table><caption>What is stated</caption><tbody>\n" + "\n".join(lines) + "\n</tbody></table>"
+    return f"<table><caption>{escape(caption)}</caption><tbody>\n" + "\n".join(lines) + "\n</tbody></table>"

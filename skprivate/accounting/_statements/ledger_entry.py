@@ -3,19 +3,26 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any, Self
 
 from ..._typing import Relation, Unit
 from ...utils._public_module import public_module
 from .._amounts import from_text, to_text
+from .._checks import check_text
 from .schema import check_unchanged, readable
 from .spent import PrivacySpent
 
 _AMOUNTS = ("epsilon", "delta")
 _OPTIONAL_AMOUNTS = ("rho", "sensitivity", "noise_scale")
 _LABEL = 8  # column of a row
+RECORD = ("purpose", "person", "approver", "expiry")
+#: Columns of a row before those of the record.
+N_OTHERS = 13
+#: The purpose, person, approver and expiry of a charge, where they were said.
+Record = tuple[str | None, str | None, str | None, str | None]
+NO_RECORD: Record = (None, None, None, None)
 
 
 @public_module("skprivate.accounting")
@@ -47,6 +54,8 @@ class LedgerEntry:
         Parameter of zero-concentrated differential privacy, as in `PrivacySpent`.
     sensitivity, noise_scale : int, Fraction or None
         In units of the integer grid, as in `PrivacySpent`.
+    purpose, person, approver, expiry : str or None
+        What `PrivacyLedger.record` said at the time: texts of the user, which nothing checks.
 
     See Also
     --------
@@ -87,6 +96,27 @@ class LedgerEntry:
     rho: Fraction | None = None
     sensitivity: int | Fraction | None = None
     noise_scale: int | Fraction | None = None
+    purpose: str | None = None
+    person: str | None = None
+    approver: str | None = None
+    expiry: str | None = None
+
+    def has_expired(self, today: date) -> bool:
+        """Return whether ``expiry`` is an ISO date before a day; any other text never expires.
+
+        Parameters
+        ----------
+        today : datetime.date
+            The day to compare with. On the day of its expiry an entry has not expired yet.
+
+        Returns
+        -------
+        expired : bool
+        """
+        try:
+            return self.expiry is not None and datetime.fromisoformat(self.expiry.strip()).date() < today
+        except ValueError:
+            return False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as `PrivacyLedger.to_json` writes it: plain values, amounts as exact text.
@@ -105,7 +135,7 @@ class LedgerEntry:
         Parameters
         ----------
         entry : mapping
-            What `to_dict` returned, possibly through JSON.
+            What `to_dict` returned, possibly through JSON; of an older version it holds no record.
 
         Returns
         -------
@@ -118,28 +148,42 @@ class LedgerEntry:
         """
         with readable():
             found = cls(**_decode_fields(entry))
-            check_unchanged(found.to_dict(), entry)
+            check_unchanged(found.to_dict(), {**dict.fromkeys(RECORD), **entry})
+            for name in ("estimator", "mechanism", "relation", "unit"):
+                check_text(entry[name], name)
+            for name in (*RECORD, "label", "data"):
+                if entry.get(name) is not None:
+                    check_text(entry[name], name)
         return found
+
+    def to_row(self) -> tuple[str | int | None, ...]:
+        """Return the entry as the columns of the ledger's table, over which its hash is."""
+        return tuple({**self.to_dict(), "private": int(self.private)}.values())
 
 
 def to_row(
-    spent: PrivacySpent, epsilon: Fraction, estimator: str, label: str | None, data: str | None
+    spent: PrivacySpent,
+    epsilon: Fraction,
+    estimator: str,
+    label: str | None,
+    data: str | None,
+    record: Record = NO_RECORD,
 ) -> tuple[str | int | None, ...]:
     """Return a run as the columns of the ledger's table, charged now."""
     time = datetime.now(UTC).isoformat()
     amounts = to_text(epsilon), to_text(spent.delta)
     kind = spent.relation, spent.unit, int(spent.private)
     details = (_optional_text(it) for it in (spent.rho, spent.sensitivity, spent.noise_scale))
-    return (time, estimator, spent.mechanism, *amounts, *kind, label, data, *details)
+    return (time, estimator, spent.mechanism, *amounts, *kind, label, data, *details, *record)
 
 
 def same_charge(row: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Return whether two rows differ in nothing but their times and labels."""
-    return _without_time_and_label(row) == _without_time_and_label(other)
+    """Return whether two rows differ in nothing but their times, labels and records."""
+    return _what_was_charged(row) == _what_was_charged(other)
 
 
-def _without_time_and_label(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return row[1:_LABEL] + row[_LABEL + 1 :]
+def _what_was_charged(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return row[1:_LABEL] + row[_LABEL + 1 : N_OTHERS]
 
 
 def from_row(*row: Any) -> LedgerEntry:

@@ -91,7 +91,7 @@ def sentence_of_guarantee(statement: Statement) -> str:
     if math.isinf(epsilon):
         return f"No bound holds for what {subject} tells about your value."
     sentence = _SENTENCES[statement["criterion"]].format(
-        prior=statement["prior"], subject=subject, factor=_factor(epsilon)
+        prior=statement["prior"], subject=subject, factor=show_factor(epsilon)
     )
     if statement["confidence"] is not None:
         sentence += f"; this is an estimate, right with confidence {_describe_confidence(statement)}"
@@ -223,7 +223,7 @@ def _describe_confidence(statement: Statement) -> str:
     return text if float(text) <= confidence * (1 + 1e-12) else repr(confidence)
 
 
-def _factor(epsilon: float) -> str:
+def show_factor(epsilon: float) -> str:
     """Return e^epsilon to three digits, rounded up (but for the last bits, so that e^log(2) is 2.00)."""
     if epsilon > _LARGEST_EXPONENT:
         return f"e^{math.ceil(epsilon)}"

@@ -2,6 +2,7 @@
 """Groups of disjoint data in a ledger, files of the schema before them, and the export."""
 
 import contextlib
+import hashlib
 import json
 import multiprocessing
 import os
@@ -58,7 +59,13 @@ def execute(path, *statements):
 
 def make_old(path, schema=1):
     """Turn the file into what an older version wrote, which kept nothing beside it."""
-    execute(path, "DROP TABLE charge_ids", f"UPDATE meta SET value = '{schema}' WHERE key = 'schema'")
+    record = "purpose", "person", "approver", "expiry"
+    columns = [f"ALTER TABLE entries DROP COLUMN {name}" for name in record]
+    execute(path, "DROP TABLE refusals", *columns)
+    execute(path, f"UPDATE meta SET value = '{schema}' WHERE key = 'schema'")
+    if schema == 4:
+        return
+    execute(path, "DROP TABLE charge_ids")
     if schema == 3:
         return
     execute(
@@ -186,7 +193,7 @@ def test_a_pickle_of_an_older_version_loads(ledger):
     assert groups_of(charge(old)) == [None]
 
 
-@pytest.mark.parametrize("schema", [1, 2, 3])
+@pytest.mark.parametrize("schema", [1, 2, 3, 4])
 def test_a_file_of_an_older_schema_is_read_as_it_is_and_upgraded_by_a_charge(path, ledger, schema):
     charge(charge(ledger))
     make_old(path, schema)
@@ -195,10 +202,13 @@ def test_a_file_of_an_older_schema_is_read_as_it_is_and_upgraded_by_a_charge(pat
     assert groups_of(old) == [None, None]
     assert old.spent() == (Fraction(2, 10), 0)
     assert old.composition().epsilon == Fraction(2, 10)
+    assert old.refusals() == []
+    assert {entry.purpose for entry in old.entries()} == {None}
     assert path.read_bytes() == before
-    with old.data("A"):
+    with old.data("A"), old.record(purpose="pilot"):
         charge(old)
     assert groups_of(old) == [None, None, "A"]
+    assert [entry.purpose for entry in old.entries()] == [None, None, "pilot"]
     assert old.spent() == (Fraction(3, 10), 0)
     assert groups_of(PrivacyLedger(path, epsilon=4)) == [None, None, "A"]
     assert old.count_failure("Tree") == 1
@@ -222,14 +232,33 @@ def test_a_damaged_file_of_an_older_schema_is_refused(path, ledger, statement):
         PrivacyLedger(path, epsilon=4)
 
 
-def test_a_refused_charge_does_not_upgrade(path):
+def test_entries_without_a_record_have_the_hash_of_older_versions(path, ledger):
+    charge(charge(ledger))
+    columns = (
+        "time, estimator, mechanism, epsilon, delta, relation, unit, private, label, data, rho, sensitivity, "
+        "noise_scale"
+    )
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY id").fetchall()
+        (written,) = connection.execute("SELECT value FROM meta WHERE key = 'chain'").fetchone()
+    chain = ""
+    for row in rows:
+        chain = hashlib.sha256(repr((chain, *row)).encode()).hexdigest()
+    assert written == chain
+
+
+@pytest.mark.parametrize("schema", [1, 2, 3, 4])
+def test_a_refused_charge_upgrades_and_charges_nothing(path, schema):
     charge(PrivacyLedger(path, epsilon=TENTH))
-    make_old(path)
+    make_old(path, schema)
     ledger = PrivacyLedger(path, epsilon=TENTH)
-    before = path.read_bytes()
-    with pytest.raises(BudgetExceededError):
-        charge(ledger)
-    assert path.read_bytes() == before
+    for refused in (1, 2):
+        with pytest.raises(BudgetExceededError) as raised:
+            charge(ledger)
+        assert not hasattr(raised.value, "__notes__")
+        again = PrivacyLedger(path, epsilon=TENTH)
+        assert again.spent() == (TENTH, 0)
+        assert (len(again.entries()), len(again.refusals())) == (1, refused)
 
 
 def test_processes_that_upgrade_at_once_lose_nothing(path, ledger):
@@ -287,7 +316,7 @@ def test_export(path, tmp_path):
     text = ledger.to_json(target)
     assert target.read_text("utf-8") == text == ledger.to_json()
     content = json.loads(text)
-    assert (content["format"], content["version"]) == ("skprivate.ledger-export", 1)
+    assert (content["format"], content["version"]) == ("skprivate.ledger-export", 2)
     assert content["ceiling"] == {"epsilon": "4/1", "delta": "1/100000"}
     assert content["spent"] == {"epsilon": "0xd/0x1e", "delta": f"0x1/{10**6:#x}"}
     first, second = content["entries"]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A view of a ledger for an auditor: it opens an export, a backup or the file, and charges nothing."""
+
+import contextlib
+import os
+import sqlite3
+from fractions import Fraction
+
+from ...exceptions import LedgerError
+from ...utils._json_documents import UNREADABLE, parse_json
+from ...utils._public_module import public_module
+from .export import Account, account_of, read_export
+from .limits import left_of
+from .reference import resolve
+from .sqlite_records import SQLiteRecords, recorded_path
+from .store import verify
+from .views import LedgerViews
+
+
+@public_module("skprivate.accounting")
+class LedgerAudit(LedgerViews):
+    """A ledger as an auditor sees it: read, checked as a whole, and never written.
+
+    Parameters
+    ----------
+    path : str or path-like
+        What `PrivacyLedger.to_json` or `PrivacyLedger.backup` wrote, anywhere; or the ledger's own file,
+        which is better not charged meanwhile: a backup is whole at any time.
+
+    Attributes
+    ----------
+    checks : tuple of str
+        What was checked, and what could not be, as sentences.
+
+    Raises
+    ------
+    TypeError
+        If ``path`` is no path.
+    LedgerError
+        If the file cannot be read, is none of the three, or is not what was written: an entry, their order,
+        a sum or the hash that links the entries differs. A ledger in use may be refused too; try again.
+
+    See Also
+    --------
+    PrivacyLedger.to_json : Writes the export.
+    study_page : One page for those who sign.
+
+    Notes
+    -----
+    The file is read once, here; what was charged later does not show. There is no method that charges, and
+    the file is opened for reading.
+
+    **What a check is worth.** The hash has no key. It finds accidents: a lost, altered or exchanged entry.
+    Whoever writes the file can compute it anew, so that an audit trusts whoever keeps it. An auditor who
+    notes `chain` from time to time sees later whether earlier entries are still the same. Failed fits and
+    refused charges are outside of the hash. A record of the user is as true as the user.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from skprivate.accounting import LedgerAudit, PrivacyLedger, PrivacySpent
+    >>> spent = PrivacySpent(
+    ...     mechanism="discrete Laplace", epsilon=1, relation="replace-one", noise_scale=4,
+    ...     noise_source="os-entropy", deployment="curator", claim="dp",
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = PrivacyLedger(Path(folder, "study.ledger"), epsilon=2)
+    ...     ledger.charge(spent, "DPTreeClassifier")
+    ...     export = ledger.to_json(Path(folder, "study.json"))
+    ...     audit = LedgerAudit(Path(folder, "study.json"))
+    >>> audit.spent(), audit.remaining(), len(audit.entries())
+    ((Fraction(1, 1), Fraction(0, 1)), (Fraction(1, 1), Fraction(0, 1)), 1)
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = resolve(path)
+        if not self._path.is_file():
+            raise LedgerError(f"The file {self._path} does not exist, or is no file.")
+        found = self._read_database()
+        self._found, self.checks = self._read_json() if found is None else found
+
+    @property
+    def chain(self) -> str:
+        """The hash of all entries in order, in hexadecimal digits; empty without entries."""
+        return self._found.state.chain
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """The number of failed fits of each estimator."""
+        return dict(self._found.failures)
+
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """Return the sums of epsilon and of delta over every entry, or upper bounds on them."""
+        return self._found.spent
+
+    def remaining(self) -> tuple[Fraction | float, Fraction | float]:
+        """Return what the ceiling leaves of epsilon and of delta; infinities without a ceiling."""
+        return left_of(self._found.identity, *self.spent())
+
+    def __repr__(self) -> str:
+        return f"LedgerAudit({str(self._path)!r})"
+
+    @property
+    def _title(self) -> str:
+        return f"Audit of {self._path}"
+
+    def _account(self) -> Account:
+        return self._found
+
+    def _read_database(self) -> tuple[Account, tuple[str, ...]] | None:
+        """Return what a ledger or its backup holds; None if the file is no database."""
+        path = self._path
+        try:
+            with contextlib.closing(
+                sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None)
+            ) as connection:
+                connection.execute("BEGIN")
+                place = recorded_path(connection)
+                in_place = place == path
+                records = SQLiteRecords(connection, place or path, file=None if in_place else path)
+                records.check_structure()
+                rows = verify(records, None, path, full=True)
+                account = account_of(records, rows, path)
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_NOTADB:
+                return None
+            raise LedgerError(
+                f"The ledger {path} cannot be read ({error}). If it is in use, or was stopped while it was "
+                "written, audit a backup, or an export of to_json."
+            ) from error
+        marked = "It agrees with its high-water mark." if records.mark else _NO_MARK
+        return account, (*_CHECKED, marked)
+
+    def _read_json(self) -> tuple[Account, tuple[str, ...]]:
+        try:
+            account, chained = read_export(parse_json(self._path.read_text("utf-8")))
+        except (OSError, *UNREADABLE) as error:
+            raise LedgerError(
+                f"The file {self._path} is no ledger, no backup and no export of one, or it was altered: "
+                "its entries do not lead to its sums and its hash."
+            ) from error
+        return account, (_CHECKED if chained else _UNCHAINED) + (_NO_MARK,)
+
+
+_CHECKED = (
+    "Every entry was read, their sums and the hash that links them were computed again and agree.",
+    "The hash has no key: it finds accidents, not adversaries. Failures and refusals are outside of it.",
+)
+_UNCHAINED = (
+    "Every entry was read, and their sums were computed again and agree.",
+    "An export of this age holds no hash that links the entries.",
+)
+_NO_MARK = "No high-water mark lies beside it: that newer entries are missing would not show."

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is said of the charges inside a ``with`` block: label, record, and group of data."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Self
+
+from .._checks import check_text
+from .._statements.ledger_entry import RECORD
+from .reference import LedgerReference
+
+_DECLARING = threading.Lock()
+
+
+class LedgerContext(LedgerReference):
+    """A reference to a ledger that says more of what is charged through it."""
+
+    @contextlib.contextmanager
+    def label(self, label: str) -> Iterator[Self]:
+        """Mark the entries charged inside a ``with`` block; the innermost label counts.
+
+        The label belongs to the object, not to the thread: it reaches the fits that joblib runs in threads
+        and, pickled with the ledger, those in worker processes.
+
+        Parameters
+        ----------
+        label : str
+            A public text, not empty.
+        """
+        check_text(label, "label")
+        outer = self._label
+        try:
+            self._label = label
+            yield self
+        finally:
+            self._label = outer
+
+    @contextlib.contextmanager
+    def record(
+        self,
+        *,
+        purpose: str | None = None,
+        person: str | None = None,
+        approver: str | None = None,
+        expiry: str | None = None,
+    ) -> Iterator[Self]:
+        """Say for what, by whom and with whose approval the charges inside a ``with`` block are made.
+
+        The texts are stored with every entry, in the file and in its hash, and printed by every report. They
+        are what the user says: nothing checks them, and none refuses a charge. Of nested blocks the innermost
+        text of each counts. Like a label they belong to the object, and travel in its pickles.
+
+        Parameters
+        ----------
+        purpose : str, default=None
+            What the result is for, such as "Table One".
+        person : str, default=None
+            Who runs it, and sees what comes out.
+        approver : str, default=None
+            Who allowed it, such as a committee and its reference.
+        expiry : str, default=None
+            Until when it is allowed: an ISO date or date and time, of which reports tell when its day is
+            over, in UTC; or any other text, which never expires. None of the four: what the outer block said.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a text is none or empty, or if all four are None.
+
+        Notes
+        -----
+        **Privacy**: all four are public by nature. They must not be chosen by looking at private rows.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from skprivate.accounting import PrivacyLedger, PrivacySpent
+        >>> spent = PrivacySpent(
+        ...     mechanism="discrete Laplace", epsilon=1, relation="replace-one", noise_scale=4,
+        ...     noise_source="os-entropy", deployment="curator", claim="dp",
+        ... )
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ledger = PrivacyLedger(Path(folder, "study.ledger"))
+        ...     with ledger.record(person="A. Statistician", approver="Ethics board, 12/26"):
+        ...         with ledger.record(purpose="risk model"):
+        ...             ledger.charge(spent, "DPTreeClassifier")
+        ...     entry = ledger.entries()[0]
+        >>> entry.purpose, entry.person, entry.approver, entry.expiry
+        ('risk model', 'A. Statistician', 'Ethics board, 12/26', None)
+        """
+        texts = purpose, person, approver, expiry
+        for name, text in zip(RECORD, texts, strict=True):
+            if text is not None:
+                check_text(text, name)
+        if texts == (None, None, None, None):
+            raise ValueError("Give at least one of purpose, person, approver and expiry.")
+        outer = self._record
+        kept = (old if new is None else new for old, new in zip(outer, texts, strict=True))
+        inner = next(kept), next(kept), next(kept), next(kept)
+        try:
+            self._record = inner
+            yield self
+        finally:
+            self._record = outer
+
+    @contextlib.contextmanager
+    def data(self, group: str) -> Iterator[Self]:
+        """Declare which group of disjoint data the runs charged inside a ``with`` block touch.
+
+        Totals, the ceiling and what remains count every entry, whatever its group; `composition` takes the
+        dearest group, if no unit is in two of them. That is the user's declaration, and is printed as such.
+
+        The group belongs to the object, like a label: it reaches threads and worker processes that this
+        process starts. It does not outlive the block in a pickle: elsewhere, such an object charges without
+        a group, which counts in all of them.
+
+        Parameters
+        ----------
+        group : str
+            A public text, not empty, such as "hospital A".
+
+        Raises
+        ------
+        TypeError, ValueError
+            The group is no text or empty, or the object is inside such a block already: groups do not
+            overlap. Threads that work on different groups each need their own ``PrivacyLedger(path)``.
+        """
+        check_text(group, "group")
+        declared = False
+        try:
+            with _DECLARING:
+                if self._data is not None:
+                    raise ValueError(
+                        f"This ledger object is inside data({self._data!r}) already, and groups of data do "
+                        "not overlap. Leave that block first; in another thread, open the ledger anew."
+                    )
+                # This first: an interrupt between them must not leave the group declared.
+                declared = True
+                self._data = group
+            yield self
+        finally:
+            self._data = None if declared else self._data

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One page on a whole study, for those who sign it: runs, claims, who saw what, and what epsilon means."""
+
+import math
+import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from ..utils._files import write_atomically
+from ._amounts import show, show_pair
+from ._checks import check_text, check_texts
+from ._composition.compose import CompositionPart, compose
+from ._ledger.audit import LedgerAudit
+from ._ledger.export import Account
+from ._ledger.high_water_mark import refuse_own_files
+from ._ledger.ledger import PrivacyLedger
+from ._ledger.limits import left_of
+from ._ledger.reference import resolve
+from ._ledger.report import describe_expiry, describe_failures, describe_refusals, sums_of, verdict_of
+from ._privacy_report import PrivacyReport
+from ._statements.disclosure_risk import DisclosureRisk
+from ._statements.guarantee import PrivacyGuarantee
+from ._statements.html import (
+    Label,
+    amounts_figure,
+    label_of_guarantee,
+    label_of_risk,
+    label_of_spent,
+    label_page,
+    labels_of_report,
+)
+from ._statements.ledger_entry import LedgerEntry
+from ._statements.spent import PrivacySpent
+from ._statements.text import show_factor
+
+_LABELS: dict[type[Any], Callable[[Any], list[Label]]] = {
+    PrivacySpent: lambda statement: [label_of_spent(statement)],
+    PrivacyReport: labels_of_report,
+    PrivacyGuarantee: lambda statement: [label_of_guarantee(statement)],
+    DisclosureRisk: lambda statement: [label_of_risk(statement)],
+}
+_ODDS = {
+    "replace-one": "between two possible values of the data of one {unit}",
+    "add-remove": "that one {unit} is in the data",
+    "local": "between two possible values that one {unit} reported on",
+    "label": "between two possible labels of one {unit}, whose features are not protected",
+}
+_NOT_COVERED = (
+    ("choices by eye", "what was chosen after a look at private rows: columns, bounds, models, cut-offs"),
+    ("other releases", "whatever was published of the same rows without this ledger"),
+    (
+        "what holds for everybody",
+        "a result may tell something of a person by what it says of people like them, whether or not that "
+        "person's data were in it",
+    ),
+    ("more rows than declared", "persons with rows in several units, or in groups declared disjoint"),
+    ("the rows themselves", "whoever may read them: access rights, copies and logs are no part of this page"),
+    ("the record", "purposes, persons and approvers are what the user said; nothing checks them"),
+)
+
+
+def study_page(
+    ledger: PrivacyLedger | LedgerAudit,
+    statements: Mapping[str, Any] | Sequence[Any] = (),
+    *,
+    title: str = "Privacy record of a study",
+    signatures: Sequence[str] = ("Responsible for the study", "Responsible for privacy"),
+    path: str | os.PathLike[str] | None = None,
+) -> str:
+    """Return one page on a whole study, to be read, printed and signed.
+
+    Parameters
+    ----------
+    ledger : PrivacyLedger or LedgerAudit
+        The account of the study.
+    statements : mapping of str to statement, or sequence of statements, default=()
+        What is claimed for its results, by public names: `PrivacySpent`, `PrivacyReport`,
+        `PrivacyGuarantee`, `DisclosureRisk`, or an object with one of them as ``privacy_spent_`` or
+        ``privacy_spent``, such as a fitted estimator. For a pipeline pass its `privacy_report`.
+    title : str, default="Privacy record of a study"
+        A public text.
+    signatures : sequence of str, default=("Responsible for the study", "Responsible for privacy")
+        Who is to sign, a line for each.
+    path : str or path-like, default=None
+        A file to write the page to as well, which is replaced if it exists; never one of the ledger's own.
+
+    Returns
+    -------
+    page : str
+        A whole HTML document, without scripts or anything to load. All texts are escaped.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is of another type, or a text is empty.
+    LedgerError
+        If the ledger's file cannot be used.
+
+    See Also
+    --------
+    PrivacyLedger.record : Says for what, by whom and with whose approval.
+    PrivacyLedger.to_html : The account alone.
+
+    Notes
+    -----
+    What epsilon means is said of all entries together, by basic composition, with groups of disjoint data as
+    declared. It is a bound on what is learnt of one unit by whoever sees all results and knows all other
+    units, whose two hypotheses are even odds before. Numbers are rounded against the claim.
+
+    **Privacy**: the page is a function of the ledger, of the statements and of public texts; no row, and no
+    result of the study, is read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from skprivate.accounting import PrivacyLedger, PrivacySpent, study_page
+    >>> spent = PrivacySpent(
+    ...     mechanism="discrete Laplace", epsilon=1, relation="replace-one", noise_scale=4,
+    ...     noise_source="os-entropy", deployment="curator", claim="dp",
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = PrivacyLedger(Path(folder, "study.ledger"), epsilon=2)
+    ...     with ledger.record(purpose="risk model", person="A. Statistician"):
+    ...         ledger.charge(spent, "DPTreeClassifier")
+    ...     page = study_page(ledger, {"risk model": spent}, title="Falls on ward 3")
+    >>> "from even odds to at most 73.11 %" in page
+    True
+    """
+    if not isinstance(ledger, (PrivacyLedger, LedgerAudit)):
+        raise TypeError(f"ledger must be a PrivacyLedger or a LedgerAudit, got {type(ledger).__name__}.")
+    check_text(title, "title")
+    signatures = check_texts(signatures, "signatures")
+    named = _named(statements)
+    account = ledger._account()
+    labels = [
+        _head(account, ledger._path.name),
+        _meaning(account),
+        _section("What was run", "Every charge, by purpose, label and estimator.", _runs(account.entries)),
+        _section("Who saw what", "As the users said; nothing checks it.", _people(account.entries)),
+        *_claims(named),
+        _section("Refused and failed", "Neither cost epsilon.", _refused_and_failed(account)),
+        _section(
+            "What this does not cover",
+            "No epsilon bounds it.",
+            [*_uncharged(named, account.entries), *_exposed(account), *_NOT_COVERED],
+        ),
+        _section("Signatures", "Name, date and signature.", [(role, "_" * 40) for role in signatures]),
+    ]
+    page = label_page(labels, title)
+    if path is not None:
+        target = resolve(path)
+        refuse_own_files(ledger._path, target)
+        write_atomically(target, page.encode("utf-8"))
+    return page
+
+
+def _section(
+    name: str, subject: str, rows: Sequence[tuple[str, str]], *, private: bool = True, verdict: str = ""
+) -> Label:
+    return Label(
+        section=name,
+        subject=subject,
+        private=private,
+        verdict=verdict,
+        figure="",
+        rows=rows or [("nothing", "no charge was made")],
+        caption=name,
+    )
+
+
+def _named(statements: Mapping[str, Any] | Sequence[Any]) -> list[tuple[str, Any]]:
+    """Return statements with their names; what only holds a statement is replaced by it."""
+    if isinstance(statements, Mapping):
+        named = list(statements.items())
+    elif isinstance(statements, (list, tuple)):
+        named = [(f"Result {number}", statement) for number, statement in enumerate(statements, 1)]
+    else:
+        raise TypeError(f"statements must be a mapping or a sequence, got {type(statements).__name__}.")
+    found = []
+    for name, holder in named:
+        check_text(name, "each name of statements")
+        inner = getattr(holder, "privacy_spent_", getattr(holder, "privacy_spent", holder))
+        if not isinstance(inner, tuple(_LABELS)):
+            raise TypeError(
+                f"The statement {name!r} must be a PrivacySpent, PrivacyReport, PrivacyGuarantee or "
+                f"DisclosureRisk, or have one as privacy_spent_, got {type(holder).__name__}."
+            )
+        found.append((name, inner))
+    return found
+
+
+def _claims(named: Sequence[tuple[str, Any]]) -> list[Label]:
+    """Return the labels of the statements, each under its name."""
+    labels = []
+    for name, statement in named:
+        section = f"What is claimed: {name}"
+        build = next(labels for kind, labels in _LABELS.items() if isinstance(statement, kind))
+        labels += [replace(label, section=section) for label in build(statement.to_dict())]
+    return labels
+
+
+def _uncharged(named: Sequence[tuple[str, Any]], entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
+    """Return the claims for which nothing like them was charged."""
+    charged = {_kind(entry) for entry in entries}
+    return [
+        (f"claim of {name}", "no charge of this ledger has its mechanism, amounts, relation and unit")
+        for name, statement in named
+        for spent in _spent_of(statement)
+        if _kind(spent) not in charged
+    ]
+
+
+def _spent_of(statement: Any) -> tuple[PrivacySpent, ...]:
+    if isinstance(statement, PrivacyReport):
+        return statement.paid
+    return (statement,) if isinstance(statement, PrivacySpent) else ()
+
+
+def _kind(run: PrivacySpent | LedgerEntry) -> tuple[Any, ...]:
+    return run.mechanism, run.epsilon, run.delta, run.relation, run.unit
+
+
+def _head(account: Account, file: str) -> Label:
+    identity, entries = account.identity, account.entries
+    rows = [("ledger", f"{file}, {identity.uuid}"), ("charges", str(len(entries)))]
+    if entries:
+        rows.append(
+            ("from, to (UTC)", f"{entries[0].time:%Y-%m-%d %H:%M}, {entries[-1].time:%Y-%m-%d %H:%M}")
+        )
+    if identity.epsilon is None:
+        rows.append(("ceiling", "none"))
+    else:
+        rows.append(("ceiling", show_pair(identity.epsilon, identity.delta)))
+        rows.append(("remaining", show_pair(*left_of(identity, *account.spent))))
+    rows.append(("hash of all charges", account.state.chain or "-"))
+    return Label(
+        subject=f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC) from the study's ledger.",
+        private=all(entry.private for entry in entries),
+        verdict=verdict_of(entries),
+        figure=f"{amounts_figure(*account.spent)} spent",
+        rows=rows,
+        note="The sum is over every charge, as if all touched the same rows. The hash has no key: it finds "
+        "accidents, not adversaries.",
+    )
+
+
+def _meaning(account: Account) -> Label:
+    """Return what the epsilon of all entries says, for each relation and unit that it holds for."""
+    parts = compose(account.entries).parts if account.entries else ()
+    rows = [row for part in parts if part.holds for row in _sentences(part)]
+    holds = bool(rows) or not account.entries
+    if holds and any(entry.data is not None for entry in account.entries):
+        total = show_pair(*account.spent)
+        declared = "they were declared disjoint, and the dearest counts above"
+        rows.append(("if groups of data overlap", f"{declared}; else all of {total} counts"))
+    if not holds:
+        rows = [("no bound", "charges are not private, or speak of different kinds of neighbours")]
+    return _section(
+        "What epsilon means here",
+        "Of whoever sees every result, and already knows the data of all others.",
+        rows,
+        private=holds,
+        verdict="" if holds else "No sentence holds for all results together",
+    )
+
+
+def _sentences(part: CompositionPart) -> list[tuple[str, str]]:
+    epsilon = float(part.epsilon)
+    odds = _ODDS[part.relation].format(unit=part.unit)
+    belief = math.ceil(1e4 * (1 - 1e-12) / (1 + math.exp(-epsilon))) / 100
+    delta = "0: the bound has no exception"
+    if part.delta:
+        delta = (
+            f"{show(part.delta)}: as if, with this probability at most, the results could tell everything, "
+            "and else obeyed the bound"
+        )
+    return [
+        ("epsilon", f"{show(part.epsilon)} ({part.relation}, {part.unit})"),
+        ("in odds", f"the odds {odds}: times {show_factor(epsilon)} at most, or divided by it"),
+        ("in belief", f"from even odds to at most {belief:.2f} % for either of the two"),
+        ("delta", delta),
+    ]
+
+
+def _runs(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
+    groups: defaultdict[tuple[str, str, str], list[LedgerEntry]] = defaultdict(list)
+    for entry in entries:
+        groups[entry.purpose or "no purpose", entry.label or "no label", entry.estimator].append(entry)
+    rows = []
+    for (purpose, label, name), group in groups.items():
+        told = f"{name}: {show_pair(*sums_of(group))} ({len(group)} charges){_exposure(group)}"
+        rows.append((f"{purpose}; {label}", told))
+    return rows
+
+
+def _exposure(entries: Sequence[LedgerEntry]) -> str:
+    exposed = sum(not entry.private for entry in entries)
+    return f"; NOT PRIVATE: {exposed}, nominal amounts" if exposed else ""
+
+
+def _people(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
+    groups: defaultdict[tuple[str | None, ...], list[LedgerEntry]] = defaultdict(list)
+    for it in entries:
+        groups[it.person, it.data, it.approver, it.expiry].append(it)
+    return [
+        (
+            person or "person not said",
+            f"data: {data or 'all'}; approved by: {approver or 'not said'}; until: {describe_expiry(group)}; "
+            f"for: {', '.join(dict.fromkeys(it.purpose or 'no purpose' for it in group))} "
+            f"({show_pair(*sums_of(group))})",
+        )
+        for (person, data, approver, _), group in groups.items()
+    ]
+
+
+def _refused_and_failed(account: Account) -> list[tuple[str, str]]:
+    return [describe_failures(account), *describe_refusals(account.refusals)]
+
+
+def _exposed(account: Account) -> list[tuple[str, str]]:
+    exposed = sum(not entry.private for entry in account.entries)
+    rows = [("charges that are not private", f"{exposed} of {len(account.entries)}")] if exposed else []
+    failed = account.state.failures
+    if failed:
+        rows.append(("failed fits", f"that {failed} failed may tell something of the rows"))
+    return rows

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a private description holds: columns, crosstabs, survival; as a frame, as text and as HTML."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ...accounting import PrivacySpent
+from ...accounting._statements.frozen_mapping import FrozenMapping
+from ...accounting._statements.html import label_fragment, label_of_spent, label_page
+from ...utils._public_module import public_module
+from .estimates import Estimate
+
+NOT_TOLD = "not told: the noise is larger"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a description: a statistic of a column, as numbers and as text."""
+
+    column: str
+    statistic: str
+    estimate: Estimate
+    value: str
+    interval: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnDescription:
+    """What is told of one column.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "date", "boolean", "categorical"}
+    missing : Estimate
+        Share of missing cells, among all rows; of numbers and dates also of cells that are none.
+    other : Estimate or None
+        Of levels and booleans: share of the rows whose value is none of those declared.
+    mean, std : Estimate or None
+        Of numbers and dates among the rows that have one, clipped to the declared bounds; dates are days
+        since the lower bound.
+    quantiles : mapping of float to Estimate
+        The same.
+    levels : mapping of str to Estimate
+        Shares of the levels among the rows that have a declared one.
+    texts : mapping of str to (str, str)
+        Text of every estimate of a number or a date, and of its interval.
+    """
+
+    name: str
+    kind: str
+    missing: Estimate
+    other: Estimate | None = None
+    mean: Estimate | None = None
+    std: Estimate | None = None
+    quantiles: Mapping[float, Estimate] = field(default_factory=dict)
+    levels: Mapping[str, Estimate] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, str]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        _freeze(self, "quantiles", "levels", "texts")
+
+    def lines(self) -> Iterator[Line]:
+        """Return one line for every statistic."""
+        measured = {"mean": self.mean, "standard deviation": self.std}
+        measured |= {f"quantile {level:g}": one for level, one in self.quantiles.items()}
+        for name, estimate in measured.items():
+            if estimate is not None:
+                yield Line(self.name, name, estimate, *_hidden(estimate, *self.texts[name]))
+        for level, share in self.levels.items():
+            yield _share_line(self.name, f"share of {level}", share)
+        if self.other is not None:
+            yield _share_line(self.name, "undeclared values", self.other)
+        yield _share_line(self.name, "missing", self.missing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crosstab:
+    """Shares of pairs of values, among the rows where both are known.
+
+    Attributes
+    ----------
+    first, second : str
+        Names of the columns.
+    rows, columns : tuple of str
+        Values of the first and of the second column.
+    shares : tuple of tuple of Estimate
+        For every value of the first column, and every one of the second, the share of the pair.
+    row_shares : tuple of tuple of Estimate
+        The same among the rows with that value of the first column.
+    """
+
+    first: str
+    second: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    shares: tuple[tuple[Estimate, ...], ...] = field(repr=False)
+    row_shares: tuple[tuple[Estimate, ...], ...] = field(repr=False)
+
+    def lines(self) -> Iterator[Line]:
+        """Return one line for every share."""
+        for row, shares, within in zip(self.rows, self.shares, self.row_shares, strict=True):
+            for column, share, inner in zip(self.columns, shares, within, strict=True):
+                yield _share_line(f"{self.first} x {self.second}", f"share of {row}, {column}", share)
+                yield _share_line(f"{self.first} x {self.second}", f"share of {column} among {row}", inner)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurvivalCurve:
+    """A Kaplan-Meier curve of every group at the ends of intervals of time.
+
+    Attributes
+    ----------
+    time, event : str
+        Names of the columns.
+    group : str or None
+    times : tuple of float
+        Ends of the intervals.
+    curves : mapping of str to tuple of Estimate
+        For every group, or "" where there are none, the share without the event after each of the times.
+    """
+
+    time: str
+    event: str
+    group: str | None
+    times: tuple[float, ...]
+    curves: Mapping[str, tuple[Estimate, ...]] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        _freeze(self, "curves")
+
+    def lines(self) -> Iterator[Line]:
+        """Return one line for every time."""
+        for group, curve in self.curves.items():
+            among = f", {self.group} {group}" if self.group else ""
+            for time, share in zip(self.times, curve, strict=True):
+                yield _share_line(f"survival ({self.event})", f"beyond {time:.4g}{among}", share)
+
+
+@public_module("skprivate.evaluation")
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TableDescription:
+    """A private description of a table, made by `private_describe`; it holds no rows.
+
+    Attributes
+    ----------
+    n_rows : Estimate
+        Number of rows that were counted; exact where it is public.
+    columns : mapping of str to ColumnDescription
+    crosstabs : tuple of Crosstab
+    survival : SurvivalCurve or None
+    privacy_spent : PrivacySpent
+        What the whole description spent, and what it claims.
+    confidence : float
+        Of each interval by itself.
+    noise_std : float
+        Standard deviation of the noise of every count, in rows.
+    n_bins : int
+        Bins of the numbers between their bounds.
+
+    See Also
+    --------
+    private_describe : Makes it, and says what its intervals mean.
+    """
+
+    n_rows: Estimate
+    columns: Mapping[str, ColumnDescription]
+    crosstabs: tuple[Crosstab, ...] = ()
+    survival: SurvivalCurve | None = None
+    privacy_spent: PrivacySpent
+    confidence: float
+    noise_std: float
+    n_bins: int
+
+    def __post_init__(self) -> None:
+        _freeze(self, "columns")
+
+    def crosstab(self, first: str, second: str) -> Crosstab:
+        """Return the crosstab of two columns.
+
+        Parameters
+        ----------
+        first, second : str
+            Names of columns, in the order in which the crosstab was asked for.
+
+        Returns
+        -------
+        crosstab : Crosstab
+
+        Raises
+        ------
+        KeyError
+            It was not asked for.
+        """
+        for found in self.crosstabs:
+            if (found.first, found.second) == (first, second):
+                return found
+        raise KeyError(f"there is no crosstab of {first!r} and {second!r}.")
+
+    def lines(self) -> list[Line]:
+        """Return all statistics, a line each."""
+        parts: list[Any] = [*self.columns.values(), *self.crosstabs]
+        parts += [] if self.survival is None else [self.survival]
+        return [line for part in parts for line in part.lines()]
+
+    def to_frame(self) -> Any:
+        """Return all statistics as a frame of pandas.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            Columns ``column``, ``statistic``, ``value``, ``lower``, ``upper``, ``told`` and ``text``. Dates
+            are days since the lower bound; their text is a date.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self._records())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the description as plain values that `json` writes."""
+        return {
+            "n_rows": _plain(self.n_rows),
+            "confidence": self.confidence,
+            "noise_std": self.noise_std,
+            "n_bins": self.n_bins,
+            "statistics": self._records(),
+            "privacy_spent": self.privacy_spent.to_dict(),
+        }
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the description as a page: Table One and the privacy label; it loads and runs nothing.
+
+        Parameters
+        ----------
+        path : path-like, default=None
+            A file that the page is written to, too.
+
+        Returns
+        -------
+        page : str
+        """
+        label = label_page([label_of_spent(self.privacy_spent.to_dict())], "Privacy facts")
+        page = label.replace("<main>\n", f"<main>\n{self._section()}\n", 1)
+        page = page.replace("<title>Privacy facts</title>", "<title>Table One</title>", 1)
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def _repr_html_(self) -> str:
+        return label_fragment([label_of_spent(self.privacy_spent.to_dict())]) + self._section()
+
+    def __str__(self) -> str:
+        lines = self.lines()
+        widths = [max(len(text) for text in texts) for texts in zip(*map(_cells, lines), strict=True)]
+        rows = [
+            "  ".join(text.ljust(width) for text, width in zip(_cells(line), widths, strict=True)).rstrip()
+            for line in lines
+        ]
+        return "\n".join([self._heading(), *rows, self._foot()])
+
+    def __repr__(self) -> str:
+        return f"TableDescription({len(self.columns)} columns; {self._heading()})"
+
+    def _records(self) -> list[dict[str, Any]]:
+        return [
+            {"column": line.column, "statistic": line.statistic, **_plain(line.estimate), "text": line.value}
+            for line in self.lines()
+        ]
+
+    def _heading(self) -> str:
+        n = self.n_rows
+        if n.lower == n.upper:
+            return f"{n.value:.0f} rows"
+        return f"about {n.value:.0f} rows ({n.lower:.0f} to {n.upper:.0f})" if n.told else f"rows {NOT_TOLD}"
+
+    def _foot(self) -> str:
+        spent = self.privacy_spent
+        delta = f", delta {float(spent.delta):.3g}" if spent.delta else ""
+        return (
+            f"Intervals of {self.confidence:.0%}, each by itself, for the population that the rows are drawn "
+            f"from; they count sampling and noise. Epsilon {float(spent.epsilon):.4g}{delta} for all."
+        )
+
+    def _section(self) -> str:
+        heads = ("Column", "Statistic", "Estimate", f"Interval, {self.confidence:.0%}")
+        head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+        body = "\n".join(
+            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in _cells(line)) + "</tr>"
+            for line in self.lines()
+        )
+        return (
+            '<section class="skprivate-label" aria-label="Table One">\n<p class="sp-title">Table One</p>\n'
+            f"<p>{escape(self._heading())}</p>\n<table><caption>Statistics</caption>\n"
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>\n"
+            f"<p><small>{escape(self._foot())}</small></p>\n</section>"
+        )
+
+
+def _freeze(record: Any, *names: str) -> None:
+    for name in names:
+        object.__setattr__(record, name, FrozenMapping(getattr(record, name)))
+
+
+def _cells(line: Line) -> tuple[str, str, str, str]:
+    return line.column, line.statistic, line.value, line.interval
+
+
+def _share_line(column: str, statistic: str, share: Estimate) -> Line:
+    texts = _hidden(share, f"{share.value:.1%}", f"{share.lower:.1%} to {share.upper:.1%}")
+    return Line(column, statistic, share, *texts)
+
+
+def _hidden(estimate: Estimate, value: str, interval: str) -> tuple[str, str]:
+    return (value, interval) if estimate.told else (NOT_TOLD, "")
+
+
+def _plain(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "value": estimate.value,
+        "lower": estimate.lower,
+        "upper": estimate.upper,
+        "told": estimate.told,
+    }

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of a description, planned from the domain alone, and the cell of each that a row is in."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..._typing import BoolArray, FloatArray, IntArray
+from ...domain import TableDomain
+from ...domain._columns import CategoricalColumn, Column, DateColumn, NumberColumn
+
+#: What `TableDomain.read_columns` returns: values and where they are unusable.
+Readings = Mapping[str, tuple[FloatArray, BoolArray]]
+#: Returns so many numbers, uniform in [0, 1).
+Coins = Callable[[int], FloatArray]
+#: Cells of all tables together; a plan with more is a mistake, and would take the memory of a machine.
+MOST_CELLS = 2**22
+# Bins of a number in a crosstab where no cut points are declared: a table of rows and columns to be read.
+_COARSE = 4
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """Counts of a column of numbers, rounded at random to points of a grid, and of the missing ones.
+
+    A value between two points goes to the upper one with the probability that keeps its expectation, so
+    means of the counts have no error of binning; a row is still in one cell.
+    """
+
+    name: str
+    column: Column
+    n_bins: int
+
+    @property
+    def size(self) -> int:
+        """Points of the grid, and one cell for missing values and those that are no number."""
+        return self.n_bins + 2
+
+    def codes(self, readings: Readings, coins: Coins) -> IntArray:
+        """Return the cell of every row."""
+        place = share_of_range(self.column, readings[self.name][0]) * self.n_bins
+        missing = np.isnan(place)
+        place = np.where(missing, 0.0, place)
+        below = np.minimum(np.floor(place), self.n_bins - 1)
+        code = below + (coins(len(place)) < place - below)
+        return np.where(missing, self.n_bins + 1, code).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class LevelTable:
+    """Counts of a column's levels, of other values, and of missing ones."""
+
+    name: str
+    labels: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """Levels, one cell for values that are none of them, and one for missing ones."""
+        return len(self.labels) + 2
+
+    def codes(self, readings: Readings, coins: Coins) -> IntArray:
+        """Return the cell of every row."""
+        values, unusable = readings[self.name]
+        n_levels = len(self.labels)
+        rest = np.where(unusable, n_levels, n_levels + 1)
+        return np.where(np.isnan(values), rest, values).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One side of a crosstab: levels, or intervals of numbers between cut points."""
+
+    name: str
+    column: Column
+    labels: tuple[str, ...]
+    cuts: tuple[float, ...] = ()
+
+    def codes(self, readings: Readings) -> IntArray:
+        """Return the position of every row, -1 where the value is missing or none of the column."""
+        values, _ = readings[self.name]
+        known = ~np.isnan(values)
+        if is_measured(self.column):
+            places = np.searchsorted(np.array(self.cuts), np.where(known, values, 0.0), side="right")
+            values = places.astype(np.float64)
+        return np.where(known, values, -1).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class CrossTable:
+    """Counts of pairs of values, and of rows where one of the two is not known."""
+
+    first: Axis
+    second: Axis
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.first.labels), len(self.second.labels)
+
+    @property
+    def size(self) -> int:
+        """Pairs, and one cell for the other rows."""
+        return int(np.prod(self.shape)) + 1
+
+    def codes(self, readings: Readings, coins: Coins) -> IntArray:
+        """Return the cell of every row."""
+        first, second = self.first.codes(readings), self.second.codes(readings)
+        known = (first >= 0) & (second >= 0)
+        return np.where(known, first * self.shape[1] + second, self.size - 1)
+
+
+@dataclass(frozen=True)
+class SurvivalTable:
+    """Counts of durations by interval, by whether the event was seen, and by group.
+
+    The cells of a group are the events of all intervals, the censored rows of all intervals, and the rows
+    that were still observed after the last; one more cell, of no group, counts rows where something is not
+    known.
+    """
+
+    time: str
+    event: str
+    column: NumberColumn
+    n_bins: int
+    group: Axis | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the groups; one without a name where there are none."""
+        return ("",) if self.group is None else self.group.labels
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return len(self.labels) * (2 * self.n_bins + 1) + 1
+
+    def codes(self, readings: Readings, coins: Coins) -> IntArray:
+        """Return the cell of every row."""
+        times, (events, _) = readings[self.time][0], readings[self.event]
+        known = ~np.isnan(times) & ~np.isnan(events)
+        group = np.zeros(len(times), dtype=np.int64)
+        if self.group is not None:
+            group = self.group.codes(readings)
+            known &= group >= 0
+        place = np.where(known, share_of_range(self.column, times), 0.0) * self.n_bins
+        # Intervals are open below: an event at an end has happened by then.
+        interval = np.clip(np.ceil(place) - 1, 0, self.n_bins - 1)
+        code = interval + np.where(events == 1, 0, self.n_bins)
+        # What happens after the upper bound is not observed.
+        code = np.where(np.where(known, times, 0.0) > self.column.upper, 2 * self.n_bins, code)
+        code += group * (2 * self.n_bins + 1)
+        return np.where(known, code, self.size - 1).astype(np.int64)
+
+
+CountTable = NumberTable | LevelTable | CrossTable | SurvivalTable
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """All tables of a description: public.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Columns that are described by a table of their own.
+    tables : tuple
+        First those of the columns, then the crosstabs, then survival.
+    """
+
+    names: tuple[str, ...]
+    tables: tuple[CountTable, ...]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of cells."""
+        return [table.size for table in self.tables]
+
+    @property
+    def read(self) -> list[str]:
+        """Names of all columns that are read."""
+        found = dict.fromkeys(self.names)
+        for table in self.tables:
+            if isinstance(table, CrossTable):
+                found |= dict.fromkeys([table.first.name, table.second.name])
+            if isinstance(table, SurvivalTable):
+                found |= dict.fromkeys([table.time, table.event])
+                found |= {} if table.group is None else {table.group.name: None}
+        return list(found)
+
+    def codes(self, readings: Readings, coins: Coins) -> list[IntArray]:
+        """Return for every table the cell of every row."""
+        return [table.codes(readings, coins) for table in self.tables]
+
+
+def plan_tables(
+    domain: TableDomain, columns: Any, crosstabs: Any, survival: Any, n_bins: int, n_times: int
+) -> TablePlan:
+    """Return the tables that were asked for; an error where the domain does not declare what they need."""
+    names = domain.names if columns is None else _names_of(columns, "columns", domain)
+    if len(set(names)) < len(names):
+        raise ValueError("columns names a column twice.")
+    tables: list[CountTable] = [_column_table(name, domain.columns[name], n_bins) for name in names]
+    tables += [_cross_table(pair, domain) for pair in _list_of(crosstabs, "crosstabs")]
+    if survival is not None:
+        tables.append(_survival_table(survival, domain, n_times))
+    if not tables:
+        raise ValueError("there is nothing to describe: no column, no crosstab and no survival.")
+    if sum(table.size for table in tables) > MOST_CELLS:
+        raise ValueError(
+            f"the tables have more than {MOST_CELLS} cells: take fewer bins, levels or crosstabs."
+        )
+    return TablePlan(names, tuple(tables))
+
+
+def share_of_range(column: Column, values: FloatArray) -> FloatArray:
+    """Return where values lie between the bounds, 0 to 1, clipped; NaN stays."""
+    lower, upper = column.encoded_bounds()
+    # Halves: the difference of two large bounds is infinite.
+    with np.errstate(over="ignore"):
+        return np.clip((values / 2 - lower / 2) / (upper / 2 - lower / 2), 0.0, 1.0)
+
+
+def is_measured(column: Column) -> bool:
+    """Tell whether a column holds numbers or dates, and not levels."""
+    return isinstance(column, NumberColumn | DateColumn)
+
+
+def level_labels(column: Column) -> tuple[str, ...]:
+    """Return the names of a column's levels."""
+    if isinstance(column, CategoricalColumn):
+        return tuple(str(level) for level in column.levels)
+    return "false", "true"
+
+
+def _column_table(name: str, column: Column, n_bins: int) -> CountTable:
+    return (
+        NumberTable(name, column, n_bins) if is_measured(column) else LevelTable(name, level_labels(column))
+    )
+
+
+def _cross_table(pair: Any, domain: TableDomain) -> CrossTable:
+    sides = _list_of(pair, "a crosstab")
+    if len(sides) != 2:
+        raise ValueError("a crosstab must be a pair of columns.")
+    first, second = (_axis(side, domain) for side in sides)
+    if first.name == second.name:
+        raise ValueError("a crosstab must be of two different columns.")
+    return CrossTable(first, second)
+
+
+def _axis(side: Any, domain: TableDomain) -> Axis:
+    """Return the axis of a column's name, or of a pair of the name and cut points."""
+    name, cuts = (
+        (side, None) if isinstance(side, str) else (*_list_of(side, "a side of a crosstab"), None)[:2]
+    )
+    (name,) = _names_of([name], "crosstabs", domain)
+    column = domain.columns[name]
+    if not is_measured(column):
+        if cuts is not None:
+            raise ValueError(f"cut points are given for {name!r}, which has levels.")
+        return Axis(name, column, level_labels(column))
+    lower, upper = column.encoded_bounds()
+    shares = np.arange(1, _COARSE) / _COARSE
+    inner = [float(cut) for cut in (lower * (1 - shares) + upper * shares if cuts is None else cuts)]
+    ends = [lower, *inner, upper]
+    if any(not low < high for low, high in pairwise(ends)):
+        raise ValueError(f"the cut points of {name!r} must ascend, within the bounds.")
+    texts = [show_value(column, end) for end in ends]
+    labels = [f"{low} to below {high}" for low, high in pairwise(texts)]
+    labels[-1] = labels[-1].replace(" below ", " ")
+    return Axis(name, column, tuple(labels), tuple(inner))
+
+
+def _survival_table(survival: Any, domain: TableDomain, n_bins: int) -> SurvivalTable:
+    sides = _list_of(survival, "survival")
+    if len(sides) not in (2, 3):
+        raise ValueError("survival must be (time, event) or (time, event, group).")
+    time, event = _names_of(sides[:2], "survival", domain)
+    column = domain.columns[time]
+    if not isinstance(column, NumberColumn) or column.lower < 0:
+        raise ValueError(f"survival needs a time that is a number of at least 0, and {time!r} is none.")
+    if domain.columns[event].kind != "boolean":
+        raise ValueError(f"survival needs an event that is declared as bool, and {event!r} is not.")
+    group = _axis(sides[2], domain) if len(sides) == 3 else None
+    return SurvivalTable(time, event, column, n_bins, group)
+
+
+def show_value(column: Column, value: float) -> str:
+    """Return a value of a column as text: a date for days since the lower bound."""
+    if isinstance(column, DateColumn):
+        return str(np.datetime64(column.start + round(value * 86_400_000_000), "us").astype("M8[D]"))
+    return f"{value:.4g}"
+
+
+def _names_of(names: Any, what: str, domain: TableDomain) -> tuple[str, ...]:
+    found = _list_of(names, what)
+    unknown = [name for name in found if not isinstance(name, str) or name not in domain.columns]
+    if unknown:
+        raise ValueError(f"{what} names {', '.join(map(repr, unknown))}, which the domain does not declare.")
+    return tuple(map(str, found))
+
+
+def _list_of(values: Any, name: str) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+        raise TypeError(f"{name} must be a list or a tuple.")
+    return list(values)

@@ -1,0 +1,463 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Evaluation of a finished model on private rows, from one noisy histogram of scores and labels."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_regressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_consistent_length
+
+from .._config import get_config
+from .._typing import CentralRelation, FloatArray, RandomSource
+from ..accounting import PrivacyLedger
+from ..base import redact_errors, refuse_seed
+from ..base._classes import declared_classes
+from ..exceptions import UtilityWarning
+from ..noise import check_entropy
+from ..utils import is_structured
+from ..utils._compat import Interval, StrOptions, num_samples, validate_parameter_constraints
+from ..utils._groups import number_units
+from ..utils._parameter_checks import as_column
+from ..utils._private_fit import failures_counted, public_errors
+from ..utils._refused_values import refuse_missing
+from ..utils._replacements import numbers_of
+from ..utils._table_validation import check_array
+from ..utils._user_frame import warn_after_release
+from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
+from ._scores.intervals import quantile
+from ._scores.nodes import (
+    choose_number,
+    probability_nodes,
+    residual_nodes,
+    round_at_random,
+    round_probabilities,
+    top_nodes,
+)
+from ._scores.reading import codes_of, predicted_labels, predicted_numbers, probabilities
+from ._scores.result import OTHER, Kind, PrivateEvaluation
+
+_NAME = "private_evaluate"
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    **COUNT_CONSTRAINTS,
+    "n_bins": [StrOptions({"auto"}), Interval(Integral, 2, 1000, closed="both"), "array-like"],
+    "confidence": [Interval(Real, 0, 1, closed="neither")],
+    "on_training_rows": ["boolean", None],
+}
+
+
+@redact_errors
+def private_evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    epsilon: float | Fraction,
+    *,
+    delta: float | Fraction = 0,
+    mechanism: str = "auto",
+    groups_of_interest: tuple[Any, Any] | None = None,
+    classes: Any = None,
+    bounds_y: tuple[float, float] | None = None,
+    n_bins: Any = "auto",
+    confidence: float = 0.9,
+    on_training_rows: bool | None = None,
+    relation: CentralRelation = "replace-one",
+    groups: Any = None,
+    max_rows_per_group: int = 1,
+    ledger: PrivacyLedger | None = None,
+    random_state: RandomSource = None,
+) -> PrivateEvaluation:
+    """Evaluate a finished classifier or regressor on private rows, under differential privacy.
+
+    One histogram is released, of score by label by group of interest; each row is in one cell of it. Accuracy,
+    balanced accuracy, AUC, Brier score, log loss, calibration and the confusion matrix at any threshold are
+    computed from it, for all rows and for every group, with intervals that count the noise and the sampling.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with ``predict_proba`` or at least ``predict``, from any library. It is public: the release
+        protects the rows that are passed here and not those that it was fitted on. Its prediction of a row
+        must depend on that row alone.
+    X : array-like or data frame of shape (n_samples, n_features)
+        As the model takes it.
+    y : array-like of shape (n_samples,)
+        Labels, or numbers. A label outside the classes counts as the first class, and a number outside
+        ``bounds_y`` as the nearer bound, silently.
+    epsilon : float or Fraction
+        Greatest privacy loss of everything together, > 0 and finite.
+    delta : float or Fraction, default=0
+        Allowed probability of a greater loss; above 0 it permits Gaussian noise.
+    mechanism : {"auto", "laplace", "gaussian"}, default="auto"
+        Noise of the counts; "auto" takes that of the smaller variance.
+    groups_of_interest : tuple (values, levels), default=None
+        ``values``: one per row. ``levels``: the declared, public values to report on. Rows with another value
+        go to a group "(other)", silently. Each group costs accuracy of the figures of all rows, and no
+        epsilon.
+    classes : array-like of shape (n_classes,), default=None
+        The public labels; None: ``model.classes_``. The second of two is the one that scores are about.
+    bounds_y : tuple (lower, upper), default=None
+        Of a regressor: public bounds of the target; None: those of the model, where it has declared ones.
+    n_bins : "auto", int or array-like, default="auto"
+        Number of intervals that scores are put in, from the public number of rows and epsilon by default; or
+        the public ends of these intervals, such as quantiles of scores on public rows. Errors of regressors:
+        ends in the units of the target, mirrored at 0.
+    confidence : float, default=0.9
+        Of every interval by itself, in (0, 1).
+    on_training_rows : bool, default=None
+        Whether a fit of the model has used these rows; it stands on the result. None means that none has, and
+        is refused where the ledger holds a fit of this kind of model on the same data.
+    relation : {"replace-one", "add-remove"}, default="replace-one"
+        Which data sets count as neighbours. With "add-remove" the noise is half as large, and the number of
+        rows is not public.
+    groups : array-like of shape (n_samples,), default=None
+        The person of every row, where the person is to be protected; None: the unit is the row.
+    max_rows_per_group : int, default=1
+        With ``groups``: rows of one person that count, drawn at random; the noise grows in proportion.
+    ledger : PrivacyLedger, default=None
+        Charged before any noise is drawn. Rows that a fit has seen cost this on top of the fit.
+    random_state : None, int, RandomState or Generator, default=None
+        None: entropy of the operating system. Anything else makes the result reproducible, and not private.
+
+    Returns
+    -------
+    evaluation : PrivateEvaluation
+
+    Warns
+    -----
+    UtilityWarning
+        The interval of some statistic is its whole range. Told from released counts alone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is out of range, epsilon is so small that the interval of the accuracy is sure to be
+        everything, scores are missing or no probabilities, or the target has times of events: whether a row
+        without an event by some time counts would take an assumption about why it was not followed, for which
+        no honest interval is known here. Nothing is charged.
+    BudgetExceededError
+        The ledger has too little left; nothing was released.
+
+    See Also
+    --------
+    skprivate.inspection.PrivateEvaluationDisplay : The calibration curve and the ROC curve.
+
+    Notes
+    -----
+    **Privacy.** Released are the noisy counts of the cells; all else is computed from them, from the model
+    and from public parameters. The cell of a row depends on the row, the model and random bytes of its own,
+    so replacing the row takes 1 from one count and adds 1 to another, or changes nothing: at most 2 in L1 and
+    in squared L2; adding or removing it changes one count by 1. Of a person, ``max_rows_per_group`` rows
+    count: as many times these figures in L1, and as many times squared in squared L2. Exact discrete noise is
+    added to every count, of empty cells, too. In strict mode a score that is none counts as equal
+    probabilities, and a row that the model fails on, too. Whoever calls this sees the rows and is trusted.
+    The epsilon does not cover the rows that the model was fitted on.
+
+    Proof: :doc:`/proofs/evaluation`.
+
+    A score goes to the node below or above it, at random so that its mean is kept, and to none beyond 1/2:
+    predicted labels are counted exactly, and a mean of squares errs by a quarter of an interval's squared
+    width at most, which its interval includes. Scores count as at least 0.001 and at most 0.999: the log
+    loss is that of scores so clipped. The AUC counts pairs at one node as half right.
+
+    Of more than two classes, labels are counted by predicted label and by the largest probability: there are
+    accuracy, balanced accuracy, the confusion matrix and the calibration of the largest probability, and
+    neither AUC nor losses. Of a regressor there are bias, mean absolute error, root mean squared error and
+    quantiles of the absolute error; R2 would need the variance of the target, which a histogram of errors
+    does not hold.
+
+    The intervals are sets of values that a test does not reject: Fieller's for ratios of noisy counts [1]_,
+    with Wilson's variance for shares [2]_, that of DeLong [3]_ or Hanley and McNeil [4]_ for the AUC. They
+    hold for the population that the rows were drawn from.
+
+    References
+    ----------
+    .. [1] E. C. Fieller, "Some problems in interval estimation", Journal of the Royal Statistical Society B,
+       1954.
+    .. [2] E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the
+       American Statistical Association, 1927.
+    .. [3] E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson, "Comparing the areas under two or more correlated
+       receiver operating characteristic curves", Biometrics, 1988.
+    .. [4] J. A. Hanley, B. J. McNeil, "The meaning and use of the area under a receiver operating
+       characteristic (ROC) curve", Radiology, 1982.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skprivate import private_evaluate
+    >>> X = np.random.default_rng(0).normal(size=(6000, 2))
+    >>> y = X[:, 0] + np.random.default_rng(1).logistic(size=6000) > 0
+    >>> model = LogisticRegression().fit(X[:1000], y[:1000])
+    >>> result = private_evaluate(model, X[1000:], y[1000:], epsilon=1.0)
+    >>> bool(0.6 < result.accuracy.lower < result.accuracy.upper < 0.8)
+    True
+    >>> result.privacy_spent.epsilon, result.privacy_spent.private
+    (Fraction(1, 1), True)
+    """
+    options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "mechanism": mechanism, "n_bins": n_bins}
+    options |= {"confidence": confidence, "on_training_rows": on_training_rows, "relation": relation}
+    options |= {"max_rows_per_group": max_rows_per_group, "ledger": ledger, "random_state": random_state}
+    validate_parameter_constraints(CONSTRAINTS, options, _NAME)
+    refuse_seed(random_state, _NAME)
+    entropy = check_entropy(random_state)
+    strict = get_config()["strict"]
+    with failures_counted([] if ledger is None else [ledger], _NAME):
+        with public_errors():
+            values, levels = _read_groups_of_interest(groups_of_interest)
+            kind, labels, bounds = _find_kind(model, y, classes, bounds_y)
+            _refuse_training_rows(model, ledger, on_training_rows)
+            check_consistent_length(X, y)
+            n_rows = num_samples(X)
+            noise = plan_noise(
+                1, epsilon, delta, mechanism, relation, 1 if groups is None else max_rows_per_group
+            )
+            known = n_rows if groups is None and relation == "replace-one" else None
+            std = noise.std * float(np.sqrt(max(len(levels), 1)))
+            grid = _plan_grid(kind, model, labels, bounds, _intervals(n_bins, kind, known, std, len(labels)))
+            _refuse_small_epsilon(noise, std, grid, known, confidence)
+        units = number_units(groups, np.ones(n_rows, dtype=bool), strict=strict)
+        cells = grid.cells(model, X, y, strict, entropy.random_bytes)
+        if levels:
+            cells = cells + grid.size * codes_of(
+                values, levels[:-1], len(levels) - 1, n_rows, "groups_of_interest"
+            )
+        released = release_counts(
+            [cells],
+            [grid.size * max(len(levels), 1)],
+            noise,
+            name=_NAME,
+            what="the counts of rows by score, label and group",
+            units=units,
+            ledger=ledger,
+            random_state=entropy,
+            public_inputs=_public_inputs(kind, groups_of_interest is not None, n_bins),
+            unprotected={} if known is None else {"n_rows": known},
+        )
+    result = PrivateEvaluation(
+        kind,
+        tuple(labels),
+        levels,
+        grid.nodes,
+        grid.n_low,
+        released.tables[0].reshape(max(len(levels), 1), *grid.shape),
+        noise.std,
+        released.n_rows,
+        float(confidence),
+        bool(on_training_rows),
+        released.spent,
+    )
+    _warn_of_nothing(result)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """Public cells of rows: labels by nodes."""
+
+    kind: Kind
+    labels: list[Any]
+    bounds: tuple[float, float]
+    nodes: FloatArray
+    n_low: int
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    def cells(self, model: Any, X: Any, y: Any, strict: bool, random_bytes: Any) -> NDArray[np.intp]:
+        """Return the cell of every row."""
+        n_rows = num_samples(X)
+        if self.kind == "errors":
+            low, high = self.bounds
+            target = _read_numbers(y, strict, (low + high) / 2)
+            predicted = predicted_numbers(model, X, strict, (low + high) / 2)
+            errors = np.clip(predicted, low, high) - np.clip(target, low, high)
+            return round_at_random(errors, self.nodes, random_bytes)
+        if not strict:
+            refuse_missing(y)
+        label = codes_of(y, self.labels, 0, n_rows, "y")
+        if len(self.nodes) == 1:
+            predicted_label = predicted_labels(model, X, self.labels, strict)
+            return label * len(self.labels) + predicted_label
+        table = _in_order(model, self.labels, probabilities(model, X, len(self.labels), strict))
+        if self.kind == "two-classes":
+            node = round_probabilities(table[:, 1], self.nodes, self.n_low, random_bytes)
+            return label * len(self.nodes) + node
+        top = table.argmax(axis=1)
+        node = round_at_random(table.max(axis=1), self.nodes, random_bytes)
+        return (label * len(self.labels) + top) * len(self.nodes) + node
+
+
+def _in_order(model: Any, labels: list[Any], table: FloatArray) -> FloatArray:
+    """Return the columns in the order of the declared classes."""
+    own = getattr(model, "classes_", None)
+    if own is None:
+        return table
+    names = np.asarray(own).tolist()
+    return table[:, [names.index(label) for label in labels]]
+
+
+def _read_numbers(y: Any, strict: bool, middle: float) -> FloatArray:
+    target = np.asarray(numbers_of(as_column(y), "y") if strict else y)
+    checked = check_array(
+        target, ensure_2d=False, dtype=np.float64, ensure_all_finite=not strict, input_name="y"
+    )
+    numbers: FloatArray = np.asarray(checked, dtype=np.float64)
+    if numbers.ndim != 1:
+        raise ValueError("y must have one number per row.")
+    return np.where(np.isnan(numbers), middle, numbers)
+
+
+def _find_kind(
+    model: Any, y: Any, classes: Any, bounds_y: Any
+) -> tuple[Kind, list[Any], tuple[float, float]]:
+    """Return what is evaluated, the labels and the bounds of the target."""
+    if is_structured(y):
+        raise TypeError(
+            "targets with times of events cannot be evaluated: rows that were followed for too short a time "
+            "would take an assumption that no interval here counts."
+        )
+    if is_regressor(model):
+        declared = bounds_y if bounds_y is not None else getattr(_last(model), "bounds_y", None)
+        return "errors", [], _check_bounds_y(declared)
+    if not hasattr(model, "predict"):
+        raise TypeError("model must be a fitted classifier or regressor, with predict.")
+    own = getattr(model, "classes_", None)
+    if classes is None and own is None:
+        raise ValueError("declare classes: the model has no classes_.")
+    labels: list[Any] = (np.asarray(own) if classes is None else np.asarray(classes)).tolist()
+    if classes is not None:
+        declared_classes(classes)
+    if len(labels) < 2:
+        raise ValueError("classes must hold two labels or more.")
+    if own is not None and set(np.asarray(own).tolist()) != set(labels):
+        raise ValueError("classes must be those of the model, in the order that you want.")
+    two = len(labels) == 2 and hasattr(model, "predict_proba")
+    return ("two-classes" if two else "classes"), labels, (0.0, 1.0)
+
+
+def _last(model: Any) -> Any:
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def _check_bounds_y(bounds: Any) -> tuple[float, float]:
+    if bounds is None:
+        raise ValueError("declare bounds_y=(lower, upper): errors of a regressor are counted within them.")
+    try:
+        low, high = (float(end) for end in bounds)
+    except (TypeError, ValueError):
+        raise ValueError("bounds_y must be two numbers (lower, upper).") from None
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise ValueError("bounds_y must be finite, with lower < upper.")
+    return low, high
+
+
+def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return the value of every row and the declared levels, the last of which is that of other values."""
+    if declared is None:
+        return None, ()
+    problem = (
+        "groups_of_interest must be a tuple (values, levels): one value per row, and the levels to report on, "
+        "which are declared and never read from rows."
+    )
+    if not isinstance(declared, tuple) or len(declared) != 2 or declared[1] is None:
+        raise ValueError(problem)
+    values, levels = declared
+    if isinstance(levels, str) or not np.iterable(levels):
+        raise ValueError(problem)
+    names = [level.item() if isinstance(level, np.generic) else level for level in levels]
+    try:
+        repeated = len(set(names)) < len(names)
+    except TypeError:
+        raise ValueError(problem) from None
+    if not names or repeated or OTHER in names:
+        raise ValueError(f"the levels of groups_of_interest must be different, and none of them {OTHER!r}.")
+    return values, (*names, OTHER)
+
+
+def _refuse_training_rows(model: Any, ledger: PrivacyLedger | None, said: bool | None) -> None:
+    """Refuse where the ledger has a fit of such a model on the same data and nothing was said of it."""
+    if ledger is None or said is not None:
+        return
+    names = {type(step).__name__ for step in (model, _last(model))}
+    here = ledger._data
+    fits = [entry for entry in ledger.entries() if entry.estimator in names]
+    if any(entry.data is None or here is None or entry.data == here for entry in fits):
+        raise ValueError(
+            "the ledger holds a fit of this kind of model on data that may be these rows: say "
+            "on_training_rows=True if they are, on_training_rows=False if they are others."
+        )
+
+
+def _intervals(n_bins: Any, kind: Kind, n_rows: int | None, std: float, n_classes: int) -> int | FloatArray:
+    if isinstance(n_bins, str):
+        # Labels by predicted labels: as many times the cells of two classes.
+        many = std * n_classes / np.sqrt(2) if kind == "classes" else std
+        return choose_number(n_rows, many)
+    if isinstance(n_bins, Integral):
+        return int(n_bins)
+    edges = np.unique(np.asarray(n_bins, dtype=np.float64))
+    if edges.ndim != 1 or not len(edges) or not np.isfinite(edges).all():
+        raise ValueError("n_bins must be a number of intervals, or their finite ends.")
+    return edges
+
+
+def _plan_grid(
+    kind: Kind, model: Any, labels: list[Any], bounds: tuple[float, float], intervals: int | FloatArray
+) -> _Grid:
+    k, n_low = len(labels), 0
+    if kind == "errors":
+        nodes = residual_nodes(intervals, bounds[1] - bounds[0])
+        return _Grid(kind, labels, bounds, nodes, 0, (len(nodes),))
+    if kind == "two-classes":
+        nodes, n_low = probability_nodes(intervals)
+        return _Grid(kind, labels, bounds, nodes, n_low, (2, len(nodes)))
+    nodes = top_nodes(intervals, k) if hasattr(model, "predict_proba") else np.ones(1)
+    return _Grid(kind, labels, bounds, nodes, 0, (k, k, len(nodes)))
+
+
+def _refuse_small_epsilon(
+    noise: CountsNoise, std: float, grid: _Grid, n_rows: int | None, confidence: float
+) -> None:
+    """Refuse where the noise alone makes the interval of the accuracy, or of a mean, the whole range.
+
+    A share of n rows is a sum of about half of the cells; with the total known, its standard deviation is
+    at most std sqrt(cells) / 2.
+    """
+    if n_rows is not None and quantile(confidence) * std * np.sqrt(grid.size) / 2 >= n_rows / 2:
+        raise ValueError(
+            f"epsilon={float(noise.epsilon):g} says nothing of {n_rows} rows: the noise alone would make the "
+            "interval of the accuracy everything from 0 to 1. It takes more rows, a larger epsilon, fewer "
+            "groups or fewer bins. Nothing was charged."
+        )
+
+
+def _public_inputs(kind: Kind, grouped: bool, n_bins: Any) -> tuple[str, ...]:
+    names = ["model", "bounds_y" if kind == "errors" else "classes"]
+    if grouped:
+        names.append("groups_of_interest")
+    if not isinstance(n_bins, str):
+        names.append("n_bins")
+    return tuple(names)
+
+
+def _warn_of_nothing(result: PrivateEvaluation) -> None:
+    names = [name for name, found in result.metrics.items() if found.says_nothing]
+    parts = [f"{', '.join(names)}"] if names else []
+    for level in result.levels[:-1]:
+        metrics = result.by_group[level]
+        empty = [name for name, found in metrics.items() if found.says_nothing]
+        parts += [f"{level}: {', '.join(empty)}"] if empty else []
+    if parts:
+        warn_after_release(
+            f"The interval of these statistics is their whole range: {'; '.join(parts)}. It takes more rows, a "
+            "larger epsilon or fewer groups.",
+            UtilityWarning,
+        )

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Codes of rows: their scores by a model, their labels and their groups; each by the row alone."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import FloatArray
+from ...utils._compat import num_samples, safe_indexing
+from ...utils._parameter_checks import as_column
+
+# How far probabilities of a row may sum from 1: single precision of a hundred classes.
+_TOLERANCE = 1e-4
+
+
+def codes_of(values: Any, levels: Sequence[Any], elsewhere: int, n_rows: int, name: str) -> NDArray[np.intp]:
+    """Return the number of the level of every row; rows with another value get `elsewhere`."""
+    column = as_column(values)
+    array = np.asarray(column)
+    if array.shape != (n_rows,):
+        raise ValueError(f"{name} must have one value per row of X.")
+    numbers = {_plain(level): k for k, level in enumerate(levels)}
+    codes = np.full(n_rows, elsewhere, dtype=np.intp)
+    for row, value in enumerate(array.tolist()):
+        try:
+            codes[row] = numbers.get(value, elsewhere)
+        except Exception:  # unhashable, or a type of the user's own: no level
+            continue
+    return codes
+
+
+def _plain(level: Any) -> Any:
+    return level.item() if isinstance(level, np.generic) else level
+
+
+def predictions(
+    predict: Callable[[Any], Any],
+    X: Any,
+    strict: bool,
+    check: Callable[[Any, int], NDArray[Any]],
+    instead: Any,
+) -> NDArray[Any]:
+    """Return what a model predicts for rows; in strict mode `instead` for those that it fails on.
+
+    Notes
+    -----
+    **Privacy.** A row that fails is predicted as a copy of another, so that the others stand in a table of
+    the same size at the same place.
+    """
+    n_rows = num_samples(X)
+    if not strict:
+        return check(predict(X), n_rows)
+    try:
+        return check(predict(X), n_rows)
+    except Exception:
+        works = _works(predict, X, check)
+    if not works.any():
+        return np.tile(instead, (n_rows, *([1] * np.ndim(instead))))
+    rows = np.where(works, np.arange(n_rows), np.argmax(works))
+    found = check(predict(safe_indexing(X, rows)), n_rows)
+    found[~works] = instead
+    return found
+
+
+def _works(predict: Callable[[Any], Any], X: Any, check: Callable[[Any, int], Any]) -> NDArray[np.bool_]:
+    """Tell on which rows a model does not fail; halves are tried until those that fail are alone."""
+    n_rows = num_samples(X)
+    try:
+        check(predict(X), n_rows)
+        return np.ones(n_rows, dtype=bool)
+    except Exception:
+        if n_rows == 1:
+            return np.zeros(1, dtype=bool)
+    halves = np.array_split(np.arange(n_rows), 2)
+    return np.concatenate([_works(predict, safe_indexing(X, half), check) for half in halves])
+
+
+def probabilities(model: Any, X: Any, n_classes: int, strict: bool) -> FloatArray:
+    """Return the probabilities of the classes, checked."""
+
+    def check(found: Any, n_rows: int) -> FloatArray:
+        table = np.array(found, dtype=np.float64)
+        if table.shape != (n_rows, n_classes):
+            raise ValueError("predict_proba must return one column per class.")
+        good = (table >= -_TOLERANCE).all(axis=1) & (np.abs(table.sum(axis=1) - 1) <= _TOLERANCE)
+        if strict:
+            table[~good] = 1 / n_classes
+        elif not good.all():
+            raise ValueError(
+                "predict_proba must return probabilities: from 0 to 1, of sum 1 in a row, and none missing."
+            )
+        return table
+
+    return predictions(model.predict_proba, X, strict, check, np.full(n_classes, 1 / n_classes))
+
+
+def predicted_numbers(model: Any, X: Any, strict: bool, instead: float) -> FloatArray:
+    """Return a regressor's predictions, checked."""
+
+    def check(found: Any, n_rows: int) -> FloatArray:
+        values = np.array(found, dtype=np.float64)
+        if values.shape == (n_rows, 1):
+            values = values[:, 0]
+        if values.shape != (n_rows,):
+            raise ValueError("predict must return one number per row.")
+        good = np.isfinite(values)
+        if strict:
+            values[~good] = instead
+        elif not good.all():
+            raise ValueError("predict must return finite numbers.")
+        return values
+
+    return predictions(model.predict, X, strict, check, instead)
+
+
+def predicted_labels(model: Any, X: Any, classes: Sequence[Any], strict: bool) -> NDArray[np.intp]:
+    """Return the numbers of predicted labels; one that is no class counts as the first."""
+
+    def check(found: Any, n_rows: int) -> NDArray[np.intp]:
+        return codes_of(found, classes, 0, n_rows, "what predict returns")
+
+    return predictions(model.predict, X, strict, check, 0)

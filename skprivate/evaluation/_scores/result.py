@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `private_evaluate` returns: released counts, and the statistics that are computed from them."""
+
+import html
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from ..._typing import FloatArray
+from ...accounting import PrivacySpent
+from ...utils._public_module import public_module
+from .intervals import Estimate, quantile
+from .statistics import CalibrationPoint, ConfusionMatrix, GroupCounts
+
+Kind = Literal["two-classes", "classes", "errors"]
+
+_TRAINING = "These rows were used to fit the model: the scores are better than on others."
+_OTHER = "The caller declares that no fit of the model has used these rows."
+
+#: The group of rows whose value is none of the declared levels.
+OTHER = "(other)"
+
+
+@public_module("skprivate.evaluation")
+@dataclass(frozen=True, eq=False)
+class PrivateEvaluation:
+    """Statistics of a model on private rows, all of them computed from one release of noisy counts.
+
+    It holds no rows, and may be published.
+
+    Attributes
+    ----------
+    kind : {"two-classes", "classes", "errors"}
+        Scores of two classes, predicted labels (with the largest probability, where the model has any), or
+        errors of a regressor.
+    classes : tuple
+        Labels; empty for a regressor.
+    levels : tuple
+        Declared groups of interest, followed by "(other)"; empty where none were declared.
+    nodes : ndarray of shape (n_nodes,)
+        Public scores, or errors, that rows were counted at.
+    n_low : int
+        Of two classes, how many nodes stand for scores of at most 1/2.
+    counts : ndarray
+        Noisy counts by group, label (predicted label) and node.
+    count_std : float
+        Standard deviation of their noise.
+    n_rows : int or None
+        Number of rows, where it is public.
+    confidence : float
+        Of every interval by itself, in (0, 1).
+    on_training_rows : bool
+        Whether the rows were said to be those that the model was fitted on.
+    privacy_spent : PrivacySpent
+    """
+
+    kind: Kind
+    classes: tuple[Any, ...]
+    levels: tuple[Any, ...]
+    nodes: FloatArray = field(repr=False)
+    n_low: int = field(repr=False)
+    counts: FloatArray = field(repr=False)
+    count_std: float
+    n_rows: int | None
+    confidence: float
+    on_training_rows: bool
+    privacy_spent: PrivacySpent = field(repr=False)
+
+    def group_counts(self, group: Any = None) -> GroupCounts:
+        """Return the noisy counts of one group of interest; None: of all rows."""
+        z = quantile(self.confidence)
+        if group is None:
+            std = self.count_std * float(np.sqrt(len(self.counts)))
+            return GroupCounts(self.counts.sum(axis=0), self.nodes, self.n_low, std, self.n_rows, z)
+        if group not in self.levels:
+            raise ValueError(f"group must be one of the declared levels: {list(self.levels)}.")
+        counts = self.counts[self.levels.index(group)]
+        return GroupCounts(counts, self.nodes, self.n_low, self.count_std, None, z)
+
+    def _statistics(self, group: Any) -> dict[str, Estimate]:
+        counts = self.group_counts(group)
+        if self.kind == "two-classes":
+            return counts.of_two_classes()
+        return counts.of_labels() if self.kind == "classes" else counts.of_errors()
+
+    @cached_property
+    def metrics(self) -> dict[str, Estimate]:
+        """Every statistic of all rows, by name."""
+        return self._statistics(None)
+
+    @cached_property
+    def by_group(self) -> dict[Any, dict[str, Estimate]]:
+        """Every statistic of the rows of each declared group, and of the others."""
+        return {level: self._statistics(level) for level in self.levels}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _NAMES:
+            if name in self.metrics:
+                return self.metrics[name]
+            raise AttributeError(f"{name} is no statistic of this evaluation: it has {list(self.metrics)}.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    @property
+    def privacy_spent_(self) -> PrivacySpent:
+        """The same as ``privacy_spent``."""
+        return self.privacy_spent
+
+    @property
+    def calibration(self) -> list[CalibrationPoint]:
+        """The calibration curve of all rows: up to ten points."""
+        return self.calibration_curve()
+
+    def calibration_curve(self, group: Any = None) -> list[CalibrationPoint]:
+        """Return the calibration curve of a group; of several classes, that of the largest probability."""
+        if self.kind == "errors" or len(self.nodes) == 1:
+            raise AttributeError("predictions without probabilities have no calibration curve.")
+        return self.group_counts(group).calibration()
+
+    def confusion_matrix(self, threshold: float = 0.5, group: Any = None) -> ConfusionMatrix:
+        """Return the confusion matrix at a threshold; other thresholds than 1/2 are for two classes."""
+        if self.kind == "errors":
+            raise AttributeError("a regressor has no confusion matrix.")
+        if not 0 < threshold < 1:
+            raise ValueError("threshold must be between 0 and 1.")
+        if self.kind == "classes" and threshold != 0.5:
+            raise ValueError("predicted labels have no threshold.")
+        return self.group_counts(group).confusion(float(threshold), self.classes)
+
+    def roc_curve(self, group: Any = None) -> tuple[FloatArray, FloatArray]:
+        """Return false and true positive rates at the nodes, by released counts."""
+        if self.kind != "two-classes":
+            raise AttributeError("only scores of two classes have a ROC curve.")
+        return self.group_counts(group).curve()
+
+    def _rows(self) -> list[tuple[str, str, Estimate]]:
+        parts = {"all rows": self.metrics} | {str(level): found for level, found in self.by_group.items()}
+        return [(part, name, estimate) for part, found in parts.items() for name, estimate in found.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: statistics, the declaration about the rows, and the statement of privacy."""
+        rows = [
+            {"group": part, "metric": name, **{key: getattr(found, key) for key in _COLUMNS}}
+            for part, name, found in self._rows()
+        ]
+        return {
+            "metrics": rows,
+            "n_rows": self.n_rows,
+            "confidence": self.confidence,
+            "on_training_rows": self.on_training_rows,
+            "privacy_spent": self.privacy_spent.to_dict(),
+        }
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame: one row per group and statistic.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas") from error
+        return pd.DataFrame(self.to_dict()["metrics"], columns=["group", "metric", *_COLUMNS])
+
+    @property
+    def _declaration(self) -> str:
+        return _TRAINING if self.on_training_rows else _OTHER
+
+    def __str__(self) -> str:
+        lines = [f"Private evaluation, intervals of {self.confidence:.0%}. {self._declaration}"]
+        lines += [f"  {part:<16} {name:<28} {estimate}" for part, name, estimate in self._rows()]
+        return "\n".join([*lines, str(self.privacy_spent)])
+
+    def to_html(self) -> str:
+        """Return a table of the statistics, the declaration about the rows, and the statement of privacy."""
+        head = "".join(f"<th>{name}</th>" for name in ("group", "statistic", "estimate", "interval", ""))
+        body = "".join(
+            f"<tr><td>{html.escape(part)}</td><td>{html.escape(name)}</td><td>{found.value:.4g}</td>"
+            f"<td>{found.lower:.4g} to {found.upper:.4g}</td>"
+            f"<td>{'says nothing' if found.says_nothing else ''}</td></tr>"
+            for part, name, found in self._rows()
+        )
+        return (
+            f"<div><p><b>Private evaluation</b>, intervals of {self.confidence:.0%}. {self._declaration}</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            f"<pre>{html.escape(str(self.privacy_spent))}</pre></div>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
+_COLUMNS = ("value", "lower", "upper", "noise_std", "sampling_std", "says_nothing")
+_NAMES = (
+    "accuracy",
+    "auc",
+    "balanced_accuracy",
+    "bias",
+    "brier",
+    "calibration_in_the_large",
+    "calibration_slope",
+    "log_loss",
+    "mae",
+    "rmse",
+)

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Statistics of classifiers and regressors from the noisy counts of one group of rows."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._typing import FloatArray
+from ...utils._public_module import public_module
+from .intervals import (
+    Cells,
+    Estimate,
+    accepted,
+    area_under_curve,
+    mean_of,
+    mean_value,
+    proportion,
+    ratio,
+    recalibration_slope,
+)
+from .nodes import gaps
+
+# Points of a calibration curve: neighbouring nodes are taken together.
+_POINTS = 10
+_QUANTILES = (0.5, 0.9)
+
+
+@public_module("skprivate.evaluation")
+@dataclass(frozen=True)
+class CalibrationPoint:
+    """One point of a calibration curve.
+
+    Attributes
+    ----------
+    predicted : float
+        Mean score of the rows whose scores are around there, from released counts.
+    observed : Estimate
+        Share of them that are of the second class (of several classes: that are classified right).
+    """
+
+    predicted: float
+    observed: Estimate
+
+
+@public_module("skprivate.evaluation")
+@dataclass(frozen=True, eq=False)
+class ConfusionMatrix:
+    """Noisy counts of labels by predicted labels, with intervals.
+
+    Attributes
+    ----------
+    classes : tuple
+        Of rows (true) and columns (predicted).
+    counts : ndarray of shape (n_classes, n_classes)
+        Released, in rows; they may be negative.
+    lower, upper : ndarray of shape (n_classes, n_classes)
+        Ends of the interval of the expected number, of every cell by itself.
+    """
+
+    classes: tuple[object, ...]
+    counts: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """Noisy counts of the rows of one group, by label and node.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_classes, n_nodes), (n_classes, n_classes, n_nodes) or (n_nodes,)
+        By label and node; of several classes by label, predicted label and node; of errors by node.
+    nodes : ndarray of shape (n_nodes,)
+    n_low : int
+        Of two classes, how many nodes stand for at most 1/2.
+    std : float
+        Of the noise of a count.
+    total : int or None
+        Public number of rows.
+    z : float
+        Standard deviations that intervals reach.
+    """
+
+    counts: FloatArray
+    nodes: FloatArray
+    n_low: int
+    std: float
+    total: int | None
+    z: float
+
+    @property
+    def cells(self) -> Cells:
+        """All cells in a row."""
+        return Cells(self.counts.ravel(), self.std, self.total)
+
+    def of_two_classes(self) -> dict[str, Estimate]:
+        """Return the statistics of scores of two classes."""
+        high = np.arange(len(self.nodes)) >= self.n_low
+        right = np.stack([~high, high])
+        found = self._of_labels(right)
+        found["auc"] = area_under_curve(self.counts, self.nodes, self.std, self.z)
+        labels = np.array([[0.0], [1.0]])
+        found["brier"] = self._mean_loss([lambda p: p**2, lambda p: (1 - p) ** 2], 1.0)
+        most = -math.log(float(self.nodes[0]))
+        found["log_loss"] = self._mean_loss([lambda p: -np.log1p(-p), lambda p: -np.log(p)], most)
+        found["calibration_in_the_large"] = mean_value(
+            self.cells, (labels - self.nodes).ravel(), -1.0, 1.0, self.z
+        )
+        found["calibration_slope"] = recalibration_slope(self.counts, self.nodes, self.std, self.z)
+        return found
+
+    def of_labels(self) -> dict[str, Estimate]:
+        """Return the statistics of predicted labels."""
+        return self._of_labels(self._right)
+
+    @property
+    def _right(self) -> NDArray[np.bool_]:
+        k = len(self.counts)
+        return np.broadcast_to(np.eye(k, dtype=bool)[:, :, None], self.counts.shape)
+
+    def of_errors(self) -> dict[str, Estimate]:
+        """Return the statistics of errors of a regressor."""
+        width = float(self.nodes[-1])
+        found = {
+            "mae": mean_value(self.cells, np.abs(self.nodes), 0.0, width, self.z),
+            "bias": mean_value(self.cells, self.nodes, -width, width, self.z),
+        }
+        squared = mean_value(
+            self.cells, self.nodes**2, 0.0, width**2, self.z, gaps(self.nodes, self.nodes**2, np.square)
+        )
+        root = math.sqrt(squared.value) if squared.value >= 0 else math.nan
+        slope = 2 * root if root > 0 else math.nan
+        found["rmse"] = Estimate(
+            root,
+            math.sqrt(squared.lower),
+            math.sqrt(squared.upper),
+            squared.noise_std / slope,
+            squared.sampling_std / slope,
+            squared.says_nothing,
+        )
+        for level in _QUANTILES:
+            found[f"absolute_error_quantile_{level:g}"] = self._error_quantile(level)
+        return found
+
+    def _of_labels(self, right: NDArray[np.bool_]) -> dict[str, Estimate]:
+        whole = np.ones(self.counts.size, dtype=bool)
+        found = {"accuracy": proportion(self.cells, right.ravel(), whole, self.z)}
+        found["balanced_accuracy"] = mean_of(list(self.recalls(right)))
+        return found
+
+    def recalls(self, right: NDArray[np.bool_]) -> list[Estimate]:
+        """Return the share of every class that is classified right."""
+        found = []
+        for k in range(len(self.counts)):
+            among = np.zeros(self.counts.shape, dtype=bool)
+            among[k] = True
+            found.append(proportion(self.cells, right.ravel(), among.ravel(), self.z))
+        return found
+
+    def _mean_loss(self, losses: list, most: float) -> Estimate:  # type: ignore[type-arg]
+        values = [loss(self.nodes) for loss in losses]
+        both = [gaps(self.nodes, value, loss) for value, loss in zip(values, losses, strict=True)]
+        bound = tuple(np.concatenate(part) for part in zip(*both, strict=True))
+        return mean_value(self.cells, np.concatenate(values), 0.0, most, self.z, bound)
+
+    def _error_quantile(self, level: float) -> Estimate:
+        """Return a quantile of the absolute error: the nodes between which the released counts reach it."""
+        half = len(self.nodes) // 2
+        ends = self.nodes[half:]
+        shares = [
+            proportion(self.cells, np.abs(self.nodes) <= end, np.ones(self.counts.size, bool), self.z)
+            for end in ends
+        ]
+        inside = [k for k, share in enumerate(shares) if share.lower <= level <= share.upper]
+        values = np.maximum.accumulate([0.0 if math.isnan(share.value) else share.value for share in shares])
+        low = 0.0 if not inside else float(ends[max(inside[0] - 1, 0)])
+        high = float(ends[-1]) if not inside else float(ends[min(inside[-1] + 1, half)])
+        if not inside:
+            below = [k for k, share in enumerate(shares) if share.upper < level]
+            above = [k for k, share in enumerate(shares) if share.lower > level]
+            low = float(ends[max(below[-1] - 1, 0)]) if below else 0.0
+            high = float(ends[min(above[0] + 1, half)]) if above else float(ends[-1])
+        value = float(np.interp(level, values, ends))
+        nothing = low <= 0.0 and high >= float(ends[-1])
+        return Estimate(min(max(value, low), high), low, high, math.nan, math.nan, nothing)
+
+    def calibration(self) -> list[CalibrationPoint]:
+        """Return the points of the calibration curve that have rows."""
+        if self.counts.ndim == 2:
+            hits, misses = self.counts[1], self.counts[0]
+            folded = 1
+        else:
+            right = np.eye(len(self.counts), dtype=bool)
+            hits, misses = self.counts[right].sum(axis=0), self.counts[~right].sum(axis=0)
+            folded = len(self.counts)
+        points = []
+        for nodes in np.array_split(np.arange(len(self.nodes)), min(_POINTS, len(self.nodes))):
+            rows = np.maximum(hits[nodes] + misses[nodes], 0.0)
+            if not rows.any():
+                continue
+            points.append(
+                CalibrationPoint(
+                    float(rows @ self.nodes[nodes] / rows.sum()), self._observed(hits, misses, nodes, folded)
+                )
+            )
+        return points
+
+    def _observed(
+        self, hits: FloatArray, misses: FloatArray, nodes: NDArray[np.intp], folded: int
+    ) -> Estimate:
+        """Return the share of hits at some nodes, of counts that are sums over `folded` classes."""
+        k = float(hits[nodes].sum())
+        n = k + float(misses[nodes].sum())
+        ones = len(nodes) * folded
+        zeros = len(nodes) * (1 if folded == 1 else folded * (folded - 1))
+
+        def variances(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+            return self.std**2 * ((1 - t) ** 2 * ones + t**2 * zeros), max(n, 1.0) * t * (1 - t)
+
+        if n <= 0:
+            return Estimate(math.nan, 0.0, 1.0, math.nan, math.nan, True)
+        value = min(max(k / n, 0.0), 1.0)
+        ends = accepted(lambda t: ratio((k - t * n) ** 2, sum(variances(t)), self.z), 0.0, 1.0, value)
+        noise, sampling = (math.sqrt(float(v[0])) / n for v in variances(np.array([value])))
+        return Estimate(value, *ends, noise, sampling, ends == (0.0, 1.0))
+
+    def confusion(self, threshold: float, classes: tuple[object, ...]) -> ConfusionMatrix:
+        """Return the confusion matrix; of two classes, a label is predicted above a threshold.
+
+        At another threshold than 1/2 the rows of the interval around it may be on either side: the ends of
+        the intervals count them on both.
+        """
+        if self.counts.ndim == 3:
+            table = self.counts.sum(axis=2)
+            certain, possible, cells = table, table, self.counts.shape[2]
+            return self._matrix(classes, table, certain, possible, cells, cells)
+        if threshold == 0.5:
+            above = surely = maybe = np.arange(len(self.nodes)) >= self.n_low
+        else:
+            k = int(np.searchsorted(self.nodes, threshold, side="right"))
+            around = self.nodes[max(k - 1, 0)], self.nodes[min(k, len(self.nodes) - 1)]
+            above = self.nodes > threshold
+            surely, maybe = self.nodes > around[1], self.nodes >= around[0]
+        columns = [
+            np.stack([self.counts[:, ~chosen].sum(axis=1), self.counts[:, other].sum(axis=1)], axis=1)
+            for chosen, other in ((above, above), (maybe, surely), (surely, maybe))
+        ]
+        return self._matrix(classes, *columns, int(maybe.sum()), int((~surely).sum()))
+
+    def _matrix(
+        self,
+        classes: tuple[object, ...],
+        table: FloatArray,
+        certain: FloatArray,
+        possible: FloatArray,
+        high: int,
+        low: int,
+    ) -> ConfusionMatrix:
+        def reach(counts: FloatArray) -> FloatArray:
+            z2 = self.z**2
+            spread: FloatArray = self.z * np.sqrt(
+                self.std**2 * max(high, low) + np.maximum(counts, 0.0) + z2 / 4
+            )
+            return spread
+
+        lower = np.maximum(certain + self.z**2 / 2 - reach(certain), 0.0)
+        upper = np.maximum(possible + self.z**2 / 2 + reach(possible), 0.0)
+        return ConfusionMatrix(classes, table, lower, upper)
+
+    def curve(self) -> tuple[FloatArray, FloatArray]:
+        """Return false and true positive rates at all nodes, from counts with negative ones taken as 0."""
+        rates = []
+        for row in self.counts:
+            counts = np.maximum(row, 0.0)
+            above = np.cumsum(counts[::-1])
+            rates.append(np.concatenate([[0.0], above / above[-1] if above[-1] > 0 else above]))
+        return rates[0], rates[1]
