@@ -396,7 +396,9 @@ def _refuse_training_rows(model: Any, ledger: PrivacyLedger | None, said: bool |
         )
 
 
-def _intervals(n_bins: Any, kind: Kind, n_rows: int | None, std: float, n_classes: int) -> int | FloatArray:
+def _intervals(
+    n_bins: Any, kind: Kind, n_rows: int | None, std: float, n_classes: int
+) -> int | FloatArray:
     if isinstance(n_bins, str):
         # Labels by predicted labels: as many times the cells of two classes.
         many = std * n_classes / np.sqrt(2) if kind == "classes" else std

@@ -158,4 +158,9 @@ def _strength(found: FloatArray, y: NDArray[Any]) -> float:
 
 def _standard_error(found: FloatArray, y: IntArray, rng: np.random.Generator) -> float:
     drawn = rng.integers(len(y), size=(_BOOTSTRAP, len(y)))
-    return float(np.std([_strength(found[rows], y[rows]) for rows in drawn]))
+    spread = float(np.std([_strength(found[rows], y[rows]) for rows in drawn]))
+    if found.ndim == 1:
+        return spread
+    # Near 1 no drawn row is ranked wrongly, and a bootstrap sees no error: half a row more is taken to be.
+    share = (_strength(found, y) * len(y) + 0.5) / (len(y) + 1)
+    return max(spread, float(np.sqrt(share * (1 - share) / len(y))))

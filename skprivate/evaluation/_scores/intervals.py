@@ -139,10 +139,7 @@ def proportion(cells: Cells, chosen: NDArray[np.bool_], among: NDArray[np.bool_]
         return Estimate(math.nan, 0.0, 1.0, math.nan, math.nan, True)
     at = np.array([min(max(hits / n, 0.0), 1.0)])
     ends = accepted(
-        lambda theta: ratio((hits - theta * n) ** 2, noise(theta) + sampling(theta), z),
-        0.0,
-        1.0,
-        float(at[0]),
+        lambda theta: ratio((hits - theta * n) ** 2, noise(theta) + sampling(theta), z), 0.0, 1.0, float(at[0])
     )
     return _finish(
         float(at[0]), ends, 0.0, 1.0, float(np.sqrt(noise(at)[0])) / n, float(np.sqrt(sampling(at)[0])) / n
@@ -223,20 +220,14 @@ def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float
     v = std**2
 
     def noise(t: FloatArray) -> FloatArray:
-        own = (a @ a - 2 * t * q * a.sum() + t**2 * q**2 * m) + (
-            b @ b - 2 * t * p * b.sum() + t**2 * p**2 * m
-        )
+        own = (a @ a - 2 * t * q * a.sum() + t**2 * q**2 * m) + (b @ b - 2 * t * p * b.sum() + t**2 * p**2 * m)
         cross = v * (all2 - 2 * t * all1 + t**2 * m * m)
         return v * np.maximum(own - cross, cross)
 
     def sampling(t: FloatArray) -> FloatArray:
-        of_p = (
-            positives @ (a**2 - v * r2) - 2 * t * (positives @ (a * q - v * rows)) + t**2 * p * (q**2 - v * m)
-        )
+        of_p = positives @ (a**2 - v * r2) - 2 * t * (positives @ (a * q - v * rows)) + t**2 * p * (q**2 - v * m)
         of_q = (
-            negatives @ (b**2 - v * c2)
-            - 2 * t * (negatives @ (b * p - v * columns))
-            + t**2 * q * (p**2 - v * m)
+            negatives @ (b**2 - v * c2) - 2 * t * (negatives @ (b * p - v * columns)) + t**2 * q * (p**2 - v * m)
         )
         n1, n0 = max(p, 1.0), max(q, 1.0)
         spread = t * (1 - t) + (n1 - 1) * (t / (2 - t) - t**2) + (n0 - 1) * (2 * t**2 / (1 + t) - t**2)
@@ -253,9 +244,7 @@ def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float
 
 
 # Slopes that are tried: 0 to 4 in fine steps, further out in coarse ones.
-_SLOPES = np.concatenate(
-    [np.linspace(-2, 0, 40, endpoint=False), np.linspace(0, 4, 801), np.geomspace(4.05, 20, 80)]
-)
+_SLOPES = np.concatenate([np.linspace(-2, 0, 40, endpoint=False), np.linspace(0, 4, 801), np.geomspace(4.05, 20, 80)])
 
 
 def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: float) -> Estimate:
@@ -292,16 +281,10 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
     kept = np.flatnonzero(g**2 <= z**2 * (noise + sampling))
     crossing = np.flatnonzero((g[:-1] > 0) & (g[1:] <= 0))
     if not len(crossing):
-        return (
-            nothing
-            if not len(kept)
-            else Estimate(math.nan, float(_SLOPES[kept[0]]), float(_SLOPES[kept[-1]]), math.nan, math.nan)
-        )
+        return nothing if not len(kept) else Estimate(math.nan, float(_SLOPES[kept[0]]), float(_SLOPES[kept[-1]]), math.nan, math.nan)
     k = int(crossing[np.argmin(np.abs(_SLOPES[crossing] - 1))])
     value = float(_SLOPES[k] + (_SLOPES[k + 1] - _SLOPES[k]) * g[k] / (g[k] - g[k + 1]))
     steep = float((g[k] - g[k + 1]) / (_SLOPES[k + 1] - _SLOPES[k]))
     lower = float(_SLOPES[max(kept[0] - 1, 0)]) if len(kept) else float(_SLOPES[k])
     upper = float(_SLOPES[min(kept[-1] + 1, len(_SLOPES) - 1)]) if len(kept) else float(_SLOPES[k + 1])
-    return _finish(
-        value, (lower, upper), low, high, math.sqrt(noise[k]) / steep, math.sqrt(sampling[k]) / steep
-    )
+    return _finish(value, (lower, upper), low, high, math.sqrt(noise[k]) / steep, math.sqrt(sampling[k]) / steep)

@@ -162,7 +162,9 @@ class GroupCounts:
 
     def _mean_loss(self, losses: list, most: float) -> Estimate:  # type: ignore[type-arg]
         values = [loss(self.nodes) for loss in losses]
-        both = [gaps(self.nodes, value, loss) for value, loss in zip(values, losses, strict=True)]
+        both = [
+            gaps(self.nodes, value, loss) for value, loss in zip(values, losses, strict=True)
+        ]
         bound = tuple(np.concatenate(part) for part in zip(*both, strict=True))
         return mean_value(self.cells, np.concatenate(values), 0.0, most, self.z, bound)
 
@@ -170,10 +172,7 @@ class GroupCounts:
         """Return a quantile of the absolute error: the nodes between which the released counts reach it."""
         half = len(self.nodes) // 2
         ends = self.nodes[half:]
-        shares = [
-            proportion(self.cells, np.abs(self.nodes) <= end, np.ones(self.counts.size, bool), self.z)
-            for end in ends
-        ]
+        shares = [proportion(self.cells, np.abs(self.nodes) <= end, np.ones(self.counts.size, bool), self.z) for end in ends]
         inside = [k for k, share in enumerate(shares) if share.lower <= level <= share.upper]
         values = np.maximum.accumulate([0.0 if math.isnan(share.value) else share.value for share in shares])
         low = 0.0 if not inside else float(ends[max(inside[0] - 1, 0)])
@@ -223,7 +222,9 @@ class GroupCounts:
         if n <= 0:
             return Estimate(math.nan, 0.0, 1.0, math.nan, math.nan, True)
         value = min(max(k / n, 0.0), 1.0)
-        ends = accepted(lambda t: ratio((k - t * n) ** 2, sum(variances(t)), self.z), 0.0, 1.0, value)
+        ends = accepted(
+            lambda t: ratio((k - t * n) ** 2, sum(variances(t)), self.z), 0.0, 1.0, value
+        )
         noise, sampling = (math.sqrt(float(v[0])) / n for v in variances(np.array([value])))
         return Estimate(value, *ends, noise, sampling, ends == (0.0, 1.0))
 
