@@ -153,9 +153,10 @@ def plan_study(
     fitted to these rows and scored on 10,000 others of the same world, so that no row is both fitted and
     scored. A world may suit the estimator better than the public rows do: with hardly any noise it is also
     cross-validated on these, and fitted to as many rows of each world; the difference shifts all scores, and
-    half of it counts as an error. So it is with the models of public rows alone. Scores are a line in the
-    standard errors; the band adds its slope and what is left, noise and rows, for nine studies of ten if the
-    assumptions hold. Of a simulation, what is left is all there is.
+    half of it counts as an error (there is no shift where so few rows teach it nothing). So it is with the
+    models of public rows alone. Scores are a line in the standard errors; the band adds its slope and what is
+    left, noise and rows, for nine studies of ten if the assumptions hold. Of a simulation, what is left is
+    all there is.
 
     References
     ----------
@@ -213,19 +214,18 @@ def plan_study(
         for world, seed in zip(worlds, rng.integers(2**31, size=n_repeats), strict=True)
     )
     of_alone = np.array([one for _, one, _ in found])
+    base = base_score(sample, labels, scorer)
     shift, shift_alone = Shift(), 0.0
     if simulate is None and known is not None:
         seed = int(rng.integers(2**31))
-        real, error = cross_validate_quiet(template, name, known.table.table, known.y, labels, scorer, seed)
-        in_worlds = band_of(np.array([quiet for _, _, quiet in found]), deviations)[0]
-        shift = Shift(real - in_worlds, error)
+        real = cross_validate_quiet(template, name, known.table.table, known.y, labels, scorer, seed)
+        shift = Shift.measured(real, np.array([quiet for _, _, quiet in found]), deviations, base)
         if alone is not None:
             shift_alone = alone[2] - band_of(of_alone, deviations)[0]
     rows = tuple(
         plan_score(epsilon, column, of_alone, deviations, shift, shift_alone, _limits_of(scoring))
         for epsilon, column in zip(grid, np.array([scores for scores, _, _ in found]).T, strict=True)
     )
-    base = base_score(sample, labels, scorer)
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     decision, words = recommend(rows, None if alone is None else alone[2], base, name)
     total = grid[-1] if total_epsilon is None else total_epsilon

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import norm, t
@@ -60,6 +60,18 @@ class Shift:
 
     amount: float = 0.0
     error: float = 0.0
+
+    @classmethod
+    def measured(cls, real: FloatArray, in_worlds: FloatArray, deviations: FloatArray, base: float) -> Self:
+        """Return the difference of scores on folds of public rows and in worlds.
+
+        None is known where the estimator learnt nothing in some of them: so few rows may be too few for it at
+        any epsilon, and tell nothing of n.
+        """
+        if np.isclose(np.r_[real, in_worlds], base, rtol=0, atol=1e-9).any():
+            return cls()
+        error = float(real.std(ddof=1) / np.sqrt(len(real)))
+        return cls(float(real.mean()) - band_of(in_worlds, deviations)[0], error)
 
 
 def plan_score(
