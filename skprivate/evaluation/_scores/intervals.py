@@ -35,6 +35,26 @@ class Estimate:
         counts; NaN with ``value``.
     says_nothing : bool
         The interval is the whole range: epsilon or the rows are too few for this statistic.
+
+    See Also
+    --------
+    PrivateEvaluation : Holds estimates of many statistics.
+
+    Notes
+    -----
+    **Privacy.** It is computed from released counts, and costs nothing more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skprivate import private_evaluate
+    >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+    >>> y = X[:, 0] + np.random.default_rng(1).logistic(size=3000) > 0
+    >>> model = LogisticRegression().fit(X[:500], y[:500])
+    >>> result = private_evaluate(model, X[500:], y[500:], epsilon=1.0)
+    >>> bool(result.auc.lower < result.auc.value < result.auc.upper)
+    True
     """
 
     value: float
@@ -166,7 +186,10 @@ def share(
 
     at = np.array([min(max(hits / n, low), high)])
     ends = accepted(
-        lambda theta: ratio((hits - theta * n) ** 2, noise(theta) + sampling(theta), z), low, high, float(at[0])
+        lambda theta: ratio((hits - theta * n) ** 2, noise(theta) + sampling(theta), z),
+        low,
+        high,
+        float(at[0]),
     )
     noise_std, sampling_std = (math.sqrt(float(variance(at)[0])) / n for variance in (noise, sampling))
     return _finish(float(at[0]), ends, low, high, noise_std, sampling_std)
@@ -250,14 +273,20 @@ def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float
     v = std**2
 
     def noise(t: FloatArray) -> FloatArray:
-        own = (a @ a - 2 * t * q * a.sum() + t**2 * q**2 * m) + (b @ b - 2 * t * p * b.sum() + t**2 * p**2 * m)
+        own = (a @ a - 2 * t * q * a.sum() + t**2 * q**2 * m) + (
+            b @ b - 2 * t * p * b.sum() + t**2 * p**2 * m
+        )
         cross = v * (all2 - 2 * t * all1 + t**2 * m * m)
         return v * np.maximum(own - cross, cross)
 
     def sampling(t: FloatArray) -> FloatArray:
-        of_p = positives @ (a**2 - v * r2) - 2 * t * (positives @ (a * q - v * rows)) + t**2 * p * (q**2 - v * m)
+        of_p = (
+            positives @ (a**2 - v * r2) - 2 * t * (positives @ (a * q - v * rows)) + t**2 * p * (q**2 - v * m)
+        )
         of_q = (
-            negatives @ (b**2 - v * c2) - 2 * t * (negatives @ (b * p - v * columns)) + t**2 * q * (p**2 - v * m)
+            negatives @ (b**2 - v * c2)
+            - 2 * t * (negatives @ (b * p - v * columns))
+            + t**2 * q * (p**2 - v * m)
         )
         n1, n0 = max(p, 1.0), max(q, 1.0)
         spread = t * (1 - t) + (n1 - 1) * (t / (2 - t) - t**2) + (n0 - 1) * (2 * t**2 / (1 + t) - t**2)

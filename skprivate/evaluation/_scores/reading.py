@@ -40,7 +40,11 @@ def _plain(level: Any) -> Any:
 
 
 def predictions(
-    predict: Callable[[Any], Any], X: Any, strict: bool, check: Callable[[Any, int], NDArray[Any]], instead: Any
+    predict: Callable[[Any], Any],
+    X: Any,
+    strict: bool,
+    check: Callable[[Any, int], NDArray[Any]],
+    instead: Any,
 ) -> NDArray[Any]:
     """Return what a model predicts for rows; in strict mode `instead` for those that it fails on.
 
@@ -115,9 +119,7 @@ def predicted_numbers(model: Any, X: Any, strict: bool, instead: float) -> Float
     return predictions(model.predict, X, strict, check, instead)
 
 
-def predicted_labels(
-    model: Any, X: Any, classes: Sequence[Any], strict: bool
-) -> NDArray[np.intp]:
+def predicted_labels(model: Any, X: Any, classes: Sequence[Any], strict: bool) -> NDArray[np.intp]:
     """Return the numbers of predicted labels; one that is no class counts as the first."""
 
     def check(found: Any, n_rows: int) -> NDArray[np.intp]:

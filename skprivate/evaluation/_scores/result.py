@@ -54,6 +54,30 @@ class PrivateEvaluation:
     on_training_rows : bool
         Whether the rows were said to be those that the model was fitted on.
     privacy_spent : PrivacySpent
+
+    See Also
+    --------
+    private_evaluate : Returns it.
+
+    Notes
+    -----
+    **Privacy.** It is computed from released counts, and costs nothing more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skprivate import private_evaluate
+    >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+    >>> y = X[:, 0] + np.random.default_rng(1).logistic(size=3000) > 0
+    >>> model = LogisticRegression().fit(X[:500], y[:500])
+    >>> result = private_evaluate(model, X[500:], y[500:], epsilon=1.0)
+    >>> sorted(result.metrics)[:3]
+    ['accuracy', 'auc', 'balanced_accuracy']
+    >>> bool(result.accuracy.lower < 0.69 < result.accuracy.upper + 0.1)
+    True
+    >>> result.on_training_rows
+    False
     """
 
     kind: Kind
