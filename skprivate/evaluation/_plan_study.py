@@ -197,7 +197,11 @@ def plan_study(
         sample = worlds[0].draw(N_TEST, rng)[1]
     scoring = _default_score(sample, labels) if scoring is None else scoring
     scorer = check_scoring(template, scoring)
-    alone = None if known is None else public_model(known.table, known.y, labels, scorer, int(rng.integers(2**31)))
+    alone = (
+        None
+        if known is None
+        else public_model(known.table, known.y, labels, scorer, int(rng.integers(2**31)))
+    )
     n_public = 0 if known is None else len(known.y)
     options = {"alone": None if alone is None else alone[1], "in_fit": public_in_fit}
     found = Parallel(n_jobs=n_jobs)(
@@ -335,7 +339,9 @@ def _split(
     if name not in ("roc_auc", "roc_auc_ovr", "accuracy"):
         return None
     counts = np.unique(sample, return_counts=True)[1]
-    return split_budget(total, n, n_columns, score, float(counts.min() / counts.sum()), is_area=name != "accuracy")
+    return split_budget(
+        total, n, n_columns, score, float(counts.min() / counts.sum()), is_area=name != "accuracy"
+    )
 
 
 def _unknowns(known: _Public | None, simulated: bool) -> tuple[str, ...]:

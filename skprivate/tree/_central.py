@@ -188,7 +188,7 @@ class DPTreeClassifier(BasePrivateTree, RoundsMixin):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(20000, 2))
     >>> y = (X[:, 0] > 0.5).astype(int)
-    >>> is_public = np.arange(20000) < 50
+    >>> is_public = rng.permutation(20000) < 50
     >>> tree = DPTreeClassifier(epsilon=1.0, bounds=(0, 1), classes=[0, 1])
     >>> tree = tree.fit(X, y, is_public=is_public)
     >>> bool(tree.score(X, y) > 0.95)

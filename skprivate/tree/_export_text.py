@@ -77,12 +77,12 @@ def export_text(
     >>> X = rng.uniform(size=(20000, 2))
     >>> y = np.where(X[:, 0] > rng.uniform(size=20000), "yes", "no")
     >>> tree = DPTreeClassifier(bounds=(0, 1), max_depth=1, split_share=0, random_state=0)
-    >>> tree = tree.fit(X, y, is_public=np.arange(20000) < 50)
+    >>> tree = tree.fit(X, y, is_public=rng.permutation(20000) < 50)
     >>> print(export_text(tree, feature_names=["age", "income"]), end="")
     |--- age < 0.50
-    |   |--- class: no, 0.75 +- 0.01, about 10000 private rows
+    |   |--- class: no, 0.75 +- 0.01, about 10030 private rows
     |--- age >= 0.50
-    |   |--- class: yes, 0.75 +- 0.01, about 9950 private rows
+    |   |--- class: yes, 0.76 +- 0.01, about 9920 private rows
     """
     if not isinstance(tree, TreePredictionsMixin):
         raise TypeError(

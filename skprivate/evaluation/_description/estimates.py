@@ -245,7 +245,7 @@ def survival_curve(counts: TableCounts, cells: slice, n_bins: int) -> list[Estim
 
     In an interval where d of R rows at risk have the event and c are censored, the hazard lies between d / R
     (censored at the end) and d / (R - c) (at the beginning). Each end of the curve's interval takes one of
-    the two, and its error by noise and sampling from the linear terms of the logarithm. From the first
+    the two, and its error by noise and sampling from its linear terms. From the first
     interval on where the rows at risk are not told, the lower end is 0 and the upper end stays.
     """
     group = counts.cells[cells]
@@ -263,14 +263,14 @@ def survival_curve(counts: TableCounts, cells: slice, n_bins: int) -> list[Estim
             found += [Estimate.between(before.value, 0.0, before.upper, 0.0, 1.0)] * (n_bins - i)
             break
         lower = min(max(early[0] - early[1], 0.0), 1.0)
-        upper = min(late[0] + late[1], 1.0)
-        middle = math.sqrt(late[0] * early[0])
+        upper = max(min(late[0] + late[1], 1.0), 0.0)
+        middle = math.sqrt(max(late[0], 0.0) * max(early[0], 0.0))
         found.append(Estimate.between(middle, lower, max(lower, upper), 0.0, 1.0))
     return found
 
 
 class _Product:
-    """A product of 1 - events / risk over intervals, and the weights of its logarithm's linear terms."""
+    """A product of 1 - events / risk over intervals, and the weights of its linear terms."""
 
     def __init__(self, counts: TableCounts, cells: slice, n_bins: int, early: bool) -> None:
         self._counts, self._cells, self._n_bins, self._early = counts, cells, n_bins, early
@@ -285,14 +285,15 @@ class _Product:
         at_risk[start + n_bins + i + self._early : self._cells.stop] = 1.0
         # Twice the reach: below it the linear terms say little.
         least = 2 * counts.factor * math.sqrt(counts.noise(at_risk, at_risk)) + 1
-        if risk - max(events, 0.0) <= least:
+        if risk <= least:
             return None
         # A count below 0 stays one: cut off, the errors of many intervals would not cancel.
         hazard = events / risk
         event = np.zeros(len(counts.cells))
         event[start + i] = 1.0
-        self._weights += (hazard * at_risk - event) / (risk * (1 - hazard))
+        # The derivative of the product by every count.
+        self._weights = (1 - hazard) * self._weights + self._value * (hazard * at_risk - event) / risk
         self._value *= 1 - hazard
         sampled = counts.cluster * float(np.maximum(counts.cells, 0.0) @ self._weights**2)
         variance = counts.noise(self._weights, self._weights) + sampled
-        return self._value, counts.factor * self._value * math.sqrt(variance)
+        return self._value, counts.factor * math.sqrt(variance)

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from ..._config import config_context
 from ..._typing import FloatArray
 from ...domain import TableDomain
-from ...utils import check_bounds, is_frame
+from ...utils import check_bounds
 from ...utils._compat import safe_indexing
 from .tables import PublicTable
 from .worlds import World

@@ -84,7 +84,9 @@ class Signal:
         return min(found, max(_STRONGEST, self.strength))
 
 
-def measure_signal(X: FloatArray, y: NDArray[Any], n_classes: int, n: int, rng: np.random.Generator) -> Signal:
+def measure_signal(
+    X: FloatArray, y: NDArray[Any], n_classes: int, n: int, rng: np.random.Generator
+) -> Signal:
     """Cross-validate models of public rows, and extend the learning curve of the best one to n rows.
 
     Parameters
@@ -108,7 +110,8 @@ def measure_signal(X: FloatArray, y: NDArray[Any], n_classes: int, n: int, rng: 
         if name != best and excess.mean() <= excess.std() / np.sqrt(len(y)):
             equal.append(name)
     halves = [
-        _cross_predict(models[best], X, y, n_classes, _HALVES, seed + 1 + repeat) for repeat in range(_REPEATS)
+        _cross_predict(models[best], X, y, n_classes, _HALVES, seed + 1 + repeat)
+        for repeat in range(_REPEATS)
     ]
     at_full = _strength(full[best], y)
     gain = max(at_full - float(np.mean([_strength(one, y) for one in halves])), 0.0)

@@ -39,7 +39,9 @@ class _Column:
             places = (np.arange(len(self.ordered)) + 0.5) / len(self.ordered)
             result[known] = np.interp(moved, places, self.ordered)
         else:
-            result[known] = self.ordered[np.minimum(moved * len(self.ordered), len(self.ordered) - 1).astype(int)]
+            result[known] = self.ordered[
+                np.minimum(moved * len(self.ordered), len(self.ordered) - 1).astype(int)
+            ]
         return result
 
 
