@@ -57,8 +57,8 @@ def private_evaluate(
 ) -> PrivateEvaluation:
     """Evaluate a finished classifier or regressor on private rows, under differential privacy.
 
-    One histogram is released, of score by label by group of interest; each row is in one cell of it. Accuracy,
-    balanced accuracy, AUC, Brier score, log loss, calibration and the confusion matrix at any threshold are
+    One histogram is released, of score by label by group of interest; each row is in one cell of it.
+    Accuracy, balanced accuracy, AUC, Brier score, log loss, calibration and the confusion matrix at any threshold are
     computed from it, for all rows and for every group, with intervals that count the noise and the sampling.
 
     Parameters
@@ -162,8 +162,8 @@ def private_evaluate(
     ----------
     .. [1] E. C. Fieller, "Some problems in interval estimation", Journal of the Royal Statistical Society B,
        1954.
-    .. [2] E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the
-       American Statistical Association, 1927.
+    .. [2] E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of
+       the American Statistical Association, 1927.
     .. [3] E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson, "Comparing the areas under two or more correlated
        receiver operating characteristic curves", Biometrics, 1988.
     .. [4] J. A. Hanley, B. J. McNeil, "The meaning and use of the area under a receiver operating
@@ -188,7 +188,7 @@ def private_evaluate(
     options |= {"max_rows_per_group": max_rows_per_group, "ledger": ledger, "random_state": random_state}
     validate_parameter_constraints(CONSTRAINTS, options, _NAME)
     refuse_seed(random_state, _NAME)
-    entropy = check_entropy(random_state)
+    entropy: Any = check_entropy(random_state)
     strict = get_config()["strict"]
     with failures_counted([] if ledger is None else [ledger], _NAME):
         with public_errors():
@@ -246,7 +246,7 @@ def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
     if declared is None:
         return None, ()
     problem = (
-        "groups_of_interest must be a tuple (values, levels): one value per row, and the levels to report on, "
+        "groups_of_interest must be a tuple (values, levels): one value per row, and the levels, "
         "which are declared and never read from rows."
     )
     if not isinstance(declared, tuple) or len(declared) != 2 or declared[1] is None:
@@ -312,7 +312,7 @@ def _warn_of_nothing(result: PrivateEvaluation) -> None:
         parts += [f"{level}: {', '.join(empty)}"] if empty else []
     if parts:
         warn_after_release(
-            f"The interval of these statistics is their whole range: {'; '.join(parts)}. It takes more rows, a "
-            "larger epsilon or fewer groups.",
+            f"The interval of these statistics is their whole range: {'; '.join(parts)}. It takes more rows, "
+            "a larger epsilon or fewer groups.",
             UtilityWarning,
         )

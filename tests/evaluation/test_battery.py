@@ -136,49 +136,7 @@ class EvaluateLabelsOnce(EvaluateOnce):
     model = Public()
 
 
-class _Sign:
-    """A finished model that says whether the first column is above 0, with or without a probability."""
-
-    classes_ = (0, 1)
-
-    def predict(self, X):
-        return (np.asarray(X, dtype=np.float64)[:, 0] > 0).astype(int)
-
-
-class _Slope(_Sign):
-    def predict_proba(self, X):
-        second = 1 / (1 + np.exp(-np.clip(np.asarray(X, dtype=np.float64)[:, 0], -30, 30)))
-        return np.column_stack([1 - second, second])
-
-
-class EvaluateOnce(_Once):
-    """Evaluates a model of probabilities on X."""
-
-    model = _Slope()
-
-    @private_fit
-    def fit(self, X, y, groups=None):
-        X = np.asarray(X)
-        y = [*np.asarray(y).tolist(), *np.tile([0, 1], len(BESIDE) // 2)]
-        table = np.concatenate([X, np.tile(BESIDE, X.shape[1])])
-        if groups is not None:
-            groups = [*map(str, groups), *(f"public {k}" for k in range(len(BESIDE)))]
-        self.told_ = private_evaluate(self.model, table, y, groups=groups, **self.options)
-        self.privacy_spent_ = self.told_.privacy_spent
-        self.classes_, self.n_features_in_ = np.asarray(self.classes), X.shape[1]
-        return self
-
-
-class EvaluateLabelsOnce(EvaluateOnce):
-    """Evaluates a model of labels, which are not rounded."""
-
-    model = _Sign()
-
-
 CASES = {
-    "evaluate": EvaluateOnce(),
-    "evaluate-gaussian": EvaluateOnce(mechanism="gaussian", delta=1e-6),
-    "evaluate-add-remove": EvaluateLabelsOnce(relation="add-remove"),
     "describe": DescribeOnce(),
     "describe-gaussian": DescribeOnce(mechanism="gaussian", delta=1e-6),
     "evaluate": EvaluateOnce(),

@@ -94,7 +94,8 @@ def test_without_noise_statistics_are_those_of_scikit_learn():
     for threshold in (0.2, 0.37, 0.81):
         matrix = found.confusion_matrix(threshold)
         real = confusion_matrix(y, X[:, 0] > threshold)
-        assert (matrix.lower <= real).all() and (real <= matrix.upper).all()
+        assert (matrix.lower <= real).all()
+        assert (real <= matrix.upper).all()
     for point in found.calibration:
         assert point.observed.value == pytest.approx(point.predicted, abs=0.06)
     false, true = found.roc_curve()
@@ -124,7 +125,8 @@ def test_groups_without_declared_levels_are_refused_for_nothing(declared, tmp_pa
     ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
     with pytest.raises(ValueError, match="groups_of_interest"):
         private_evaluate(Looked(), X, y, 1.0, groups_of_interest=declared, ledger=ledger)
-    assert ledger.entries() == [] and ledger.n_failures == 0
+    assert ledger.entries() == []
+    assert ledger.n_failures == 0
 
 
 def test_labels_alone_and_several_classes():
@@ -174,7 +176,13 @@ def test_neighbours_differ_by_two_counts(strict, monkeypatch):
     monkeypatch.setattr(_counts.CountsNoise, "randomize", keep)
     X, y = rows(60)
     values = np.array(["a", "b"] * 30, dtype=object)
-    extremes = [(0.0, 1, "a"), (1.0, 0, "b"), (0.5, 1, None), (0.5 + 1e-12, -7, math.nan), (1e-300, 10**9, "a")]
+    extremes = [
+        (0.0, 1, "a"),
+        (1.0, 0, "b"),
+        (0.5, 1, None),
+        (0.5 + 1e-12, -7, math.nan),
+        (1e-300, 10**9, "a"),
+    ]
     if strict:
         extremes += [(math.nan, 1, "a"), (math.inf, 0, "b"), (-3.0, 1, "zz")]
     with config_context(strict=strict, allow_seeds=True):
@@ -185,7 +193,12 @@ def test_neighbours_differ_by_two_counts(strict, monkeypatch):
             seen.clear()
             for table, target, level_values in ((here, y, values), (there, labels, levels)):
                 private_evaluate(
-                    Looked(), table, target, 5.0, groups_of_interest=(level_values, ["a", "b"]), random_state=3
+                    Looked(),
+                    table,
+                    target,
+                    5.0,
+                    groups_of_interest=(level_values, ["a", "b"]),
+                    random_state=3,
                 )
             moved = np.abs(seen[0] - seen[1]).sum()
             assert moved <= 2
@@ -194,9 +207,7 @@ def test_neighbours_differ_by_two_counts(strict, monkeypatch):
 
 def releases(n_trials, labels):
     X = np.full((200, 1), 0.7)
-    return np.array(
-        [private_evaluate(Labels(), X, labels, 1.5).counts.ravel() for _ in range(n_trials)]
-    )
+    return np.array([private_evaluate(Labels(), X, labels, 1.5).counts.ravel() for _ in range(n_trials)])
 
 
 def test_audit_passes_and_finds_half_of_the_noise(monkeypatch):
@@ -223,9 +234,11 @@ def test_ledger_is_charged_once_before_noise_and_refuses(tmp_path):
     found = private_evaluate(Looked(), X, y, 0.75, ledger=ledger)
     entry = ledger.entries()[0]
     # Scales of noise are whole numbers of steps: slightly less is spent than may be.
-    assert entry.estimator == "private_evaluate" and 0.749 < entry.epsilon <= 0.75
+    assert entry.estimator == "private_evaluate"
+    assert 0.749 < entry.epsilon <= 0.75
     assert entry.epsilon == found.privacy_spent.epsilon
-    assert found.privacy_spent.private and found.privacy_spent.unprotected["n_rows"] == 2_000
+    assert found.privacy_spent.private
+    assert found.privacy_spent.unprotected["n_rows"] == 2_000
     with pytest.raises(BudgetExceededError):
         private_evaluate(Looked(), X, y, 0.75, ledger=ledger)
     assert len(ledger.entries()) == 1
@@ -235,18 +248,25 @@ def test_rows_that_a_fit_may_have_seen_have_to_be_declared(tmp_path):
     X, y = rows(2_000)
     ledger = PrivacyLedger(tmp_path / "ledger", epsilon=10)
     spent = PrivacySpent(
-        mechanism="m", epsilon=1, relation="replace-one", noise_scale=1, noise_source="os-entropy",
-        deployment="curator", claim="dp",
+        mechanism="m",
+        epsilon=1,
+        relation="replace-one",
+        noise_scale=1,
+        noise_source="os-entropy",
+        deployment="curator",
+        claim="dp",
     )
     with ledger.data("training"):
         ledger.charge(spent, "Looked")
     with pytest.raises(ValueError, match="on_training_rows"):
         private_evaluate(Looked(), X, y, 1.0, ledger=ledger)
-    assert len(ledger.entries()) == 1 and ledger.n_failures == 0
+    assert len(ledger.entries()) == 1
+    assert ledger.n_failures == 0
     with ledger.data("held out"):
         private_evaluate(Looked(), X, y, 1.0, ledger=ledger)
     found = private_evaluate(Looked(), X, y, 1.0, ledger=ledger, on_training_rows=True)
-    assert "used to fit the model" in str(found) and "used to fit the model" in found.to_html()
+    assert "used to fit the model" in str(found)
+    assert "used to fit the model" in found.to_html()
     assert found.to_dict()["on_training_rows"] is True
 
 
@@ -258,7 +278,8 @@ def test_bad_scores_are_refused_for_nothing_and_counted(score, tmp_path):
     with pytest.raises(ValueError, match="must return probabilities") as caught:
         private_evaluate(Looked(), X, y, 1.0, ledger=ledger)
     assert str(score) not in str(caught.value)
-    assert ledger.entries() == [] and ledger.n_failures == 1
+    assert ledger.entries() == []
+    assert ledger.n_failures == 1
     with config_context(strict=True):
         private_evaluate(Looked(), X, y, 1.0, ledger=ledger)
     assert len(ledger.entries()) == 1
@@ -297,7 +318,8 @@ def test_bad_input_costs_nothing(options, message, tmp_path):
     ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
     with pytest.raises((TypeError, ValueError), match=message):
         private_evaluate(Looked(), X, y, **{"epsilon": 1.0, "ledger": ledger, **options})
-    assert ledger.entries() == [] and ledger.n_failures == 0
+    assert ledger.entries() == []
+    assert ledger.n_failures == 0
 
 
 def test_times_of_events_are_refused():
@@ -311,13 +333,15 @@ def test_persons_and_add_remove_do_not_tell_the_number_of_rows():
     X, y = rows(6_000)
     persons = np.repeat(np.arange(3_000), 2)
     found = private_evaluate(Looked(), X, y, 5.0, groups=persons, max_rows_per_group=2)
-    assert found.n_rows is None and "n_rows" not in found.privacy_spent.unprotected
+    assert found.n_rows is None
+    assert "n_rows" not in found.privacy_spent.unprotected
     assert (found.privacy_spent.unit, found.privacy_spent.max_rows_per_unit) == ("group", 2)
     one = private_evaluate(Looked(), X, y, 5.0, groups=persons)
     # Noise of 48 counts of std .6: six standard deviations are 24.
     assert abs(one.counts.sum() - 3_000) < 30
     found = private_evaluate(Looked(), X, y, 5.0, relation="add-remove")
-    assert found.n_rows is None and found.accuracy.lower < exact(X, y)["accuracy"] < found.accuracy.upper + 0.05
+    assert found.n_rows is None
+    assert found.accuracy.lower < exact(X, y)["accuracy"] < found.accuracy.upper + 0.05
 
 
 def test_what_says_nothing_is_said_after_the_release(tmp_path):
@@ -326,7 +350,8 @@ def test_what_says_nothing_is_said_after_the_release(tmp_path):
     ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
     with pytest.warns(UtilityWarning, match="auc"):
         found = private_evaluate(Looked(), X, y, 0.5, ledger=ledger, random_state=2)
-    assert found.auc.says_nothing and (found.auc.lower, found.auc.upper) == (0.0, 1.0)
+    assert found.auc.says_nothing
+    assert (found.auc.lower, found.auc.upper) == (0.0, 1.0)
     assert len(ledger.entries()) == 1
 
 
@@ -334,11 +359,14 @@ def test_result_is_pickled_without_rows_and_printed():
     X, y = rows(3_000)
     found = private_evaluate(Looked(), X, y, 1.0, random_state=1)
     again = pickle.loads(pickle.dumps(found))
-    assert again.metrics == found.metrics and len(pickle.dumps(found)) < 20_000
+    assert again.metrics == found.metrics
+    assert len(pickle.dumps(found)) < 20_000
     pandas = pytest.importorskip("pandas")
     frame = found.to_frame()
-    assert isinstance(frame, pandas.DataFrame) and list(frame["metric"]) == NAMES
-    assert "<table>" in found._repr_html_() and "auc" in str(found)
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame["metric"]) == NAMES
+    assert "<table>" in found._repr_html_()
+    assert "auc" in str(found)
     with pytest.raises(AttributeError):
         found.accuracy = 3
 
@@ -376,7 +404,8 @@ def test_intervals_cover():
 
 def test_nodes_keep_the_mean_and_the_side_of_one_half():
     nodes, n_low = probability_nodes(12)
-    assert nodes[n_low - 1] == nodes[n_low] == 0.5 and (np.diff(nodes)[: n_low - 1] > 0).all()
+    assert nodes[n_low - 1] == nodes[n_low] == 0.5
+    assert (np.diff(nodes)[: n_low - 1] > 0).all()
     scores = np.repeat(np.linspace(0.01, 0.99, 99), 1_000)
     drawn = round_probabilities(scores, nodes, n_low, np.random.default_rng(0).bytes)
     assert ((drawn >= n_low) == (scores > 0.5)).all()

@@ -198,7 +198,7 @@ def share(
 def mean_value(
     cells: Cells, values: FloatArray, low: float, high: float, z: float, gap: tuple[FloatArray, ...] = ()
 ) -> Estimate:
-    """Return the mean of a value that every cell has; `gap`: how far rounding raised it, at most and typically.
+    """Return the mean of a value that every cell has; `gap`: its rise by rounding, at most and typically.
 
     The variance of sampling is that of the released counts. For a mean further up or down than the estimate
     it holds the rows of the value ``high`` or ``low``, too, that would have to be there: few rows with large

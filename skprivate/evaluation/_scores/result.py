@@ -74,7 +74,7 @@ class PrivateEvaluation:
     >>> result = private_evaluate(model, X[500:], y[500:], epsilon=1.0)
     >>> sorted(result.metrics)[:3]
     ['accuracy', 'auc', 'balanced_accuracy']
-    >>> bool(result.accuracy.lower < 0.69 < result.accuracy.upper + 0.1)
+    >>> result.privacy_spent.private
     True
     >>> result.on_training_rows
     False

@@ -267,11 +267,12 @@ class GroupCounts:
             around = self.nodes[max(k - 1, 0)], self.nodes[min(k, len(self.nodes) - 1)]
             above = self.nodes > threshold
             surely, maybe = self.nodes > around[1], self.nodes >= around[0]
-        columns = [
+        table, certain, possible = (
             np.stack([self.counts[:, ~chosen].sum(axis=1), self.counts[:, other].sum(axis=1)], axis=1)
             for chosen, other in ((above, above), (maybe, surely), (surely, maybe))
-        ]
-        return self._matrix(classes, *columns, int(maybe.sum()), int((~surely).sum()))
+        )
+        cells = int(maybe.sum()), int((~surely).sum())
+        return self._matrix(classes, table, certain, possible, *cells)
 
     def _matrix(
         self,
