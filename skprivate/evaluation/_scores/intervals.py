@@ -35,6 +35,26 @@ class Estimate:
         counts; NaN with ``value``.
     says_nothing : bool
         The interval is the whole range: epsilon or the rows are too few for this statistic.
+
+    See Also
+    --------
+    PrivateEvaluation : Holds estimates of many statistics.
+
+    Notes
+    -----
+    **Privacy.** It is computed from released counts, and costs nothing more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skprivate import private_evaluate
+    >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+    >>> y = X[:, 0] + np.random.default_rng(1).logistic(size=3000) > 0
+    >>> model = LogisticRegression().fit(X[:500], y[:500])
+    >>> result = private_evaluate(model, X[500:], y[500:], epsilon=1.0)
+    >>> bool(result.auc.lower < result.auc.value < result.auc.upper)
+    True
     """
 
     value: float
@@ -112,44 +132,73 @@ def ratio(square: FloatArray, variance: FloatArray, z: float) -> FloatArray:
 def _finish(
     value: float, ends: tuple[float, float], low: float, high: float, noise: float, sampling: float
 ) -> Estimate:
-    value = min(max(value, low), high)
+    value = value if math.isnan(value) else min(max(value, low), high)
     lower, upper = max(min(ends[0], high), low), min(max(ends[1], low), high)
     nothing = lower <= low and upper >= high
     return Estimate(value, lower, upper, noise, sampling, nothing)
 
 
-def proportion(cells: Cells, chosen: NDArray[np.bool_], among: NDArray[np.bool_], z: float) -> Estimate:
-    """Return the share of the rows of some cells that are in chosen ones: Fieller's set with Wilson's variance."""
+def proportion(
+    cells: Cells,
+    chosen: NDArray[np.bool_],
+    among: NDArray[np.bool_],
+    z: float,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Estimate:
+    """Return the share of the rows of some cells that are in chosen ones: Fieller's set, Wilson's variance.
+
+    With another range than 0 to 1 the estimate may lie beyond these, as it is without bias.
+    """
     whole = bool(among.all())
     counts = cells.balanced if whole else cells.counts
     hits, n = float(counts[chosen & among].sum()), float(counts[among].sum())
     ones, zeros = int((chosen & among).sum()), int((~chosen & among).sum())
+    known = cells.total is not None and whole
+    return share(hits, n, (ones, zeros), cells.std, z, known=known, low=low, high=high)
+
+
+def share(
+    hits: float,
+    n: float,
+    cells: tuple[int, int],
+    std: float,
+    z: float,
+    *,
+    known: bool = False,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Estimate:
+    """Return hits / n: noisy counts over so many cells of hits and of others; `known`: n has no noise."""
+    ones, zeros = cells
+    if n <= 0:
+        return Estimate(math.nan, low, high, math.nan, math.nan, True)
 
     def noise(theta: FloatArray) -> FloatArray:
         variance = (1 - theta) ** 2 * ones + theta**2 * zeros
-        if whole and cells.total is not None:
+        if known:
             # The mean of the weights has no noise.
             variance = variance - ((1 - theta) * ones - theta * zeros) ** 2 / (ones + zeros)
-        return cells.std**2 * np.maximum(variance, 0.0)
+        return std**2 * np.maximum(variance, 0.0)
 
     def sampling(theta: FloatArray) -> FloatArray:
-        return max(n, 1.0) * theta * (1 - theta)
+        return max(n, 1.0) * np.maximum(theta * (1 - theta), 0.0)
 
-    if n <= 0:
-        return Estimate(math.nan, 0.0, 1.0, math.nan, math.nan, True)
-    at = np.array([min(max(hits / n, 0.0), 1.0)])
+    at = np.array([min(max(hits / n, low), high)])
     ends = accepted(
-        lambda theta: ratio((hits - theta * n) ** 2, noise(theta) + sampling(theta), z), 0.0, 1.0, float(at[0])
+        lambda theta: ratio((hits - theta * n) ** 2, noise(theta) + sampling(theta), z),
+        low,
+        high,
+        float(at[0]),
     )
-    return _finish(
-        float(at[0]), ends, 0.0, 1.0, float(np.sqrt(noise(at)[0])) / n, float(np.sqrt(sampling(at)[0])) / n
-    )
+    noise_std, sampling_std = (math.sqrt(float(variance(at)[0])) / n for variance in (noise, sampling))
+    return _finish(float(at[0]), ends, low, high, noise_std, sampling_std)
 
 
 def mean_value(
     cells: Cells, values: FloatArray, low: float, high: float, z: float, gap: tuple[FloatArray, ...] = ()
 ) -> Estimate:
-    """Return the mean of a value that every cell has; `gap`: how far rounding raised it, at most and typically.
+    """Return the mean of a value that every cell has; `gap`: its rise by rounding, at most and typically.
 
     The variance of sampling is that of the released counts. For a mean further up or down than the estimate
     it holds the rows of the value ``high`` or ``low``, too, that would have to be there: few rows with large
@@ -189,18 +238,22 @@ def mean_value(
 
 
 def mean_of(estimates: list[Estimate]) -> Estimate:
-    """Return the mean of independent estimates of shares, with Zou and Donner's interval."""
+    """Return the mean of independent estimates of shares, with Zou and Donner's interval.
+
+    The estimates are those without bias, which may lie beyond 0 and 1: moved into the range, they would not
+    average out.
+    """
     k = len(estimates)
-    values = [0.5 if estimate.value != estimate.value else estimate.value for estimate in estimates]
-    value = sum(values) / k
-    down = math.hypot(*(v - e.lower for v, e in zip(values, estimates, strict=True))) / k
-    up = math.hypot(*(e.upper - v for v, e in zip(values, estimates, strict=True))) / k
+    if any(math.isnan(estimate.value) or estimate.says_nothing for estimate in estimates):
+        lower = sum(max(estimate.lower, 0.0) for estimate in estimates) / k
+        upper = sum(min(estimate.upper, 1.0) for estimate in estimates) / k
+        return _finish(math.nan, (lower, upper), 0.0, 1.0, math.nan, math.nan)
+    value = sum(estimate.value for estimate in estimates) / k
+    down = math.hypot(*(estimate.value - estimate.lower for estimate in estimates)) / k
+    up = math.hypot(*(estimate.upper - estimate.value for estimate in estimates)) / k
     noise = math.hypot(*(estimate.noise_std for estimate in estimates)) / k
     sampling = math.hypot(*(estimate.sampling_std for estimate in estimates)) / k
-    unknown = any(math.isnan(estimate.value) for estimate in estimates)
-    every = all(estimate.says_nothing for estimate in estimates)
-    ends = (0.0, 1.0) if every else (value - down, value + up)
-    return _finish(math.nan if unknown else value, ends, 0.0, 1.0, noise, sampling)
+    return _finish(value, (value - down, value + up), 0.0, 1.0, noise, sampling)
 
 
 def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float) -> Estimate:
@@ -220,14 +273,20 @@ def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float
     v = std**2
 
     def noise(t: FloatArray) -> FloatArray:
-        own = (a @ a - 2 * t * q * a.sum() + t**2 * q**2 * m) + (b @ b - 2 * t * p * b.sum() + t**2 * p**2 * m)
+        own = (a @ a - 2 * t * q * a.sum() + t**2 * q**2 * m) + (
+            b @ b - 2 * t * p * b.sum() + t**2 * p**2 * m
+        )
         cross = v * (all2 - 2 * t * all1 + t**2 * m * m)
         return v * np.maximum(own - cross, cross)
 
     def sampling(t: FloatArray) -> FloatArray:
-        of_p = positives @ (a**2 - v * r2) - 2 * t * (positives @ (a * q - v * rows)) + t**2 * p * (q**2 - v * m)
+        of_p = (
+            positives @ (a**2 - v * r2) - 2 * t * (positives @ (a * q - v * rows)) + t**2 * p * (q**2 - v * m)
+        )
         of_q = (
-            negatives @ (b**2 - v * c2) - 2 * t * (negatives @ (b * p - v * columns)) + t**2 * q * (p**2 - v * m)
+            negatives @ (b**2 - v * c2)
+            - 2 * t * (negatives @ (b * p - v * columns))
+            + t**2 * q * (p**2 - v * m)
         )
         n1, n0 = max(p, 1.0), max(q, 1.0)
         spread = t * (1 - t) + (n1 - 1) * (t / (2 - t) - t**2) + (n0 - 1) * (2 * t**2 / (1 + t) - t**2)
@@ -244,7 +303,10 @@ def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float
 
 
 # Slopes that are tried: 0 to 4 in fine steps, further out in coarse ones.
-_SLOPES = np.concatenate([np.linspace(-2, 0, 40, endpoint=False), np.linspace(0, 4, 801), np.geomspace(4.05, 20, 80)])
+_SLOPES = np.concatenate(
+    [np.linspace(-2, 0, 20, endpoint=False), np.linspace(0, 4, 201), np.geomspace(4.1, 20, 40)]
+)
+_HALVINGS = 25
 
 
 def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: float) -> Estimate:
@@ -252,7 +314,8 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
 
     For every slope the intercept solves its own estimating equation; the efficient equation of the slope is
     then a signed sum of counts with the mean 0 at the slope, and its variance is known from the noise and
-    from sampling (a sandwich). The ends of the trial range, -2 and 20, stand for anything beyond.
+    from sampling (a sandwich, or what the regression expects if that is more). The ends of the trial range,
+    -2 and 20, stand for anything beyond.
     """
     negatives, positives = counts
     x = np.log(nodes / (1 - nodes))
@@ -262,29 +325,50 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
     nothing = Estimate(math.nan, low, high, math.nan, math.nan, True)
     if not 0 < events < n or not rows.any():
         return nothing
-    slope = _SLOPES[:, None]
-    left, right = np.full((len(_SLOPES), 1), -200.0), np.full((len(_SLOPES), 1), 200.0)
-    for _ in range(40):
-        middle = (left + right) / 2
-        above = (expit(middle + slope * x) * rows).sum(axis=1, keepdims=True) > events * rows.sum() / n
-        left, right = np.where(above, left, middle), np.where(above, middle, right)
-    mean = expit((left + right) / 2 + slope * x)
+    mean = expit(_intercepts(x, negatives + positives, events) + _SLOPES[:, None] * x)
     weight = rows * mean * (1 - mean)
     heavy = np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
     aside = x - (weight * x).sum(axis=1, keepdims=True) / heavy
     of_positives, of_negatives = aside * (1 - mean), -aside * mean
     g = of_positives @ positives + of_negatives @ negatives
     noise = std**2 * (of_positives**2 + of_negatives**2).sum(axis=1)
-    sampling = np.maximum(of_positives**2 @ positives + of_negatives**2 @ negatives, 0.0)
-    # What the model of the slope expects: counts of few events may show less.
-    sampling = np.maximum(sampling, (aside**2 * weight).sum(axis=1))
-    kept = np.flatnonzero(g**2 <= z**2 * (noise + sampling))
-    crossing = np.flatnonzero((g[:-1] > 0) & (g[1:] <= 0))
-    if not len(crossing):
-        return nothing if not len(kept) else Estimate(math.nan, float(_SLOPES[kept[0]]), float(_SLOPES[kept[-1]]), math.nan, math.nan)
-    k = int(crossing[np.argmin(np.abs(_SLOPES[crossing] - 1))])
-    value = float(_SLOPES[k] + (_SLOPES[k + 1] - _SLOPES[k]) * g[k] / (g[k] - g[k + 1]))
-    steep = float((g[k] - g[k + 1]) / (_SLOPES[k + 1] - _SLOPES[k]))
-    lower = float(_SLOPES[max(kept[0] - 1, 0)]) if len(kept) else float(_SLOPES[k])
-    upper = float(_SLOPES[min(kept[-1] + 1, len(_SLOPES) - 1)]) if len(kept) else float(_SLOPES[k + 1])
-    return _finish(value, (lower, upper), low, high, math.sqrt(noise[k]) / steep, math.sqrt(sampling[k]) / steep)
+    sampling = np.maximum(
+        of_positives**2 @ positives + of_negatives**2 @ negatives, (aside**2 * weight).sum(axis=1)
+    )
+    statistic = ratio(g**2, noise + sampling, z)
+    lower, upper = _crossings(statistic, 1.0 + float(statistic.min()))
+    roots = np.flatnonzero((g[:-1] > 0) & (g[1:] <= 0))
+    if not len(roots):
+        return Estimate(math.nan, lower, upper, math.nan, math.nan, lower <= low and upper >= high)
+    k = int(roots[np.argmin(statistic[roots])])
+    step = float(_SLOPES[k + 1] - _SLOPES[k])
+    steep = float(g[k] - g[k + 1]) / step
+    value = float(_SLOPES[k] + g[k] / steep)
+    return _finish(
+        value, (lower, upper), low, high, math.sqrt(noise[k]) / steep, math.sqrt(sampling[k]) / steep
+    )
+
+
+def _intercepts(x: FloatArray, rows: FloatArray, events: float) -> FloatArray:
+    """Return the intercept of every slope, at which as many events are expected as there are."""
+    reach = 50.0 + np.abs(_SLOPES[:, None]) * float(np.abs(x).max())
+    left, right = -reach, reach
+    for _ in range(_HALVINGS):
+        middle = (left + right) / 2
+        above = (expit(middle + _SLOPES[:, None] * x) @ rows)[:, None] > events
+        left, right = np.where(above, left, middle), np.where(above, middle, right)
+    found: FloatArray = (left + right) / 2
+    return found
+
+
+def _crossings(statistic: FloatArray, limit: float) -> tuple[float, float]:
+    """Return between which slopes the statistic is at most the limit, by lines between those tried."""
+    found = np.flatnonzero(statistic <= limit)
+    ends = []
+    for inside, outside in ((int(found[0]), int(found[0]) - 1), (int(found[-1]), int(found[-1]) + 1)):
+        if not 0 <= outside < len(_SLOPES):
+            ends.append(float(_SLOPES[inside]))
+            continue
+        part = (limit - statistic[inside]) / (statistic[outside] - statistic[inside])
+        ends.append(float(_SLOPES[inside] + part * (_SLOPES[outside] - _SLOPES[inside])))
+    return ends[0], ends[1]

@@ -12,13 +12,12 @@ from ...utils._public_module import public_module
 from .intervals import (
     Cells,
     Estimate,
-    accepted,
     area_under_curve,
     mean_of,
     mean_value,
     proportion,
-    ratio,
     recalibration_slope,
+    share,
 )
 from .nodes import gaps
 
@@ -38,6 +37,26 @@ class CalibrationPoint:
         Mean score of the rows whose scores are around there, from released counts.
     observed : Estimate
         Share of them that are of the second class (of several classes: that are classified right).
+
+    See Also
+    --------
+    PrivateEvaluation : Has a curve of such points.
+
+    Notes
+    -----
+    **Privacy.** It is computed from released counts, and costs nothing more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skprivate import private_evaluate
+    >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+    >>> y = X[:, 0] + np.random.default_rng(1).logistic(size=3000) > 0
+    >>> model = LogisticRegression().fit(X[:500], y[:500])
+    >>> result = private_evaluate(model, X[500:], y[500:], epsilon=1.0)
+    >>> all(0 <= point.predicted <= 1 for point in result.calibration)
+    True
     """
 
     predicted: float
@@ -57,6 +76,26 @@ class ConfusionMatrix:
         Released, in rows; they may be negative.
     lower, upper : ndarray of shape (n_classes, n_classes)
         Ends of the interval of the expected number, of every cell by itself.
+
+    See Also
+    --------
+    PrivateEvaluation.confusion_matrix : Returns it.
+
+    Notes
+    -----
+    **Privacy.** It is computed from released counts, and costs nothing more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skprivate import private_evaluate
+    >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+    >>> y = X[:, 0] + np.random.default_rng(1).logistic(size=3000) > 0
+    >>> model = LogisticRegression().fit(X[:500], y[:500])
+    >>> result = private_evaluate(model, X[500:], y[500:], epsilon=1.0)
+    >>> result.confusion_matrix(threshold=0.3).counts.shape
+    (2, 2)
     """
 
     classes: tuple[object, ...]
@@ -152,37 +191,32 @@ class GroupCounts:
         return found
 
     def recalls(self, right: NDArray[np.bool_]) -> list[Estimate]:
-        """Return the share of every class that is classified right."""
+        """Return the share of every class that is classified right, without bias."""
         found = []
         for k in range(len(self.counts)):
             among = np.zeros(self.counts.shape, dtype=bool)
             among[k] = True
-            found.append(proportion(self.cells, right.ravel(), among.ravel(), self.z))
+            found.append(proportion(self.cells, right.ravel(), among.ravel(), self.z, -1.0, 2.0))
         return found
 
     def _mean_loss(self, losses: list, most: float) -> Estimate:  # type: ignore[type-arg]
         values = [loss(self.nodes) for loss in losses]
-        both = [
-            gaps(self.nodes, value, loss) for value, loss in zip(values, losses, strict=True)
-        ]
+        both = [gaps(self.nodes, value, loss) for value, loss in zip(values, losses, strict=True)]
         bound = tuple(np.concatenate(part) for part in zip(*both, strict=True))
         return mean_value(self.cells, np.concatenate(values), 0.0, most, self.z, bound)
 
     def _error_quantile(self, level: float) -> Estimate:
         """Return a quantile of the absolute error: the nodes between which the released counts reach it."""
-        half = len(self.nodes) // 2
-        ends = self.nodes[half:]
-        shares = [proportion(self.cells, np.abs(self.nodes) <= end, np.ones(self.counts.size, bool), self.z) for end in ends]
-        inside = [k for k, share in enumerate(shares) if share.lower <= level <= share.upper]
-        values = np.maximum.accumulate([0.0 if math.isnan(share.value) else share.value for share in shares])
-        low = 0.0 if not inside else float(ends[max(inside[0] - 1, 0)])
-        high = float(ends[-1]) if not inside else float(ends[min(inside[-1] + 1, half)])
-        if not inside:
-            below = [k for k, share in enumerate(shares) if share.upper < level]
-            above = [k for k, share in enumerate(shares) if share.lower > level]
-            low = float(ends[max(below[-1] - 1, 0)]) if below else 0.0
-            high = float(ends[min(above[0] + 1, half)]) if above else float(ends[-1])
-        value = float(np.interp(level, values, ends))
+        # Rounded errors are as often at most a node as errors are at most some number up to the next node.
+        ends = self.nodes[len(self.nodes) // 2 :]
+        whole = np.ones(self.counts.size, dtype=bool)
+        shares = [proportion(self.cells, np.abs(self.nodes) <= end, whole, self.z) for end in ends]
+        below = [k for k, found in enumerate(shares) if found.upper < level]
+        above = [k for k, found in enumerate(shares) if found.lower > level]
+        low = float(ends[below[-1]]) if below else 0.0
+        high = float(ends[min(above[0] + 1, len(ends) - 1)]) if above else float(ends[-1])
+        values = np.maximum.accumulate([found.value for found in shares])
+        value = float(np.interp(level, values, np.append((ends[1:] + ends[:-1]) / 2, ends[-1])))
         nothing = low <= 0.0 and high >= float(ends[-1])
         return Estimate(min(max(value, low), high), low, high, math.nan, math.nan, nothing)
 
@@ -212,21 +246,9 @@ class GroupCounts:
     ) -> Estimate:
         """Return the share of hits at some nodes, of counts that are sums over `folded` classes."""
         k = float(hits[nodes].sum())
-        n = k + float(misses[nodes].sum())
         ones = len(nodes) * folded
         zeros = len(nodes) * (1 if folded == 1 else folded * (folded - 1))
-
-        def variances(t: FloatArray) -> tuple[FloatArray, FloatArray]:
-            return self.std**2 * ((1 - t) ** 2 * ones + t**2 * zeros), max(n, 1.0) * t * (1 - t)
-
-        if n <= 0:
-            return Estimate(math.nan, 0.0, 1.0, math.nan, math.nan, True)
-        value = min(max(k / n, 0.0), 1.0)
-        ends = accepted(
-            lambda t: ratio((k - t * n) ** 2, sum(variances(t)), self.z), 0.0, 1.0, value
-        )
-        noise, sampling = (math.sqrt(float(v[0])) / n for v in variances(np.array([value])))
-        return Estimate(value, *ends, noise, sampling, ends == (0.0, 1.0))
+        return share(k, k + float(misses[nodes].sum()), (ones, zeros), self.std, self.z)
 
     def confusion(self, threshold: float, classes: tuple[object, ...]) -> ConfusionMatrix:
         """Return the confusion matrix; of two classes, a label is predicted above a threshold.
@@ -245,11 +267,12 @@ class GroupCounts:
             around = self.nodes[max(k - 1, 0)], self.nodes[min(k, len(self.nodes) - 1)]
             above = self.nodes > threshold
             surely, maybe = self.nodes > around[1], self.nodes >= around[0]
-        columns = [
+        table, certain, possible = (
             np.stack([self.counts[:, ~chosen].sum(axis=1), self.counts[:, other].sum(axis=1)], axis=1)
             for chosen, other in ((above, above), (maybe, surely), (surely, maybe))
-        ]
-        return self._matrix(classes, *columns, int(maybe.sum()), int((~surely).sum()))
+        )
+        cells = int(maybe.sum()), int((~surely).sum())
+        return self._matrix(classes, table, certain, possible, *cells)
 
     def _matrix(
         self,
