@@ -256,15 +256,33 @@ def mean_of(estimates: list[Estimate]) -> Estimate:
     return _finish(value, (value - down, value + up), 0.0, 1.0, noise, sampling)
 
 
-def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float) -> Estimate:
-    """Return the AUC of noisy counts of shape (2, n_nodes): negatives, positives; ties count one half.
+# Share of pairs in one interval above which their order, which is not known, is no longer neglected. Scores
+# that spread over the grid have less: B intervals that are equally full have 1 / B.
+_CROWD = 0.25
+
+
+def area_under_curve(
+    counts: FloatArray, std: float, z: float, *, declared: bool = False
+) -> tuple[Estimate, bool]:
+    """Return the AUC of noisy counts of shape (2, n_nodes): negatives, positives; and whether scores crowd.
+
+    Nodes come in pairs, the ends of an interval. The order of two rows in different intervals is known. Of
+    two in one, at shares u and v of it, 1/2 + (r - s) is counted, where r and s say who went to the upper end;
+    its mean is 1/2 + u - v. That is the mean of 1 (u > v) where the densities within the interval are
+    straight lines, and 1/2 where all scores are one. As they need not be, the interval of the result reaches
+    further by what r - s made of all pairs. Where a quarter of all pairs and more are in one interval,
+    nothing is known of so many: the interval reaches to where all are in the wrong or the right order,
+    unless the ends of the intervals were declared.
 
     With p and q the counts of positives and negatives and S = s - theta, p'S q has the mean 0 at the AUC.
     The variance by noise is std^2 (|S q|^2 + |S'p|^2) + std^4 |S|^2, of which the noisy counts show too much
     by 2 std^4 |S|^2; the variance of sampling is the larger of DeLong's and of Hanley and McNeil's.
     """
     negatives, positives = counts
-    wins = np.where(nodes[:, None] > nodes, 1.0, np.where(nodes[:, None] == nodes, 0.5, 0.0))
+    place, side = np.divmod(np.arange(counts.shape[1]), 2)
+    same = place[:, None] == place
+    inside = same * (side[:, None] - side)
+    wins = np.where(same, 0.5, place[:, None] > place) + inside
     p, q, m = float(positives.sum()), float(negatives.sum()), len(nodes)
     a, b = wins @ negatives, wins.T @ positives
     total = float(positives @ a)
@@ -293,13 +311,18 @@ def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float
         return np.maximum(of_p + of_q, n1 * n0 * spread)
 
     if p <= 0 or q <= 0:
-        return Estimate(math.nan, 0.0, 1.0, math.nan, math.nan, True)
+        return Estimate(math.nan, 0.0, 1.0, math.nan, math.nan, True), False
     at = np.array([min(max(total / (p * q), 0.0), 1.0)])
-    ends = accepted(
+    lower, upper = accepted(
         lambda t: ratio((total - t * p * q) ** 2, noise(t) + sampling(t), z), 0.0, 1.0, float(at[0])
     )
+    shared = min(max(float(positives @ same @ negatives) / (p * q), 0.0), 1.0)
+    moved = float(positives @ inside @ negatives) / (p * q)
+    crowded = shared > _CROWD and not declared
+    down, up = (shared / 2 + moved, shared / 2 - moved) if crowded else (abs(moved), abs(moved))
+    ends = (lower - max(down, 0.0), upper + max(up, 0.0))
     noise_std, sampling_std = (math.sqrt(float(variance(at)[0])) / (p * q) for variance in (noise, sampling))
-    return _finish(float(at[0]), ends, 0.0, 1.0, noise_std, sampling_std)
+    return _finish(float(at[0]), ends, 0.0, 1.0, noise_std, sampling_std), crowded
 
 
 # Slopes that are tried: 0 to 4 in fine steps, further out in coarse ones.
