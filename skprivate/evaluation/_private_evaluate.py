@@ -58,8 +58,9 @@ def private_evaluate(
     """Evaluate a finished classifier or regressor on private rows, under differential privacy.
 
     One histogram is released, of score by label by group of interest; each row is in one cell of it.
-    Accuracy, balanced accuracy, AUC, Brier score, log loss, calibration and the confusion matrix at any threshold are
-    computed from it, for all rows and for every group, with intervals that count the noise and the sampling.
+    Accuracy, balanced accuracy, AUC, Brier score, log loss, calibration and the confusion matrix at any
+    threshold are computed from it, for all rows and for every group, with intervals that count the noise and
+    the sampling.
 
     Parameters
     ----------
