@@ -25,6 +25,8 @@ from ._scores.reading import codes_of
 from ._scores.result import OTHER, Kind, PrivateEvaluation
 
 _NAME = "private_evaluate"
+# What a ledger names and no model comes from.
+_NO_FITS = (_NAME, "private_describe", "estimate_bounds")
 
 CONSTRAINTS: dict[str, list[Any]] = {
     **COUNT_CONSTRAINTS,
@@ -94,8 +96,8 @@ def private_evaluate(
     confidence : float, default=0.9
         Of every interval by itself, in (0, 1).
     on_training_rows : bool, default=None
-        Whether a fit of the model has used these rows; it stands on the result. None means that none has, and
-        is refused where the ledger holds a fit of this kind of model on the same data.
+        Whether a fit of the model has used any of these rows; it stands on the result. None: nothing is said,
+        which is refused where the ledger, or that of the model, holds a fit to data that may be the same.
     relation : {"replace-one", "add-remove"}, default="replace-one"
         Which data sets count as neighbours. With "add-remove" the noise is half as large, and the number of
         rows is not public.
@@ -235,7 +237,7 @@ def private_evaluate(
         noise.std,
         released.n_rows,
         float(confidence),
-        bool(on_training_rows),
+        None if on_training_rows is None else bool(on_training_rows),
         released.spent,
     )
     _warn_of_nothing(result)
@@ -266,16 +268,17 @@ def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _refuse_training_rows(model: Any, ledger: PrivacyLedger | None, said: bool | None) -> None:
-    """Refuse where the ledger has a fit of such a model on the same data and nothing was said of it."""
-    if ledger is None or said is not None:
+    """Refuse where the ledger has a fit to data that may be these rows, and nothing was said of it."""
+    if ledger is None:
+        ledger = getattr(last_step(model), "ledger", None)
+    if not isinstance(ledger, PrivacyLedger) or said is not None:
         return
-    names = {type(step).__name__ for step in (model, last_step(model))}
     here = ledger._data
-    fits = [entry for entry in ledger.entries() if entry.estimator in names]
+    fits = [entry for entry in ledger.entries() if entry.estimator not in _NO_FITS]
     if any(entry.data is None or here is None or entry.data == here for entry in fits):
         raise ValueError(
-            "the ledger holds a fit of this kind of model on data that may be these rows: say "
-            "on_training_rows=True if they are, on_training_rows=False if they are others."
+            "the ledger holds a fit to data that may be these rows: say on_training_rows=True if the model "
+            "was fitted to any of them, on_training_rows=False if it was not."
         )
 
 

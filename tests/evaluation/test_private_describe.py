@@ -196,27 +196,34 @@ def test_the_noise_is_that_of_all_tables():
     assert gaussian.privacy_spent.delta == Fraction(1e-6)
 
 
-def audit():
+def audit(confidence):
     """Audit the share of a level about a row of either; the privacy loss of this pair is epsilon."""
     domain, draws = TableDomain({"x": bool}), []
     for end in (False, True):
         rows = {"x": np.array([False] * 20 + [True] * 20 + [end])}
-        told = [private_describe(rows, domain, 1.5).columns["x"].levels["true"].value for _ in range(1500)]
+        told = [
+            private_describe(rows, domain, 1.5, random_state=2 * trial + end)
+            .columns["x"]
+            .levels["true"]
+            .value
+            for trial in range(1500)
+        ]
         draws.append(told)
-    return audit_epsilon(*draws, predicted=1.5, confidence=1 - 1e-9)
+    likelier = {"event": lambda shares: shares > 20.9 / 41}
+    return audit_epsilon(*draws[::-1], predicted=1.5, confidence=confidence, **likelier)
 
 
 @pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 def test_the_audit_passes_the_noise_and_catches_half_of_it(monkeypatch):
-    # Entropy of the system: right noise fails with a probability of at most 1e-9.
-    assert audit().passed
+    # Seeds are fixed; those of right noise fail with a probability of at most 1e-9.
+    assert audit(1 - 1e-9).passed
     randomize = DiscreteLaplaceMechanism.randomize
 
     def half(self, values, random_state=None):
-        return randomize(DiscreteLaplaceMechanism.from_scale(self.scale // 4), values, random_state)
+        return randomize(DiscreteLaplaceMechanism.from_scale(self.scale // 2), values, random_state)
 
     monkeypatch.setattr(DiscreteLaplaceMechanism, "randomize", half)
-    found = audit()
+    found = audit(0.999)
     print(found)
     assert not found.passed
 

@@ -3,9 +3,12 @@
 
 import math
 import pickle
+import traceback
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import (
     balanced_accuracy_score,
@@ -17,7 +20,7 @@ from sklearn.metrics import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skprivate import PrivacyLedger, config_context, private_evaluate
+from skprivate import DPTreeClassifier, PrivacyLedger, config_context, private_evaluate
 from skprivate.accounting import PrivacySpent
 from skprivate.audit import audit_epsilon
 from skprivate.evaluation import _counts
@@ -413,3 +416,65 @@ def test_nodes_keep_the_mean_and_the_side_of_one_half():
     # Of a mean of 1,000 on an interval below .17 wide six standard errors are .016.
     assert np.abs(means - np.linspace(0.01, 0.99, 99)).max() < 0.017
     assert [choose_number(n, 2.83) for n in (50, 5_000, 10**9)] == [4, 22, 64]
+
+
+class Talking(Looked):
+    """A model that repeats a value of a row that it cannot use."""
+
+    def predict_proba(self, X):
+        if (np.asarray(X)[:, 0] == 0.125).any():
+            warnings.warn("0.125 is unknown", UserWarning, stacklevel=2)
+            raise KeyError("0.125 is unknown")
+        return super().predict_proba(X)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_a_model_says_of_rows_is_kept_back(strict, tmp_path):
+    X = np.full((200, 1), 0.75)
+    X[7] = 0.125
+    ledger = PrivacyLedger(tmp_path / "ledger")
+    with config_context(strict=strict), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if strict:
+            assert private_evaluate(Talking(), X, np.ones(200), 1000.0, ledger=ledger).n_rows == 200
+            return
+        with pytest.raises(ValueError, match="KeyError") as caught:
+            private_evaluate(Talking(), X, np.ones(200), 1000.0, ledger=ledger)
+    assert "0.125" not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__context__ is None
+    assert ledger.entries() == []
+    assert ledger.n_failures == 1
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda model: model, FrozenEstimator, lambda model: make_pipeline(make_pipeline(model))]
+)
+def test_silence_about_training_rows_is_refused_whatever_holds_the_model(wrap, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(500, 1))
+    y = (X[:, 0] > 0).astype(int)
+    ledger = PrivacyLedger(tmp_path / "ledger")
+    model = DPTreeClassifier(4.0, bounds=(-1, 1), classes=[0, 1], ledger=ledger).fit(X, y)
+    with pytest.raises(ValueError, match="may be these rows"):
+        private_evaluate(wrap(model), X, y, 1.0, ledger=ledger)
+    if wrap(model) is model:
+        with pytest.raises(ValueError, match="may be these rows"):
+            private_evaluate(model, X, y, 1.0)
+    assert len(ledger.entries()) == 1
+    assert (
+        private_evaluate(wrap(model), X, y, 1.0, ledger=ledger, on_training_rows=False).on_training_rows
+        is False
+    )
+
+
+def test_nothing_is_declared_by_silence():
+    X = np.random.default_rng(0).uniform(size=(500, 1))
+    found = private_evaluate(Looked(), X, X[:, 0] > 0.5, 1.0)
+    assert found.on_training_rows is None
+    assert "not said" in str(found)
+
+
+def test_masked_labels_are_refused():
+    y = np.ma.array(np.zeros(100), mask=np.arange(100) < 3)
+    with pytest.raises(TypeError, match="masked"):
+        private_evaluate(Looked(), np.full((100, 1), 0.5), y, 1.0)

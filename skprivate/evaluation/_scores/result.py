@@ -18,6 +18,7 @@ Kind = Literal["two-classes", "classes", "errors"]
 
 _TRAINING = "These rows were used to fit the model: the scores are better than on others."
 _OTHER = "The caller declares that no fit of the model has used these rows."
+_UNSAID = "It was not said whether a fit of the model has used these rows."
 
 #: The group of rows whose value is none of the declared levels.
 OTHER = "(other)"
@@ -51,8 +52,8 @@ class PrivateEvaluation:
         Number of rows, where it is public.
     confidence : float
         Of every interval by itself, in (0, 1).
-    on_training_rows : bool
-        Whether the rows were said to be those that the model was fitted on.
+    on_training_rows : bool or None
+        Whether the rows were said to be such that the model was fitted on; None: nothing was said.
     privacy_spent : PrivacySpent
 
     See Also
@@ -76,8 +77,8 @@ class PrivateEvaluation:
     ['accuracy', 'auc', 'balanced_accuracy']
     >>> result.privacy_spent.private
     True
-    >>> result.on_training_rows
-    False
+    >>> print(result.on_training_rows)  # nothing was said
+    None
     """
 
     kind: Kind
@@ -89,7 +90,7 @@ class PrivateEvaluation:
     count_std: float
     n_rows: int | None
     confidence: float
-    on_training_rows: bool
+    on_training_rows: bool | None
     privacy_spent: PrivacySpent = field(repr=False)
 
     def group_counts(self, group: Any = None) -> GroupCounts:
@@ -195,6 +196,8 @@ class PrivateEvaluation:
 
     @property
     def _declaration(self) -> str:
+        if self.on_training_rows is None:
+            return _UNSAID
         return _TRAINING if self.on_training_rows else _OTHER
 
     def __str__(self) -> str:
