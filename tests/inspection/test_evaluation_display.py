@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from skprivate import private_evaluate
 from skprivate.inspection import PrivateEvaluationDisplay
 
-matplotlib = pytest.importorskip("matplotlib")
+figure = pytest.importorskip("matplotlib.figure")
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def evaluation():
 
 @pytest.fixture
 def axes():
-    return matplotlib.figure.Figure().subplots()
+    return figure.Figure().subplots()
 
 
 def test_calibration_curve_has_the_intervals_of_the_evaluation(evaluation, axes):

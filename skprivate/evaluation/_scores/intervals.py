@@ -367,6 +367,12 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
     step = float(_SLOPES[k + 1] - _SLOPES[k])
     steep = float(g[k] - g[k + 1]) / step
     value = float(_SLOPES[k] + g[k] / steep)
+    # Rounding moves the log odds of a row by some step / sqrt(6), which weakens a slope by
+    # that variance's share in all (errors in variables).
+    steps = np.diff(x)
+    moved = (np.append(steps, 0.0) ** 2 + np.append(0.0, steps) ** 2) / 12
+    rounded = abs(value) * float(weight[k] @ moved / max(weight[k] @ aside[k] ** 2, 1e-300))
+    lower, upper = lower - rounded, upper + rounded
     return _finish(
         value, (lower, upper), low, high, math.sqrt(noise[k]) / steep, math.sqrt(sampling[k]) / steep
     )
