@@ -42,11 +42,11 @@ _LABELS: dict[type[Any], Callable[[Any], list[Label]]] = {
     PrivacyGuarantee: lambda statement: [label_of_guarantee(statement)],
     DisclosureRisk: lambda statement: [label_of_risk(statement)],
 }
-_DIFFERENCE = {
-    "replace-one": "what of two possible values the data of one {unit} have",
-    "add-remove": "whether one {unit} is in the data",
-    "local": "what of two possible values one {unit} reported",
-    "label": "what of two possible labels one {unit} has; its features are not protected",
+_ODDS = {
+    "replace-one": "between two possible values of the data of one {unit}",
+    "add-remove": "that one {unit} is in the data",
+    "local": "between two possible values that one {unit} reported on",
+    "label": "between two possible labels of one {unit}, whose features are not protected",
 }
 _NOT_COVERED = (
     ("choices by eye", "what was chosen after a look at private rows: columns, bounds, models, cut-offs"),
@@ -134,16 +134,20 @@ def study_page(
         raise TypeError(f"ledger must be a PrivacyLedger or a LedgerAudit, got {type(ledger).__name__}.")
     check_text(title, "title")
     signatures = check_texts(signatures, "signatures")
-    claims = _claims(statements)
+    named = _named(statements)
     account = ledger._account()
     labels = [
         _head(account, ledger._path.name),
         _meaning(account),
         _section("What was run", "Every charge, by purpose, label and estimator.", _runs(account.entries)),
         _section("Who saw what", "As the users said; nothing checks it.", _people(account.entries)),
-        *claims,
+        *_claims(named),
         _section("Refused and failed", "Neither cost epsilon.", _refused_and_failed(account)),
-        _section("What this does not cover", "No epsilon bounds it.", [*_exposed(account), *_NOT_COVERED]),
+        _section(
+            "What this does not cover",
+            "No epsilon bounds it.",
+            [*_uncharged(named, account.entries), *_exposed(account), *_NOT_COVERED],
+        ),
         _section("Signatures", "Name, date and signature.", [(role, "_" * 40) for role in signatures]),
     ]
     page = label_page(labels, title)
@@ -168,32 +172,56 @@ def _section(
     )
 
 
-def _claims(statements: Mapping[str, Any] | Sequence[Any]) -> list[Label]:
-    """Return the labels of the statements, each under its name."""
+def _named(statements: Mapping[str, Any] | Sequence[Any]) -> list[tuple[str, Any]]:
+    """Return statements with their names; what only holds a statement is replaced by it."""
     if isinstance(statements, Mapping):
         named = list(statements.items())
     elif isinstance(statements, (list, tuple)):
         named = [(f"Result {number}", statement) for number, statement in enumerate(statements, 1)]
     else:
         raise TypeError(f"statements must be a mapping or a sequence, got {type(statements).__name__}.")
+    found = []
+    for name, holder in named:
+        check_text(name, "each name of statements")
+        inner = getattr(holder, "privacy_spent_", getattr(holder, "privacy_spent", holder))
+        if not isinstance(inner, tuple(_LABELS)):
+            raise TypeError(
+                f"The statement {name!r} must be a PrivacySpent, PrivacyReport, PrivacyGuarantee or "
+                f"DisclosureRisk, or have one as privacy_spent_, got {type(holder).__name__}."
+            )
+        found.append((name, inner))
+    return found
+
+
+def _claims(named: Sequence[tuple[str, Any]]) -> list[Label]:
+    """Return the labels of the statements, each under its name."""
     labels = []
     for name, statement in named:
-        check_text(name, "each name of statements")
-        labels += [
-            replace(label, section=f"What is claimed: {name}") for label in _labels_of(statement, name)
-        ]
+        section = f"What is claimed: {name}"
+        build = next(labels for kind, labels in _LABELS.items() if isinstance(statement, kind))
+        labels += [replace(label, section=section) for label in build(statement.to_dict())]
     return labels
 
 
-def _labels_of(statement: Any, name: str) -> list[Label]:
-    inner: Any = getattr(statement, "privacy_spent_", getattr(statement, "privacy_spent", statement))
-    for kind, labels in _LABELS.items():
-        if isinstance(inner, kind):
-            return labels(inner.to_dict())
-    raise TypeError(
-        f"The statement {name!r} must be a PrivacySpent, PrivacyReport, PrivacyGuarantee or DisclosureRisk, "
-        f"or have one as privacy_spent_, got {type(statement).__name__}."
-    )
+def _uncharged(named: Sequence[tuple[str, Any]], entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
+    """Return the claims for which nothing like them was charged."""
+    charged = {_kind(entry) for entry in entries}
+    return [
+        (f"claim of {name}", "no charge of this ledger has its mechanism, amounts, relation and unit")
+        for name, statement in named
+        for spent in _spent_of(statement)
+        if _kind(spent) not in charged
+    ]
+
+
+def _spent_of(statement: Any) -> tuple[PrivacySpent, ...]:
+    if isinstance(statement, PrivacyReport):
+        return statement.paid
+    return (statement,) if isinstance(statement, PrivacySpent) else ()
+
+
+def _kind(run: PrivacySpent | LedgerEntry) -> tuple[Any, ...]:
+    return run.mechanism, run.epsilon, run.delta, run.relation, run.unit
 
 
 def _head(account: Account, file: str) -> Label:
@@ -242,7 +270,7 @@ def _meaning(account: Account) -> Label:
 
 def _sentences(part: CompositionPart) -> list[tuple[str, str]]:
     epsilon = float(part.epsilon)
-    difference = _DIFFERENCE[part.relation].format(unit=part.unit)
+    odds = _ODDS[part.relation].format(unit=part.unit)
     belief = math.ceil(1e4 * (1 - 1e-12) / (1 + math.exp(-epsilon))) / 100
     delta = "0: the bound has no exception"
     if part.delta:
@@ -252,7 +280,7 @@ def _sentences(part: CompositionPart) -> list[tuple[str, str]]:
         )
     return [
         ("epsilon", f"{show(part.epsilon)} ({part.relation}, {part.unit})"),
-        ("in odds", f"the odds of {difference}: times {show_factor(epsilon)} at most, or divided by it"),
+        ("in odds", f"the odds {odds}: times {show_factor(epsilon)} at most, or divided by it"),
         ("in belief", f"from even odds to at most {belief:.2f} % for either of the two"),
         ("delta", delta),
     ]

@@ -20,12 +20,13 @@ from .._typing import FloatArray
 from ..domain import TableDomain
 from ..utils import as_labels, check_positive
 from ..utils._compat import Interval, num_samples, validate_parameter_constraints
-from ._planning.bands import plan_score, recommend
+from ._planning.bands import Shift, band_of, plan_score, recommend
 from ._planning.budget import BudgetSplit, split_budget
 from ._planning.fits import (
     N_TEST,
     base_score,
     check_domain,
+    cross_validate_quiet,
     epsilon_of,
     prepare,
     public_model,
@@ -143,15 +144,19 @@ def plan_study(
     given as ``public`` must be public.
 
     From m public rows: models (linear, linear in ranks, boosting) are cross-validated on them. The strength
-    of the signal is the AUC, or R2, of the best one, plus what its learning curve from m/2 to 9m/10 rows gains
-    until n if the rest falls as 1/m. Its standard error is that of a bootstrap of the cross-validated rows,
-    and reaches down to no further gain and up to one that falls as m^(-1/2). Each repeat draws n rows:
+    of the signal is the AUC, or R2, of the best one, plus what its learning curve from m/2 to 9m/10 rows
+    gains until n if the rest falls as 1/m. Its standard error is that of a bootstrap of the cross-validated
+    rows, and reaches down to no further gain and up to one that falls as m^(-1/2). Each repeat draws n rows:
     public rows with replacement, whose numbers move in their ranks by a bandwidth of 0.9 m^(-1/5), so that a
     fit meets no row twice; labels are drawn from a model that predicts the public rows as well as the best
     one, its log-odds stretched to a strength some standard errors from the expected one. The estimator is
     fitted to these rows and scored on 10,000 others of the same world, so that no row is both fitted and
-    scored. Scores are a line in the standard errors; the band adds its slope and what is left, noise and
-    rows, for nine studies of ten if the assumptions hold. Of a simulation, what is left is all there is.
+    scored. A world may suit the estimator better than the public rows do: with hardly any noise it is also
+    cross-validated on these, and fitted to as many rows of each world; the difference shifts all scores, and
+    half of it counts as an error (there is no shift where so few rows teach it nothing). So it is with the
+    models of public rows alone. Scores are a line in the standard errors; the band adds its slope and what is
+    left, noise and rows, for nine studies of ten if the assumptions hold. Of a simulation, what is left is
+    all there is.
 
     References
     ----------
@@ -197,19 +202,30 @@ def plan_study(
         sample = worlds[0].draw(N_TEST, rng)[1]
     scoring = _default_score(sample, labels) if scoring is None else scoring
     scorer = check_scoring(template, scoring)
-    alone = None if known is None else public_model(known.table, known.y, labels, scorer, int(rng.integers(2**31)))
+    alone = (
+        None
+        if known is None
+        else public_model(known.table, known.y, labels, scorer, int(rng.integers(2**31)))
+    )
     n_public = 0 if known is None else len(known.y)
     options = {"alone": None if alone is None else alone[1], "in_fit": public_in_fit}
     found = Parallel(n_jobs=n_jobs)(
         delayed(run_world)(template, name, grid, world, n, n_public, scorer, int(seed), **options)
         for world, seed in zip(worlds, rng.integers(2**31, size=n_repeats), strict=True)
     )
-    of_alone = np.array([one for _, one in found])
-    rows = tuple(
-        plan_score(epsilon, column, of_alone, deviations)
-        for epsilon, column in zip(grid, np.array([scores for scores, _ in found]).T, strict=True)
-    )
+    of_alone = np.array([one for _, one, _ in found])
     base = base_score(sample, labels, scorer)
+    shift, shift_alone = Shift(), 0.0
+    if simulate is None and known is not None:
+        seed = int(rng.integers(2**31))
+        real = cross_validate_quiet(template, name, known.table.table, known.y, labels, scorer, seed)
+        shift = Shift.measured(real, np.array([quiet for _, _, quiet in found]), deviations, base)
+        if alone is not None:
+            shift_alone = alone[2] - band_of(of_alone, deviations)[0]
+    rows = tuple(
+        plan_score(epsilon, column, of_alone, deviations, shift, shift_alone, _limits_of(scoring))
+        for epsilon, column in zip(grid, np.array([scores for scores, _, _ in found]).T, strict=True)
+    )
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     decision, words = recommend(rows, None if alone is None else alone[2], base, name)
     total = grid[-1] if total_epsilon is None else total_epsilon
@@ -281,8 +297,8 @@ def _read_public(public: Any, domain: TableDomain | None, labels: bool) -> _Publ
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2 or counts.min() < _FEWEST_OF_CLASS:
         raise ValueError(
-            f"public rows must hold at least two classes, each of at least {_FEWEST_OF_CLASS} rows: nothing can "
-            "be planned of a class that they do not show."
+            f"public rows must hold at least two classes, each of at least {_FEWEST_OF_CLASS} rows: nothing "
+            "can be planned of a class that they do not show."
         )
     return _Public(PublicTable(X, domain), y, classes, codes)
 
@@ -312,6 +328,13 @@ def _worlds_of(
     return worlds, deviations
 
 
+def _limits_of(scoring: Any) -> tuple[float, float]:
+    """Return the values that a score can take, as far as its name says."""
+    if scoring == "accuracy" or (isinstance(scoring, str) and scoring.startswith("roc_auc")):
+        return 0.0, 1.0
+    return -np.inf, 1.0 if scoring == "r2" else np.inf
+
+
 def _default_score(y: NDArray[Any], labels: bool) -> str:
     if not labels:
         return "r2"
@@ -335,7 +358,9 @@ def _split(
     if name not in ("roc_auc", "roc_auc_ovr", "accuracy"):
         return None
     counts = np.unique(sample, return_counts=True)[1]
-    return split_budget(total, n, n_columns, score, float(counts.min() / counts.sum()), is_area=name != "accuracy")
+    return split_budget(
+        total, n, n_columns, score, float(counts.min() / counts.sum()), is_area=name != "accuracy"
+    )
 
 
 def _unknowns(known: _Public | None, simulated: bool) -> tuple[str, ...]:

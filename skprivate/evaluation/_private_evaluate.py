@@ -1,47 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Evaluation of a finished model on private rows, from one noisy histogram of scores and labels."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import is_regressor
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length
 
 from .._config import get_config
-from .._typing import CentralRelation, FloatArray, RandomSource
+from .._typing import CentralRelation, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
-from ..base._classes import declared_classes
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
-from ..utils import is_structured
 from ..utils._compat import Interval, StrOptions, num_samples, validate_parameter_constraints
 from ..utils._groups import number_units
-from ..utils._parameter_checks import as_column
 from ..utils._private_fit import failures_counted, public_errors
-from ..utils._refused_values import refuse_missing
-from ..utils._replacements import numbers_of
-from ..utils._table_validation import check_array
 from ..utils._user_frame import warn_after_release
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
+from ._scores.grid import Grid, choose_intervals, find_kind, last_step, plan_grid
 from ._scores.intervals import quantile
-from ._scores.nodes import (
-    choose_number,
-    probability_nodes,
-    residual_nodes,
-    round_at_random,
-    round_probabilities,
-    top_nodes,
-)
-from ._scores.reading import codes_of, predicted_labels, predicted_numbers, probabilities
+from ._scores.reading import codes_of
 from ._scores.result import OTHER, Kind, PrivateEvaluation
 
 _NAME = "private_evaluate"
+# What a ledger names and no model comes from.
+_NO_FITS = (_NAME, "private_describe", "estimate_bounds")
 
 CONSTRAINTS: dict[str, list[Any]] = {
     **COUNT_CONSTRAINTS,
@@ -74,9 +59,10 @@ def private_evaluate(
 ) -> PrivateEvaluation:
     """Evaluate a finished classifier or regressor on private rows, under differential privacy.
 
-    One histogram is released, of score by label by group of interest; each row is in one cell of it. Accuracy,
-    balanced accuracy, AUC, Brier score, log loss, calibration and the confusion matrix at any threshold are
-    computed from it, for all rows and for every group, with intervals that count the noise and the sampling.
+    One histogram is released, of score by label by group of interest; each row is in one cell of it.
+    Accuracy, balanced accuracy, AUC, Brier score, log loss, calibration and the confusion matrix at any
+    threshold are computed from it, for all rows and for every group, with intervals that count the noise and
+    the sampling.
 
     Parameters
     ----------
@@ -110,8 +96,8 @@ def private_evaluate(
     confidence : float, default=0.9
         Of every interval by itself, in (0, 1).
     on_training_rows : bool, default=None
-        Whether a fit of the model has used these rows; it stands on the result. None means that none has, and
-        is refused where the ledger holds a fit of this kind of model on the same data.
+        Whether a fit of the model has used any of these rows; it stands on the result. None: nothing is said,
+        which is refused where the ledger, or that of the model, holds a fit to data that may be the same.
     relation : {"replace-one", "add-remove"}, default="replace-one"
         Which data sets count as neighbours. With "add-remove" the noise is half as large, and the number of
         rows is not public.
@@ -179,8 +165,8 @@ def private_evaluate(
     ----------
     .. [1] E. C. Fieller, "Some problems in interval estimation", Journal of the Royal Statistical Society B,
        1954.
-    .. [2] E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the
-       American Statistical Association, 1927.
+    .. [2] E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of
+       the American Statistical Association, 1927.
     .. [3] E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson, "Comparing the areas under two or more correlated
        receiver operating characteristic curves", Biometrics, 1988.
     .. [4] J. A. Hanley, B. J. McNeil, "The meaning and use of the area under a receiver operating
@@ -205,12 +191,12 @@ def private_evaluate(
     options |= {"max_rows_per_group": max_rows_per_group, "ledger": ledger, "random_state": random_state}
     validate_parameter_constraints(CONSTRAINTS, options, _NAME)
     refuse_seed(random_state, _NAME)
-    entropy = check_entropy(random_state)
+    entropy: Any = check_entropy(random_state)
     strict = get_config()["strict"]
     with failures_counted([] if ledger is None else [ledger], _NAME):
         with public_errors():
             values, levels = _read_groups_of_interest(groups_of_interest)
-            kind, labels, bounds = _find_kind(model, y, classes, bounds_y)
+            kind, labels, bounds = find_kind(model, y, classes, bounds_y)
             _refuse_training_rows(model, ledger, on_training_rows)
             check_consistent_length(X, y)
             n_rows = num_samples(X)
@@ -219,7 +205,9 @@ def private_evaluate(
             )
             known = n_rows if groups is None and relation == "replace-one" else None
             std = noise.std * float(np.sqrt(max(len(levels), 1)))
-            grid = _plan_grid(kind, model, labels, bounds, _intervals(n_bins, kind, known, std, len(labels)))
+            grid = plan_grid(
+                kind, model, labels, bounds, choose_intervals(n_bins, kind, known, std, len(labels))
+            )
             _refuse_small_epsilon(noise, std, grid, known, confidence)
         units = number_units(groups, np.ones(n_rows, dtype=bool), strict=strict)
         cells = grid.cells(model, X, y, strict, entropy.random_bytes)
@@ -249,124 +237,11 @@ def private_evaluate(
         noise.std,
         released.n_rows,
         float(confidence),
-        bool(on_training_rows),
+        None if on_training_rows is None else bool(on_training_rows),
         released.spent,
     )
     _warn_of_nothing(result)
     return result
-
-
-@dataclass(frozen=True, eq=False)
-class _Grid:
-    """Public cells of rows: labels by nodes."""
-
-    kind: Kind
-    labels: list[Any]
-    bounds: tuple[float, float]
-    nodes: FloatArray
-    n_low: int
-    shape: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape))
-
-    def cells(self, model: Any, X: Any, y: Any, strict: bool, random_bytes: Any) -> NDArray[np.intp]:
-        """Return the cell of every row."""
-        n_rows = num_samples(X)
-        if self.kind == "errors":
-            low, high = self.bounds
-            target = _read_numbers(y, strict, (low + high) / 2)
-            predicted = predicted_numbers(model, X, strict, (low + high) / 2)
-            errors = np.clip(predicted, low, high) - np.clip(target, low, high)
-            return round_at_random(errors, self.nodes, random_bytes)
-        if not strict:
-            refuse_missing(y)
-        label = codes_of(y, self.labels, 0, n_rows, "y")
-        if len(self.nodes) == 1:
-            predicted_label = predicted_labels(model, X, self.labels, strict)
-            return label * len(self.labels) + predicted_label
-        table = _in_order(model, self.labels, probabilities(model, X, len(self.labels), strict))
-        if self.kind == "two-classes":
-            node = round_probabilities(table[:, 1], self.nodes, self.n_low, random_bytes)
-            return label * len(self.nodes) + node
-        top = table.argmax(axis=1)
-        node = round_at_random(table.max(axis=1), self.nodes, random_bytes)
-        return (label * len(self.labels) + top) * len(self.nodes) + node
-
-
-def _in_order(model: Any, labels: list[Any], table: FloatArray) -> FloatArray:
-    """Return the columns in the order of the declared classes."""
-    own = getattr(model, "classes_", None)
-    if own is None:
-        return table
-    names = np.asarray(own).tolist()
-    return table[:, [names.index(label) for label in labels]]
-
-
-def _read_numbers(y: Any, strict: bool, middle: float) -> FloatArray:
-    target = np.asarray(numbers_of(as_column(y), "y") if strict else y)
-    checked = check_array(
-        target, ensure_2d=False, dtype=np.float64, ensure_all_finite=not strict, input_name="y"
-    )
-    numbers: FloatArray = np.asarray(checked, dtype=np.float64)
-    if numbers.ndim != 1:
-        raise ValueError("y must have one number per row.")
-    return np.where(np.isnan(numbers), middle, numbers)
-
-
-def _find_kind(
-    model: Any, y: Any, classes: Any, bounds_y: Any
-) -> tuple[Kind, list[Any], tuple[float, float]]:
-    """Return what is evaluated, the labels and the bounds of the target."""
-    if is_structured(y):
-        raise TypeError(
-            "targets with times of events cannot be evaluated: rows that were followed for too short a time "
-            "would take an assumption that no interval here counts."
-        )
-    if _predicts_numbers(model, bounds_y):
-        declared = bounds_y if bounds_y is not None else getattr(_last(model), "bounds_y", None)
-        return "errors", [], _check_bounds_y(declared)
-    if not hasattr(model, "predict"):
-        raise TypeError("model must be a fitted classifier or regressor, with predict.")
-    own = getattr(model, "classes_", None)
-    if classes is None and own is None:
-        raise ValueError("declare classes: the model has no classes_.")
-    labels: list[Any] = (np.asarray(own) if classes is None else np.asarray(classes)).tolist()
-    if classes is not None:
-        declared_classes(classes)
-    if len(labels) < 2:
-        raise ValueError("classes must hold two labels or more.")
-    if own is not None and set(np.asarray(own).tolist()) != set(labels):
-        raise ValueError("classes must be those of the model, in the order that you want.")
-    two = len(labels) == 2 and hasattr(model, "predict_proba")
-    return ("two-classes" if two else "classes"), labels, (0.0, 1.0)
-
-
-def _predicts_numbers(model: Any, bounds_y: Any) -> bool:
-    """Tell regressors from classifiers, of any library."""
-    if hasattr(model, "predict_proba"):
-        return False
-    try:
-        return bool(is_regressor(model))
-    except AttributeError:  # without tags of scikit-learn
-        return bounds_y is not None
-
-
-def _last(model: Any) -> Any:
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
-
-
-def _check_bounds_y(bounds: Any) -> tuple[float, float]:
-    if bounds is None:
-        raise ValueError("declare bounds_y=(lower, upper): errors of a regressor are counted within them.")
-    try:
-        low, high = (float(end) for end in bounds)
-    except (TypeError, ValueError):
-        raise ValueError("bounds_y must be two numbers (lower, upper).") from None
-    if not (np.isfinite([low, high]).all() and low < high):
-        raise ValueError("bounds_y must be finite, with lower < upper.")
-    return low, high
 
 
 def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -374,7 +249,7 @@ def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
     if declared is None:
         return None, ()
     problem = (
-        "groups_of_interest must be a tuple (values, levels): one value per row, and the levels to report on, "
+        "groups_of_interest must be a tuple (values, levels): one value per row, and the levels, "
         "which are declared and never read from rows."
     )
     if not isinstance(declared, tuple) or len(declared) != 2 or declared[1] is None:
@@ -393,50 +268,22 @@ def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _refuse_training_rows(model: Any, ledger: PrivacyLedger | None, said: bool | None) -> None:
-    """Refuse where the ledger has a fit of such a model on the same data and nothing was said of it."""
-    if ledger is None or said is not None:
+    """Refuse where the ledger has a fit to data that may be these rows, and nothing was said of it."""
+    if ledger is None:
+        ledger = getattr(last_step(model), "ledger", None)
+    if not isinstance(ledger, PrivacyLedger) or said is not None:
         return
-    names = {type(step).__name__ for step in (model, _last(model))}
     here = ledger._data
-    fits = [entry for entry in ledger.entries() if entry.estimator in names]
+    fits = [entry for entry in ledger.entries() if entry.estimator not in _NO_FITS]
     if any(entry.data is None or here is None or entry.data == here for entry in fits):
         raise ValueError(
-            "the ledger holds a fit of this kind of model on data that may be these rows: say "
-            "on_training_rows=True if they are, on_training_rows=False if they are others."
+            "the ledger holds a fit to data that may be these rows: say on_training_rows=True if the model "
+            "was fitted to any of them, on_training_rows=False if it was not."
         )
 
 
-def _intervals(
-    n_bins: Any, kind: Kind, n_rows: int | None, std: float, n_classes: int
-) -> int | FloatArray:
-    if isinstance(n_bins, str):
-        # Labels by predicted labels: as many times the cells of two classes.
-        many = std * n_classes / np.sqrt(2) if kind == "classes" else std
-        return choose_number(n_rows, many)
-    if isinstance(n_bins, Integral):
-        return int(n_bins)
-    edges = np.unique(np.asarray(n_bins, dtype=np.float64))
-    if edges.ndim != 1 or not len(edges) or not np.isfinite(edges).all():
-        raise ValueError("n_bins must be a number of intervals, or their finite ends.")
-    return edges
-
-
-def _plan_grid(
-    kind: Kind, model: Any, labels: list[Any], bounds: tuple[float, float], intervals: int | FloatArray
-) -> _Grid:
-    k, n_low = len(labels), 0
-    if kind == "errors":
-        nodes = residual_nodes(intervals, bounds[1] - bounds[0])
-        return _Grid(kind, labels, bounds, nodes, 0, (len(nodes),))
-    if kind == "two-classes":
-        nodes, n_low = probability_nodes(intervals)
-        return _Grid(kind, labels, bounds, nodes, n_low, (2, len(nodes)))
-    nodes = top_nodes(intervals, k) if hasattr(model, "predict_proba") else np.ones(1)
-    return _Grid(kind, labels, bounds, nodes, 0, (k, k, len(nodes)))
-
-
 def _refuse_small_epsilon(
-    noise: CountsNoise, std: float, grid: _Grid, n_rows: int | None, confidence: float
+    noise: CountsNoise, std: float, grid: Grid, n_rows: int | None, confidence: float
 ) -> None:
     """Refuse where the noise alone makes the interval of the accuracy, or of a mean, the whole range.
 
@@ -469,7 +316,7 @@ def _warn_of_nothing(result: PrivateEvaluation) -> None:
         parts += [f"{level}: {', '.join(empty)}"] if empty else []
     if parts:
         warn_after_release(
-            f"The interval of these statistics is their whole range: {'; '.join(parts)}. It takes more rows, a "
-            "larger epsilon or fewer groups.",
+            f"The interval of these statistics is their whole range: {'; '.join(parts)}. It takes more rows, "
+            "a larger epsilon or fewer groups.",
             UtilityWarning,
         )

@@ -7,6 +7,7 @@ from ..utils import lazy_exports
 
 if TYPE_CHECKING:
     from ._budget import BudgetDisplay as BudgetDisplay
+    from ._evaluation import PrivateEvaluationDisplay as PrivateEvaluationDisplay
     from ._partition import PartitionDisplay as PartitionDisplay
     from ._shape_function import ShapeFunctionDisplay as ShapeFunctionDisplay
     from ._tree import PrivateTreeDisplay as PrivateTreeDisplay
@@ -16,6 +17,7 @@ _HOMES = {
     "BudgetDisplay": "._budget",
     "PartitionDisplay": "._partition",
     "PrivacyUtilityDisplay": "._utility",
+    "PrivateEvaluationDisplay": "._evaluation",
     "PrivateTreeDisplay": "._tree",
     "ShapeFunctionDisplay": "._shape_function",
 }
@@ -25,6 +27,7 @@ __all__ = [
     "BudgetDisplay",
     "PartitionDisplay",
     "PrivacyUtilityDisplay",
+    "PrivateEvaluationDisplay",
     "PrivateTreeDisplay",
     "ShapeFunctionDisplay",
 ]

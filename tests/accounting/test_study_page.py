@@ -90,10 +90,10 @@ def test_what_epsilon_means_is_rounded_against_the_claim(tmp_path, epsilon):
 @pytest.mark.parametrize(
     ("relation", "sentence"),
     [
-        ("replace-one", "two possible values the data of one row have"),
-        ("add-remove", "whether one row is in the data"),
-        ("local", "two possible values one row reported"),
-        ("label", "its features are not protected"),
+        ("replace-one", "between two possible values of the data of one row"),
+        ("add-remove", "the odds that one row is in the data"),
+        ("local", "two possible values that one row reported on"),
+        ("label", "whose features are not protected"),
     ],
 )
 def test_each_relation_has_its_sentence(ledger, relation, sentence):
@@ -131,6 +131,14 @@ def test_kinds_that_do_not_add_up_have_no_sentence(ledger):
     ledger.charge(spend(), "Tree")
     ledger.charge(spend(relation="add-remove"), "Tree")
     assert "from even odds" not in words(study_page(ledger))
+
+
+def test_a_claim_that_nobody_charged_is_told(ledger):
+    ledger.charge(spend(), "Tree")
+    statements = {"paid": STATEMENTS["report"], "forgotten": spend(delta=1e-9)}
+    told = words(study_page(ledger, statements))
+    assert "claim of forgotten no charge of this ledger" in told
+    assert "claim of paid" not in told
 
 
 class Result:

@@ -140,7 +140,8 @@ class PrivacyLedger(LedgerContext, LedgerViews):
         ------
         BudgetExceededError
             If the total would pass the ceiling in epsilon or delta, or more fits failed than the limit
-            allows.
+            allows. The refusal is kept, see `refusals`; where the file refuses even that, a note of the
+            error says so.
         PrivacyUnboundedError
             If the run's epsilon is infinite, with or without a ceiling.
         LedgerError

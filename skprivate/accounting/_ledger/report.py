@@ -147,7 +147,7 @@ def describe_refusals(refusals: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
     """Return how many charges were refused, and of which amounts."""
     head = ("Refused charges, which cost nothing", str(len(refusals)))
     kinds = Counter(
-        (it.label or "-", it.estimator, it.purpose or "-", it.person or "-", it.epsilon, it.delta)
+        (said(it.label), it.estimator, said(it.purpose), said(it.person), it.epsilon, it.delta)
         for it in refusals
     )
     return [head] + [
@@ -166,9 +166,9 @@ def _records(entries: Sequence[LedgerEntry]) -> list[tuple[str, str]]:
         return []
     return [
         (
-            f"purpose {record[0] or '-'}",
-            f"{show_pair(*sums_of(group))} ({len(group)} entries); person {record[1] or '-'}; approver "
-            f"{record[2] or '-'}; expiry {describe_expiry(group)}",
+            f"purpose {said(record[0])}",
+            f"{show_pair(*sums_of(group))} ({len(group)} entries); person {said(record[1])}; approver "
+            f"{said(record[2])}; expiry {describe_expiry(group)}",
         )
         for record, group in groups.items()
     ]
@@ -182,13 +182,19 @@ def group_by_record(entries: Sequence[LedgerEntry]) -> dict[Record, list[LedgerE
     return groups
 
 
+def said(text: str | None) -> str:
+    """Return a text of the user in one line, so that none looks like a line of the report."""
+    return "-" if text is None else " ".join(text.split())
+
+
 def describe_expiry(entries: Sequence[LedgerEntry]) -> str:
     """Return the expiry of entries that share it, and whether it is over, or was when they were charged."""
     first = entries[0]
     if first.expiry is None:
         return "-"
     late = sum(entry.has_expired(entry.time.date()) for entry in entries)
-    told = f"{first.expiry} (EXPIRED)" if first.has_expired(datetime.now(UTC).date()) else first.expiry
+    expired = first.has_expired(datetime.now(UTC).date())
+    told = f"{said(first.expiry)}{' (EXPIRED)' if expired else ''}"
     return f"{told}, {late} entries CHARGED AFTER IT" if late else told
 
 

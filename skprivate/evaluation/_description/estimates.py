@@ -103,38 +103,40 @@ class TableCounts:
             -2 * float(self.cells @ (top * bottom)),
             float(self.cells @ bottom**2),
         )
-        with_sampling = self._solve(top, bottom, known, most, factor)
-        without = self._solve(top, bottom, (0.0, 0.0, 0.0), most, factor)
-        return (
-            self._quotient(top, bottom),
-            min(with_sampling[0], without[0]),
-            max(with_sampling[1], without[1]),
+        sums, noise = self._sums(top, bottom)
+        (low, high), (least, greatest) = (
+            self._solve(*sums, noise, variance, most, factor) for variance in (known, (0.0, 0.0, 0.0))
         )
+        return _quotient(*sums), min(low, least), max(high, greatest)
 
     def share(self, part: FloatArray, whole: FloatArray) -> Estimate:
         """Return the share of the cells of `part` in those of `whole` (both 0 and 1)."""
-        rows = max(float(self.cells @ whole), 0.0)
+        (above, below), noise = self._sums(part, whole)
+        rows = max(below, 0.0)
         # Binomial variance at the share that is tested (Wilson), and half a row for counts are whole.
-        ends = [self._solve(part, whole, (0.0, rows, -rows), 1.0, shift=shift) for shift in (-0.5, 0.0, 0.5)]
+        ends = [
+            self._solve(above + shift, below, noise, (0.0, rows, -rows), 1.0) for shift in (-0.5, 0.0, 0.5)
+        ]
         lower, upper = min(low for low, _ in ends), max(high for _, high in ends)
-        return Estimate.between(self._quotient(part, whole), lower, upper, 0.0, 1.0)
+        return Estimate.between(_quotient(above, below), lower, upper, 0.0, 1.0)
 
-    def _quotient(self, top: FloatArray, bottom: FloatArray) -> float:
-        below = float(self.cells @ bottom)
-        return float(self.cells @ top) / below if below > 0 else 0.0
+    def _sums(
+        self, top: FloatArray, bottom: FloatArray
+    ) -> tuple[tuple[float, float], tuple[float, float, float]]:
+        """Return two weighted sums A and B, and the noise variance of A - t B by powers of t."""
+        noise = self.noise(top, top), -2 * self.noise(top, bottom), self.noise(bottom, bottom)
+        return (float(self.cells @ top), float(self.cells @ bottom)), noise
 
     def _solve(
         self,
-        top: FloatArray,
-        bottom: FloatArray,
+        above: float,
+        below: float,
+        noise: tuple[float, float, float],
         sampling: tuple[float, float, float],
         most: float,
         factor: float | None = None,
-        shift: float = 0.0,
     ) -> tuple[float, float]:
         """Return the ends of {t: (A - t B)^2 <= factor^2 V(t)} within [0, most]; V is quadratic in t."""
-        above, below = float(self.cells @ top) + shift, float(self.cells @ bottom)
-        noise = self.noise(top, top), -2 * self.noise(top, bottom), self.noise(bottom, bottom)
         squared = (self.factor if factor is None else factor) ** 2
         constant, linear, square = (
             squared * (one + self.cluster * other) for one, other in zip(noise, sampling, strict=True)
@@ -145,6 +147,10 @@ class TableCounts:
         root = math.sqrt(max(b * b - 4 * a * c, 0.0))
         low, high = (-b - root) / (2 * a), (-b + root) / (2 * a)
         return min(max(low, 0.0), most), min(max(high, 0.0), most)
+
+
+def _quotient(above: float, below: float) -> float:
+    return above / below if below > 0 else 0.0
 
 
 def table_counts(released: NoisyTables, confidence: float) -> tuple[Estimate, list[TableCounts]]:
@@ -245,7 +251,7 @@ def survival_curve(counts: TableCounts, cells: slice, n_bins: int) -> list[Estim
 
     In an interval where d of R rows at risk have the event and c are censored, the hazard lies between d / R
     (censored at the end) and d / (R - c) (at the beginning). Each end of the curve's interval takes one of
-    the two, and its error by noise and sampling from the linear terms of the logarithm. From the first
+    the two, and its error by noise and sampling from its linear terms. From the first
     interval on where the rows at risk are not told, the lower end is 0 and the upper end stays.
     """
     group = counts.cells[cells]
@@ -263,14 +269,14 @@ def survival_curve(counts: TableCounts, cells: slice, n_bins: int) -> list[Estim
             found += [Estimate.between(before.value, 0.0, before.upper, 0.0, 1.0)] * (n_bins - i)
             break
         lower = min(max(early[0] - early[1], 0.0), 1.0)
-        upper = min(late[0] + late[1], 1.0)
-        middle = math.sqrt(late[0] * early[0])
+        upper = max(min(late[0] + late[1], 1.0), 0.0)
+        middle = math.sqrt(max(late[0], 0.0) * max(early[0], 0.0))
         found.append(Estimate.between(middle, lower, max(lower, upper), 0.0, 1.0))
     return found
 
 
 class _Product:
-    """A product of 1 - events / risk over intervals, and the weights of its logarithm's linear terms."""
+    """A product of 1 - events / risk over intervals, and the weights of its linear terms."""
 
     def __init__(self, counts: TableCounts, cells: slice, n_bins: int, early: bool) -> None:
         self._counts, self._cells, self._n_bins, self._early = counts, cells, n_bins, early
@@ -285,14 +291,15 @@ class _Product:
         at_risk[start + n_bins + i + self._early : self._cells.stop] = 1.0
         # Twice the reach: below it the linear terms say little.
         least = 2 * counts.factor * math.sqrt(counts.noise(at_risk, at_risk)) + 1
-        if risk - max(events, 0.0) <= least:
+        if risk <= least:
             return None
         # A count below 0 stays one: cut off, the errors of many intervals would not cancel.
         hazard = events / risk
         event = np.zeros(len(counts.cells))
         event[start + i] = 1.0
-        self._weights += (hazard * at_risk - event) / (risk * (1 - hazard))
+        # The derivative of the product by every count.
+        self._weights = (1 - hazard) * self._weights + self._value * (hazard * at_risk - event) / risk
         self._value *= 1 - hazard
         sampled = counts.cluster * float(np.maximum(counts.cells, 0.0) @ self._weights**2)
         variance = counts.noise(self._weights, self._weights) + sampled
-        return self._value, counts.factor * self._value * math.sqrt(variance)
+        return self._value, counts.factor * math.sqrt(variance)

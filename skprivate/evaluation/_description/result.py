@@ -165,6 +165,19 @@ class TableDescription:
     See Also
     --------
     private_describe : Makes it, and says what its intervals mean.
+
+    Examples
+    --------
+    >>> from skprivate import private_describe
+    >>> from skprivate.domain import TableDomain
+    >>> table = {"smokes": [True, False] * 5000, "sex": ["f", "f", "m", "m"] * 2500}
+    >>> told = private_describe(
+    ...     table, TableDomain({"smokes": bool, "sex": ["f", "m"]}), 1.0, crosstabs=[("sex", "smokes")])
+    >>> share = told.crosstab("sex", "smokes").row_shares[0][1]
+    >>> round(share.value, 1), share.told
+    (0.5, True)
+    >>> list(told.to_frame().columns)
+    ['column', 'statistic', 'value', 'lower', 'upper', 'told', 'text']
     """
 
     n_rows: Estimate

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import norm, t
@@ -29,8 +29,9 @@ class PlannedScore:
         Band of one such fit.
     repeats : int
         Fits that this was computed from.
-    gain, gain_lower, gain_upper : float or None
-        By how much it passes a model of the public rows alone, with the band of the difference: both are
+    gain, gain_lower, gain_upper, gain_error : float or None
+        By how much it passes a model of the public rows alone, with the band of the
+        difference, and the standard error of its expectation: both are
         fitted to rows of the same worlds, so that it is narrower than that of the score. None without public
         rows.
     """
@@ -43,31 +44,89 @@ class PlannedScore:
     gain: float | None = None
     gain_lower: float | None = None
     gain_upper: float | None = None
+    gain_error: float | None = None
 
 
-def plan_score(epsilon: Any, scores: FloatArray, alone: FloatArray, deviations: FloatArray) -> PlannedScore:
-    """Return what scores tell of an epsilon; those of the public rows alone are NaN where there are none."""
-    bands = band_of(scores, deviations)
-    gains = () if np.isnan(alone).any() else band_of(scores - alone, deviations)
-    return PlannedScore(float(epsilon), *bands, len(scores), *gains)
+@dataclass(frozen=True)
+class Shift:
+    """What is added to scores, because the estimator does better or worse on public rows than in the worlds.
 
-
-def band_of(scores: FloatArray, deviations: FloatArray) -> tuple[float, float, float]:
-    """Return centre, lower and upper end of scores, each some standard errors from the expected strength.
-
-    The score is a line in the deviation. Its slope is what the size of the public sample costs; what is left
-    is noise, rows and the model of labels.
+    Attributes
+    ----------
+    amount : float
+    error : float
+        Standard error of the score on public rows, by sampling.
     """
+
+    amount: float = 0.0
+    error: float = 0.0
+
+    @classmethod
+    def measured(cls, real: FloatArray, in_worlds: FloatArray, deviations: FloatArray, base: float) -> Self:
+        """Return the difference of scores on folds of public rows and in worlds.
+
+        None is known where the estimator learnt nothing in some of them: so few rows may be too few for it at
+        any epsilon, and tell nothing of n.
+        """
+        if np.isclose(np.r_[real, in_worlds], base, rtol=0, atol=1e-9).any():
+            return cls()
+        error = float(real.std(ddof=1) / np.sqrt(len(real)))
+        return cls(float(real.mean()) - band_of(in_worlds, deviations)[0], error)
+
+
+def plan_score(
+    epsilon: Any,
+    scores: FloatArray,
+    alone: FloatArray,
+    deviations: FloatArray,
+    shift: Shift,
+    shift_alone: float,
+    limits: tuple[float, float],
+) -> PlannedScore:
+    """Return what scores tell of an epsilon.
+
+    Parameters
+    ----------
+    epsilon : float
+    scores, alone, deviations : ndarray of shape (n_repeats,)
+        Of the fits; of the public rows alone (NaN where there are none); standard errors of the strength.
+    shift : Shift
+    shift_alone : float
+        The same of the public rows alone.
+    limits : (least, greatest)
+        Values that the score can take.
+    """
+    centre, lower, upper = (float(np.clip(end, *limits)) for end in band_of(scores, deviations, shift)[:3])
+    head = float(epsilon), centre, lower, upper, len(scores)
+    if np.isnan(alone).any():
+        return PlannedScore(*head)
+    # Both are measured on the same public rows, whose sampling errors are shared.
+    return PlannedScore(*head, *band_of(scores - alone, deviations, Shift(shift.amount - shift_alone)))
+
+
+def band_of(
+    scores: FloatArray, deviations: FloatArray, shift: Shift | None = None
+) -> tuple[float, float, float, float]:
+    """Return centre, lower and upper end of scores, and the standard error of the centre.
+
+    Each score is from a world that is some standard errors from the expected strength. It is a line in that
+    deviation: its slope is what the size of the public sample costs, and what is left is noise, rows and the
+    model of labels.
+    """
+    shift = Shift() if shift is None else shift
     n = len(scores)
     design = np.column_stack([np.ones(n), deviations]) if np.ptp(deviations) > 0 else np.ones((n, 1))
     coefficients = np.linalg.lstsq(design, scores, rcond=None)[0]
     freedom = n - design.shape[1]
     residual = float(np.sum((scores - design @ coefficients) ** 2)) / freedom
+    slope = abs(float(coefficients[1])) if len(coefficients) > 1 else 0.0
+    # The shift is measured on few rows and holds for many only if its cause stays: half of it is its error.
+    # Both scores are of the same public rows, so that their sampling errors do not add up.
+    error = float(np.hypot(max(slope, shift.error), shift.amount / 2))
     level = (1 + COVERAGE) / 2
-    slope = coefficients[1] if len(coefficients) > 1 else 0.0
-    half = np.hypot(norm.ppf(level) * slope, t.ppf(level, freedom) * np.sqrt(residual * (1 + 1 / n)))
-    centre, width = float(coefficients[0]), float(half)
-    return centre, centre - width, centre + width
+    half = float(np.hypot(norm.ppf(level) * error, t.ppf(level, freedom) * np.sqrt(residual * (1 + 1 / n))))
+    centre = float(coefficients[0]) + shift.amount
+    return centre, centre - half, centre + half, float(np.hypot(error, np.sqrt(residual / n)))
 
 
 def recommend(rows: Sequence[PlannedScore], alone: float | None, base: float, name: str) -> tuple[str, str]:
@@ -100,8 +159,8 @@ def recommend(rows: Sequence[PlannedScore], alone: float | None, base: float, na
         return "go", f"go at epsilon >= {shown.epsilon:g}: {figures} against {against}"
     if all(_fails(row, base) for row in rows):
         return "no-go", (
-            f"no-go: at no epsilon does the band pass what is there already; at epsilon {shown.epsilon:g}, "
-            f"{figures} against {against}"
+            f"no-go: at no epsilon is a gain expected over what is there already; at epsilon "
+            f"{shown.epsilon:g}, {figures} against {against}"
         )
     return "cannot say", (
         f"cannot say: the band holds what is there already; at epsilon {shown.epsilon:g}, {figures} against "
@@ -114,4 +173,6 @@ def _passes(row: PlannedScore, base: float) -> bool:
 
 
 def _fails(row: PlannedScore, base: float) -> bool:
-    return row.upper <= base or (row.gain_upper is not None and row.gain_upper <= 0)
+    if row.gain is None or row.gain_error is None:
+        return row.upper <= base
+    return row.gain + norm.ppf((1 + COVERAGE) / 2) * row.gain_error <= 0

@@ -23,11 +23,11 @@ _SHARES = tuple(Fraction(k, 100) for k in (1, 2, 5, 10, 20))
 
 DISJOINT = (
     "Fit and evaluation read different persons: a person is in one of the two parts, so that the pair of "
-    "releases loses no more than the dearer of them. That holds where a person is added or removed; and where "
-    "one is replaced, if the part is fixed beforehand by a position or a public number and not by the person's "
-    "values (the replacement is then in the same part). Else the two costs add up. All rows of a person must "
-    "be in one part. The description reads all rows, and its cost is added. Declare the parts to the ledger "
-    "(PrivacyLedger.data), whose ceiling counts them in full."
+    "releases loses no more than the dearer of them. That holds where a person is added or removed; and "
+    "where one is replaced, if the part is fixed beforehand by a position or a public number and not by the "
+    "person's values (the replacement is then in the same part). Else the two costs add up. All rows of a "
+    "person must be in one part. The description reads all rows, and its cost is added. Declare the "
+    "parts to the ledger (PrivacyLedger.data), whose ceiling counts them in full."
 )
 
 
@@ -69,11 +69,11 @@ class BudgetSplit:
 
     def __str__(self) -> str:
         return (
-            f"of epsilon {float(self.total):g}: {float(self.describe):g} for a description of all rows (shares "
-            f"within {self.describe_half_width:.2g} by noise), {float(self.fit):g} for the fit to {self.n_fit:,} "
-            f"rows, and {float(self.evaluate):g} for the evaluation on {self.n_evaluate:,} other rows (score "
-            f"within {self.evaluate_half_width:.2g}; {self.evaluate_half_width_if_added:.2g} if the two costs "
-            "were added and halved)"
+            f"of epsilon {float(self.total):g}: {float(self.describe):g} for a description of all rows "
+            f"(shares within {self.describe_half_width:.2g} by noise), {float(self.fit):g} for the fit to "
+            f"{self.n_fit:,} rows, and {float(self.evaluate):g} for the evaluation on "
+            f"{self.n_evaluate:,} other rows (score within {self.evaluate_half_width:.2g}; "
+            f"{self.evaluate_half_width_if_added:.2g} if the two costs were added and halved)"
         )
 
 

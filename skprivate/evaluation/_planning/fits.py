@@ -19,15 +19,17 @@ from sklearn.preprocessing import StandardScaler
 from ..._config import config_context
 from ..._typing import FloatArray
 from ...domain import TableDomain
-from ...utils import check_bounds, is_frame
+from ...utils import check_bounds
 from ...utils._compat import safe_indexing
 from .tables import PublicTable
 from .worlds import World
 
 #: Rows on which a fit is scored.
 N_TEST = 10_000
-# Folds of the models of public rows alone.
+# Folds of models of public rows alone.
 _FOLDS = 5
+# An epsilon at which every estimator of the suite draws noise that does not matter.
+_HARDLY_ANY_NOISE = 1e6
 
 Scorer = Callable[..., float]
 
@@ -90,7 +92,7 @@ def run_world(
     *,
     alone: Any = None,
     in_fit: bool = False,
-) -> tuple[list[float], float]:
+) -> tuple[list[float], float, float]:
     """Score fits to n rows of a world on other rows of it.
 
     Parameters
@@ -112,11 +114,13 @@ def run_world(
         One for each epsilon.
     score_alone : float
         Of the public rows alone; NaN without them.
+    score_quiet : float
+        Of the estimator with hardly any noise, fitted to the public rows but for those of one fold.
     """
     rng = np.random.default_rng(seed)
     X, y = world.draw(n + n_public, rng)
     test, y_test = world.draw(N_TEST, rng)
-    score_alone, scores, options = float("nan"), [], {}
+    score_alone, score_quiet, scores, options = float("nan"), float("nan"), [], {}
     is_public = np.arange(n + n_public) < n_public
     if in_fit:
         options[_fit_parameter(estimator)] = is_public
@@ -124,14 +128,45 @@ def run_world(
         warnings.simplefilter("ignore")
         if alone is not None:
             score_alone = float(scorer(alone.fit(safe_indexing(X, is_public), y[is_public]), test, y_test))
+            few = np.arange(n + n_public) < n_public * (_FOLDS - 1) // _FOLDS
+            quiet = quieten(estimator, param_name, int(rng.integers(2**31)))
+            score_quiet = float(scorer(quiet.fit(safe_indexing(X, few), y[few]), test, y_test))
         if n_public and not in_fit:
             X, y = safe_indexing(X, ~is_public), y[~is_public]
         for epsilon in epsilons:
-            model = clone(estimator).set_params(**{param_name: epsilon})
-            seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
-            model.set_params(**{name: int(rng.integers(2**31)) for name in seeds})
+            model = _with_epsilon(estimator, param_name, epsilon, int(rng.integers(2**31)))
             scores.append(float(scorer(model.fit(X, y, **options), test, y_test)))
-    return scores, score_alone
+    return scores, score_alone, score_quiet
+
+
+def _with_epsilon(estimator: Any, param_name: str, epsilon: float | Fraction, seed: int) -> Any:
+    """Return a clone with an epsilon, and seeds wherever it takes them."""
+    model = clone(estimator).set_params(**{param_name: epsilon})
+    seeds = [name for name in model.get_params() if name.split("__")[-1] == "random_state"]
+    return model.set_params(**dict.fromkeys(seeds, seed))
+
+
+def quieten(estimator: Any, param_name: str, seed: int) -> Any:
+    """Return a clone with hardly any noise."""
+    return _with_epsilon(estimator, param_name, _HARDLY_ANY_NOISE, seed)
+
+
+def cross_validate_quiet(
+    estimator: Any, param_name: str, X: Any, y: Any, labels: bool, scorer: Any, seed: int
+) -> FloatArray:
+    """Return the scores of the estimator with hardly any noise, on each fold of the public rows."""
+    with config_context(allow_seeds=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        quiet = quieten(estimator, param_name, seed)
+        scores: FloatArray = cross_val_score(quiet, X, y, cv=_splitter(y, labels, seed), scoring=scorer)
+    return scores
+
+
+def _splitter(y: Any, labels: bool, seed: int) -> Any:
+    if not labels:
+        return KFold(_FOLDS, shuffle=True, random_state=seed)
+    smallest = int(np.unique(y, return_counts=True)[1].min())
+    return StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=seed)
 
 
 def _fit_parameter(estimator: Any) -> str:
@@ -150,11 +185,8 @@ def public_model(
     table: PublicTable, y: Any, labels: bool, scorer: Scorer, seed: int
 ) -> tuple[str, Any, float, float]:
     """Return the better of two models of public rows alone: its name, itself, score and standard error."""
-    splitter: Any = KFold(_FOLDS, shuffle=True, random_state=seed)
     models: dict[str, Any] = {"boosting": HistGradientBoostingRegressor(random_state=0), "ridge": Ridge()}
     if labels:
-        smallest = int(np.unique(y, return_counts=True)[1].min())
-        splitter = StratifiedKFold(min(_FOLDS, smallest), shuffle=True, random_state=seed)
         models = {
             "boosting": HistGradientBoostingClassifier(random_state=0),
             "logistic regression": LogisticRegression(max_iter=1000),
@@ -164,14 +196,14 @@ def public_model(
         warnings.simplefilter("ignore")
         for name, model in models.items():
             steps = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), model)
-            scores = cross_val_score(steps, table.encoded, y, cv=splitter, scoring=scorer)
+            scores = cross_val_score(steps, table.encoded, y, cv=_splitter(y, labels, seed), scoring=scorer)
             whole = make_pipeline(_Encoder(table), steps)
             error = float(scores.std(ddof=1) / np.sqrt(len(scores)))
             found.append((name, whole, float(scores.mean()), error))
     return max(found, key=lambda one: one[2])
 
 
-class _Encoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class _Encoder(TransformerMixin, BaseEstimator):
     """Encode rows as the public ones are."""
 
     def __init__(self, table: PublicTable) -> None:

@@ -103,7 +103,10 @@ class StudyPlan:
             f"({self.mark})",
             "",
             f"{'epsilon':>8}  {self.score_name:>10}  band",
-            *(f"{row.epsilon:>8g}  {row.score:>10.3f}  {row.lower:.3f} to {row.upper:.3f}" for row in self.table),
+            *(
+                f"{row.epsilon:>8g}  {row.score:>10.3f}  {row.lower:.3f} to {row.upper:.3f}"
+                for row in self.table
+            ),
             "",
             *self._baselines(),
         ]
@@ -122,7 +125,9 @@ class StudyPlan:
 
     def to_html(self) -> str:
         """Return it as a fragment of HTML: no scripts, nothing to load, every text escaped."""
-        head = "".join(f"<th>{escape(name)}</th>" for name in ("epsilon", self.score_name, "from", "to", "fits"))
+        head = "".join(
+            f"<th>{escape(name)}</th>" for name in ("epsilon", self.score_name, "from", "to", "fits")
+        )
         body = "".join(
             f"<tr><td>{row.epsilon:g}</td><td>{row.score:.3f}</td><td>{row.lower:.3f}</td>"
             f"<td>{row.upper:.3f}</td><td>{row.repeats}</td></tr>"

@@ -27,9 +27,9 @@ LEAST_SHARE = 1e-4
 _STRONGEST = 0.999
 
 
-def models_of_labels(labels: bool) -> dict[str, Any]:
+def models_of_labels(labels: bool, n_rows: int) -> dict[str, Any]:
     """Return models that a few hundred rows can train, by name."""
-    ranks = QuantileTransformer(n_quantiles=100, subsample=None)
+    ranks = QuantileTransformer(n_quantiles=min(100, n_rows // _HALVES), subsample=None)
     small = {"max_iter": 50, "max_leaf_nodes": 6, "l2_regularization": 1.0, "random_state": 0}
     if labels:
         linear = {f"logistic, C={c}": LogisticRegression(C=c, max_iter=500) for c in (0.01, 0.1, 1.0)}
@@ -70,7 +70,7 @@ class Signal:
     below, above : float
         Standard errors towards less and more.
     models : tuple of (estimator, ndarray)
-        Those that predict the public rows as well as the best one, unfitted, with cross-validated predictions.
+        Unfitted, with cross-validated predictions: those that predict the public rows as well as the best.
     """
 
     strength: float
@@ -84,7 +84,9 @@ class Signal:
         return min(found, max(_STRONGEST, self.strength))
 
 
-def measure_signal(X: FloatArray, y: NDArray[Any], n_classes: int, n: int, rng: np.random.Generator) -> Signal:
+def measure_signal(
+    X: FloatArray, y: NDArray[Any], n_classes: int, n: int, rng: np.random.Generator
+) -> Signal:
     """Cross-validate models of public rows, and extend the learning curve of the best one to n rows.
 
     Parameters
@@ -97,7 +99,7 @@ def measure_signal(X: FloatArray, y: NDArray[Any], n_classes: int, n: int, rng: 
     n : int
     rng : Generator
     """
-    models = models_of_labels(bool(n_classes))
+    models = models_of_labels(bool(n_classes), len(y))
     seed = int(rng.integers(2**31))
     full = {name: _cross_predict(one, X, y, n_classes, _FOLDS, seed) for name, one in models.items()}
     losses = {name: _losses(found, y) for name, found in full.items()}
@@ -108,7 +110,8 @@ def measure_signal(X: FloatArray, y: NDArray[Any], n_classes: int, n: int, rng: 
         if name != best and excess.mean() <= excess.std() / np.sqrt(len(y)):
             equal.append(name)
     halves = [
-        _cross_predict(models[best], X, y, n_classes, _HALVES, seed + 1 + repeat) for repeat in range(_REPEATS)
+        _cross_predict(models[best], X, y, n_classes, _HALVES, seed + 1 + repeat)
+        for repeat in range(_REPEATS)
     ]
     at_full = _strength(full[best], y)
     gain = max(at_full - float(np.mean([_strength(one, y) for one in halves])), 0.0)
@@ -155,4 +158,9 @@ def _strength(found: FloatArray, y: NDArray[Any]) -> float:
 
 def _standard_error(found: FloatArray, y: IntArray, rng: np.random.Generator) -> float:
     drawn = rng.integers(len(y), size=(_BOOTSTRAP, len(y)))
-    return float(np.std([_strength(found[rows], y[rows]) for rows in drawn]))
+    spread = float(np.std([_strength(found[rows], y[rows]) for rows in drawn]))
+    if found.ndim == 1:
+        return spread
+    # Near 1 no drawn row is ranked wrongly, and a bootstrap sees no error: half a row more is taken to be.
+    share = (_strength(found, y) * len(y) + 0.5) / (len(y) + 1)
+    return max(spread, float(np.sqrt(share * (1 - share) / len(y))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables that are drawn from public rows: whole rows with replacement, whose numbers are then moved a little."""
+"""Tables drawn from public rows: whole rows with replacement, whose numbers are moved a little."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +39,9 @@ class _Column:
             places = (np.arange(len(self.ordered)) + 0.5) / len(self.ordered)
             result[known] = np.interp(moved, places, self.ordered)
         else:
-            result[known] = self.ordered[np.minimum(moved * len(self.ordered), len(self.ordered) - 1).astype(int)]
+            result[known] = self.ordered[
+                np.minimum(moved * len(self.ordered), len(self.ordered) - 1).astype(int)
+            ]
         return result
 
 
@@ -54,26 +56,27 @@ class PublicTable:
 
     Attributes
     ----------
+    table : ndarray or data frame
     encoded : ndarray of float64 of shape (m, k)
     is_moved : bool
         Whether any column is.
     """
 
     def __init__(self, table: Any, domain: TableDomain | None) -> None:
-        self._table = table if is_frame(table) else np.asarray(table)
+        self.table: Any = table if is_frame(table) else np.asarray(table)
         self._domain = domain
         if domain is None:
             try:
-                np.asarray(self._table, dtype=np.float64)
+                np.asarray(self.table, dtype=np.float64)
             except (TypeError, ValueError):
                 self._domain = TableDomain.from_public(table)
-        self.encoded = self.encode(self._table)
+        self.encoded = self.encode(self.table)
         self._columns = self._find_columns()
         self._share = min(_BANDWIDTH * len(self) ** _RATE, 1.0)
         self.is_moved = bool(self._columns)
 
     def __len__(self) -> int:
-        return num_samples(self._table)
+        return num_samples(self.table)
 
     def encode(self, table: Any) -> FloatArray:
         """Return rows as numbers."""
@@ -83,7 +86,7 @@ class PublicTable:
 
     def draw(self, n: int, rng: np.random.Generator) -> Any:
         """Return rows of the same kind as the public ones."""
-        drawn = safe_indexing(self._table, rng.integers(len(self), size=n))
+        drawn = safe_indexing(self.table, rng.integers(len(self), size=n))
         if not is_frame(drawn):
             drawn = np.array(drawn)
             for place, column in self._columns.items():
@@ -98,10 +101,10 @@ class PublicTable:
     def _find_columns(self) -> dict[Any, _Column]:
         """Return the columns of numbers that are moved, by name or place; only those of pandas and NumPy."""
         named: dict[Any, NDArray[Any]]
-        if not is_frame(self._table):
-            named = dict(enumerate(self._table.T)) if self._table.dtype.kind in "fiu" else {}
-        elif hasattr(self._table, "assign"):
-            named = {name: self._table[name].to_numpy() for name in self._table.columns}
+        if not is_frame(self.table):
+            named = dict(enumerate(self.table.T)) if self.table.dtype.kind in "fiu" else {}
+        elif hasattr(self.table, "assign"):
+            named = {name: self.table[name].to_numpy() for name in self.table.columns}
         else:
             named = {}
         columns = {}

@@ -45,7 +45,9 @@ class StatedWorld:
             raise TypeError("simulate(n, rng) must return a pair (X, y).")
         X, y = drawn[0], np.asarray(drawn[1])
         if y.ndim != 1 or len(y) != n or num_samples(X) != n:
-            raise ValueError("simulate(n, rng) must return n rows and n targets: X of n rows, y of shape (n,).")
+            raise ValueError(
+                "simulate(n, rng) must return n rows and n targets: X of n rows, y of shape (n,)."
+            )
         return X, y
 
 

@@ -35,6 +35,26 @@ class Estimate:
         counts; NaN with ``value``.
     says_nothing : bool
         The interval is the whole range: epsilon or the rows are too few for this statistic.
+
+    See Also
+    --------
+    PrivateEvaluation : Holds estimates of many statistics.
+
+    Notes
+    -----
+    **Privacy.** It is computed from released counts, and costs nothing more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skprivate import private_evaluate
+    >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+    >>> y = X[:, 0] + np.random.default_rng(1).logistic(size=3000) > 0
+    >>> model = LogisticRegression().fit(X[:500], y[:500])
+    >>> result = private_evaluate(model, X[500:], y[500:], epsilon=1.0)
+    >>> bool(result.auc.lower < result.auc.value < result.auc.upper)
+    True
     """
 
     value: float
@@ -166,7 +186,10 @@ def share(
 
     at = np.array([min(max(hits / n, low), high)])
     ends = accepted(
-        lambda theta: ratio((hits - theta * n) ** 2, noise(theta) + sampling(theta), z), low, high, float(at[0])
+        lambda theta: ratio((hits - theta * n) ** 2, noise(theta) + sampling(theta), z),
+        low,
+        high,
+        float(at[0]),
     )
     noise_std, sampling_std = (math.sqrt(float(variance(at)[0])) / n for variance in (noise, sampling))
     return _finish(float(at[0]), ends, low, high, noise_std, sampling_std)
@@ -175,7 +198,7 @@ def share(
 def mean_value(
     cells: Cells, values: FloatArray, low: float, high: float, z: float, gap: tuple[FloatArray, ...] = ()
 ) -> Estimate:
-    """Return the mean of a value that every cell has; `gap`: how far rounding raised it, at most and typically.
+    """Return the mean of a value that every cell has; `gap`: its rise by rounding, at most and typically.
 
     The variance of sampling is that of the released counts. For a mean further up or down than the estimate
     it holds the rows of the value ``high`` or ``low``, too, that would have to be there: few rows with large
@@ -233,15 +256,33 @@ def mean_of(estimates: list[Estimate]) -> Estimate:
     return _finish(value, (value - down, value + up), 0.0, 1.0, noise, sampling)
 
 
-def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float) -> Estimate:
-    """Return the AUC of noisy counts of shape (2, n_nodes): negatives, positives; ties count one half.
+# Share of pairs in one interval above which their order, which is not known, is no longer neglected. Scores
+# that spread over the grid have less: B intervals that are equally full have 1 / B.
+_CROWD = 0.25
+
+
+def area_under_curve(
+    counts: FloatArray, std: float, z: float, *, declared: bool = False
+) -> tuple[Estimate, bool]:
+    """Return the AUC of noisy counts of shape (2, n_nodes): negatives, positives; and whether scores crowd.
+
+    Nodes come in pairs, the ends of an interval. The order of two rows in different intervals is known. Of
+    two in one, at shares u and v of it, 1/2 + (r - s) is counted, where r and s say who went to the upper end;
+    its mean is 1/2 + u - v. That is the mean of 1 (u > v) where the densities within the interval are
+    straight lines, and 1/2 where all scores are one. As they need not be, the interval of the result reaches
+    further by what r - s made of all pairs. Where a quarter of all pairs and more are in one interval,
+    nothing is known of so many: the interval reaches to where all are in the wrong or the right order,
+    unless the ends of the intervals were declared.
 
     With p and q the counts of positives and negatives and S = s - theta, p'S q has the mean 0 at the AUC.
     The variance by noise is std^2 (|S q|^2 + |S'p|^2) + std^4 |S|^2, of which the noisy counts show too much
     by 2 std^4 |S|^2; the variance of sampling is the larger of DeLong's and of Hanley and McNeil's.
     """
     negatives, positives = counts
-    wins = np.where(nodes[:, None] > nodes, 1.0, np.where(nodes[:, None] == nodes, 0.5, 0.0))
+    place, side = np.divmod(np.arange(counts.shape[1]), 2)
+    same = place[:, None] == place
+    inside = same * (side[:, None] - side)
+    wins = np.where(same, 0.5, place[:, None] > place) + inside
     p, q, m = float(positives.sum()), float(negatives.sum()), len(nodes)
     a, b = wins @ negatives, wins.T @ positives
     total = float(positives @ a)
@@ -250,27 +291,38 @@ def area_under_curve(counts: FloatArray, nodes: FloatArray, std: float, z: float
     v = std**2
 
     def noise(t: FloatArray) -> FloatArray:
-        own = (a @ a - 2 * t * q * a.sum() + t**2 * q**2 * m) + (b @ b - 2 * t * p * b.sum() + t**2 * p**2 * m)
+        own = (a @ a - 2 * t * q * a.sum() + t**2 * q**2 * m) + (
+            b @ b - 2 * t * p * b.sum() + t**2 * p**2 * m
+        )
         cross = v * (all2 - 2 * t * all1 + t**2 * m * m)
         return v * np.maximum(own - cross, cross)
 
     def sampling(t: FloatArray) -> FloatArray:
-        of_p = positives @ (a**2 - v * r2) - 2 * t * (positives @ (a * q - v * rows)) + t**2 * p * (q**2 - v * m)
+        of_p = (
+            positives @ (a**2 - v * r2) - 2 * t * (positives @ (a * q - v * rows)) + t**2 * p * (q**2 - v * m)
+        )
         of_q = (
-            negatives @ (b**2 - v * c2) - 2 * t * (negatives @ (b * p - v * columns)) + t**2 * q * (p**2 - v * m)
+            negatives @ (b**2 - v * c2)
+            - 2 * t * (negatives @ (b * p - v * columns))
+            + t**2 * q * (p**2 - v * m)
         )
         n1, n0 = max(p, 1.0), max(q, 1.0)
         spread = t * (1 - t) + (n1 - 1) * (t / (2 - t) - t**2) + (n0 - 1) * (2 * t**2 / (1 + t) - t**2)
         return np.maximum(of_p + of_q, n1 * n0 * spread)
 
     if p <= 0 or q <= 0:
-        return Estimate(math.nan, 0.0, 1.0, math.nan, math.nan, True)
+        return Estimate(math.nan, 0.0, 1.0, math.nan, math.nan, True), False
     at = np.array([min(max(total / (p * q), 0.0), 1.0)])
-    ends = accepted(
+    lower, upper = accepted(
         lambda t: ratio((total - t * p * q) ** 2, noise(t) + sampling(t), z), 0.0, 1.0, float(at[0])
     )
+    shared = min(max(float(positives @ same @ negatives) / (p * q), 0.0), 1.0)
+    moved = float(positives @ inside @ negatives) / (p * q)
+    crowded = shared > _CROWD and not declared
+    down, up = (shared / 2 + moved, shared / 2 - moved) if crowded else (abs(moved), abs(moved))
+    ends = (lower - max(down, 0.0), upper + max(up, 0.0))
     noise_std, sampling_std = (math.sqrt(float(variance(at)[0])) / (p * q) for variance in (noise, sampling))
-    return _finish(float(at[0]), ends, 0.0, 1.0, noise_std, sampling_std)
+    return _finish(float(at[0]), ends, 0.0, 1.0, noise_std, sampling_std), crowded
 
 
 # Slopes that are tried: 0 to 4 in fine steps, further out in coarse ones.
@@ -315,6 +367,12 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
     step = float(_SLOPES[k + 1] - _SLOPES[k])
     steep = float(g[k] - g[k + 1]) / step
     value = float(_SLOPES[k] + g[k] / steep)
+    # Rounding moves the log odds of a row by some step / sqrt(6), which weakens a slope by
+    # that variance's share in all (errors in variables).
+    steps = np.diff(x)
+    moved = (np.append(steps, 0.0) ** 2 + np.append(0.0, steps) ** 2) / 12
+    rounded = abs(value) * float(weight[k] @ moved / max(weight[k] @ aside[k] ** 2, 1e-300))
+    lower, upper = lower - rounded, upper + rounded
     return _finish(
         value, (lower, upper), low, high, math.sqrt(noise[k]) / steep, math.sqrt(sampling[k]) / steep
     )

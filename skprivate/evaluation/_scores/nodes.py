@@ -15,7 +15,7 @@ CLIP = 1e-3
 _MOST = 64
 _FEWEST = 4
 # Intervals where the number of rows is not public, of a study of some 5,000 rows at epsilon 1.
-_WITHOUT_ROWS = 22
+_WITHOUT_ROWS = 20
 
 
 def choose_number(n_rows: int | None, std: float) -> int:
@@ -25,17 +25,19 @@ def choose_number(n_rows: int | None, std: float) -> int:
     -----
     With B intervals on a grid over [0, 1], rounding at random errs in a squared score by w^2 / 4 = 1 / (4
     B^2) at the most for the widest of width w = 1 / B; the widest here is twice as wide, so by 1 / B^2.
-    Accuracy is a signed sum over 2 B cells and has a noise of std sqrt(2 B) / (2 n). The two are equal at
-    B^(5/2) = sqrt(2) n / std.
+    Accuracy is a signed sum over 4 B cells, two for each interval and label, and has a noise of std B^(1/2)
+    / n. The two are equal at B^(5/2) = n / std.
     """
     if n_rows is None:
         return _WITHOUT_ROWS
-    best = (math.sqrt(2) * n_rows / std) ** 0.4
+    best = (n_rows / std) ** 0.4
     return 2 * round(min(max(best, _FEWEST), _MOST) / 2)
 
 
 def probability_nodes(intervals: int | FloatArray) -> tuple[FloatArray, int]:
-    """Return nodes of probabilities, and how many of them stand for at most 1/2; 1/2 is a node of each half.
+    """Return nodes of probabilities, two for each interval, and how many of them stand for at most 1/2.
+
+    An interval has a node for each of its ends, and shares none: which interval a score is in stays known.
 
     Half of the intervals are below 1/2. Their ends are sigmoid(2 logit(j / B)): equal steps in rank of a
     logistic distribution of scale 2, so that both rare events and scores around 1/2 have intervals.
@@ -50,7 +52,8 @@ def probability_nodes(intervals: int | FloatArray) -> tuple[FloatArray, int]:
         inner = np.concatenate([low, 1 - low[::-1]])
     lower = np.concatenate([[CLIP], inner[inner < 0.5], [0.5]])
     upper = np.concatenate([[0.5], inner[inner > 0.5], [1 - CLIP]])
-    return np.concatenate([lower, upper]), len(lower)
+    ends = [np.repeat(part, 2)[1:-1] for part in (lower, upper)]
+    return np.concatenate(ends), len(ends[0])
 
 
 def top_nodes(intervals: int | FloatArray, n_classes: int) -> FloatArray:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Codes of rows: their scores by a model, their labels and their groups; each by the row alone."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from ..._typing import FloatArray
 from ...utils._compat import num_samples, safe_indexing
@@ -17,6 +19,8 @@ _TOLERANCE = 1e-4
 
 def codes_of(values: Any, levels: Sequence[Any], elsewhere: int, n_rows: int, name: str) -> NDArray[np.intp]:
     """Return the number of the level of every row; rows with another value get `elsewhere`."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name} must not be a masked array.")
     column = as_column(values)
     array = np.asarray(column)
     if array.shape != (n_rows,):
@@ -40,7 +44,11 @@ def _plain(level: Any) -> Any:
 
 
 def predictions(
-    predict: Callable[[Any], Any], X: Any, strict: bool, check: Callable[[Any, int], NDArray[Any]], instead: Any
+    predict: Callable[[Any], Any],
+    X: Any,
+    strict: bool,
+    check: Callable[[Any, int], NDArray[Any]],
+    instead: Any,
 ) -> NDArray[Any]:
     """Return what a model predicts for rows; in strict mode `instead` for those that it fails on.
 
@@ -51,24 +59,42 @@ def predictions(
     """
     n_rows = num_samples(X)
     if not strict:
-        return check(predict(X), n_rows)
+        return check(_ask(predict, X), n_rows)
     try:
-        return check(predict(X), n_rows)
+        return check(_ask(predict, X), n_rows)
     except Exception:
         works = _works(predict, X, check)
     if not works.any():
         return np.tile(instead, (n_rows, *([1] * np.ndim(instead))))
     rows = np.where(works, np.arange(n_rows), np.argmax(works))
-    found = check(predict(safe_indexing(X, rows)), n_rows)
+    found = check(_ask(predict, safe_indexing(X, rows)), n_rows)
     found[~works] = instead
     return found
+
+
+def _ask(predict: Callable[[Any], Any], X: Any) -> Any:
+    """Return what a model predicts; what it says of rows, in errors and warnings, is kept back."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return predict(X)
+        except NotFittedError:
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+    # Raised outside the handler, so that the original is not kept as __context__.
+    raise ValueError(
+        f"the model failed on these rows with an error of its own ({kind}), whose message may repeat a value "
+        "and is kept back. Try the model on public rows; in strict mode rows that it fails on are counted "
+        "with equal scores."
+    )
 
 
 def _works(predict: Callable[[Any], Any], X: Any, check: Callable[[Any, int], Any]) -> NDArray[np.bool_]:
     """Tell on which rows a model does not fail; halves are tried until those that fail are alone."""
     n_rows = num_samples(X)
     try:
-        check(predict(X), n_rows)
+        check(_ask(predict, X), n_rows)
         return np.ones(n_rows, dtype=bool)
     except Exception:
         if n_rows == 1:
@@ -115,9 +141,7 @@ def predicted_numbers(model: Any, X: Any, strict: bool, instead: float) -> Float
     return predictions(model.predict, X, strict, check, instead)
 
 
-def predicted_labels(
-    model: Any, X: Any, classes: Sequence[Any], strict: bool
-) -> NDArray[np.intp]:
+def predicted_labels(model: Any, X: Any, classes: Sequence[Any], strict: bool) -> NDArray[np.intp]:
     """Return the numbers of predicted labels; one that is no class counts as the first."""
 
     def check(found: Any, n_rows: int) -> NDArray[np.intp]:

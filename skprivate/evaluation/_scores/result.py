@@ -18,6 +18,7 @@ Kind = Literal["two-classes", "classes", "errors"]
 
 _TRAINING = "These rows were used to fit the model: the scores are better than on others."
 _OTHER = "The caller declares that no fit of the model has used these rows."
+_UNSAID = "It was not said whether a fit of the model has used these rows."
 
 #: The group of rows whose value is none of the declared levels.
 OTHER = "(other)"
@@ -51,9 +52,33 @@ class PrivateEvaluation:
         Number of rows, where it is public.
     confidence : float
         Of every interval by itself, in (0, 1).
-    on_training_rows : bool
-        Whether the rows were said to be those that the model was fitted on.
+    on_training_rows : bool or None
+        Whether the rows were said to be such that the model was fitted on; None: nothing was said.
     privacy_spent : PrivacySpent
+
+    See Also
+    --------
+    private_evaluate : Returns it.
+
+    Notes
+    -----
+    **Privacy.** It is computed from released counts, and costs nothing more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skprivate import private_evaluate
+    >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+    >>> y = X[:, 0] + np.random.default_rng(1).logistic(size=3000) > 0
+    >>> model = LogisticRegression().fit(X[:500], y[:500])
+    >>> result = private_evaluate(model, X[500:], y[500:], epsilon=1.0)
+    >>> sorted(result.metrics)[:3]
+    ['accuracy', 'auc', 'balanced_accuracy']
+    >>> result.privacy_spent.private
+    True
+    >>> print(result.on_training_rows)  # nothing was said
+    None
     """
 
     kind: Kind
@@ -65,7 +90,7 @@ class PrivateEvaluation:
     count_std: float
     n_rows: int | None
     confidence: float
-    on_training_rows: bool
+    on_training_rows: bool | None
     privacy_spent: PrivacySpent = field(repr=False)
 
     def group_counts(self, group: Any = None) -> GroupCounts:
@@ -171,6 +196,8 @@ class PrivateEvaluation:
 
     @property
     def _declaration(self) -> str:
+        if self.on_training_rows is None:
+            return _UNSAID
         return _TRAINING if self.on_training_rows else _OTHER
 
     def __str__(self) -> str:

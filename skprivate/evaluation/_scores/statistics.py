@@ -37,6 +37,26 @@ class CalibrationPoint:
         Mean score of the rows whose scores are around there, from released counts.
     observed : Estimate
         Share of them that are of the second class (of several classes: that are classified right).
+
+    See Also
+    --------
+    PrivateEvaluation : Has a curve of such points.
+
+    Notes
+    -----
+    **Privacy.** It is computed from released counts, and costs nothing more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skprivate import private_evaluate
+    >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+    >>> y = X[:, 0] + np.random.default_rng(1).logistic(size=3000) > 0
+    >>> model = LogisticRegression().fit(X[:500], y[:500])
+    >>> result = private_evaluate(model, X[500:], y[500:], epsilon=1.0)
+    >>> all(0 <= point.predicted <= 1 for point in result.calibration)
+    True
     """
 
     predicted: float
@@ -56,6 +76,26 @@ class ConfusionMatrix:
         Released, in rows; they may be negative.
     lower, upper : ndarray of shape (n_classes, n_classes)
         Ends of the interval of the expected number, of every cell by itself.
+
+    See Also
+    --------
+    PrivateEvaluation.confusion_matrix : Returns it.
+
+    Notes
+    -----
+    **Privacy.** It is computed from released counts, and costs nothing more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skprivate import private_evaluate
+    >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+    >>> y = X[:, 0] + np.random.default_rng(1).logistic(size=3000) > 0
+    >>> model = LogisticRegression().fit(X[:500], y[:500])
+    >>> result = private_evaluate(model, X[500:], y[500:], epsilon=1.0)
+    >>> result.confusion_matrix(threshold=0.3).counts.shape
+    (2, 2)
     """
 
     classes: tuple[object, ...]
@@ -161,9 +201,7 @@ class GroupCounts:
 
     def _mean_loss(self, losses: list, most: float) -> Estimate:  # type: ignore[type-arg]
         values = [loss(self.nodes) for loss in losses]
-        both = [
-            gaps(self.nodes, value, loss) for value, loss in zip(values, losses, strict=True)
-        ]
+        both = [gaps(self.nodes, value, loss) for value, loss in zip(values, losses, strict=True)]
         bound = tuple(np.concatenate(part) for part in zip(*both, strict=True))
         return mean_value(self.cells, np.concatenate(values), 0.0, most, self.z, bound)
 
@@ -229,11 +267,12 @@ class GroupCounts:
             around = self.nodes[max(k - 1, 0)], self.nodes[min(k, len(self.nodes) - 1)]
             above = self.nodes > threshold
             surely, maybe = self.nodes > around[1], self.nodes >= around[0]
-        columns = [
+        table, certain, possible = (
             np.stack([self.counts[:, ~chosen].sum(axis=1), self.counts[:, other].sum(axis=1)], axis=1)
             for chosen, other in ((above, above), (maybe, surely), (surely, maybe))
-        ]
-        return self._matrix(classes, *columns, int(maybe.sum()), int((~surely).sum()))
+        )
+        cells = int(maybe.sum()), int((~surely).sum())
+        return self._matrix(classes, table, certain, possible, *cells)
 
     def _matrix(
         self,

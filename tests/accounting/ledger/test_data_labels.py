@@ -2,6 +2,7 @@
 """Groups of disjoint data in a ledger, files of the schema before them, and the export."""
 
 import contextlib
+import hashlib
 import json
 import multiprocessing
 import os
@@ -229,6 +230,21 @@ def test_a_damaged_file_of_an_older_schema_is_refused(path, ledger, statement):
     execute(path, statement)
     with pytest.raises(LedgerError, match="damaged"):
         PrivacyLedger(path, epsilon=4)
+
+
+def test_entries_without_a_record_have_the_hash_of_older_versions(path, ledger):
+    charge(charge(ledger))
+    columns = (
+        "time, estimator, mechanism, epsilon, delta, relation, unit, private, label, data, rho, sensitivity, "
+        "noise_scale"
+    )
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY id").fetchall()
+        (written,) = connection.execute("SELECT value FROM meta WHERE key = 'chain'").fetchone()
+    chain = ""
+    for row in rows:
+        chain = hashlib.sha256(repr((chain, *row)).encode()).hexdigest()
+    assert written == chain
 
 
 @pytest.mark.parametrize("schema", [1, 2, 3, 4])

@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An evaluation is that of the rows without noise, costs what it says, and refuses for nothing."""
+
+import math
+import pickle
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    log_loss,
+    roc_auc_score,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skprivate import DPTreeClassifier, PrivacyLedger, config_context, private_evaluate
+from skprivate.accounting import PrivacySpent
+from skprivate.audit import audit_epsilon
+from skprivate.evaluation import _counts
+from skprivate.evaluation._scores.nodes import choose_number, probability_nodes, round_probabilities
+from skprivate.exceptions import BudgetExceededError, UtilityWarning
+
+NAMES = [
+    "accuracy",
+    "balanced_accuracy",
+    "auc",
+    "brier",
+    "log_loss",
+    "calibration_in_the_large",
+    "calibration_slope",
+]
+
+
+class Looked:
+    """A finished model whose probabilities are in its columns."""
+
+    def __init__(self, classes=(0, 1)):
+        self.classes_ = np.array(classes)
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X):
+        X = np.asarray(X, dtype=np.float64)
+        return np.column_stack([1 - X[:, 0], X[:, 0]]) if X.shape[1] == 1 else X
+
+
+class Labels:
+    """A finished model without probabilities."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def predict(self, X):
+        return self.classes_[(np.asarray(X)[:, 0] > 0.5).astype(int)]
+
+
+def rows(n=20_000, seed=0):
+    rng = np.random.default_rng(seed)
+    score = 1 / (1 + np.exp(-1.5 * rng.normal(size=n)))
+    return score[:, None], (rng.uniform(size=n) < score).astype(int)
+
+
+def exact(X, y):
+    p = np.clip(X[:, 0], 1e-3, 1 - 1e-3)
+    odds = np.log(p / (1 - p))[:, None]
+    return {
+        "accuracy": ((p > 0.5) == y).mean(),
+        "balanced_accuracy": balanced_accuracy_score(y, p > 0.5),
+        "auc": roc_auc_score(y, p),
+        "brier": brier_score_loss(y, p),
+        "log_loss": log_loss(y, p),
+        "calibration_in_the_large": (y - p).mean(),
+        "calibration_slope": LogisticRegression(C=1e9).fit(odds, y).coef_[0, 0],
+    }
+
+
+def test_without_noise_statistics_are_those_of_scikit_learn():
+    X, y = rows()
+    found = private_evaluate(Looked(), X, y, 10_000.0, n_bins=64, random_state=1)
+    truth = exact(X, y)
+    assert list(found.metrics) == NAMES
+    # Labels cross no threshold by rounding; noise of scale 2 / 10,000 rows over 132 cells is below 1e-6.
+    for name in ("accuracy", "balanced_accuracy"):
+        assert found.metrics[name].value == pytest.approx(truth[name], abs=1e-6)
+    # Rounding to 64 intervals: its error is far below that of sampling, .003 or so.
+    for name in ("auc", "brier", "log_loss", "calibration_in_the_large"):
+        assert found.metrics[name].value == pytest.approx(truth[name], abs=2e-3)
+    assert found.calibration_slope.value == pytest.approx(truth["calibration_slope"], abs=0.03)
+    assert np.abs(found.confusion_matrix().counts - confusion_matrix(y, X[:, 0] > 0.5)).max() < 0.1
+    for threshold in (0.2, 0.37, 0.81):
+        matrix = found.confusion_matrix(threshold)
+        real = confusion_matrix(y, X[:, 0] > threshold)
+        assert (matrix.lower <= real).all()
+        assert (real <= matrix.upper).all()
+    for point in found.calibration:
+        assert point.observed.value == pytest.approx(point.predicted, abs=0.06)
+    false, true = found.roc_curve()
+    assert np.trapezoid(true, false) == pytest.approx(truth["auc"], abs=2e-3)
+
+
+def test_groups_of_interest_are_declared_and_reported_apart():
+    X, y = rows()
+    values = np.where(np.arange(len(y)) % 4 == 0, "a", "b")
+    values[:100] = "unheard of"
+    found = private_evaluate(
+        Looked(), X, y, 10_000.0, groups_of_interest=(values, ["b", "a"]), random_state=1
+    )
+    assert found.levels == ("b", "a", "(other)")
+    for level in ("a", "b"):
+        inside = values == level
+        expected = ((X[inside, 0] > 0.5) == y[inside]).mean()
+        assert found.by_group[level]["accuracy"].value == pytest.approx(expected, abs=1e-5)
+    assert found.counts[2].sum() == pytest.approx(100, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "declared", [np.array(["a"] * 300), (np.array(["a"] * 300), None), (["a"] * 300, "a"), (["a"] * 300, [])]
+)
+def test_groups_without_declared_levels_are_refused_for_nothing(declared, tmp_path):
+    X, y = rows(300)
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
+    with pytest.raises(ValueError, match="groups_of_interest"):
+        private_evaluate(Looked(), X, y, 1.0, groups_of_interest=declared, ledger=ledger)
+    assert ledger.entries() == []
+    assert ledger.n_failures == 0
+
+
+def test_labels_alone_and_several_classes():
+    X, y = rows(5_000)
+    found = private_evaluate(Labels(), X, np.array(["no", "yes"])[y], 10_000.0, random_state=1)
+    assert list(found.metrics) == ["accuracy", "balanced_accuracy"]
+    assert found.accuracy.value == pytest.approx(((X[:, 0] > 0.5) == y).mean(), abs=1e-5)
+    with pytest.raises(AttributeError, match="no statistic of this"):
+        _ = found.auc
+    table = np.random.default_rng(3).dirichlet([1, 1, 1], 5_000)
+    three = np.array([(np.random.default_rng(k).choice(3, p=row)) for k, row in enumerate(table)])
+    found = private_evaluate(Looked((0, 1, 2)), table, three, 10_000.0, random_state=1)
+    assert found.balanced_accuracy.value == pytest.approx(
+        balanced_accuracy_score(three, table.argmax(axis=1)), abs=1e-4
+    )
+    assert np.abs(found.confusion_matrix().counts - confusion_matrix(three, table.argmax(axis=1))).max() < 0.1
+    assert all(abs(point.observed.value - point.predicted) < 0.1 for point in found.calibration)
+
+
+def test_errors_of_a_regressor():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 2))
+    y = X[:, 0] + 0.5 * rng.normal(size=len(X))
+    model = make_pipeline(StandardScaler(), LinearRegression()).fit(X[:100], y[:100])
+    found = private_evaluate(model, X, y, 1_000.0, bounds_y=(-6, 6), random_state=1)
+    errors = model.predict(X) - y
+    assert found.mae.value == pytest.approx(np.abs(errors).mean(), rel=0.02)
+    assert found.bias.value == pytest.approx(errors.mean(), abs=0.02)
+    rmse = math.sqrt((errors**2).mean())
+    assert found.rmse.lower < rmse < found.rmse.upper
+    assert found.rmse.value == pytest.approx(rmse, rel=0.02)
+    for level in (0.5, 0.9):
+        quantile = found.metrics[f"absolute_error_quantile_{level}"]
+        assert quantile.lower < np.quantile(np.abs(errors), level) < quantile.upper
+    with pytest.raises(ValueError, match="declare bounds_y"):
+        private_evaluate(model, X, y, 1.0)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_neighbours_differ_by_two_counts(strict, monkeypatch):
+    seen = []
+
+    def keep(self, counts, entropy):
+        seen.append(counts)
+        return counts.astype(float)
+
+    monkeypatch.setattr(_counts.CountsNoise, "randomize", keep)
+    X, y = rows(60)
+    values = np.array(["a", "b"] * 30, dtype=object)
+    extremes = [
+        (0.0, 1, "a"),
+        (1.0, 0, "b"),
+        (0.5, 1, None),
+        (0.5 + 1e-12, -7, math.nan),
+        (1e-300, 10**9, "a"),
+    ]
+    if strict:
+        extremes += [(math.nan, 1, "a"), (math.inf, 0, "b"), (-3.0, 1, "zz")]
+    with config_context(strict=strict, allow_seeds=True):
+        for score, label, level in extremes:
+            here, there = X.copy(), X.copy()
+            labels, levels = y.copy(), values.copy()
+            there[7], labels[7], levels[7] = score, label, level
+            seen.clear()
+            for table, target, level_values in ((here, y, values), (there, labels, levels)):
+                private_evaluate(
+                    Looked(),
+                    table,
+                    target,
+                    5.0,
+                    groups_of_interest=(level_values, ["a", "b"]),
+                    random_state=3,
+                )
+            moved = np.abs(seen[0] - seen[1]).sum()
+            assert moved <= 2
+            assert seen[0].sum() == seen[1].sum() == 60
+
+
+def releases(n_trials, labels):
+    X = np.full((200, 1), 0.7)
+    return np.array([private_evaluate(Labels(), X, labels, 1.5).counts.ravel() for _ in range(n_trials)])
+
+
+def test_audit_passes_and_finds_half_of_the_noise(monkeypatch):
+    # 1,200 releases a side: a right mechanism fails with probability 1e-9.
+    y = np.array(["no", "yes"] * 100)
+    other = y.copy()
+    other[0] = "yes"
+    # The pair moves two counts by 1: all of the sensitivity.
+    honest = audit_epsilon(releases(1_200, y), releases(1_200, other), confidence=1 - 1e-9)
+    assert honest.epsilon <= 1.5
+    real = _counts.CountsNoise.randomize
+    monkeypatch.setattr(
+        _counts.CountsNoise,
+        "randomize",
+        lambda self, counts, entropy: counts + (real(self, counts, entropy) - counts) / 2,
+    )
+    halved = audit_epsilon(releases(1_200, y), releases(1_200, other), confidence=1 - 1e-9)
+    assert halved.epsilon > 1.5
+
+
+def test_ledger_is_charged_once_before_noise_and_refuses(tmp_path):
+    X, y = rows(2_000)
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
+    found = private_evaluate(Looked(), X, y, 0.75, ledger=ledger)
+    entry = ledger.entries()[0]
+    # Scales of noise are whole numbers of steps: slightly less is spent than may be.
+    assert entry.estimator == "private_evaluate"
+    assert 0.749 < entry.epsilon <= 0.75
+    assert entry.epsilon == found.privacy_spent.epsilon
+    assert found.privacy_spent.private
+    assert found.privacy_spent.unprotected["n_rows"] == 2_000
+    with pytest.raises(BudgetExceededError):
+        private_evaluate(Looked(), X, y, 0.75, ledger=ledger)
+    assert len(ledger.entries()) == 1
+
+
+def test_rows_that_a_fit_may_have_seen_have_to_be_declared(tmp_path):
+    X, y = rows(2_000)
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=10)
+    spent = PrivacySpent(
+        mechanism="m",
+        epsilon=1,
+        relation="replace-one",
+        noise_scale=1,
+        noise_source="os-entropy",
+        deployment="curator",
+        claim="dp",
+    )
+    with ledger.data("training"):
+        ledger.charge(spent, "Looked")
+    with pytest.raises(ValueError, match="on_training_rows"):
+        private_evaluate(Looked(), X, y, 1.0, ledger=ledger)
+    assert len(ledger.entries()) == 1
+    assert ledger.n_failures == 0
+    with ledger.data("held out"):
+        private_evaluate(Looked(), X, y, 1.0, ledger=ledger)
+    found = private_evaluate(Looked(), X, y, 1.0, ledger=ledger, on_training_rows=True)
+    assert "used to fit the model" in str(found)
+    assert "used to fit the model" in found.to_html()
+    assert found.to_dict()["on_training_rows"] is True
+
+
+@pytest.mark.parametrize("score", [math.nan, 1.5, -0.1])
+def test_bad_scores_are_refused_for_nothing_and_counted(score, tmp_path):
+    X, y = rows(2_000)
+    X[5] = score
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
+    with pytest.raises(ValueError, match="must return probabilities") as caught:
+        private_evaluate(Looked(), X, y, 1.0, ledger=ledger)
+    assert str(score) not in str(caught.value)
+    assert ledger.entries() == []
+    assert ledger.n_failures == 1
+    with config_context(strict=True):
+        private_evaluate(Looked(), X, y, 1.0, ledger=ledger)
+    assert len(ledger.entries()) == 1
+
+
+def test_strict_mode_counts_a_row_that_the_model_fails_on_as_even():
+    class Fails(Looked):
+        def predict_proba(self, X):
+            if (np.asarray(X) > 1).any():
+                raise ValueError("secret 17")
+            return super().predict_proba(X)
+
+    X, y = rows(2_000)
+    X[3] = 2.0
+    with config_context(strict=True, allow_seeds=True):
+        failed = private_evaluate(Fails(), X, y, 1_000.0, random_state=1)
+        X[3] = 0.5
+        even = private_evaluate(Fails(), X, y, 1_000.0, random_state=1)
+    assert np.array_equal(failed.counts, even.counts)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": 1e-3}, "says nothing of 2000 rows"),
+        ({"classes": [0, 5]}, "classes must be those of the model"),
+        ({"mechanism": "gaussian"}, "needs a delta"),
+        ({"n_bins": [[0.1, math.nan]]}, "n_bins must be"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"bounds": 3}, "unexpected keyword"),
+    ],
+)
+def test_bad_input_costs_nothing(options, message, tmp_path):
+    X, y = rows(2_000)
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
+    with pytest.raises((TypeError, ValueError), match=message):
+        private_evaluate(Looked(), X, y, **{"epsilon": 1.0, "ledger": ledger, **options})
+    assert ledger.entries() == []
+    assert ledger.n_failures == 0
+
+
+def test_times_of_events_are_refused():
+    X, _ = rows(100)
+    y = np.zeros(100, dtype=[("event", bool), ("time", float)])
+    with pytest.raises(TypeError, match="times of events"):
+        private_evaluate(Looked(), X, y, 1.0)
+
+
+def test_persons_and_add_remove_do_not_tell_the_number_of_rows():
+    X, y = rows(6_000)
+    persons = np.repeat(np.arange(3_000), 2)
+    found = private_evaluate(Looked(), X, y, 5.0, groups=persons, max_rows_per_group=2)
+    assert found.n_rows is None
+    assert "n_rows" not in found.privacy_spent.unprotected
+    assert (found.privacy_spent.unit, found.privacy_spent.max_rows_per_unit) == ("group", 2)
+    one = private_evaluate(Looked(), X, y, 5.0, groups=persons)
+    # Noise of 48 counts of std .6: six standard deviations are 24.
+    assert abs(one.counts.sum() - 3_000) < 30
+    found = private_evaluate(Looked(), X, y, 5.0, relation="add-remove")
+    assert found.n_rows is None
+    assert found.accuracy.lower < exact(X, y)["accuracy"] < found.accuracy.upper + 0.05
+
+
+def test_what_says_nothing_is_said_after_the_release(tmp_path):
+    X, y = rows(3_000)
+    y[:] = 0
+    ledger = PrivacyLedger(tmp_path / "ledger", epsilon=1)
+    with pytest.warns(UtilityWarning, match="auc"):
+        found = private_evaluate(Looked(), X, y, 0.5, ledger=ledger, random_state=2)
+    assert found.auc.says_nothing
+    assert (found.auc.lower, found.auc.upper) == (0.0, 1.0)
+    assert len(ledger.entries()) == 1
+
+
+def test_result_is_pickled_without_rows_and_printed():
+    X, y = rows(3_000)
+    found = private_evaluate(Looked(), X, y, 1.0, random_state=1)
+    again = pickle.loads(pickle.dumps(found))
+    assert again.metrics == found.metrics
+    assert len(pickle.dumps(found)) < 20_000
+    pandas = pytest.importorskip("pandas")
+    frame = found.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame["metric"]) == NAMES
+    assert "<table>" in found._repr_html_()
+    assert "auc" in str(found)
+    with pytest.raises(AttributeError):
+        found.accuracy = 3
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library):
+    frames = pytest.importorskip(library)
+    X, y = rows(3_000)
+    table = frames.DataFrame({"p": X[:, 0], "sex": ["f", "m", "f"] * 1_000, "y": y})
+
+    class Column(Looked):
+        def predict_proba(self, X):
+            return super().predict_proba(np.asarray(X["p"])[:, None])
+
+    found = private_evaluate(
+        Column(), table, table["y"], 1_000.0, groups_of_interest=(table["sex"], ["m", "f"]), random_state=1
+    )
+    assert found.accuracy.value == pytest.approx(exact(X, y)["accuracy"], abs=1e-4)
+    assert found.counts[0].sum() == pytest.approx(1_000, abs=1)
+
+
+def test_intervals_cover():
+    # Of 200 intervals of 90 % fewer than 150 cover with probability 3e-10, for each statistic.
+    pool, labels = rows(200_000, seed=5)
+    truth = exact(pool, labels)
+    rng = np.random.default_rng(6)
+    inside = dict.fromkeys(NAMES, 0)
+    for seed in range(200):
+        chosen = rng.integers(0, len(labels), 1_000)
+        found = private_evaluate(Looked(), pool[chosen], labels[chosen], 0.5, random_state=10_000 + seed)
+        for name in NAMES:
+            inside[name] += found.metrics[name].lower <= truth[name] <= found.metrics[name].upper
+    assert min(inside.values()) >= 150, inside
+
+
+def test_nodes_keep_the_mean_and_the_side_of_one_half():
+    nodes, n_low = probability_nodes(12)
+    assert nodes[n_low - 1] == nodes[n_low] == 0.5
+    assert (np.diff(nodes)[: n_low - 1] > 0).all()
+    scores = np.repeat(np.linspace(0.01, 0.99, 99), 1_000)
+    drawn = round_probabilities(scores, nodes, n_low, np.random.default_rng(0).bytes)
+    assert ((drawn >= n_low) == (scores > 0.5)).all()
+    means = nodes[drawn].reshape(99, -1).mean(axis=1)
+    # Of a mean of 1,000 on an interval below .17 wide six standard errors are .016.
+    assert np.abs(means - np.linspace(0.01, 0.99, 99)).max() < 0.017
+    assert [choose_number(n, 2.83) for n in (50, 5_000, 10**9)] == [4, 22, 64]
+
+
+class Talking(Looked):
+    """A model that repeats a value of a row that it cannot use."""
+
+    def predict_proba(self, X):
+        if (np.asarray(X)[:, 0] == 0.125).any():
+            warnings.warn("0.125 is unknown", UserWarning, stacklevel=2)
+            raise KeyError("0.125 is unknown")
+        return super().predict_proba(X)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_a_model_says_of_rows_is_kept_back(strict, tmp_path):
+    X = np.full((200, 1), 0.75)
+    X[7] = 0.125
+    ledger = PrivacyLedger(tmp_path / "ledger")
+    with config_context(strict=strict), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if strict:
+            assert private_evaluate(Talking(), X, np.ones(200), 1000.0, ledger=ledger).n_rows == 200
+            return
+        with pytest.raises(ValueError, match="KeyError") as caught:
+            private_evaluate(Talking(), X, np.ones(200), 1000.0, ledger=ledger)
+    assert "0.125" not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__context__ is None
+    assert ledger.entries() == []
+    assert ledger.n_failures == 1
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda model: model, FrozenEstimator, lambda model: make_pipeline(make_pipeline(model))]
+)
+def test_silence_about_training_rows_is_refused_whatever_holds_the_model(wrap, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(500, 1))
+    y = (X[:, 0] > 0).astype(int)
+    ledger = PrivacyLedger(tmp_path / "ledger")
+    model = DPTreeClassifier(4.0, bounds=(-1, 1), classes=[0, 1], ledger=ledger).fit(X, y)
+    with pytest.raises(ValueError, match="may be these rows"):
+        private_evaluate(wrap(model), X, y, 1.0, ledger=ledger)
+    if wrap(model) is model:
+        with pytest.raises(ValueError, match="may be these rows"):
+            private_evaluate(model, X, y, 1.0)
+    assert len(ledger.entries()) == 1
+    assert (
+        private_evaluate(wrap(model), X, y, 1.0, ledger=ledger, on_training_rows=False).on_training_rows
+        is False
+    )
+
+
+def test_nothing_is_declared_by_silence():
+    X = np.random.default_rng(0).uniform(size=(500, 1))
+    found = private_evaluate(Looked(), X, X[:, 0] > 0.5, 1.0)
+    assert found.on_training_rows is None
+    assert "not said" in str(found)
+
+
+def test_masked_labels_are_refused():
+    y = np.ma.array(np.zeros(100), mask=np.arange(100) < 3)
+    with pytest.raises(TypeError, match="masked"):
+        private_evaluate(Looked(), np.full((100, 1), 0.5), y, 1.0)
