@@ -3,8 +3,8 @@
 
 Run with ``python -m benchmarks.figures.evaluation_coverage [--runs 300] [--cases rare constant]``. Rows are
 drawn with replacement from a pool whose exact values are the truth: so the intervals must count sampling and
-noise. "exact" is the interval of the same rows without noise, by the bootstrap's or the textbook's standard
-error; the last columns are errors of the AUC, of the release and of the rows themselves.
+noise. "exact" is the width of the interval of the same rows at epsilon 1,000, next to no noise; the last
+columns are errors of the AUC, of the release and of the rows themselves.
 """
 
 import argparse

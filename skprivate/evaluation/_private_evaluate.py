@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length
 
 from .._config import get_config
 from .._typing import CentralRelation, RandomSource
@@ -149,7 +148,10 @@ def private_evaluate(
     A score goes to the node below or above it, at random so that its mean is kept, and to none beyond 1/2:
     predicted labels are counted exactly, and a mean of squares errs by a quarter of an interval's squared
     width at most, which its interval includes. Scores count as at least 0.001 and at most 0.999: the log
-    loss is that of scores so clipped. The AUC counts pairs at one node as half right.
+    loss is that of scores so clipped. The order of two rows is known where their scores are in different
+    intervals; of rows in one, it is what the rounding tells of densities that are straight lines there. Where
+    many pairs are in one interval, the interval of the AUC holds that they may be in any order, unless
+    ``n_bins`` declares the ends: it is then that of scores put into these intervals.
 
     Of more than two classes, labels are counted by predicted label and by the largest probability: there are
     accuracy, balanced accuracy, the confusion matrix and the calibration of the largest probability, and
@@ -198,8 +200,9 @@ def private_evaluate(
             values, levels = _read_groups_of_interest(groups_of_interest)
             kind, labels, bounds = find_kind(model, y, classes, bounds_y)
             _refuse_training_rows(model, ledger, on_training_rows)
-            check_consistent_length(X, y)
             n_rows = num_samples(X)
+            if num_samples(y) != n_rows:
+                raise ValueError("X and y must have the same number of rows.")
             noise = plan_noise(
                 1, epsilon, delta, mechanism, relation, 1 if groups is None else max_rows_per_group
             )
@@ -238,6 +241,7 @@ def private_evaluate(
         released.n_rows,
         float(confidence),
         None if on_training_rows is None else bool(on_training_rows),
+        not isinstance(n_bins, str | Integral),
         released.spent,
     )
     _warn_of_nothing(result)
@@ -314,6 +318,13 @@ def _warn_of_nothing(result: PrivateEvaluation) -> None:
         metrics = result.by_group[level]
         empty = [name for name, found in metrics.items() if found.says_nothing]
         parts += [f"{level}: {', '.join(empty)}"] if empty else []
+    if result.kind == "two-classes" and result.group_counts().area[1]:
+        warn_after_release(
+            "A quarter of the pairs of rows, or more, have scores in one public interval, and the interval "
+            "of the AUC holds that all of them may be in either order. Pass public ends of intervals between "
+            "the scores as n_bins, such as those between the leaves of a tree.",
+            UtilityWarning,
+        )
     if parts:
         warn_after_release(
             f"The interval of these statistics is their whole range: {'; '.join(parts)}. It takes more rows, "

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import (
@@ -214,7 +215,8 @@ def releases(n_trials, labels):
 
 
 def test_audit_passes_and_finds_half_of_the_noise(monkeypatch):
-    # 1,200 releases a side: a right mechanism fails with probability 1e-9.
+    # 1,200 releases a side: a right mechanism fails with probability 1e-9. Half of the noise shows at the
+    # confidence .999 unless 1,600 trials are six standard errors off.
     y = np.array(["no", "yes"] * 100)
     other = y.copy()
     other[0] = "yes"
@@ -227,7 +229,7 @@ def test_audit_passes_and_finds_half_of_the_noise(monkeypatch):
         "randomize",
         lambda self, counts, entropy: counts + (real(self, counts, entropy) - counts) / 2,
     )
-    halved = audit_epsilon(releases(1_200, y), releases(1_200, other), confidence=1 - 1e-9)
+    halved = audit_epsilon(releases(2_400, y), releases(2_400, other), confidence=0.999)
     assert halved.epsilon > 1.5
 
 
@@ -408,14 +410,16 @@ def test_intervals_cover():
 def test_nodes_keep_the_mean_and_the_side_of_one_half():
     nodes, n_low = probability_nodes(12)
     assert nodes[n_low - 1] == nodes[n_low] == 0.5
-    assert (np.diff(nodes)[: n_low - 1] > 0).all()
+    assert len(nodes) == 24
+    assert (np.diff(nodes)[::2] > 0).all()
+    assert (np.diff(nodes)[1::2] == 0).all()
     scores = np.repeat(np.linspace(0.01, 0.99, 99), 1_000)
     drawn = round_probabilities(scores, nodes, n_low, np.random.default_rng(0).bytes)
     assert ((drawn >= n_low) == (scores > 0.5)).all()
     means = nodes[drawn].reshape(99, -1).mean(axis=1)
     # Of a mean of 1,000 on an interval below .17 wide six standard errors are .016.
     assert np.abs(means - np.linspace(0.01, 0.99, 99)).max() < 0.017
-    assert [choose_number(n, 2.83) for n in (50, 5_000, 10**9)] == [4, 22, 64]
+    assert [choose_number(n, 2.83) for n in (50, 5_000, 10**9)] == [4, 20, 64]
 
 
 class Talking(Looked):
@@ -478,3 +482,59 @@ def test_masked_labels_are_refused():
     y = np.ma.array(np.zeros(100), mask=np.arange(100) < 3)
     with pytest.raises(TypeError, match="masked"):
         private_evaluate(Looked(), np.full((100, 1), 0.5), y, 1.0)
+
+
+def covered(name, truth, scores_of, n_runs=60, epsilon=1.0, **options):
+    """Return in how many runs an interval of confidence .9 holds a value; rows and noise have other seeds."""
+    hits = 0
+    for run in range(n_runs):
+        scores, y = scores_of(np.random.default_rng(run))
+        found = private_evaluate(Looked(), scores[:, None], y, epsilon, random_state=10_000 + run, **options)
+        hits += found.metrics[name].lower <= truth <= found.metrics[name].upper
+    return hits
+
+
+def perfect(rng):
+    y = rng.random(2_000) < 0.4
+    return np.where(y, 0.8, 0.2) + rng.uniform(-0.15, 0.15, size=2_000), y.astype(int)
+
+
+def narrow(rng):
+    odds = rng.normal(0, 1.5, size=2_000)
+    return 0.5 + 0.02 * np.tanh(odds), (rng.random(2_000) < expit(odds)).astype(int)
+
+
+# Of 60 runs of coverage .9, fewer than 38 hold with a probability below 1e-8. Seen before the mending: 41
+# and less of the first, none of the second.
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+@pytest.mark.parametrize("epsilon", [1.0, 1e6])
+def test_intervals_hold_where_classes_are_apart_and_where_scores_crowd(epsilon):
+    assert covered("balanced_accuracy", 1.0, perfect, epsilon=epsilon) >= 52
+    assert covered("auc", 1.0, perfect, epsilon=epsilon) >= 38
+    assert covered("auc", 0.83, narrow, epsilon=epsilon) >= 38
+
+
+@pytest.mark.filterwarnings("ignore:The interval of these:skprivate.exceptions.UtilityWarning")
+def test_scores_that_crowd_are_told_and_declared_ends_are_taken():
+    scores, y = narrow(np.random.default_rng(0))
+    with pytest.warns(UtilityWarning, match="one public interval"):
+        crowded = private_evaluate(Looked(), scores[:, None], y, 4.0)
+    declared = private_evaluate(Looked(), scores[:, None], y, 4.0, n_bins=np.linspace(0.48, 0.52, 21))
+    assert crowded.auc.upper - crowded.auc.lower > 0.4
+    assert declared.auc.upper - declared.auc.lower < 0.2
+    assert abs(declared.auc.value - roc_auc_score(y, scores)) < 0.05
+
+
+class Several(Looked):
+    def __init__(self):
+        super().__init__(range(6))
+
+
+def test_the_mean_of_many_recalls_may_be_one():
+    hits = 0
+    for run in range(40):
+        y = np.random.default_rng(run).integers(0, 6, size=1_200)
+        found = private_evaluate(Several(), np.eye(6)[y], y, 4.0, random_state=10_000 + run)
+        hits += found.balanced_accuracy.upper >= 1.0
+    # Of 40 runs of a true coverage of .95 on one side, fewer than 27 with a probability below 1e-7.
+    assert hits >= 27

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from .._checks import check_text
-from .._statements.ledger_entry import RECORD
+from .._statements.ledger_entry import NO_RECORD, RECORD, Record
 from .reference import LedgerReference
 
 _DECLARING = threading.Lock()
@@ -96,14 +96,17 @@ class LedgerContext(LedgerReference):
                 check_text(text, name)
         if texts == (None, None, None, None):
             raise ValueError("Give at least one of purpose, person, approver and expiry.")
-        outer = self._record
-        kept = (old if new is None else new for old, new in zip(outer, texts, strict=True))
-        inner = next(kept), next(kept), next(kept), next(kept)
+        # Blocks of several threads need not end in the order in which they began: each takes back its own.
+        block: list[Record] = [texts]
+        with _DECLARING:
+            self._blocks = (*self._blocks, block)
+            self._record = _innermost(self._blocks)
         try:
-            self._record = inner
             yield self
         finally:
-            self._record = outer
+            with _DECLARING:
+                self._blocks = tuple(other for other in self._blocks if other is not block)
+                self._record = _innermost(self._blocks)
 
     @contextlib.contextmanager
     def data(self, group: str) -> Iterator[Self]:
@@ -142,3 +145,12 @@ class LedgerContext(LedgerReference):
             yield self
         finally:
             self._data = None if declared else self._data
+
+
+def _innermost(blocks: tuple[list[Record], ...]) -> Record:
+    """Return of every text of a record the last one that is open."""
+    found = NO_RECORD
+    for (texts,) in blocks:
+        kept = (old if text is None else text for old, text in zip(found, texts, strict=True))
+        found = next(kept), next(kept), next(kept), next(kept)
+    return found

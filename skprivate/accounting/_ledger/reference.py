@@ -28,6 +28,7 @@ class LedgerReference:
     """
 
     _record: Record = NO_RECORD  # pickles of older versions hold none
+    _blocks: tuple[list[Record], ...] = ()  # the records whose blocks are open, oldest first
 
     def __init__(self, path: Path, wanted: Identity) -> None:
         self._path = path
@@ -69,7 +70,9 @@ class LedgerReference:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what was verified: a fit must not change its parameters, and joblib hashes their pickles.
-        state = {name: value for name, value in vars(self).items() if name not in ("_verified", "_data")}
+        state = {
+            name: value for name, value in vars(self).items() if name not in ("_verified", "_data", "_blocks")
+        }
         return state if self._data is None else {**state, "_data": (self._data, os.getpid())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -78,6 +81,7 @@ class LedgerReference:
         # that came back, or was saved, must not go on charging to it.
         group, process = state.get("_data") or (None, None)
         vars(self).update(state, _verified=None, _data=group if process == os.getppid() else None)
+        self._blocks = ([self._record],)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LedgerReference):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtri
+from scipy.special import expit, logit, ndtri
 
 from ..._typing import FloatArray
 from ...utils._public_module import public_module
@@ -267,8 +267,8 @@ def area_under_curve(
     """Return the AUC of noisy counts of shape (2, n_nodes): negatives, positives; and whether scores crowd.
 
     Nodes come in pairs, the ends of an interval. The order of two rows in different intervals is known. Of
-    two in one, at shares u and v of it, 1/2 + (r - s) is counted, where r and s say who went to the upper end;
-    its mean is 1/2 + u - v. That is the mean of 1 (u > v) where the densities within the interval are
+    two in one, at shares u and v of it, 1/2 + (r - s) is counted, where r and s say who went to the upper
+    end; its mean is 1/2 + u - v. That is the mean of 1 (u > v) where the densities within the interval are
     straight lines, and 1/2 where all scores are one. As they need not be, the interval of the result reaches
     further by what r - s made of all pairs. Where a quarter of all pairs and more are in one interval,
     nothing is known of so many: the interval reaches to where all are in the wrong or the right order,
@@ -283,7 +283,7 @@ def area_under_curve(
     same = place[:, None] == place
     inside = same * (side[:, None] - side)
     wins = np.where(same, 0.5, place[:, None] > place) + inside
-    p, q, m = float(positives.sum()), float(negatives.sum()), len(nodes)
+    p, q, m = float(positives.sum()), float(negatives.sum()), counts.shape[1]
     a, b = wins @ negatives, wins.T @ positives
     total = float(positives @ a)
     rows, columns, squares = wins.sum(axis=1), wins.sum(axis=0), (wins**2)
@@ -330,6 +330,8 @@ _SLOPES = np.concatenate(
     [np.linspace(-2, 0, 20, endpoint=False), np.linspace(0, 4, 201), np.geomspace(4.1, 20, 40)]
 )
 _HALVINGS = 25
+# Places within an interval over which a mean is taken.
+_WITHIN = (np.arange(4) + 0.5) / 4
 
 
 def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: float) -> Estimate:
@@ -339,21 +341,44 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
     then a signed sum of counts with the mean 0 at the slope, and its variance is known from the noise and
     from sampling (a sandwich, or what the regression expects if that is more). The ends of the trial range,
     -2 and 20, stand for anything beyond.
+
+    Rounding keeps the mean of the scores, and not that of what is curved in them. A value at the two nodes of
+    an interval is therefore moved to have the mean of the curve over it, as if scores were evenly spread
+    there; else the noise of rounding would weaken the slope.
     """
     negatives, positives = counts
-    x = np.log(nodes / (1 - nodes))
+    x = logit(nodes)
     rows = np.maximum(negatives + positives, 0.0)
     n, events = float((negatives + positives).sum()), float(positives.sum())
     low, high = float(_SLOPES[0]), float(_SLOPES[-1])
     nothing = Estimate(math.nan, low, high, math.nan, math.nan, True)
     if not 0 < events < n or not rows.any():
         return nothing
-    mean = expit(_intercepts(x, negatives + positives, events) + _SLOPES[:, None] * x)
+    below, above = nodes[::2, None], nodes[1::2, None]
+    inside = logit(below + (above - below) * _WITHIN).ravel()
+
+    def smooth(at_nodes: FloatArray, at_points: FloatArray) -> FloatArray:
+        """Return values at nodes, moved so that chords have the means of the curve over their intervals."""
+        chords = at_nodes.reshape(len(at_nodes), -1, 2).mean(axis=2)
+        means = at_points.reshape(len(at_points), -1, len(_WITHIN)).mean(axis=2)
+        return at_nodes + np.repeat(means - chords, 2, axis=1)
+
+    slopes = _SLOPES[:, None]
+    start = _intercepts(
+        lambda shift: (
+            smooth(expit(shift + slopes * x), expit(shift + slopes * inside)) @ (negatives + positives)
+        ),
+        50.0 + np.abs(slopes) * float(np.abs(x).max()),
+        events,
+    )
+    mean = expit(start + slopes * x)
     weight = rows * mean * (1 - mean)
     heavy = np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
     aside = x - (weight * x).sum(axis=1, keepdims=True) / heavy
     of_positives, of_negatives = aside * (1 - mean), -aside * mean
-    g = of_positives @ positives + of_negatives @ negatives
+    beside = inside - (x[0] - aside[:, :1])
+    g = smooth(aside, beside) @ positives
+    g -= smooth(aside * mean, beside * expit(start + slopes * inside)) @ (negatives + positives)
     noise = std**2 * (of_positives**2 + of_negatives**2).sum(axis=1)
     sampling = np.maximum(
         of_positives**2 @ positives + of_negatives**2 @ negatives, (aside**2 * weight).sum(axis=1)
@@ -367,24 +392,17 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
     step = float(_SLOPES[k + 1] - _SLOPES[k])
     steep = float(g[k] - g[k + 1]) / step
     value = float(_SLOPES[k] + g[k] / steep)
-    # Rounding moves the log odds of a row by some step / sqrt(6), which weakens a slope by
-    # that variance's share in all (errors in variables).
-    steps = np.diff(x)
-    moved = (np.append(steps, 0.0) ** 2 + np.append(0.0, steps) ** 2) / 12
-    rounded = abs(value) * float(weight[k] @ moved / max(weight[k] @ aside[k] ** 2, 1e-300))
-    lower, upper = lower - rounded, upper + rounded
     return _finish(
         value, (lower, upper), low, high, math.sqrt(noise[k]) / steep, math.sqrt(sampling[k]) / steep
     )
 
 
-def _intercepts(x: FloatArray, rows: FloatArray, events: float) -> FloatArray:
+def _intercepts(expected: Callable[[FloatArray], FloatArray], reach: FloatArray, events: float) -> FloatArray:
     """Return the intercept of every slope, at which as many events are expected as there are."""
-    reach = 50.0 + np.abs(_SLOPES[:, None]) * float(np.abs(x).max())
     left, right = -reach, reach
     for _ in range(_HALVINGS):
         middle = (left + right) / 2
-        above = (expit(middle + _SLOPES[:, None] * x) @ rows)[:, None] > events
+        above = expected(middle)[:, None] > events
         left, right = np.where(above, left, middle), np.where(above, middle, right)
     found: FloatArray = (left + right) / 2
     return found

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Public nodes that scores are rounded to, up or down at random, so that what is linear keeps its mean."""
 
-import math
 from typing import Any
 
 import numpy as np

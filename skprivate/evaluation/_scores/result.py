@@ -54,6 +54,8 @@ class PrivateEvaluation:
         Of every interval by itself, in (0, 1).
     on_training_rows : bool or None
         Whether the rows were said to be such that the model was fitted on; None: nothing was said.
+    ends_declared : bool
+        Whether the ends of the intervals of scores were passed as ``n_bins``.
     privacy_spent : PrivacySpent
 
     See Also
@@ -91,6 +93,7 @@ class PrivateEvaluation:
     n_rows: int | None
     confidence: float
     on_training_rows: bool | None
+    ends_declared: bool
     privacy_spent: PrivacySpent = field(repr=False)
 
     def group_counts(self, group: Any = None) -> GroupCounts:
@@ -98,11 +101,13 @@ class PrivateEvaluation:
         z = quantile(self.confidence)
         if group is None:
             std = self.count_std * float(np.sqrt(len(self.counts)))
-            return GroupCounts(self.counts.sum(axis=0), self.nodes, self.n_low, std, self.n_rows, z)
+            return GroupCounts(
+                self.counts.sum(axis=0), self.nodes, self.n_low, std, self.n_rows, z, self.ends_declared
+            )
         if group not in self.levels:
             raise ValueError(f"group must be one of the declared levels: {list(self.levels)}.")
         counts = self.counts[self.levels.index(group)]
-        return GroupCounts(counts, self.nodes, self.n_low, self.count_std, None, z)
+        return GroupCounts(counts, self.nodes, self.n_low, self.count_std, None, z, self.ends_declared)
 
     def _statistics(self, group: Any) -> dict[str, Estimate]:
         counts = self.group_counts(group)

@@ -121,6 +121,8 @@ class GroupCounts:
         Public number of rows.
     z : float
         Standard deviations that intervals reach.
+    declared : bool
+        Whether the ends of the intervals of scores were declared.
     """
 
     counts: FloatArray
@@ -129,6 +131,12 @@ class GroupCounts:
     std: float
     total: int | None
     z: float
+    declared: bool
+
+    @property
+    def area(self) -> tuple[Estimate, bool]:
+        """The AUC of scores of two classes, and whether their order within intervals is unknown to it."""
+        return area_under_curve(self.counts, self.std, self.z, declared=self.declared)
 
     @property
     def cells(self) -> Cells:
@@ -140,7 +148,7 @@ class GroupCounts:
         high = np.arange(len(self.nodes)) >= self.n_low
         right = np.stack([~high, high])
         found = self._of_labels(right)
-        found["auc"] = area_under_curve(self.counts, self.nodes, self.std, self.z)
+        found["auc"] = self.area[0]
         labels = np.array([[0.0], [1.0]])
         found["brier"] = self._mean_loss([lambda p: p**2, lambda p: (1 - p) ** 2], 1.0)
         most = -math.log(float(self.nodes[0]))

@@ -379,3 +379,19 @@ class TestAudit:
     def test_an_export_in_place_of_the_ledger_is_refused(self, path, full):
         with pytest.raises(ValueError, match="the ledger itself"):
             LedgerAudit(path).to_json(path)
+
+
+def test_blocks_that_end_in_another_order_leave_nothing_behind(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "ledger")
+    first, second = ledger.record(person="A", purpose="p"), ledger.record(person="B")
+    first.__enter__()
+    second.__enter__()
+    assert ledger._record == ("p", "B", None, None)
+    first.__exit__(None, None, None)
+    assert ledger._record == (None, "B", None, None)
+    inside = pickle.loads(pickle.dumps(ledger))
+    with inside.record(purpose="q"):
+        assert inside._record == ("q", "B", None, None)
+    assert inside._record == (None, "B", None, None)
+    second.__exit__(None, None, None)
+    assert ledger._record == (None, None, None, None)
