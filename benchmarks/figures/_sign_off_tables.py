@@ -110,6 +110,7 @@ class Figures:
         self.kept = kept
         self.found = {one.place: one.exact for one in found}
         self.clipped = {one.place: one.clipped for one in found}
+        self.n_splits = len({place[4] for place in self.found})
 
     def settings(self, data: str) -> list[str]:
         """Return the settings of a data set of which there is a method of ours."""
@@ -151,7 +152,8 @@ def print_tables(kept: KeptPredictions, found: Sequence[Evaluated], epsilons: Se
     print(
         "Exact figures take probabilities as they are; published ones take them for .001 at least and .999\n"
         "at most, and are compared with exact ones of such probabilities. Published means are those of one\n"
-        "release a split, at the epsilon of the fit; what draws no noise is evaluated at each."
+        "release a split, at the epsilon of the fit; what draws no noise is evaluated at each.\n"
+        "In brackets: how many splits have the figure, where it is not all."
     )
     for data, groups, scores in TABLES:
         for setting in figures.settings(data):
@@ -242,11 +244,10 @@ def _print_score(
 
 
 def _cells(figures: Figures, cell: tuple[str, str, str, float], score: str, digits: int) -> list[str | None]:
-    """Return the exact mean with its standard error, and the published mean; in brackets: splits with one."""
+    """Return the exact mean with its standard error, and the published mean; in brackets: how many splits."""
     exact = _values(figures.exact(*cell), score)
     paid = _values(figures.published(*cell), score)
-    splits = len(figures.places(*cell))
-    fewer = f" ({len(exact)})" if len(exact) < splits else ""
+    fewer = f" ({len(exact)})" if len(exact) < figures.n_splits else ""
     first = f"{exact.mean():.{digits}f} ±{error_of(exact):.{digits}f}{fewer}" if len(exact) else None
     return [first, f"{paid.mean():.{digits}f}" if len(paid) else None]
 
