@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Evaluation of a finished model on private rows, from one noisy histogram of scores and labels."""
 
+from contextlib import suppress
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
@@ -21,7 +22,7 @@ from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
 from ._scores.grid import Grid, choose_intervals, find_kind, last_step, plan_grid
 from ._scores.intervals import quantile
 from ._scores.reading import codes_of
-from ._scores.result import OTHER, Kind, PrivateEvaluation
+from ._scores.result import ALL, OTHER, Kind, PrivateEvaluation
 
 _NAME = "private_evaluate"
 # What a ledger names and no model comes from.
@@ -161,7 +162,8 @@ def private_evaluate(
 
     The intervals are sets of values that a test does not reject: Fieller's for ratios of noisy counts [1]_,
     with Wilson's variance for shares [2]_, that of DeLong [3]_ or Hanley and McNeil [4]_ for the AUC. They
-    hold for the population that the rows were drawn from.
+    hold for the population that the rows were drawn from; with ``groups``, for that of the persons, whose
+    rows may be copies of each other: the variance by sampling is multiplied by ``max_rows_per_group``.
 
     References
     ----------
@@ -244,7 +246,9 @@ def private_evaluate(
         not isinstance(n_bins, str | Integral),
         released.spent,
     )
-    _warn_of_nothing(result)
+    # What was paid for is returned, whatever happens to its statistics.
+    with suppress(ArithmeticError, IndexError, ValueError):
+        _warn_of_nothing(result)
     return result
 
 
@@ -266,8 +270,12 @@ def _read_groups_of_interest(declared: Any) -> tuple[Any, tuple[Any, ...]]:
         repeated = len(set(names)) < len(names)
     except TypeError:
         raise ValueError(problem) from None
-    if not names or repeated or OTHER in names:
-        raise ValueError(f"the levels of groups_of_interest must be different, and none of them {OTHER!r}.")
+    texts = [str(name) for name in names]
+    if not names or repeated or len({*texts, ALL, OTHER}) < len(texts) + 2:
+        raise ValueError(
+            "the levels of groups_of_interest must be different, also as text, and none of them "
+            f"{OTHER!r} or {ALL!r}."
+        )
     return values, (*names, OTHER)
 
 

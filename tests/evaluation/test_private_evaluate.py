@@ -538,3 +538,34 @@ def test_the_mean_of_many_recalls_may_be_one():
         hits += found.balanced_accuracy.upper >= 1.0
     # Of 40 runs of a true coverage of .95 on one side, fewer than 27 with a probability below 1e-7.
     assert hits >= 27
+
+
+@pytest.mark.parametrize("name", ["accuracy", "auc", "brier", "calibration_in_the_large"])
+def test_rows_of_a_person_that_are_copies_are_no_news(name):
+    def copies(rng):
+        odds = rng.normal(0, 1.5, size=300)
+        return np.repeat(expit(odds), 5), np.repeat(rng.random(300) < expit(odds), 5).astype(int)
+
+    many = [copies(np.random.default_rng(10**6 + k)) for k in range(700)]
+    scores, y = (np.concatenate(part) for part in zip(*many, strict=True))
+    truth = {
+        "accuracy": np.mean((scores > 0.5) == y),
+        "auc": roc_auc_score(y, scores),
+        "brier": brier_score_loss(y, scores),
+        "calibration_in_the_large": np.mean(y - scores),
+    }[name]
+    persons = {"groups": np.repeat(np.arange(300), 5), "max_rows_per_group": 5}
+    # Fewer than 38 of 60 have a probability below 1e-8; without the factor it were some 30 to 35 at most.
+    assert covered(name, truth, copies, epsilon=1e6, **persons) >= 44
+
+
+def test_levels_and_bounds_that_would_be_told_wrongly_are_refused(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "ledger")
+    X, y = np.full((300, 1), 0.5), np.zeros(300)
+    for levels in (["all rows"], ["(other)"], [1, "1"], [1, 1]):
+        with pytest.raises(ValueError, match="must be different"):
+            private_evaluate(Looked(), X, y, 1.0, groups_of_interest=(y, levels), ledger=ledger)
+    with pytest.raises(ValueError, match="squares"):
+        private_evaluate(LinearRegression().fit(X, y), X, y, 1.0, bounds_y=(-1e308, 1e308), ledger=ledger)
+    assert ledger.entries() == []
+    assert ledger.n_failures == 0

@@ -30,10 +30,23 @@ class PlannedScore:
     repeats : int
         Fits that this was computed from.
     gain, gain_lower, gain_upper, gain_error : float or None
-        By how much it passes a model of the public rows alone, with the band of the
-        difference, and the standard error of its expectation: both are
-        fitted to rows of the same worlds, so that it is narrower than that of the score. None without public
-        rows.
+        By how much it passes a model of the public rows alone, with the band of the difference, and the
+        standard error of its expectation: both are fitted to rows of the same worlds, so that it is narrower
+        than that of the score. None without public rows.
+
+    See Also
+    --------
+    plan_study : Returns one for each epsilon.
+
+    Notes
+    -----
+    **Privacy.** It holds nothing of private rows: there were none.
+
+    Examples
+    --------
+    >>> from skprivate.evaluation import PlannedScore
+    >>> PlannedScore(epsilon=1.0, score=0.89, lower=0.87, upper=0.91, repeats=8).gain is None
+    True
     """
 
     epsilon: float

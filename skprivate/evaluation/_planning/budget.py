@@ -54,6 +54,26 @@ class BudgetSplit:
         The same where the costs of fit and evaluation add up, and each gets half.
     argument : str
         Why fit and evaluation do not add up.
+
+    See Also
+    --------
+    plan_study : Suggests one.
+
+    Notes
+    -----
+    **Privacy.** It is computed from public numbers alone.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from skprivate.evaluation import BudgetSplit
+    >>> split = BudgetSplit(
+    ...     total=Fraction(1), describe=Fraction(1, 10), fit=Fraction(9, 10), evaluate=Fraction(9, 10),
+    ...     n_fit=8000, n_evaluate=2000, describe_half_width=0.02, evaluate_half_width=0.03,
+    ...     evaluate_half_width_if_added=0.04,
+    ... )
+    >>> str(split)[:50]
+    'of epsilon 1: 0.1 for a description of all rows (s'
     """
 
     total: Fraction

@@ -59,6 +59,19 @@ class StudyPlan:
     Notes
     -----
     **Privacy.** It holds nothing of private rows: there were none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import DPLogisticRegression
+    >>> from skprivate.evaluation import plan_study
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(60, 1))
+    >>> y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+    >>> plan = plan_study(DPLogisticRegression(delta=1e-6), (-1, 1), 1000, [1.0], public=(X, y),
+    ...                   target=[0, 1], n_repeats=4, random_state=0)
+    >>> plan.decision in ("go", "no-go", "cannot say")
+    True
     """
 
     estimator: str

@@ -151,8 +151,8 @@ def _check_bounds_y(bounds: Any) -> tuple[float, float]:
         low, high = (float(end) for end in bounds)
     except (TypeError, ValueError):
         raise ValueError("bounds_y must be two numbers (lower, upper).") from None
-    if not (np.isfinite([low, high]).all() and low < high):
-        raise ValueError("bounds_y must be finite, with lower < upper.")
+    if not (np.isfinite([low, high, low * low, high * high, 4 * low * high]).all() and low < high):
+        raise ValueError("bounds_y must be finite, as must be their squares, with lower < upper.")
     return low, high
 
 

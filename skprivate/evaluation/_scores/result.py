@@ -2,7 +2,7 @@
 """What `private_evaluate` returns: released counts, and the statistics that are computed from them."""
 
 import html
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,6 +20,8 @@ _TRAINING = "These rows were used to fit the model: the scores are better than o
 _OTHER = "The caller declares that no fit of the model has used these rows."
 _UNSAID = "It was not said whether a fit of the model has used these rows."
 
+#: How results name all rows together.
+ALL = "all rows"
 #: The group of rows whose value is none of the declared levels.
 OTHER = "(other)"
 
@@ -97,17 +99,18 @@ class PrivateEvaluation:
     privacy_spent: PrivacySpent = field(repr=False)
 
     def group_counts(self, group: Any = None) -> GroupCounts:
-        """Return the noisy counts of one group of interest; None: of all rows."""
+        """Return the noisy counts of one group of interest, in units of ``max_rows_per_unit`` rows."""
         z = quantile(self.confidence)
-        if group is None:
-            std = self.count_std * float(np.sqrt(len(self.counts)))
-            return GroupCounts(
-                self.counts.sum(axis=0), self.nodes, self.n_low, std, self.n_rows, z, self.ends_declared
-            )
-        if group not in self.levels:
-            raise ValueError(f"group must be one of the declared levels: {list(self.levels)}.")
-        counts = self.counts[self.levels.index(group)]
-        return GroupCounts(counts, self.nodes, self.n_low, self.count_std, None, z, self.ends_declared)
+        counts, total = self.counts.sum(axis=0), self.n_rows
+        std = self.count_std * float(np.sqrt(len(self.counts)))
+        if group is not None:
+            if group not in self.levels:
+                raise ValueError(f"group must be one of the declared levels: {list(self.levels)}.")
+            counts, std, total = self.counts[self.levels.index(group)], self.count_std, None
+        # Rows of one person may be copies of each other: k rows then say as much as one. In units of k rows
+        # the variance of sampling is k times as large, and that of the noise is what it was.
+        k = self.privacy_spent.max_rows_per_unit
+        return GroupCounts(counts / k, self.nodes, self.n_low, std / k, total, z, self.ends_declared)
 
     def _statistics(self, group: Any) -> dict[str, Estimate]:
         counts = self.group_counts(group)
@@ -159,7 +162,9 @@ class PrivateEvaluation:
             raise ValueError("threshold must be between 0 and 1.")
         if self.kind == "classes" and threshold != 0.5:
             raise ValueError("predicted labels have no threshold.")
-        return self.group_counts(group).confusion(float(threshold), self.classes)
+        found = self.group_counts(group).confusion(float(threshold), self.classes)
+        k = self.privacy_spent.max_rows_per_unit
+        return replace(found, counts=k * found.counts, lower=k * found.lower, upper=k * found.upper)
 
     def roc_curve(self, group: Any = None) -> tuple[FloatArray, FloatArray]:
         """Return false and true positive rates at the nodes, by released counts."""
@@ -168,8 +173,8 @@ class PrivateEvaluation:
         return self.group_counts(group).curve()
 
     def _rows(self) -> list[tuple[str, str, Estimate]]:
-        parts = {"all rows": self.metrics} | {str(level): found for level, found in self.by_group.items()}
-        return [(part, name, estimate) for part, found in parts.items() for name, estimate in found.items()]
+        parts = [(ALL, self.metrics), *((str(level), found) for level, found in self.by_group.items())]
+        return [(part, name, estimate) for part, found in parts for name, estimate in found.items()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: statistics, the declaration about the rows, and the statement of privacy."""
