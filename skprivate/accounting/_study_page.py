@@ -251,14 +251,17 @@ def _head(account: Account, file: str) -> Label:
 def _meaning(account: Account) -> Label:
     """Return what the epsilon of all entries says, for each relation and unit that it holds for."""
     parts = compose(account.entries).parts if account.entries else ()
-    rows = [row for part in parts if part.holds for row in _sentences(part)]
+    rows = [row for part in parts if part.holds and part.delta < 1 for row in _sentences(part)]
     holds = bool(rows) or not account.entries
     if holds and any(entry.data is not None for entry in account.entries):
         total = show_pair(*account.spent)
         declared = "they were declared disjoint, and the dearest counts above"
         rows.append(("if groups of data overlap", f"{declared}; else all of {total} counts"))
     if not holds:
-        rows = [("no bound", "charges are not private, or speak of different kinds of neighbours")]
+        why = (
+            "charges are not private, speak of different kinds of neighbours, or sum to a delta of 1 and more"
+        )
+        rows = [("no bound", why)]
     return _section(
         "What epsilon means here",
         "Of whoever sees every result, and already knows the data of all others.",

@@ -21,7 +21,7 @@ from ..utils._user_frame import warn_after_release
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
 from ._scores.grid import Grid, choose_intervals, find_kind, last_step, plan_grid
 from ._scores.intervals import quantile
-from ._scores.reading import codes_of
+from ._scores.reading import check_table, codes_of
 from ._scores.result import ALL, OTHER, Kind, PrivateEvaluation
 
 _NAME = "private_evaluate"
@@ -202,6 +202,7 @@ def private_evaluate(
             values, levels = _read_groups_of_interest(groups_of_interest)
             kind, labels, bounds = find_kind(model, y, classes, bounds_y)
             _refuse_training_rows(model, ledger, on_training_rows)
+            X = check_table(model, X)
             n_rows = num_samples(X)
             if num_samples(y) != n_rows:
                 raise ValueError("X and y must have the same number of rows.")

@@ -206,3 +206,12 @@ def test_it_never_replaces_the_ledger(ledger):
     with pytest.raises(ValueError, match="the ledger itself"):
         study_page(ledger, path=ledger.path)
     ledger.charge(spend(), "Tree")
+
+
+def test_no_sentence_is_made_of_a_delta_of_one(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "other.ledger")
+    for _ in range(2):
+        ledger.charge(spend(1, delta=Fraction(6, 10)), "Tree")
+    told = words(study_page(ledger))
+    assert "no bound" in told
+    assert "from even odds" not in told

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_array
 from scipy.special import expit
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -569,3 +570,57 @@ def test_levels_and_bounds_that_would_be_told_wrongly_are_refused(tmp_path):
         private_evaluate(LinearRegression().fit(X, y), X, y, 1.0, bounds_y=(-1e308, 1e308), ledger=ledger)
     assert ledger.entries() == []
     assert ledger.n_failures == 0
+
+
+class Whole(Looked):
+    """Fails on a table with a row that it cannot use, and on no single row."""
+
+    def predict_proba(self, X):
+        X = np.asarray(X.todense()) if hasattr(X, "todense") else np.asarray(X)
+        if len(X) > 1 and (X[:, 0] == 0.125).any():
+            raise ValueError("0.125")
+        return super().predict_proba(X)
+
+
+@pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
+@pytest.mark.parametrize("table", [np.asarray, coo_array, np.ndarray.tolist])
+@pytest.mark.parametrize("model", [Talking(), Whole()])
+def test_no_row_makes_strict_mode_raise(table, model):
+    X = np.full((300, 1), 0.75)
+    X[7] = 0.125
+    dense = type(model)()
+    dense.predict_proba = lambda rows: type(model).predict_proba(
+        model, rows.toarray() if hasattr(rows, "toarray") else rows
+    )
+    with config_context(strict=True):
+        assert private_evaluate(dense, table(X), np.ones(300), 1.0).n_rows == 300
+
+
+def test_tables_that_the_model_cannot_take_are_refused_for_nothing(tmp_path):
+    ledger = PrivacyLedger(tmp_path / "ledger")
+    X, y = np.random.default_rng(0).normal(size=(300, 3)), np.arange(300) % 2
+    model = LogisticRegression().fit(X[:, :1], y)
+    for strict in (False, True):
+        with config_context(strict=strict), pytest.raises(ValueError, match="3 columns"):
+            private_evaluate(model, X, y, 1.0, ledger=ledger)
+        with config_context(strict=strict), pytest.raises(TypeError, match="X must be"):
+            private_evaluate(model, memoryview(X[:, :1]), y, 1.0, ledger=ledger)
+    assert ledger.entries() == []
+    assert ledger.n_failures == 0
+
+
+class Secret:
+    def __float__(self):
+        raise ValueError("secret 42")
+
+
+def test_a_cell_of_y_tells_nothing():
+    X = np.random.default_rng(0).normal(size=(300, 1))
+    model = LinearRegression().fit(X, X[:, 0])
+    for cell in (Secret(), [1.0, 2.0]):
+        y = [*X[1:, 0].tolist(), cell]
+        with pytest.raises(ValueError, match="finite numbers") as caught:
+            private_evaluate(model, X, y, 1.0, bounds_y=(-3, 3))
+        text = "".join(traceback.format_exception(caught.value))
+        assert "secret" not in text
+        assert "(300,)" not in text

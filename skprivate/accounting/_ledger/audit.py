@@ -145,7 +145,8 @@ class LedgerAudit(LedgerViews):
 
 _CHECKED = (
     "Every entry was read, their sums and the hash that links them were computed again and agree.",
-    "The hash has no key: it finds accidents, not adversaries. Failures and refusals are outside of it.",
+    "The hash has no key: it finds accidents, not adversaries. Failures and refusals are outside of it, as "
+    "are the ceiling, the limit of failures and the ledger's id.",
 )
 _UNCHAINED = (
     "Every entry was read, and their sums were computed again and agree.",

@@ -94,10 +94,18 @@ def _in_order(model: Any, labels: list[Any], table: FloatArray) -> FloatArray:
 
 
 def _read_numbers(y: Any, strict: bool, middle: float) -> FloatArray:
-    target = np.asarray(numbers_of(as_column(y), "y") if strict else y)
-    checked = check_array(
-        target, ensure_2d=False, dtype=np.float64, ensure_all_finite=not strict, input_name="y"
-    )
+    try:
+        target = np.asarray(numbers_of(as_column(y), "y") if strict else y)
+        checked = check_array(
+            target, ensure_2d=False, dtype=np.float64, ensure_all_finite=not strict, input_name="y"
+        )
+    except Exception as error:
+        kind = type(error)
+    else:
+        kind = None
+    if kind is not None:
+        # Raised outside the handler: the message of a cell, or its position, is not kept as __context__.
+        raise ValueError("y must be finite numbers, one per row.")
     numbers: FloatArray = np.asarray(checked, dtype=np.float64)
     if numbers.ndim != 1:
         raise ValueError("y must have one number per row.")

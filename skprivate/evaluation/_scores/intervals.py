@@ -344,7 +344,7 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
 
     Rounding keeps the mean of the scores, and not that of what is curved in them. A value at the two nodes of
     an interval is therefore moved to have the mean of the curve over it, as if scores were evenly spread
-    there; else the noise of rounding would weaken the slope.
+    there; else the noise of rounding would weaken the slope. The interval reaches further by that move.
     """
     negatives, positives = counts
     x = logit(nodes)
@@ -387,11 +387,14 @@ def recalibration_slope(counts: FloatArray, nodes: FloatArray, std: float, z: fl
     lower, upper = _crossings(statistic, 1.0 + float(statistic.min()))
     roots = np.flatnonzero((g[:-1] > 0) & (g[1:] <= 0))
     if not len(roots):
-        return Estimate(math.nan, lower, upper, math.nan, math.nan, lower <= low and upper >= high)
+        return nothing
     k = int(roots[np.argmin(statistic[roots])])
     step = float(_SLOPES[k + 1] - _SLOPES[k])
     steep = float(g[k] - g[k + 1]) / step
     value = float(_SLOPES[k] + g[k] / steep)
+    # What the values at nodes were moved by is as good as their intervals are evenly filled.
+    moved = abs(float(g[k] - of_positives[k] @ positives - of_negatives[k] @ negatives)) / steep
+    lower, upper = lower - moved, upper + moved
     return _finish(
         value, (lower, upper), low, high, math.sqrt(noise[k]) / steep, math.sqrt(sampling[k]) / steep
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
 from ..._typing import FloatArray
@@ -67,9 +68,31 @@ def predictions(
     if not works.any():
         return np.tile(instead, (n_rows, *([1] * np.ndim(instead))))
     rows = np.where(works, np.arange(n_rows), np.argmax(works))
-    found = check(_ask(predict, safe_indexing(X, rows)), n_rows)
+    try:
+        found = check(_ask(predict, safe_indexing(X, rows)), n_rows)
+    except Exception:  # it fails on the table and on none of its rows
+        works = np.zeros(n_rows, dtype=bool)
+        found = np.tile(instead, (n_rows, *([1] * np.ndim(instead))))
     found[~works] = instead
     return found
+
+
+def check_table(model: Any, X: Any) -> Any:
+    """Return a table whose rows can be taken, and refuse one of another type or width: public facts."""
+    X = X.tocsr() if issparse(X) else X
+    n_features = getattr(model, "n_features_in_", None)
+    shape = getattr(X, "shape", ())
+    if n_features is not None and len(shape) == 2 and shape[1] != n_features:
+        raise ValueError(f"X has {shape[1]} columns, and the model was fitted to {n_features}.")
+    try:
+        safe_indexing(X, np.arange(min(num_samples(X), 1)))
+    except Exception:
+        taken = False
+    else:
+        taken = True
+    if not taken:
+        raise TypeError("X must be an array, a data frame, a list of rows or a sparse matrix.")
+    return X
 
 
 def _ask(predict: Callable[[Any], Any], X: Any) -> Any:
