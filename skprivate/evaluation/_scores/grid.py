@@ -99,11 +99,9 @@ def _read_numbers(y: Any, strict: bool, middle: float) -> FloatArray:
         checked = check_array(
             target, ensure_2d=False, dtype=np.float64, ensure_all_finite=not strict, input_name="y"
         )
-    except Exception as error:
-        kind = type(error)
-    else:
-        kind = None
-    if kind is not None:
+    except Exception:
+        checked = None
+    if checked is None:
         # Raised outside the handler: the message of a cell, or its position, is not kept as __context__.
         raise ValueError("y must be finite numbers, one per row.")
     numbers: FloatArray = np.asarray(checked, dtype=np.float64)

@@ -81,7 +81,7 @@ def check_table(model: Any, X: Any) -> Any:
     """Return a table whose rows can be taken, and refuse one of another type or width: public facts."""
     X = X.tocsr() if issparse(X) else X
     n_features = getattr(model, "n_features_in_", None)
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if n_features is not None and len(shape) == 2 and shape[1] != n_features:
         raise ValueError(f"X has {shape[1]} columns, and the model was fitted to {n_features}.")
     try:
