@@ -32,11 +32,11 @@ def check(objects, most=1):
     ledger = objects.ledger
     with locked(ledger.path, wait=False):  # the interrupted operation must not hold it
         pass
-    found, anew = ledger._read(), PrivacyLedger(ledger.path, epsilon=2)._read()
+    found, anew = ledger._account(), PrivacyLedger(ledger.path, epsilon=2)._account()
     assert found == anew, "objects disagree"
-    n_entries = len(found[0])
+    n_entries = len(found.entries)
     assert objects.acknowledged <= n_entries <= objects.acknowledged + most
-    assert found[1].epsilon.upper == Fraction(n_entries, 10)
+    assert found.state.epsilon.upper == Fraction(n_entries, 10)
     left = {one.name for one in objects.folder.iterdir() if not one.name.endswith(".unfinished")}
     assert left - {"copy"} <= FILES, "files are left"
     assert (ledger._label, ledger._data) == (None, None)
