@@ -18,7 +18,7 @@ from .store import Identity, LedgerRecords, LedgerState, Row, damaged
 
 SCHEMA = 5
 _FAILURES_SINCE = 3  # the schema that added them, and sums that are rounded
-_CHARGE_IDS_SINCE = 4
+_CHARGE_IDS_SINCE = 4  # the schema that added ids of charges
 _APPLICATION = 0x736B7072  # "skpr", in the header of the file: tells a ledger from other databases
 _FAILURES = "CREATE TABLE failures (estimator TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID"
 _CHARGE_IDS = (
