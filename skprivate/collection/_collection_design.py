@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from ..exceptions import PrivacyLeakError
 from ..tree import LocallyPrivateTreeClassifier
-from ..tree._first_phase import FIRST_SHARE, FirstPhase
+from ..tree._growth.first_phase import FIRST_SHARE, FirstPhase
 from ..tree._tree_design import TreeDesign
 from ..utils import as_labels, check_epsilon
 from ..utils._private_fit import redact_errors

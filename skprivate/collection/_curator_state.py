@@ -17,7 +17,7 @@ from ..domain import TableDomain
 from ..partition import RULES, ColumnBins, Partition
 from ..randomizers import LocalRandomizer
 from ..tree import LocallyPrivateTreeClassifier
-from ..tree._first_phase import FirstPhase, PlannedLeaves
+from ..tree._growth.first_phase import FirstPhase, PlannedLeaves
 from ..tree._public_model import LeafModel
 from ..tree._tree_design import ReleaseMechanism, TreeDesign
 from ..utils import check_epsilon

@@ -18,13 +18,13 @@ _HOMES = {
     "export_text": "._export_text",
     # Not for users: pickles of fitted estimators name them here, so that files can be moved.
     "BaseRate": "..utils._posteriors.base_rate",
-    "FirstPhase": "._first_phase",
+    "FirstPhase": "._growth.first_phase",
     "LeafModel": "._public_model",
     "Mixture": "._estimation.offsets",
     "ModelWithOffsets": "._estimation.offsets",
-    "NaiveBayes": "._naive_bayes",
+    "NaiveBayes": "._growth.naive_bayes",
     "NoisyHistogram": "._noisy_leaf_counts",
-    "PlannedLeaves": "._first_phase",
+    "PlannedLeaves": "._growth.first_phase",
     "TreeDesign": "._tree_design",
 }
 __getattr__, __dir__ = lazy_exports(__name__, _HOMES)

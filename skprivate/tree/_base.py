@@ -47,9 +47,9 @@ from ._estimation.depth import DEEPEST, LEAST_INFORMATION, DepthInputs, deepest_
 from ._estimation.leaf_counts import variance_per_row
 from ._estimation.leaf_estimates import pruning_method
 from ._estimation.public_slope import slope_of_public_rows
+from ._growth.split_budget import PaidTreeMechanism, SplitBudget
 from ._predictions import TreePredictionsMixin
 from ._public_model import PublicModel
-from ._split_budget import PaidTreeMechanism, SplitBudget
 from ._tree_design import PendingSplits, ReleaseMechanism, TreeDesign
 from ._tree_rows import TreeRows
 

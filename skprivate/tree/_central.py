@@ -27,9 +27,9 @@ from ..utils import check_epsilon
 from ..utils._public_module import public_module
 from ._base import DEEPEST_COMPLETE, TREE_CONSTRAINTS, BasePrivateTree
 from ._estimation.leaf_estimates import pruning_method
+from ._growth.split_budget import ROWS_FOR_A_PUBLIC_ROW, SPLIT_SHARE, SplitBudget, automatic_levels
+from ._growth.split_selection import bins_of_columns, grow_private_partition, most_levels
 from ._noisy_leaf_counts import NoisyHistogram
-from ._split_budget import ROWS_FOR_A_PUBLIC_ROW, SPLIT_SHARE, SplitBudget, automatic_levels
-from ._split_selection import bins_of_columns, grow_private_partition, most_levels
 from ._tree_design import PendingSplits, TreeDesign
 from ._tree_rows import TreeRows
 

@@ -22,7 +22,7 @@ from ._base import TREE_CONSTRAINTS, TREE_ROLES, BasePrivateTree
 from ._estimation.depth import DepthInputs
 from ._estimation.leaf_counts import variance_per_row
 from ._estimation.leaf_estimates import pruning_method
-from ._first_phase import FEW_COLUMNS, FirstPhase, PlannedLeaves, draw_part
+from ._growth.first_phase import FEW_COLUMNS, FirstPhase, PlannedLeaves, draw_part
 from ._tree_design import TreeDesign
 from ._tree_rows import TreeRows
 

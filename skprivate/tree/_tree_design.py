@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from .._typing import FloatArray, IntArray
 from ..partition import Partition, count_leaves
 from ..utils._public_module import public_module
-from ._first_phase import FirstPhase
+from ._growth.first_phase import FirstPhase
+from ._growth.split_budget import SplitBudget
 from ._public_model import LeafModel, PublicModel
-from ._split_budget import SplitBudget
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from skprivate.partition import ColumnBins
-from skprivate.tree._naive_bayes import fit_naive_bayes
+from skprivate.tree._growth.naive_bayes import fit_naive_bayes
 
 N = 50_000
 

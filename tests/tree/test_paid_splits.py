@@ -15,14 +15,14 @@ from skprivate.exceptions import BudgetExceededError
 from skprivate.noise import DiscreteLaplaceMechanism, check_entropy
 from skprivate.noise._noisy_max import NoisyMax
 from skprivate.rounds import TableSource, fit_rounds
-from skprivate.tree._split_budget import (
+from skprivate.tree._growth.split_budget import (
     MOST_LEVELS,
     ROWS_FOR_A_PUBLIC_ROW,
     PaidTreeMechanism,
     SplitBudget,
     automatic_levels,
 )
-from skprivate.tree._split_selection import selection_noise
+from skprivate.tree._growth.split_selection import selection_noise
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(4000, 3))

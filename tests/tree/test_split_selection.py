@@ -21,7 +21,7 @@ from skprivate.rounds._plans.rows import PreparedRows
 from skprivate.rounds._reading.columns import TableColumns
 from skprivate.rounds._reading.schema import RowSchema
 from skprivate.rounds._sources import SourceRun
-from skprivate.tree._split_selection import (
+from skprivate.tree._growth.split_selection import (
     DEFAULT_BINS,
     IMPURITY_BITS,
     SplitSelection,

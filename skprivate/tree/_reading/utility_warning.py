@@ -8,7 +8,7 @@ from ...utils._user_frame import warn_after_release
 from .._estimation.homogeneity import NoisyTable, leaves_differ
 from .._estimation.leaf_counts import LeafCounts
 from .._estimation.pruning import leaf_ancestors
-from .._split_selection import bins_of_columns
+from .._growth.split_selection import bins_of_columns
 from .._tree_design import TreeDesign
 
 _ALIKE = (

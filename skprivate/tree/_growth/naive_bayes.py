@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray, IntArray
-from ..partition import ColumnBins
-from ..utils._posteriors.base_rate import estimate_base_rate
-from ..utils._posteriors.truncated_normal import truncated_mean
-from ..utils._public_module import public_module
+from ..._typing import FloatArray, IntArray
+from ...partition import ColumnBins
+from ...utils._posteriors.base_rate import estimate_base_rate
+from ...utils._posteriors.truncated_normal import truncated_mean
+from ...utils._public_module import public_module
 
 # Prior of how the share of a class varies over the bins of a column: with probability 1/2 not at all; else
 # one of these standard deviations, as parts of the largest that a share can have, and one of three shapes.

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray, IntArray, SplitCriterion
-from ..base._public_model import predict_shares, tempered
-from ..noise._entropy import Entropy
-from ..partition import ColumnBins, Partition, build_partition
-from ..randomizers import ColumnRandomizer, randomizer_from_dict
-from ..utils._json_documents import Fields, pack_integers, unpack_integers
-from ..utils._posteriors.base_rate import BaseRate
-from ..utils._public_module import public_module
-from ._naive_bayes import fit_naive_bayes
-from ._public_model import PublicModel
+from ..._typing import FloatArray, IntArray, SplitCriterion
+from ...base._public_model import predict_shares, tempered
+from ...noise._entropy import Entropy
+from ...partition import ColumnBins, Partition, build_partition
+from ...randomizers import ColumnRandomizer, randomizer_from_dict
+from ...utils._json_documents import Fields, pack_integers, unpack_integers
+from ...utils._posteriors.base_rate import BaseRate
+from ...utils._public_module import public_module
+from .._public_model import PublicModel
+from .naive_bayes import fit_naive_bayes
 
 # The constants below were chosen on three simulations (Friedman's, a linear one, an interaction of binary
 # columns) at epsilon .2 to 4, and tested on census, diabetes, breast cancer and skewed columns.

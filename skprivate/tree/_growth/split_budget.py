@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ._noisy_leaf_counts import NoisyHistogram
-from ._split_selection import selection_noise
+from .._noisy_leaf_counts import NoisyHistogram
+from .split_selection import selection_noise
 
 # The constants below were chosen on census, digits, diabetes, breast cancer and four simulations (linear,
 # Friedman's, an interaction of binary columns, skewed columns with a rare class) at epsilon .1 to 8, with

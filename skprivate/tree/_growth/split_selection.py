@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import FloatArray, IntArray
-from ..accounting import PrivacySpent
-from ..domain import DateColumn, NumberColumn, TableDomain
-from ..noise import DiscreteLaplaceMechanism
-from ..noise._noisy_max import NoisyMax
-from ..partition import Partition
-from ..rounds._driver import Round, Rounds
-from ..rounds._plans.histograms import MOST_COUNTS, HistogramsPlan
-from ..utils import check_epsilon
-from ._noisy_leaf_counts import _scale
+from ..._typing import FloatArray, IntArray
+from ...accounting import PrivacySpent
+from ...domain import DateColumn, NumberColumn, TableDomain
+from ...noise import DiscreteLaplaceMechanism
+from ...noise._noisy_max import NoisyMax
+from ...partition import Partition
+from ...rounds._driver import Round, Rounds
+from ...rounds._plans.histograms import MOST_COUNTS, HistogramsPlan
+from ...utils import check_epsilon
+from .._noisy_leaf_counts import _scale
 
 # Candidates of a column are the thresholds between so many bins of equal width.
 DEFAULT_BINS = 32
