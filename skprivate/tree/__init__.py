@@ -7,14 +7,14 @@ from ..utils import lazy_exports
 
 if TYPE_CHECKING:
     from ._accumulator import LeafCountAccumulator as LeafCountAccumulator
-    from ._central import DPTreeClassifier as DPTreeClassifier
-    from ._classifier import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
+    from ._central_classifier import DPTreeClassifier as DPTreeClassifier
     from ._export_text import export_text as export_text
+    from ._local_classifier import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
 
 _HOMES = {
-    "DPTreeClassifier": "._central",
+    "DPTreeClassifier": "._central_classifier",
     "LeafCountAccumulator": "._accumulator",
-    "LocallyPrivateTreeClassifier": "._classifier",
+    "LocallyPrivateTreeClassifier": "._local_classifier",
     "export_text": "._export_text",
     # Not for users: pickles of fitted estimators name them here, so that files can be moved.
     "BaseRate": "..utils._posteriors.base_rate",
@@ -24,6 +24,7 @@ _HOMES = {
     "ModelWithOffsets": "._estimation.offsets",
     "NaiveBayes": "._growth.naive_bayes",
     "NoisyHistogram": "._noisy_leaf_counts",
+    "NumberCells": "._noisy_leaf_counts",
     "PlannedLeaves": "._growth.first_phase",
     "TreeDesign": "._tree_design",
 }
