@@ -158,3 +158,14 @@ def shares_of(y: FloatArray, bounds: NDArray[Any]) -> FloatArray:
     # Divided first: the difference of two bounds may overflow.
     shares: FloatArray = np.clip((y / half - center / half + 1.0) / 2, 0.0, 1.0)
     return shares
+
+
+def round_at_random(
+    shares: FloatArray, n_levels: int, random_bytes: Callable[[int], bytes]
+) -> NDArray[np.int64]:
+    """Return one of the levels 0 to n_levels - 1 for every share, whose mean is the share up to 2^-53."""
+    words = np.frombuffer(random_bytes(8 * len(shares)), dtype=np.uint64)
+    place = shares * (n_levels - 1)
+    below = np.floor(place)
+    above = (words >> np.uint64(11)) * 2.0**-53 < place - below
+    return below.astype(np.int64) + above
