@@ -276,6 +276,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, BaseEstimator
             criterion=self.criterion,
             min_samples_leaf=self.min_samples_leaf * votes.copies,
             seed=self.partition_seed,
+            groups=None if self.domain is None else self.domain.groups,
         )
         partition = grow(votes.X, votes.labels) if model is None else grow(*model.soft_rows())
         if self.max_depth == "auto":

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .._typing import IntArray
 from ..accounting import PrivacySpent
 from ..noise._entropy import Entropy
+from ..partition._derived_fit import derive_columns
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
@@ -125,8 +126,15 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         self, design: TreeDesign, pending: PendingSplits, spent: PrivacySpent
     ) -> Rounds[TreeDesign]:
         """Yield one round for every level of splits, and return the design with the leaves."""
-        n_labels, budget = len(design.classes), pending.budget
+        n_labels, budget, derived = len(design.classes), pending.budget, None
         lower, upper = design.bounds
+        if self.domain is not None:
+            # Places by declared order, so that thresholds between bins of equal width part them.
+            nothing = np.empty((0, len(lower))), np.empty(0, dtype=np.int32)
+            box = derive_columns(
+                self.domain.groups, *nothing, lower, upper, n_labels=n_labels, two_sides=False
+            )
+            lower, upper, derived = box.lower, box.upper, box.columns
         partition = yield from grow_private_partition(
             lower,
             upper,
@@ -135,6 +143,7 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
             budget.rows_per_unit,
             bins_of_columns(self.domain, len(lower)),
             spent,
+            derived,
         )
         leaves = self._leaf_noise(budget, partition.n_leaves, n_labels)
         return design.with_leaves(partition, leaves, pending.votes)

@@ -86,7 +86,9 @@ class LabelTargetMixin(ClassifierMixin):
         return len(classes)
 
     def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
-        return PublicModel.fit(self.public_model, votes.X, votes.labels, classes, self.partition_seed)
+        groups = None if self.domain is None else self.domain.groups
+        seed = self.partition_seed
+        return PublicModel.fit(self.public_model, votes.X, votes.labels, classes, seed, groups)
 
     def _no_targets(self) -> NDArray[Any]:
         return np.asarray(declared_classes(self.classes))[:0]

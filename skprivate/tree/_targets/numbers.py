@@ -102,7 +102,8 @@ class NumberTargetMixin(RegressorMixin):
         return 2
 
     def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
-        return PublicModel.fit_numbers(self.public_model, votes, classes, self.partition_seed)
+        groups = None if self.domain is None else self.domain.groups
+        return PublicModel.fit_numbers(self.public_model, votes, classes, self.partition_seed, groups)
 
     def _no_targets(self) -> NDArray[Any]:
         return np.empty(0)
