@@ -10,6 +10,7 @@ import pytest
 from skprivate.partition import build_partition
 from skprivate.rounds import PartialSums, PartitionFunction, TableSource
 from skprivate.rounds._inspection import SourceFacts, TableFacts
+from skprivate.rounds._plans._masses.histograms import MassHistogramsPlan
 from skprivate.rounds._plans._masses.masses import LabelMasses, NumberMasses
 from skprivate.rounds._plans._masses.plans import MassesPlan
 from skprivate.rounds._plans.axes import LabelAxis, LeafAxis, OctaveAxis, SurvivalAxis
@@ -45,6 +46,7 @@ PLANS = {
     "histograms": HistogramsPlan(HALVES, (8, 2), 2),
     "label masses": MassesPlan(HALVES, LabelMasses(2)),
     "number masses": MassesPlan(HALVES, NumberMasses(0.5, 0.5)),
+    "number histograms": MassHistogramsPlan.of(HALVES, (8, 2), NumberMasses(0.5, 0.5).for_splits()),
     "moments": MomentsPlan(GRID),
     "gradient": GradientsPlan(GRID, RESIDUALS, np.array([0.1, 2.0, -0.5, 0.3]), None),
     "curvature": GradientsPlan(GRID, RESIDUALS, np.array([0.1, 2.0, -0.5, 0.3]), 6),
@@ -54,7 +56,7 @@ NUMBERS = RowSchema(columns=TableColumns(), n_features=2, bounds_y=(0.0, 1.0))
 LIVES = replace(NUMBERS, structured=True)
 SCHEMAS = {
     **dict.fromkeys(("leaves", "octaves", "histograms", "label masses"), LABELS),
-    **dict.fromkeys(("moments", "number masses"), NUMBERS),
+    **dict.fromkeys(("moments", "number masses", "number histograms"), NUMBERS),
 }
 
 
