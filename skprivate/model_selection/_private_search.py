@@ -17,7 +17,7 @@ from ..utils._compat import Interval
 from ..utils._public_module import public_module
 from ._base_search import SEARCH_CONSTRAINTS, BasePrivateSearch
 from ._candidates import Parameters
-from ._scores import Scoring
+from ._scoring import Scoring
 
 
 @public_module("skprivate.model_selection")
