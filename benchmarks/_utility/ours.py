@@ -110,10 +110,11 @@ def trees() -> Iterator[tuple[str, Method]]:
 def number_trees() -> Iterator[tuple[str, Method]]:
     """Yield names and methods of trees of numbers."""
     central, local = (None, "DPTreeRegressor"), (None, "LocallyPrivateTreeRegressor")
-    for kind, names, extra in (("central", central, {}), ("local", local, {}), ("label", local, _LABEL)):
-        options: dict[str, Any] = {"public_model": "forest", "on_private_alone": False, **extra}
+    label: dict[str, Any] = _LABEL
+    for kind, names, extra in (("central", central, {}), ("local", local, {}), ("label", local, label)):
         yield f"{kind}, regression tree", _ours(names, kind, **extra)
-        yield f"{kind}, regression tree, forest inside", _ours(names, kind, **options)
+        inside = _ours(names, kind, on_private_alone=False, public_model="forest", **extra)
+        yield f"{kind}, regression tree, forest inside", inside
 
 
 def additive() -> Iterator[tuple[str, Method]]:

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times of a million local reports, and of a tree's fit and predict against the LPCT paper's algorithm."""
+"""Times of a million local reports, and of trees' fits and predictions against the papers' algorithms."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeRegressor
 
+import skprivate
 from skprivate import LocallyPrivateTreeClassifier
 from skprivate.partition import Partition, build_partition
 from skprivate.randomizers import make_randomizer
 
 from .._memory import peak_bytes
+from .._peers.lpdt import LPDT
 from .._tables import Table, verdict
 from .._timing import compare
 
@@ -21,6 +24,8 @@ CLIENT_PAIRS = 7
 GOAL_MICROSECONDS = 0.15
 N_PRIVATE, N_PUBLIC, N_FEATURES = 100_000, 4_000, 10
 GOAL_RATIO = 100
+# Targets of the numbers lie in [-1, 1].
+BOUNDS: dict[str, Any] = {"bounds_X": (0, 1), "bounds_y": (-1, 1)}
 # Laplace draws of the reference held at a time: 8 MB, so that it works in the cache as well as it can.
 DRAWS_AT_A_TIME = 1_000_000
 
@@ -66,10 +71,10 @@ def descend(partition: Partition, X: NDArray[np.float64]) -> NDArray[np.int32]:
 
 
 def noisy_sums(
-    cells: NDArray[np.int32], weights: NDArray[np.int64], n_leaves: int, rng: np.random.Generator
+    cells: NDArray[Any], weights: NDArray[Any], n_leaves: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Sum the clients' one-hot vectors, each of them with a Laplace(4) draw for every leaf."""
-    total = np.bincount(cells, weights, minlength=n_leaves)
+    total = np.bincount(cells, weights.astype(np.float64), minlength=n_leaves)
     step = max(1, DRAWS_AT_A_TIME // n_leaves)
     for start in range(0, len(cells), step):
         total += rng.laplace(scale=4.0, size=(min(step, len(cells) - start), n_leaves)).sum(axis=0)
@@ -104,6 +109,53 @@ def bench_fit(table: Table, depth: int, pairs: int) -> None:
     table.row(depth, tree.n_leaves_, 1e3 * ours, 1e3 * theirs, faster, goal)
 
 
+def paper_of_numbers(
+    X: NDArray[np.float64], y: NDArray[np.float64], is_public: NDArray[np.bool_], depth: int
+) -> Any:
+    """Fit and predict as the LPDT paper does with Laplace noise, epsilon 1: one report a client and leaf."""
+    rng, private = np.random.default_rng(), ~is_public
+    bounds = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    cells_of = LPDT(1.0, bounds=bounds, target_range=(-1, 1), max_depth=depth)
+    cells = cells_of.grow(X[is_public], y[is_public]).apply(X)
+    n_leaves = len(cells_of.leaves_)
+    rows = noisy_sums(cells[private], np.ones(N_PRIVATE), n_leaves, rng)
+    sums = noisy_sums(cells[private], y[private], n_leaves, rng)
+    return (sums / rows)[cells]
+
+
+def bench_numbers(table: Table, kind: Any, depth: int, pairs: int, is_local: bool) -> None:
+    """Print the milliseconds of a tree of numbers and of what it is compared with, and the median ratio."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(N_PRIVATE + N_PUBLIC, N_FEATURES))
+    y = np.clip(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X)) - 0.75, -1, 1)
+    is_public = np.arange(len(X)) < N_PUBLIC
+    tree, plain = kind(1.0, max_depth=depth, **BOUNDS), DecisionTreeRegressor(max_depth=depth)
+    ours, theirs, ratio = compare(
+        lambda: tree.fit(X, y, is_public=is_public).predict(X),
+        lambda: paper_of_numbers(X, y, is_public, depth) if is_local else plain.fit(X, y).predict(X),
+        pairs,
+    )
+    beside = "paper" if is_local else "scikit-learn, not private"
+    table.row(kind.__name__, depth, tree.n_leaves_, 1e3 * ours, beside, 1e3 * theirs, 1 / ratio)
+
+
+def bench_trees_of_numbers() -> None:
+    """Print the table of trees of numbers; a line where the package has no such trees."""
+    local, central = (
+        getattr(skprivate, name, None) for name in ("LocallyPrivateTreeRegressor", "DPTreeRegressor")
+    )
+    if not (local and central):
+        print("trees of numbers are left out: this skprivate has none")
+        return
+    fits = Table(
+        *(("numbers", "<27"), ("depth", ">5"), ("leaves", ">6"), ("ms", ">7.1f"), ("beside", "<25")),
+        *(("ms", ">7.0f"), ("faster", ">7.3g")),
+    )
+    for depth, pairs in ((8, 9), (12, 3)):
+        bench_numbers(fits, local, depth, pairs, is_local=True)
+        bench_numbers(fits, central, depth, pairs, is_local=False)
+
+
 def run() -> None:
     print(
         f"randomize + aggregate, {N_CLIENTS:,} clients, {N_LEAVES} leaves; chunks of {CHUNK:,}; peaks in MB"
@@ -122,3 +174,4 @@ def run() -> None:
     )
     for depth, pairs in ((8, 9), (12, 3)):
         bench_fit(fits, depth, pairs)
+    bench_trees_of_numbers()
