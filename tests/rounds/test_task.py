@@ -10,6 +10,8 @@ import pytest
 from skprivate.partition import build_partition
 from skprivate.rounds import PartialSums, PartitionFunction, TableSource
 from skprivate.rounds._inspection import SourceFacts, TableFacts
+from skprivate.rounds._plans._masses.masses import LabelMasses, NumberMasses
+from skprivate.rounds._plans._masses.plans import MassesPlan
 from skprivate.rounds._plans.axes import LabelAxis, LeafAxis, OctaveAxis, SurvivalAxis
 from skprivate.rounds._plans.cells import CellsPlan
 from skprivate.rounds._plans.gradients import GradientsPlan, ResidualGrid
@@ -41,6 +43,8 @@ PLANS = {
     "octaves": CellsPlan(((OctaveAxis(0),), (OctaveAxis(1),))),
     "survival": CellsPlan(((SurvivalAxis(0.5, 0.5, 4),),)),
     "histograms": HistogramsPlan(HALVES, (8, 2), 2),
+    "label masses": MassesPlan(HALVES, LabelMasses(2)),
+    "number masses": MassesPlan(HALVES, NumberMasses(0.5, 0.5)),
     "moments": MomentsPlan(GRID),
     "gradient": GradientsPlan(GRID, RESIDUALS, np.array([0.1, 2.0, -0.5, 0.3]), None),
     "curvature": GradientsPlan(GRID, RESIDUALS, np.array([0.1, 2.0, -0.5, 0.3]), 6),
@@ -48,7 +52,10 @@ PLANS = {
 LABELS = RowSchema(columns=TableColumns(), n_features=2, classes=np.array([0, 1]))
 NUMBERS = RowSchema(columns=TableColumns(), n_features=2, bounds_y=(0.0, 1.0))
 LIVES = replace(NUMBERS, structured=True)
-SCHEMAS = {"leaves": LABELS, "octaves": LABELS, "histograms": LABELS, "moments": NUMBERS}
+SCHEMAS = {
+    **dict.fromkeys(("leaves", "octaves", "histograms", "label masses"), LABELS),
+    **dict.fromkeys(("moments", "number masses"), NUMBERS),
+}
 
 
 def task_of(name):
@@ -60,7 +67,7 @@ def batch_of(name, n=50):
     X, y = rng.uniform(size=(n, 2)), rng.uniform(size=n)
     if SCHEMAS.get(name) is LABELS:
         return X, (y > 0.5).astype(int)
-    if name == "moments":
+    if SCHEMAS.get(name) is NUMBERS:
         return X, y
     return X, np.array(list(zip(y > 0.3, y, strict=True)), dtype=[("event", bool), ("time", float)])
 

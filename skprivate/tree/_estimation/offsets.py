@@ -112,8 +112,9 @@ def estimate_offsets(
     totals, cells, rows = counts.label_totals(), counts.label_totals().sum(axis=1), counts.cell_sizes
     noise = 0.5 * counts.n_rows * counts.variance
     per_label = float(np.mean((1 - base) ** 2 + (len(base) - 1) * base**2))
-    largest = float(np.mean(base * (1 - base)))
-    variance = (per_label * noise + largest * rows) / rows**2 + 1.0 / (rows + 2.0) ** 2
+    even = float(np.mean(base * (1 - base)))
+    unknown = counts.row_variance / (rows + 2.0) ** 2
+    variance = (per_label * noise + counts.row_variance * even * rows) / rows**2 + unknown
     deviations = (totals - base * cells[:, np.newaxis]) / rows[:, np.newaxis]
     # Of private rows, as the leaves' sizes tell: features may be distributed otherwise among public rows.
     center = np.average(model.means, axis=0, weights=rows)
@@ -123,11 +124,12 @@ def estimate_offsets(
     mix = Mixture(slope, center, base)
     means = mix.of(model.means)
     offsets = (totals - means * cells[:, np.newaxis]) / rows[:, np.newaxis]
-    sampling = np.mean(means * (1 - means), axis=1)
+    sampling = counts.row_variance * np.mean(means * (1 - means), axis=1)
     variance = (per_label * noise + sampling * rows) / rows**2 + slope**2 * model.variances
-    variance += 1.0 / (rows + 2.0) ** 2
+    variance += unknown
+    largest = counts.total_variance * even
     smooth, variances = smooth_over_tree(ancestors, offsets, variance, rows, largest, _CAUTION)
-    variances += 1.0 / (rows + 2.0) ** 2 + slope_variance * np.mean((model.means - center) ** 2, axis=1)
+    variances += unknown + slope_variance * np.mean((model.means - center) ** 2, axis=1)
     found, errors = bounded_shares(means + smooth, variances, rate)
     mixed = mix.of(model.shares)
     shifts = _fit_shifts(mixed, model.weights, model.leaf, means, found)
