@@ -50,7 +50,7 @@ class TreePredictionsMixin(DomainMixin):
     _leaf_model: LeafModel | None = None
     _offsets: ModelWithOffsets | None = None
     _number_cells: NumberCells | None = None
-    _public_row_variance: float = 1.0
+    _public_variances: tuple[float, float] = (1.0, 1.0)
 
     @abstractmethod
     def _name_target(self, design: TreeDesign) -> None:
@@ -90,7 +90,7 @@ class TreePredictionsMixin(DomainMixin):
         self.partition_, self.randomizer_ = design.partition, design.randomizer
         self.public_counts_, self.public_slope_ = design.public_counts, design.public_slope
         self._leaf_model, self._number_cells = design.leaf_model, design.cells
-        self._public_row_variance = design.public_row_variance
+        self._public_variances = design.public_row_variance, design.public_total_variance
         first = design.first_phase
         self.split_counts_ = None if first is None else first.counts
         self.split_randomizer_ = None if first is None else first.randomizer
@@ -113,7 +113,8 @@ class TreePredictionsMixin(DomainMixin):
             public_slope=self.public_slope_,
             leaf_model=self._leaf_model,
             cells=self._number_cells,
-            public_row_variance=self._public_row_variance,
+            public_row_variance=self._public_variances[0],
+            public_total_variance=self._public_variances[1],
         )
 
     def _post_process(self) -> None:

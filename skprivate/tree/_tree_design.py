@@ -105,6 +105,8 @@ class TreeDesign:
         What the cells of a release about numbers say; None of labels.
     public_row_variance : float
         From `PublicVotes.row_variance`.
+    public_total_variance : float
+        The same on a tree of a single leaf.
     """
 
     partition: Partition
@@ -121,6 +123,7 @@ class TreeDesign:
     first_phase: FirstPhase | None = None
     cells: NumberCells | None = None
     public_row_variance: float = 1.0
+    public_total_variance: float = 1.0
 
     def with_leaves(
         self, partition: Partition, randomizer: ReleaseMechanism, votes: PublicVotes | None
@@ -133,6 +136,7 @@ class TreeDesign:
             randomizer=randomizer,
             public_counts=nobody if votes is None else votes.count(partition),
             public_row_variance=1.0 if votes is None else votes.row_variance(partition),
+            public_total_variance=1.0 if votes is None else votes.row_variance(partition.truncate(0)),
             pending=None,
             leaf_model=None if self.public_model is None else self.public_model.on_leaves(partition),
         )

@@ -47,7 +47,7 @@ class LeafCounts:
         Variance of what a private, or a public, row adds to a share in its leaf, as a part of that of a
         label, p (1 - p): 1 of labels, less of numbers that are not rounded to the ends of their width.
     total_variance : float
-        The same of all private rows together.
+        The same of all private rows together, but for random rounding of numbers.
     """
 
     label_estimates: FloatArray
@@ -97,7 +97,11 @@ class LeafCounts:
             mechanism.estimate_cells(counts, n_rows),
             design.public_slope,
         )
-        return replace(found, public_row_variance=design.public_row_variance)
+        return replace(
+            found,
+            public_row_variance=design.public_row_variance,
+            total_variance=design.public_total_variance,
+        )
 
     @property
     def n_leaves(self) -> int:
@@ -113,6 +117,11 @@ class LeafCounts:
     def n_public(self) -> int:
         """Number of public rows in the tree."""
         return round(float(self.public_counts.sum()))
+
+    @property
+    def drift_unit(self) -> float:
+        """Variance of all rows, in which a drift is counted, in units of the sampling of a private row."""
+        return self.total_variance / self.row_variance
 
     @property
     def public_noise(self) -> float:

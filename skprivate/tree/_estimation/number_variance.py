@@ -36,7 +36,8 @@ def with_variances(
     Returns
     -------
     counts : LeafCounts
-        As they were where a release has two cells: numbers are rounded to the ends of their width then.
+        As they were where a release has two cells: numbers are rounded to the ends of their width then, and
+        public rows alone tell how much they vary.
     """
     cells = design.cells
     if cells is None or cells.n_cells == 2 or counts.n_rows == 0:

@@ -76,6 +76,7 @@ def estimate_shares_of_classes(
     deviations -= np.average(deviations, axis=0, weights=counts.cell_sizes)
     # Of independent counts by label; a mean over the labels.
     per_label = float(np.mean((1 - base) ** 2 + (len(base) - 1) * base**2))
+    drift = counts.drift_unit * drift
     public = weight**2 * (counts.public_noise * counts.public_rows + drift * counts.public_rows**2)
     # No probabilities with this mean vary more than those that are 0 or 1, and no means more than numbers.
     even = float(np.mean(base * (1 - base)))

@@ -46,7 +46,7 @@ def choose_weight(counts: LeafCounts) -> FloatArray:
     sampling = counts.row_variance * 2 / counts.n_labels
     precision = 1.0 + counts.variance / (sampling * counts.shares())
     # A leaf without public rows has no use for a weight; a slope of 0 leaves none to the others.
-    spread = slope**2 * counts.public_noise + drift * np.maximum(counts.public_rows, 1)
+    spread = slope**2 * counts.public_noise + counts.drift_unit * drift * np.maximum(counts.public_rows, 1)
     weight: FloatArray = slope * precision / spread
     return weight
 
@@ -183,5 +183,5 @@ class _LabelContrasts:
             public=scale * ratio[:, np.newaxis] * (public_counts - public_counts.mean(axis=1, keepdims=True)),
             private_error=n_rows * (counts.variance + counts.row_variance * sampling * shares),
             public_error=counts.public_row_variance * sampling * ratio**2 * public_rows,
-            unit=sampling * float(np.sum((n_rows * shares) ** 2)),
+            unit=counts.total_variance * sampling * float(np.sum((n_rows * shares) ** 2)),
         )
