@@ -196,7 +196,7 @@ def test_coverage_of_leaf_intervals_allows_for_the_test_rows():
     exact = np.repeat(np.arange(2000.0)[:, np.newaxis], 2, axis=1)
 
     def share(intervals):
-        tree = SimpleNamespace(apply=lambda X: X, leaf_intervals_=intervals)
+        tree = SimpleNamespace(apply=lambda X: X, leaf_intervals=lambda confidence: intervals)
         return leaf_coverage(tree, leaves, y)
 
     assert share(exact) == pytest.approx(0.88, abs=0.043)

@@ -126,10 +126,9 @@ def leaf_coverage(model: Any, X_test: Any, y_test: NDArray[np.float64]) -> float
     The mean is that of the leaf's test rows, which errs as well: the half width h of the interval becomes
     sqrt(h^2 + (1.645 s)^2), s their standard error. Leaves with fewer than ten test rows are left out.
     """
-    intervals = getattr(model, "leaf_intervals_", None)
-    if intervals is None:
+    if not hasattr(model, "leaf_intervals"):
         return np.nan
-    lower, upper = np.asarray(intervals).T
+    lower, upper = model.leaf_intervals(0.9).T
     leaves = model.apply(X_test)
     counts, sums, squares = (np.bincount(leaves, w, minlength=len(lower)) for w in (None, y_test, y_test**2))
     kept = counts >= LEAST_ROWS

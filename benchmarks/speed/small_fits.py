@@ -17,7 +17,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import validate_data
 
-import skprivate
 from skprivate import (
     BSTDAggregator,
     CollaborativeLARRegressor,
@@ -27,8 +26,10 @@ from skprivate import (
     DPNormalLLSRegressor,
     DPSEVRegressor,
     DPTreeClassifier,
+    DPTreeRegressor,
     LocalAverageRegressor,
     LocallyPrivateTreeClassifier,
+    LocallyPrivateTreeRegressor,
     PrivateGridSearch,
     PrivateNashSolver,
     QuadraticAggregativeGame,
@@ -87,20 +88,14 @@ def trees(X: Any, y: Any) -> list[Case]:
 
 
 def number_trees(X: Any, y: Any) -> list[Case]:
-    """Return the fits of trees of numbers; none, and a line, where the package has no such trees."""
-    local, central = (
-        getattr(skprivate, name, None) for name in ("LocallyPrivateTreeRegressor", "DPTreeRegressor")
-    )
-    if not (local and central):
-        print("trees of numbers are left out: this skprivate has none")
-        return []
+    """Return the fits of trees of numbers."""
     bounds: dict[str, Any] = {"bounds_X": (0, 1), "bounds_y": (-3, 8)}
     kinds: dict[str, tuple[Any, bool]] = {
-        "local tree of numbers": (local(**bounds), True),
-        "local tree of numbers, targets": (local(protect="label", **bounds), True),
-        "local tree of numbers, all private": (local(**bounds), False),
-        "curator's tree of numbers": (central(**bounds), True),
-        "the same, all private": (central(**bounds), False),
+        "local tree of numbers": (LocallyPrivateTreeRegressor(**bounds), True),
+        "local tree of numbers, targets": (LocallyPrivateTreeRegressor(protect="label", **bounds), True),
+        "local tree of numbers, all private": (LocallyPrivateTreeRegressor(**bounds), False),
+        "curator's tree of numbers": (DPTreeRegressor(**bounds), True),
+        "the same, all private": (DPTreeRegressor(**bounds), False),
     }
     return [_tree_case(name, *kind, DecisionTreeRegressor(), X, y) for name, kind in kinds.items()]
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times of a million local reports, and of trees' fits and predictions against the papers' algorithms."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
-import skprivate
-from skprivate import LocallyPrivateTreeClassifier
+from skprivate import DPTreeRegressor, LocallyPrivateTreeClassifier, LocallyPrivateTreeRegressor
 from skprivate.partition import Partition, build_partition
 from skprivate.randomizers import make_randomizer
 
@@ -24,8 +24,6 @@ CLIENT_PAIRS = 7
 GOAL_MICROSECONDS = 0.15
 N_PRIVATE, N_PUBLIC, N_FEATURES = 100_000, 4_000, 10
 GOAL_RATIO = 100
-# Targets of the numbers lie in [-1, 1].
-BOUNDS: dict[str, Any] = {"bounds_X": (0, 1), "bounds_y": (-1, 1)}
 # Laplace draws of the reference held at a time: 8 MB, so that it works in the cache as well as it can.
 DRAWS_AT_A_TIME = 1_000_000
 
@@ -74,7 +72,7 @@ def noisy_sums(
     cells: NDArray[Any], weights: NDArray[Any], n_leaves: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Sum the clients' one-hot vectors, each of them with a Laplace(4) draw for every leaf."""
-    total = np.bincount(cells, weights.astype(np.float64), minlength=n_leaves)
+    total = np.bincount(cells, weights, minlength=n_leaves)
     step = max(1, DRAWS_AT_A_TIME // n_leaves)
     for start in range(0, len(cells), step):
         total += rng.laplace(scale=4.0, size=(min(step, len(cells) - start), n_leaves)).sum(axis=0)
@@ -123,37 +121,21 @@ def paper_of_numbers(
     return (sums / rows)[cells]
 
 
-def bench_numbers(table: Table, kind: Any, depth: int, pairs: int, is_local: bool) -> None:
-    """Print the milliseconds of a tree of numbers and of what it is compared with, and the median ratio."""
+def bench_numbers(table: Table, depth: int, pairs: int) -> None:
+    """Print the milliseconds of trees of numbers and of what they are compared with, and median ratios."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(N_PRIVATE + N_PUBLIC, N_FEATURES))
     y = np.clip(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X)) - 0.75, -1, 1)
     is_public = np.arange(len(X)) < N_PUBLIC
-    tree, plain = kind(1.0, max_depth=depth, **BOUNDS), DecisionTreeRegressor(max_depth=depth)
-    ours, theirs, ratio = compare(
-        lambda: tree.fit(X, y, is_public=is_public).predict(X),
-        lambda: paper_of_numbers(X, y, is_public, depth) if is_local else plain.fit(X, y).predict(X),
-        pairs,
-    )
-    beside = "paper" if is_local else "scikit-learn, not private"
-    table.row(kind.__name__, depth, tree.n_leaves_, 1e3 * ours, beside, 1e3 * theirs, 1 / ratio)
-
-
-def bench_trees_of_numbers() -> None:
-    """Print the table of trees of numbers; a line where the package has no such trees."""
-    local, central = (
-        getattr(skprivate, name, None) for name in ("LocallyPrivateTreeRegressor", "DPTreeRegressor")
-    )
-    if not (local and central):
-        print("trees of numbers are left out: this skprivate has none")
-        return
-    fits = Table(
-        *(("numbers", "<27"), ("depth", ">5"), ("leaves", ">6"), ("ms", ">7.1f"), ("beside", "<25")),
-        *(("ms", ">7.0f"), ("faster", ">7.3g")),
-    )
-    for depth, pairs in ((8, 9), (12, 3)):
-        bench_numbers(fits, local, depth, pairs, is_local=True)
-        bench_numbers(fits, central, depth, pairs, is_local=False)
+    plain = DecisionTreeRegressor(max_depth=depth)
+    for kind, name, other in (
+        (LocallyPrivateTreeRegressor, "paper", lambda: paper_of_numbers(X, y, is_public, depth)),
+        (DPTreeRegressor, "scikit-learn, not private", lambda: plain.fit(X, y).predict(X)),
+    ):
+        tree: Any = kind(1.0, max_depth=depth, bounds_X=(0, 1), bounds_y=(-1, 1))
+        fit = partial(tree.fit, X, y, is_public=is_public)
+        ours, theirs, ratio = compare(lambda fit=fit: fit().predict(X), other, pairs)  # type: ignore[misc]
+        table.row(kind.__name__, depth, tree.n_leaves_, 1e3 * ours, name, 1e3 * theirs, 1 / ratio)
 
 
 def run() -> None:
@@ -174,4 +156,9 @@ def run() -> None:
     )
     for depth, pairs in ((8, 9), (12, 3)):
         bench_fit(fits, depth, pairs)
-    bench_trees_of_numbers()
+    numbers = Table(
+        *(("numbers", "<27"), ("depth", ">5"), ("leaves", ">6"), ("ms", ">7.1f"), ("beside", "<25")),
+        *(("ms", ">7.0f"), ("faster", ">7.3g")),
+    )
+    for depth, pairs in ((8, 9), (12, 3)):
+        bench_numbers(numbers, depth, pairs)
