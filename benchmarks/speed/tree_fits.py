@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times of a million local reports, and of trees' fits and predictions against the papers' algorithms."""
 
+import warnings
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
 from skprivate import DPTreeRegressor, LocallyPrivateTreeClassifier, LocallyPrivateTreeRegressor
+from skprivate.exceptions import UtilityWarning
 from skprivate.partition import Partition, build_partition
 from skprivate.randomizers import make_randomizer
 
@@ -139,6 +141,7 @@ def bench_numbers(table: Table, depth: int, pairs: int) -> None:
 
 
 def run() -> None:
+    warnings.simplefilter("ignore", UtilityWarning)
     print(
         f"randomize + aggregate, {N_CLIENTS:,} clients, {N_LEAVES} leaves; chunks of {CHUNK:,}; peaks in MB"
     )
