@@ -18,7 +18,7 @@ from .._typing import Protection
 from ..domain import TableDomain
 from ..exceptions import PrivacyLeakError
 from ..noise import check_entropy
-from ..partition import ColumnBins, Partition
+from ..partition import ColumnBins, Partition, TableCells
 from ..randomizers import ColumnRandomizer, LocalRandomizer, randomizer_from_dict
 from ..utils import check_characters
 from ..utils._json_documents import canonical, check_envelope, digest, parse_json
@@ -32,8 +32,11 @@ VERSION = 1
 DOMAIN_VERSION = 2
 # About bins of columns, with or without declared columns.
 COLUMNS_VERSION = 3
+# About cells of declared columns: their levels, bins and missing cells.
+CELLS_VERSION = 4
 Label = str | int | float | bool
 
+_KINDS_OF_CELLS: dict[int, Any] = {COLUMNS_VERSION: ColumnBins, CELLS_VERSION: TableCells}
 _FIELDS = ("partition", "randomizer", "classes", "features", "label")
 # Rows whose reports are drawn together, and bytes of such reports: no result but a seeded one depends on it.
 _ROWS_AT_ONCE, _BYTES_AT_ONCE = 2**16, 2**24
@@ -51,11 +54,12 @@ class TreeSpecification:
 
     Parameters
     ----------
-    partition : Partition or ColumnBins
-        The cells; with `ColumnBins` a client has a cell in every column.
+    partition : Partition, ColumnBins or TableCells
+        The cells; with `ColumnBins` a client has a cell in every column, with `TableCells` in every declared
+        column of the domain.
     randomizer : LocalRandomizer
         The mechanism, with the partition's number of cells and as many labels as there are classes. With
-        `ColumnBins` a `ColumnRandomizer` for as many columns.
+        `ColumnBins` or `TableCells` a `ColumnRandomizer` for as many columns.
     classes : sequence of str, int, float or bool
         Two or more labels: all text or all numbers, none of them twice.
     features : sequence of str, default=None
@@ -103,7 +107,7 @@ class TreeSpecification:
     (('age',), 'smokes', ('no', 'yes'), True)
     """
 
-    partition: Partition | ColumnBins
+    partition: Partition | ColumnBins | TableCells
     randomizer: LocalRandomizer
     classes: tuple[Label, ...]
     features: tuple[str, ...]
@@ -112,7 +116,7 @@ class TreeSpecification:
 
     def __init__(
         self,
-        partition: Partition | ColumnBins,
+        partition: Partition | ColumnBins | TableCells,
         randomizer: LocalRandomizer,
         classes: Sequence[Label] | NDArray[Any],
         features: Sequence[str] | None = None,
@@ -126,7 +130,7 @@ class TreeSpecification:
                 f"there are {partition.n_leaves} cells and {len(labels)} classes"
             )
         _check_columns(partition, randomizer)
-        _check_domain(domain, partition.n_features, features)
+        _check_domain(domain, partition, features)
         own = [f"x{i}" for i in range(partition.n_features)] if domain is None else domain.names
         names = _check_names(own if features is None else features, label, len(own))
         values = (partition, randomizer, labels, names, label, domain)
@@ -186,13 +190,13 @@ class TreeSpecification:
         found = state.get("version") if isinstance(state, dict) else None
         plain = type(found) is not int or found <= VERSION
         version, more = (VERSION, ()) if plain else (DOMAIN_VERSION, ("domain",))
-        version = COLUMNS_VERSION if type(found) is int and found > DOMAIN_VERSION else version
+        if type(found) is int and found > DOMAIN_VERSION:
+            version = COLUMNS_VERSION if found == COLUMNS_VERSION else CELLS_VERSION
         check_envelope(state, FORMAT, version, (*_FIELDS, *more, "hash"))
         content = {name: value for name, value in state.items() if name != "hash"}
         if digest(content) != state["hash"]:
             raise ValueError("its content does not fit its hash: it was changed or damaged")
-        kind = ColumnBins if version == COLUMNS_VERSION else Partition
-        partition = kind.from_dict(state["partition"])
+        partition = _KINDS_OF_CELLS.get(version, Partition).from_dict(state["partition"])
         classes, features = _check_list(state, "classes"), _check_list(state, "features")
         # Before the randomizer may think of allocating anything for its cells.
         asked = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
@@ -353,6 +357,8 @@ class TreeSpecification:
         version = DOMAIN_VERSION if declared else VERSION
         if isinstance(self.partition, ColumnBins):
             declared, version = declared or {"domain": None}, COLUMNS_VERSION
+        elif isinstance(self.partition, TableCells):
+            version = CELLS_VERSION
         return {
             "format": FORMAT,
             "version": version,
@@ -422,20 +428,23 @@ def _check_classes(classes: Any) -> tuple[Label, ...]:
     return labels
 
 
-def _check_columns(partition: Partition | ColumnBins, randomizer: LocalRandomizer) -> None:
-    if isinstance(partition, ColumnBins) != isinstance(randomizer, ColumnRandomizer):
-        raise ValueError("bins of columns and a randomizer of columns belong together")
-    if isinstance(randomizer, ColumnRandomizer) and randomizer.n_columns != partition.n_features:
+def _check_columns(partition: Partition | ColumnBins | TableCells, randomizer: LocalRandomizer) -> None:
+    if isinstance(partition, Partition) == isinstance(randomizer, ColumnRandomizer):
+        raise ValueError("cells of columns and a randomizer of columns belong together")
+    if not isinstance(partition, Partition) and randomizer.n_columns != partition.n_columns:
         raise ValueError(
-            f"the randomizer is for {randomizer.n_columns} columns, but there are {partition.n_features}"
+            f"the randomizer is for {randomizer.n_columns} columns, but there are {partition.n_columns}"
         )
 
 
-def _check_domain(domain: Any, n_features: int, features: Any) -> None:
-    if domain is None:
+def _check_domain(domain: Any, partition: Partition | ColumnBins | TableCells, features: Any) -> None:
+    if domain is None and not isinstance(partition, TableCells):
         return
+    n_features = partition.n_features
     if not isinstance(domain, TableDomain):
         raise TypeError("domain must be a TableDomain")
+    if isinstance(partition, TableCells) and partition.groups != domain.groups:
+        raise ValueError("the cells are not those of the domain's columns")
     if len(domain.encoded_names) != n_features:
         raise ValueError(
             f"the partition has {n_features} columns, but the domain encodes {len(domain.encoded_names)}"

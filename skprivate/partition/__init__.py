@@ -5,5 +5,6 @@ from ._column_bins import ColumnBins
 from ._grow import CRITERIA, RULES, build_partition
 from ._leaf_kernels import count_leaves
 from ._partition import Partition
+from ._table_cells import TableCells
 
-__all__ = ["CRITERIA", "RULES", "ColumnBins", "Partition", "build_partition", "count_leaves"]
+__all__ = ["CRITERIA", "RULES", "ColumnBins", "Partition", "TableCells", "build_partition", "count_leaves"]

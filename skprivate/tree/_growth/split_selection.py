@@ -10,17 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...accounting import PrivacySpent
-from ...domain import DateColumn, NumberColumn, TableDomain
 from ...noise import DiscreteLaplaceMechanism
 from ...noise._noisy_max import NoisyMax
-from ...partition import Partition
+from ...partition import DerivedColumns, Partition
 from ...rounds._driver import Round, Rounds
 from ...rounds._plans.histograms import MOST_COUNTS, HistogramsPlan
 from ...utils import check_epsilon
 from .._noisy_leaf_counts import _scale
 
-# Candidates of a column are the thresholds between so many bins of equal width.
-DEFAULT_BINS = 32
 # Impurities are counted in steps of 2^-10 rows, a thousandth of what a row adds at most: far below the noise.
 IMPURITY_BITS = 10
 # Squares of fewer rows, and their sums, fit 64 bits.
@@ -148,19 +145,6 @@ def chosen_splits(plan: HistogramsPlan, chosen: IntArray) -> tuple[NDArray[np.in
     return column, threshold
 
 
-def bins_of_columns(domain: TableDomain | None, n_features: int) -> tuple[int, ...]:
-    """Return the number of bins of every column: 2 for indicators of a domain, else `DEFAULT_BINS`."""
-    if domain is None:
-        return (DEFAULT_BINS,) * n_features
-    bins = []
-    for column in domain.columns.values():
-        # Levels and booleans are 0 or 1; levels with an order may be more.
-        two = column.encoded_bounds() == (0.0, 1.0) and not isinstance(column, NumberColumn | DateColumn)
-        bins += [2 if two else DEFAULT_BINS] * len(column.suffixes())
-        bins += [2] * (column.missing == "indicator")
-    return tuple(bins)
-
-
 def most_levels(n_bins: Sequence[int], n_labels: int) -> int:
     """Return how many levels of splits there is room for: the counts of the last one take 1 GiB at most."""
     return (MOST_COUNTS // (sum(n_bins) * n_labels)).bit_length()
@@ -174,13 +158,14 @@ def grow_private_partition(
     rows_per_unit: int,
     n_bins: Sequence[int],
     spent: PrivacySpent | None,
+    derived: DerivedColumns | None = None,
 ) -> Rounds[Partition]:
     """Grow a partition level by level, one round a level.
 
     Parameters
     ----------
-    lower, upper : array-like of shape (n_features,)
-        The public box.
+    lower, upper : array-like of shape (n_columns,)
+        The public box of the columns that are compared.
     n_labels : int
         Number of labels.
     level_epsilons : sequence of Fraction
@@ -188,9 +173,11 @@ def grow_private_partition(
     rows_per_unit : int
         Rows that one unit of privacy contributes at most.
     n_bins : sequence of int
-        Bins of every column, 2 or more; see `bins_of_columns`.
+        Bins of every column, 2 or more.
     spent : PrivacySpent or None
         What the first round charges. It must cover all levels: the sum of `selection_noise(...).epsilon`.
+    derived : DerivedColumns, default=None
+        The columns that are compared; None: those of X.
 
     Yields
     ------
@@ -214,7 +201,7 @@ def grow_private_partition(
             "the histograms of the last level take more than 1 GiB: declare fewer levels, columns or bins."
         )
     levels: list[tuple[NDArray[np.int32], FloatArray]] = []
-    partition = _assemble(levels, lower, upper)
+    partition = _assemble(levels, lower, upper, derived)
     for mechanism in mechanisms:
         plan = HistogramsPlan(partition, tuple(n_bins), n_labels)
         if np.isnan(plan.thresholds).all():
@@ -225,15 +212,18 @@ def grow_private_partition(
         # Leaves of higher levels come first: they have no candidate.
         n_nodes = np.count_nonzero(partition.depth == len(levels))
         levels.append((column[-n_nodes:], threshold[-n_nodes:]))
-        partition = _assemble(levels, lower, upper)
+        partition = _assemble(levels, lower, upper, derived)
     return partition
 
 
 def _assemble(
-    levels: list[tuple[NDArray[np.int32], FloatArray]], lower: ArrayLike, upper: ArrayLike
+    levels: list[tuple[NDArray[np.int32], FloatArray]],
+    lower: ArrayLike,
+    upper: ArrayLike,
+    derived: DerivedColumns | None,
 ) -> Partition:
     """Return the partition of levels of columns, -1 at leaves, and thresholds; then come leaves."""
     n_leaves = 2 * np.count_nonzero(levels[-1][0] >= 0) if levels else 1
     columns = [*(column for column, _ in levels), np.full(n_leaves, -1, dtype=np.int32)]
     cuts = [np.empty(0), *(threshold[column >= 0] for column, threshold in levels)]
-    return Partition.from_splits(np.concatenate(columns), np.concatenate(cuts), lower, upper)
+    return Partition.from_splits(np.concatenate(columns), np.concatenate(cuts), lower, upper, derived=derived)

@@ -8,7 +8,7 @@ from ...utils._user_frame import warn_after_release
 from .._estimation.homogeneity import NoisyTable, leaves_differ
 from .._estimation.leaf_counts import LeafCounts
 from .._estimation.pruning import leaf_ancestors
-from .._growth.split_selection import bins_of_columns
+from .._growth.level_order import bins_compared
 from .._tree_design import TreeDesign
 
 _ALIKE = (
@@ -64,5 +64,6 @@ def _candidates(tree: Any) -> int:
     """Number of splits that the counted rows chose from at every node; 1 where others chose, or chance."""
     if tree.rule_ != "private":
         return 1
-    bins = bins_of_columns(getattr(tree, "domain_", None), tree.partition_.n_features)
+    domain, partition = getattr(tree, "domain_", None), tree.partition_
+    bins = bins_compared(partition.derived, () if domain is None else domain.groups, partition.n_columns)
     return sum(bins) - len(bins)
