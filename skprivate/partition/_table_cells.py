@@ -211,6 +211,7 @@ class TableCells:
                 "n_levels": group.n_levels,
                 "indicator": group.indicator is not None,
                 "filled": group.filled,
+                "absent": group.absent,
                 "values": list(group.values),
             }
             for group in self.groups
@@ -230,14 +231,19 @@ class TableCells:
 
 
 def _group_from_dict(content: Any, start: int) -> ColumnGroup:
-    names = ("name", "n_levels", "indicator", "filled", "values")
+    names = ("name", "n_levels", "indicator", "filled", "absent", "values")
     fields = Fields(content, names, what="a column")
     n_levels = fields.integer("n_levels", 0, _MOST)
     stop = start + max(n_levels, 1)
-    indicator = stop if fields.flag("indicator") else None
-    values = tuple(fields.numbers("values"))
     return ColumnGroup(
-        fields.text("name"), start, stop, n_levels, indicator, fields.flag("filled"), values
+        fields.text("name"),
+        start,
+        stop,
+        n_levels,
+        indicator=stop if fields.flag("indicator") else None,
+        filled=fields.flag("filled"),
+        absent=fields.flag("absent"),
+        values=tuple(fields.numbers("values")),
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray, SplitCriterion
 from ...base._public_model import predict_shares, tempered
-from ...domain import ColumnGroup
+from ...domain._groups import ColumnGroup
 from ...noise._entropy import Entropy
 from ...partition import ColumnBins, Partition, TableCells, build_partition
 from ...randomizers import ColumnRandomizer, randomizer_from_dict

@@ -107,6 +107,12 @@ class ComparedColumns:
     ordered: tuple[int, ...]
     n_labels: int
 
+    @classmethod
+    def of(cls, groups: Sequence[ColumnGroup], derived: DerivedColumns, n_labels: int) -> "ComparedColumns":
+        """Return those that a partition's derived columns were made by."""
+        ordered = {column.source for column in derived.columns if isinstance(column, LevelsColumn)}
+        return cls(tuple(groups), tuple(sorted(ordered)), n_labels)
+
     @property
     def n_directions(self) -> int:
         """Number of orders of the levels of a column: one for two classes."""

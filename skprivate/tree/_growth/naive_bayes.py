@@ -21,6 +21,9 @@ from ...utils._public_module import public_module
 # gave the same accuracies within their errors of .01.
 _SCALES = (0.06, 0.14, 0.3, 0.6)
 _CHANGES = 0.5
+# One more for levels, which may say the class outright: without it 12 levels of which each did in nine of ten
+# rows were told apart in .73 of the rows and not .74 (2,400 reports at epsilon 1), and in .80 and not .82 (4,000).
+_LARGEST_SCALE = 1.0
 # Width, as part of the range, over which a smooth shape varies.
 _SMOOTH = 0.4
 # Least variance of a share, which keeps its logarithm finite.
@@ -109,7 +112,7 @@ def fit_naive_bayes(
         own = estimates[column, :size]
         marginal = marginals[column, :size] = _marginal(own, max(int(n_own), 1), variance)
         rows = np.maximum(n_own, 1) * marginal
-        shares = _shares(own, rows, variance, base, _shapes(bins.bins_in_order(column), size))
+        shares = _shares(own, rows, variance, base, _covariances(bins.bins_in_order(column), size))
         ratios[column, :size] = np.log(shares) - np.log(marginal @ shares)
     return NaiveBayes(bins, base, ratios, marginals)
 
@@ -128,7 +131,7 @@ def _marginal(estimates: FloatArray, n_rows: int, variance: float) -> FloatArray
 
 
 def _shares(
-    estimates: FloatArray, rows: FloatArray, variance: float, base: FloatArray, shapes: NDArray[np.float64]
+    estimates: FloatArray, rows: FloatArray, variance: float, base: FloatArray, changes: FloatArray
 ) -> FloatArray:
     """Share of every class in every bin: the mean over the priors, weighted by their evidence."""
     n_labels = len(base)
@@ -136,8 +139,7 @@ def _shares(
     per_label = float(np.mean((1 - base) ** 2 + (n_labels - 1) * base**2))
     deviations = (estimates - base * estimates.sum(axis=1, keepdims=True)) / rows[:, np.newaxis]
     noise = np.diag((variance * per_label + sampling * rows) / rows**2)
-    covariances = np.stack([scale**2 * sampling * shape for scale in _SCALES for shape in shapes])
-    covariances = np.concatenate([np.zeros((1, *noise.shape)), covariances])
+    covariances = np.concatenate([np.zeros((1, *noise.shape)), sampling * changes])
     precision = np.linalg.inv(covariances + noise)
     # The columns add to 0: one of them follows from the others.
     free = n_labels - 1
@@ -156,17 +158,18 @@ def _shares(
     return result
 
 
-def _shapes(n_bins: int, n_cells: int) -> FloatArray:
-    """Covariances of a line, a smooth and a free function over the cells, with variance 1 on average.
+def _covariances(n_bins: int, n_cells: int) -> FloatArray:
+    """Covariances of the changes that a column's share may have over its cells, in units of p (1 - p).
 
-    The first `n_bins` cells stand in an order; the others, each by itself, in none.
+    The first `n_bins` cells stand in an order, in which a line and a smooth function are likely; the others,
+    each by itself, in none.
     """
     free = np.eye(n_cells)
     if not n_bins:
-        return free[np.newaxis]
+        return np.multiply.outer(np.square([*_SCALES, _LARGEST_SCALE]), free)
     place = (np.arange(n_bins) + 0.5) / n_bins
     line, smooth = free.copy(), free.copy()
     product = np.outer(place - 0.5, place - 0.5)
     line[:n_bins, :n_bins] = product / np.mean(np.diag(product))
     smooth[:n_bins, :n_bins] = np.exp(-np.abs(place[:, np.newaxis] - place) / _SMOOTH)
-    return np.stack([line, smooth, free])
+    return np.concatenate([scale**2 * np.stack([line, smooth, free]) for scale in _SCALES])

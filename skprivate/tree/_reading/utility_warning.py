@@ -8,7 +8,7 @@ from ...utils._user_frame import warn_after_release
 from .._estimation.homogeneity import NoisyTable, leaves_differ
 from .._estimation.leaf_counts import LeafCounts
 from .._estimation.pruning import leaf_ancestors
-from .._growth.level_order import bins_compared
+from .._growth.level_order import DEFAULT_BINS, ComparedColumns
 from .._tree_design import TreeDesign
 
 _ALIKE = (
@@ -64,6 +64,8 @@ def _candidates(tree: Any) -> int:
     """Number of splits that the counted rows chose from at every node; 1 where others chose, or chance."""
     if tree.rule_ != "private":
         return 1
-    domain, partition = getattr(tree, "domain_", None), tree.partition_
-    bins = bins_compared(partition.derived, () if domain is None else domain.groups, partition.n_columns)
+    derived = tree.partition_.derived
+    bins: tuple[int, ...] = (DEFAULT_BINS,) * tree.partition_.n_columns
+    if derived is not None:
+        bins = ComparedColumns.of(tree.domain_.groups, derived, len(tree.classes_)).n_bins
     return sum(bins) - len(bins)
