@@ -33,12 +33,15 @@ class DerivedBox:
     lower, upper : ndarray of shape (n_columns,)
     places : tuple of ndarray or None
         All values of a derived column, ascending and different, where they are finitely many; else None.
+    indicators : dict of int
+        The columns that are indicators: for each the column whose value is known where it is 1.
     """
 
     columns: DerivedColumns
     lower: FloatArray
     upper: FloatArray
     places: tuple[FloatArray | None, ...]
+    indicators: dict[int, int]
 
     @classmethod
     def of(
@@ -51,11 +54,18 @@ class DerivedBox:
         """Return the box of derived columns, given that of the encoded columns of these groups."""
         low, high = check_box(lower, upper)
         ends = [_ends(column, low, high) for column in columns]
+        indicators = [
+            number
+            for number, column in enumerate(columns)
+            if isinstance(column, ValueColumn) and column.column == groups[column.source].indicator
+        ]
         return cls(
             DerivedColumns(len(low), tuple(columns)),
             np.array([end[0] for end in ends]),
             np.array([end[1] for end in ends]),
             tuple(_values(column, groups[column.source]) for column in columns),
+            # An indicator stands behind the column that it tells of.
+            {number: number - 1 for number in indicators},
         )
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,20 +108,21 @@ def build_partition(
     rows, marks = _check_rows(X, labels, n_labels, len(low))
     limits = (max_depth, n_labels, min_samples_leaf)
     derived: DerivedColumns | None = None
-    places: Sequence[FloatArray | None] = ()
+    known: tuple[Any, ...] = ()
     if groups is not None:
         by_cuts = rule == "cart" and len(rows) > 0
         box = derive_columns(groups, rows, marks, low, high, n_labels=n_labels, two_sides=by_cuts)
-        derived, places, low, high = box.columns, box.places, box.lower, box.upper
+        derived, low, high = box.columns, box.lower, box.upper
+        known = box.places, box.indicators
         rows = derived.apply(rows)
     # Without rows there is nothing to compare edges by.
     if rule == "random" or len(rows) == 0:
-        splits = grow_by_halving(rows, marks, low, high, random_edges(seed), *limits, places)
+        splits = grow_by_halving(rows, marks, low, high, random_edges(seed), *limits, *known)
     elif rule == "cart":
         splits = grow_by_cuts(rows, marks, low, high, _entropy_terms(criterion, len(rows)), *limits)
     else:
         choose = purest_edges(_entropy_terms(criterion, len(rows)))
-        splits = grow_by_halving(rows, marks, low, high, choose, *limits, places)
+        splits = grow_by_halving(rows, marks, low, high, choose, *limits, *known)
     return Partition.from_splits(*splits, low, high, derived)
 
 

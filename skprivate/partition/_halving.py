@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,15 @@ def grow_by_halving(
     n_labels: int,
     min_samples_leaf: int,
     places: Sequence[FloatArray | None] = (),
+    indicators: Mapping[int, int] = MappingProxyType({}),
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """Return the features of all nodes, -1 at leaves, and the inner nodes' thresholds, level by level.
 
     `places` are all values of a column, ascending, or None where there is a continuum. An edge that holds one
-    place is not halved, and a half without a place is cut off without a split.
+    place is not halved, and a half without a place is cut off without a split. `indicators` are columns of 0
+    and 1, each with the column that has one place where the indicator is 1.
     """
-    rows, box = RoutedRows.at_root(X, labels), Box(lower, upper, places)
+    rows, box = RoutedRows.at_root(X, labels), Box(lower, upper, places, indicators)
     cells = box.cut_off_empty(Cells.root(rows.labels, n_labels, box))
     features, thresholds, rounds = [], [np.empty(0)], np.array([-1])
     for _ in range(max_depth):
@@ -162,6 +165,9 @@ class Cells:
             split = np.flatnonzero(chosen == column)
             border = np.searchsorted(places, midpoint[parent[split], column])
             last[2 * split, column] = first[2 * split + 1, column] = border
+            if column in box.indicators:
+                known = box.indicators[column]
+                last[2 * split + 1, known] = first[2 * split + 1, known] + 1
         return Cells(coordinate, halvings, first, last, total.reshape(-1, total.shape[2]))
 
 
@@ -174,11 +180,14 @@ class Box:
     lower, upper : ndarray of shape (n_features,)
     places : sequence of ndarray or None
         All values of a column, ascending, or None where there is a continuum; empty: it is one everywhere.
+    indicators : mapping of int to int
+        Columns of 0 and 1, and the column that has one place where the indicator is 1.
     """
 
     lower: FloatArray
     upper: FloatArray
     places: Sequence[FloatArray | None]
+    indicators: Mapping[int, int]
 
     @property
     def places_of_columns(self) -> Sequence[FloatArray | None]:

@@ -149,6 +149,11 @@ class Partition:
         """Declared column, or feature, of every column that splits compare, shape (n_columns,)."""
         return np.arange(self.n_columns) if self.derived is None else self.derived.source
 
+    @property
+    def n_sources(self) -> int:
+        """Number of features, or of the declared columns that the derived ones are made of."""
+        return self.n_columns if self.derived is None else self.derived.n_sources
+
     def truncate(self, depth: int) -> Partition:
         """Return the partition cut at `depth`, 0 or more: deeper nodes go, nodes at `depth` become leaves."""
         if depth < 0:
@@ -172,7 +177,7 @@ class Partition:
         With derived columns, the number of the declared columns that they are made of.
         """
         inner = self.leaf_index < 0
-        first = np.full(self.source[-1] + 1, self.max_depth, dtype=np.int64)
+        first = np.full(self.n_sources, self.max_depth, dtype=np.int64)
         np.minimum.at(first, self.source[self.feature[inner]], self.depth[inner])
         return np.searchsorted(np.sort(first), np.arange(self.max_depth + 1))
 

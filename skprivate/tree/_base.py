@@ -284,6 +284,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             criterion=self.criterion,
             min_samples_leaf=self.min_samples_leaf,
             seed=self.partition_seed,
+            groups=None if self.domain is None else self.domain.groups,
         )
         shaping = (public_X, public_labels) if model is None else model.soft_rows()
         partition = grow(*shaping)
@@ -313,7 +314,8 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         if self.public_model is None:
             return None
         with public_errors():
-            model = PublicModel.fit(self.public_model, X, labels, classes, self.partition_seed)
+            groups = None if self.domain is None else self.domain.groups
+            model = PublicModel.fit(self.public_model, X, labels, classes, self.partition_seed, groups)
         if model is None:
             warn_user(
                 "public_model predicts public rows that it has not seen no better than their base rate does; "

@@ -234,13 +234,18 @@ class TreePredictionsMixin(DomainMixin):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of every feature in the decrease of the Gini impurity by the splits, of shape (d,).
+        """Share of every feature in the decrease of the Gini impurity by the splits, (n_features_in_,).
 
         Impurities are those of ``leaf_proba_``, weighted by ``leaf_sizes_``: of what was released, so they
         cost nothing, and share its noise. They add up to 1; all are 0 for a tree of one leaf, and where no
         split gains anything. What a public model predicts within a leaf is not in them. With ``domain`` they
-        are about the d columns ``domain_.encoded_names``.
+        are about its columns: all splits on levels of a column, or on its missing cells, count for it.
         """
         check_is_fitted(self)
         nodes = NodeEstimates.of(self.partition_, self.leaf_sizes_, self.leaf_proba_)
-        return gini_importances(self.partition_, nodes)
+        domain, source = getattr(self, "domain_", None), self.partition_.source
+        if domain is not None and self.partition_.derived is None:
+            # Splits are of encoded columns, as in trees of earlier versions.
+            widths = [group.end - group.start for group in domain.groups]
+            source = np.repeat(np.arange(len(widths)), widths)
+        return gini_importances(self.partition_, nodes, source)

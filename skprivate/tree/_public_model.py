@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A classifier that public rows alone have trained: its predictions, its small tree, its means in leaves."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..base._public_model import (
     predict_shares,
     tempered,
 )
+from ..domain._groups import ColumnGroup
 from ..partition import Partition
 from ..utils._json_documents import Fields
 from ..utils._posteriors.base_rate import BaseRate
@@ -67,11 +69,18 @@ class PublicModel:
 
     @classmethod
     def fit(
-        cls, estimator: Any, X: FloatArray, labels: NDArray[np.int32], classes: NDArray[Any], seed: int
+        cls,
+        estimator: Any,
+        X: FloatArray,
+        labels: NDArray[np.int32],
+        classes: NDArray[Any],
+        seed: int,
+        groups: Sequence[ColumnGroup] | None = None,
     ) -> "PublicModel | None":
         """Fit a clone of an estimator to public rows, and predict these by cross-fitting.
 
-        None where these predictions are no better than the base rate: the model has learnt noise.
+        None where these predictions are no better than the base rate: the model has learnt noise. `groups`
+        are those of encoded columns, None where every column is one by itself.
 
         Raises
         ------
@@ -83,7 +92,8 @@ class PublicModel:
             raise ValueError("public_model needs public rows of two classes at least.")
         classifier = fit_model(estimator, X, classes[labels])
         cross_fitted = cross_fit_shares(estimator, X, labels, classes)
-        drawn = _exchange_columns(X, np.random.default_rng(seed))
+        widths = [1] * X.shape[1] if groups is None else [group.end - group.start for group in groups]
+        drawn = _exchange_columns(X, widths, np.random.default_rng(seed))
         of_drawn = predict_shares(classifier, drawn, classes)
         # Constant predictions differ a little from fold to fold: those of one model do not.
         if np.ptp(np.vstack([of_drawn, predict_shares(classifier, X, classes)]), axis=0).max() < SAME:
@@ -206,7 +216,8 @@ class LeafModel:
         return tempered(predict_shares(self.classifier, X, self.classes), self.temperature)
 
 
-def _exchange_columns(X: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draw rows, some of whose columns come from another public row."""
+def _exchange_columns(X: FloatArray, widths: list[int], rng: np.random.Generator) -> FloatArray:
+    """Draw rows, some of whose columns, side by side in so many each, come from another public row."""
     first, second = rng.integers(len(X), size=(2, _DRAWN_ROWS))
-    return np.where(rng.random((_DRAWN_ROWS, X.shape[1])) < _EXCHANGED, X[second], X[first])
+    exchanged = np.repeat(rng.random((_DRAWN_ROWS, len(widths))) < _EXCHANGED, widths, axis=1)
+    return np.where(exchanged, X[second], X[first])

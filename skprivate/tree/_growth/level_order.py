@@ -87,7 +87,8 @@ def columns_to_order(
 
 
 def _n_places(group: ColumnGroup) -> int:
-    return group.n_levels + (group.indicator is not None) if group.n_levels else 0
+    """Return the number of levels without an order, with missing as one, where cells may be missing."""
+    return group.n_levels + (group.indicator is not None or group.absent) if group.n_levels else 0
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,12 @@ class ComparedColumns:
     @classmethod
     def of(cls, groups: Sequence[ColumnGroup], derived: DerivedColumns, n_labels: int) -> "ComparedColumns":
         """Return those that a partition's derived columns were made by."""
-        ordered = {column.source for column in derived.columns if isinstance(column, LevelsColumn)}
+        # The places of levels that are compared by themselves are 0 and 1.
+        ordered = {
+            column.source
+            for column in derived.columns
+            if isinstance(column, LevelsColumn) and max(column.places) > 1
+        }
         return cls(tuple(groups), tuple(sorted(ordered)), n_labels)
 
     @property
@@ -126,7 +132,7 @@ class ComparedColumns:
             if number in self.ordered:
                 bins += [group.n_levels + 1] * self.n_directions
             elif group.n_levels:
-                bins += [2] * (group.end - group.start)
+                bins += [2] * _n_single(group)
             else:
                 # A missing cell takes a bin: below the values, and above them.
                 bins += [_n_bins(group)] if group.indicator is None else [_n_bins(group) + 1] * 2
@@ -184,8 +190,7 @@ class ComparedColumns:
             if number in self.ordered:
                 columns += _ordered_levels(number, group, places[number])
             elif group.n_levels:
-                each = range(group.start, group.end)
-                columns += [(ValueColumn(number, i), float(lower[i]), float(upper[i])) for i in each]
+                columns += _single_levels(number, group)
             elif group.indicator is None:
                 columns.append((ValueColumn(number, group.start), *box))
             else:
@@ -202,6 +207,20 @@ def _ordered_levels(
         own = tuple(map(float, column[:n_places]))
         made = LevelsColumn(number, group.start, own, float(column[-1]), group.indicator)
         yield made, 0.0, float(group.n_levels)
+
+
+def _n_single(group: ColumnGroup) -> int:
+    """Return how many levels are compared by themselves: of two, one."""
+    return _n_places(group) if _n_places(group) > 2 else 1
+
+
+def _single_levels(number: int, group: ColumnGroup) -> Iterable[tuple[DerivedColumn, float, float]]:
+    """Yield for every level, and for missing where cells may be, a column that is 1 there and 0 elsewhere."""
+    n_places = group.n_levels + (group.indicator is not None)
+    for own in range(_n_single(group)):
+        places = tuple(float(place == own) for place in range(n_places))
+        absent = float(own == group.n_levels)
+        yield LevelsColumn(number, group.start, places, absent, group.indicator), 0.0, 1.0
 
 
 def _filled_numbers(
