@@ -10,7 +10,7 @@ import pytest
 from skprivate.partition import build_partition
 from skprivate.rounds import PartialSums, PartitionFunction, TableSource
 from skprivate.rounds._inspection import SourceFacts, TableFacts
-from skprivate.rounds._plans.axes import LabelAxis, LeafAxis, OctaveAxis, SurvivalAxis
+from skprivate.rounds._plans.axes import LabelAxis, LeafAxis, LevelAxis, OctaveAxis, SurvivalAxis
 from skprivate.rounds._plans.cells import CellsPlan
 from skprivate.rounds._plans.gradients import GradientsPlan, ResidualGrid
 from skprivate.rounds._plans.grid import MomentGrid
@@ -39,6 +39,7 @@ HALVES = build_partition(
 PLANS = {
     "leaves": CellsPlan(((LeafAxis(HALVES), LabelAxis(2)),)),
     "octaves": CellsPlan(((OctaveAxis(0),), (OctaveAxis(1),))),
+    "levels": CellsPlan(((LevelAxis(0, 1, 1), LabelAxis(2)), (LevelAxis(0, 2, None),))),
     "survival": CellsPlan(((SurvivalAxis(0.5, 0.5, 4),),)),
     "histograms": HistogramsPlan(HALVES, (8, 2), 2),
     "moments": MomentsPlan(GRID),
@@ -48,7 +49,7 @@ PLANS = {
 LABELS = RowSchema(columns=TableColumns(), n_features=2, classes=np.array([0, 1]))
 NUMBERS = RowSchema(columns=TableColumns(), n_features=2, bounds_y=(0.0, 1.0))
 LIVES = replace(NUMBERS, structured=True)
-SCHEMAS = {"leaves": LABELS, "octaves": LABELS, "histograms": LABELS, "moments": NUMBERS}
+SCHEMAS = {"leaves": LABELS, "levels": LABELS, "octaves": LABELS, "histograms": LABELS, "moments": NUMBERS}
 
 
 def task_of(name):
