@@ -32,11 +32,10 @@ VERSION = 1
 DOMAIN_VERSION = 2
 # About bins of columns, with or without declared columns.
 COLUMNS_VERSION = 3
-# About cells of declared columns: their levels, bins and missing cells.
-CELLS_VERSION = 4
+# With declared columns as trees compare them: a partition that derives its columns, or cells of each of them.
+DERIVED_VERSION = 4
 Label = str | int | float | bool
 
-_KINDS_OF_CELLS: dict[int, Any] = {COLUMNS_VERSION: ColumnBins, CELLS_VERSION: TableCells}
 _FIELDS = ("partition", "randomizer", "classes", "features", "label")
 # Rows whose reports are drawn together, and bytes of such reports: no result but a seeded one depends on it.
 _ROWS_AT_ONCE, _BYTES_AT_ONCE = 2**16, 2**24
@@ -191,12 +190,16 @@ class TreeSpecification:
         plain = type(found) is not int or found <= VERSION
         version, more = (VERSION, ()) if plain else (DOMAIN_VERSION, ("domain",))
         if type(found) is int and found > DOMAIN_VERSION:
-            version = COLUMNS_VERSION if found == COLUMNS_VERSION else CELLS_VERSION
+            version = COLUMNS_VERSION if found == COLUMNS_VERSION else DERIVED_VERSION
         check_envelope(state, FORMAT, version, (*_FIELDS, *more, "hash"))
         content = {name: value for name, value in state.items() if name != "hash"}
         if digest(content) != state["hash"]:
             raise ValueError("its content does not fit its hash: it was changed or damaged")
-        partition = _KINDS_OF_CELLS.get(version, Partition).from_dict(state["partition"])
+        kind: Any = ColumnBins if version == COLUMNS_VERSION else Partition
+        cells = state["partition"]
+        # Only cells of declared columns name these.
+        kind = TableCells if version == DERIVED_VERSION and isinstance(cells, dict) and "groups" in cells else kind
+        partition = kind.from_dict(cells)
         classes, features = _check_list(state, "classes"), _check_list(state, "features")
         # Before the randomizer may think of allocating anything for its cells.
         asked = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
@@ -357,8 +360,8 @@ class TreeSpecification:
         version = DOMAIN_VERSION if declared else VERSION
         if isinstance(self.partition, ColumnBins):
             declared, version = declared or {"domain": None}, COLUMNS_VERSION
-        elif isinstance(self.partition, TableCells):
-            version = CELLS_VERSION
+        elif isinstance(self.partition, TableCells) or self.partition.derived is not None:
+            version = DERIVED_VERSION
         return {
             "format": FORMAT,
             "version": version,
@@ -438,9 +441,12 @@ def _check_columns(partition: Partition | ColumnBins | TableCells, randomizer: L
 
 
 def _check_domain(domain: Any, partition: Partition | ColumnBins | TableCells, features: Any) -> None:
-    if domain is None and not isinstance(partition, TableCells):
-        return
     n_features = partition.n_features
+    derived = partition.derived if isinstance(partition, Partition) else None
+    if domain is None:
+        if derived is not None or isinstance(partition, TableCells):
+            raise ValueError("the cells are those of a domain's columns, and there is none")
+        return
     if not isinstance(domain, TableDomain):
         raise TypeError("domain must be a TableDomain")
     if isinstance(partition, TableCells) and partition.groups != domain.groups:
@@ -451,6 +457,8 @@ def _check_domain(domain: Any, partition: Partition | ColumnBins | TableCells, f
         )
     if features is not None and tuple(features) != domain.names:
         raise ValueError("features must be the columns of the domain, in their order")
+    if derived is not None:
+        derived.check_groups(domain.groups)
 
 
 def _check_names(features: Any, label: Any, n_features: int) -> tuple[str, ...]:

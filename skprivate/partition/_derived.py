@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray
+from ..domain._groups import ColumnGroup
 from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
 from ._derived_kernels import derive_rows
@@ -226,6 +228,12 @@ class DerivedColumns:
         numbers = np.array([number for column in packed for number in column[4]], dtype=np.float64)
         return kind, first, n_levels, indicator, offset, numbers
 
+    def check_groups(self, groups: Sequence[ColumnGroup]) -> None:
+        """Raise ValueError where a column is not made of those of its group in `TableDomain.groups`."""
+        known = self.n_sources == len(groups) and self.n_features == groups[-1].end
+        if not known or not all(_fits(column, groups[column.source]) for column in self.columns):
+            raise ValueError("derived columns: they are not those of the declared columns")
+
     def apply(self, X: ArrayLike) -> FloatArray:
         """Return the derived columns of encoded rows.
 
@@ -260,6 +268,15 @@ class DerivedColumns:
         fields = Fields(state, ("n_features", "columns"), what="derived columns")
         columns = tuple(_column_from_dict(column) for column in fields.items("columns"))
         return cls(fields.integer("n_features", 1, _MOST), columns)
+
+
+def _fits(column: DerivedColumn, group: ColumnGroup) -> bool:
+    if isinstance(column, LevelsColumn):
+        found = column.start, column.n_levels, column.indicator
+        return found == (group.start, group.n_levels, group.indicator)
+    if isinstance(column, FilledColumn):
+        return (column.column, column.indicator, 0) == (group.start, group.indicator, group.n_levels)
+    return group.n_levels == 0 and column.column in (group.start, group.indicator)
 
 
 def _column_from_dict(state: Any) -> DerivedColumn:

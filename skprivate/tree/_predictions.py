@@ -243,7 +243,7 @@ class TreePredictionsMixin(DomainMixin):
         """
         check_is_fitted(self)
         nodes = NodeEstimates.of(self.partition_, self.leaf_sizes_, self.leaf_proba_)
-        domain, source = getattr(self, "domain_", None), self.partition_.source
+        domain, source = getattr(self, "domain_", None), None
         if domain is not None and self.partition_.derived is None:
             # Splits are of encoded columns, as in trees of earlier versions.
             widths = [group.end - group.start for group in domain.groups]

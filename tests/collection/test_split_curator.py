@@ -4,6 +4,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skprivate import LocallyPrivateTreeClassifier, TableDomain
@@ -49,7 +50,6 @@ def test_two_phases_make_a_tree(first):
 
 
 def dict_of(rows):
-    import pandas as pd
 
     return pd.DataFrame(rows, columns=NAMES)
 

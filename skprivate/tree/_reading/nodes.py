@@ -68,21 +68,24 @@ class NodeEstimates:
         return cls(below @ leaf_sizes, (below @ (weights[:, np.newaxis] * leaf_proba)) / sums[:, np.newaxis])
 
 
-def gini_importances(partition: Partition, nodes: NodeEstimates, source: IndexArray) -> FloatArray:
+def gini_importances(
+    partition: Partition, nodes: NodeEstimates, source: IndexArray | None = None
+) -> FloatArray:
     """Return the share of every feature in the decrease of the Gini impurity by the splits.
 
     Parameters
     ----------
     partition : Partition
     nodes : NodeEstimates
-    source : ndarray of int of shape (n_columns,)
-        Feature that every column belongs to which the partition compares.
+    source : ndarray of int of shape (n_columns,), default=None
+        Feature that every column belongs to which the partition compares. None: as the partition says.
 
     Returns
     -------
     importances : ndarray of shape (n_features,)
         They add up to 1; all are 0 where no split gains anything.
     """
+    source = partition.source if source is None else source
     impurity = nodes.sizes * (1 - np.sum(nodes.probabilities**2, axis=1))
     inner = np.flatnonzero(partition.leaf_index < 0)
     left = partition.left[inner]

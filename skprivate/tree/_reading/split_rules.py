@@ -131,7 +131,7 @@ def _list_levels(name: str, levels: list[str], possible: BoolArray, left: BoolAr
     for own, other in (sides, sides[::-1]):
         if own == ["missing"] or other == ["missing"]:
             rules.append(f"{name} is {'not ' * (own != ['missing'])}missing")
-        elif len(own) > _LISTED and len(other) < len(own):
+        elif len(own) > _LISTED >= len(other):
             rules.append(f"{name} not in {_list(other)}")
         else:
             rules.append(f"{name} in {_list(own)}")
