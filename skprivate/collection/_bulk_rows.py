@@ -131,6 +131,9 @@ def _rows(values: Any, here: slice) -> Any:
 def _within_box(X: FloatArray, partition: Partition | ColumnBins) -> FloatArray:
     if X.shape[1] != partition.n_features:
         raise ValueError(f"X must have {partition.n_features} columns.")
+    if isinstance(partition, Partition) and partition.derived is not None:
+        # A domain makes every cell a finite number, and what is derived of it is clipped.
+        return X
     return within_bounds(X, partition.lower, partition.upper)
 
 

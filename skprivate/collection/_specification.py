@@ -32,6 +32,8 @@ VERSION = 1
 DOMAIN_VERSION = 2
 # About bins of columns, with or without declared columns.
 COLUMNS_VERSION = 3
+# With declared columns of which the partition derives those that it compares.
+DERIVED_VERSION = 4
 Label = str | int | float | bool
 
 _FIELDS = ("partition", "randomizer", "classes", "features", "label")
@@ -126,7 +128,7 @@ class TreeSpecification:
                 f"there are {partition.n_leaves} cells and {len(labels)} classes"
             )
         _check_columns(partition, randomizer)
-        _check_domain(domain, partition.n_features, features)
+        _check_domain(domain, partition, features)
         own = [f"x{i}" for i in range(partition.n_features)] if domain is None else domain.names
         names = _check_names(own if features is None else features, label, len(own))
         values = (partition, randomizer, labels, names, label, domain)
@@ -186,7 +188,8 @@ class TreeSpecification:
         found = state.get("version") if isinstance(state, dict) else None
         plain = type(found) is not int or found <= VERSION
         version, more = (VERSION, ()) if plain else (DOMAIN_VERSION, ("domain",))
-        version = COLUMNS_VERSION if type(found) is int and found > DOMAIN_VERSION else version
+        if type(found) is int and found > DOMAIN_VERSION:
+            version = COLUMNS_VERSION if found == COLUMNS_VERSION else DERIVED_VERSION
         check_envelope(state, FORMAT, version, (*_FIELDS, *more, "hash"))
         content = {name: value for name, value in state.items() if name != "hash"}
         if digest(content) != state["hash"]:
@@ -353,6 +356,8 @@ class TreeSpecification:
         version = DOMAIN_VERSION if declared else VERSION
         if isinstance(self.partition, ColumnBins):
             declared, version = declared or {"domain": None}, COLUMNS_VERSION
+        elif self.partition.derived is not None:
+            version = DERIVED_VERSION
         return {
             "format": FORMAT,
             "version": version,
@@ -431,8 +436,12 @@ def _check_columns(partition: Partition | ColumnBins, randomizer: LocalRandomize
         )
 
 
-def _check_domain(domain: Any, n_features: int, features: Any) -> None:
+def _check_domain(domain: Any, partition: Partition | ColumnBins, features: Any) -> None:
+    n_features = partition.n_features
+    derived = partition.derived if isinstance(partition, Partition) else None
     if domain is None:
+        if derived is not None:
+            raise ValueError("the partition derives its columns of those of a domain, and there is none")
         return
     if not isinstance(domain, TableDomain):
         raise TypeError("domain must be a TableDomain")
@@ -442,6 +451,8 @@ def _check_domain(domain: Any, n_features: int, features: Any) -> None:
         )
     if features is not None and tuple(features) != domain.names:
         raise ValueError("features must be the columns of the domain, in their order")
+    if derived is not None:
+        derived.check_groups(domain.groups)
 
 
 def _check_names(features: Any, label: Any, n_features: int) -> tuple[str, ...]:

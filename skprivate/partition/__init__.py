@@ -2,8 +2,17 @@
 """Partitions of a public box into cells, grown on public rows."""
 
 from ._column_bins import ColumnBins
+from ._derived import DerivedColumns
 from ._grow import CRITERIA, RULES, build_partition
 from ._leaf_kernels import count_leaves
 from ._partition import Partition
 
-__all__ = ["CRITERIA", "RULES", "ColumnBins", "Partition", "build_partition", "count_leaves"]
+__all__ = [
+    "CRITERIA",
+    "RULES",
+    "ColumnBins",
+    "DerivedColumns",
+    "Partition",
+    "build_partition",
+    "count_leaves",
+]

@@ -36,8 +36,8 @@ class HistogramsPlan:
     partition : Partition
         Its leaves are the nodes that are counted.
     n_bins : tuple of int
-        Bins of every column, 2 or more, of equal width within the box of a node. A value beyond the box is
-        in an end bin.
+        Bins of every column that the partition compares, 2 or more, of equal width within the box of a
+        node: of every derived column where it has some. A value beyond the box is in an end bin.
     n_labels : int
         Number of labels.
 
@@ -48,7 +48,8 @@ class HistogramsPlan:
     has no threshold, and its rows are in the first bin.
 
     **Privacy.** A row is in one node, and there in one bin of every column. Adding or removing it moves
-    one count of every column by 1, all of one node and one label.
+    one count of every column by 1, all of one node and one label. Derived columns are functions of that row
+    and of public facts, so that the same holds of them.
 
     Examples
     --------
@@ -111,15 +112,16 @@ class HistogramsPlan:
         step = max(BLOCK_VALUES // X.shape[1], 1)
         for first in range(0, len(X), step):
             here = slice(first, first + step)
-            nodes = self.partition.apply(X[here])
+            columns = self.partition.derive(X[here])
+            nodes = self.partition.apply_derived(columns)
             if left_out is not None:
                 nodes[left_out[here]] = -1
-            count_bins(X[here], nodes, labels[here], self.first_bins, self.guesses, self.edges, counts)
+            count_bins(columns, nodes, labels[here], self.first_bins, self.guesses, self.edges, counts)
         return counts.ravel()
 
     @cached_property
     def guesses(self) -> FloatArray:
-        """Origin, scale, number of bins - 0.5, and `sure` of the kernel, of shape (n_leaves, n_features, 4).
+        """Origin, scale, number of bins - 0.5, and `sure` of the kernel, of shape (n_leaves, n_columns, 4).
 
         Rounded differences and products never fall as x grows. So if the thresholds' own guesses are off by
         at most m, a guess between k + m and k + 1 - m belongs to a value from threshold k on and below the
@@ -180,7 +182,7 @@ class HistogramsPlan:
 def read_nodes(fields: Fields) -> tuple[Partition, tuple[int, ...]]:
     """Return the partition and the numbers of bins of a plan; ValueError for what no plan would write."""
     partition, n_bins = Partition.from_dict(fields.mapping("partition")), fields.items("n_bins")
-    if len(n_bins) != partition.n_features or not all(map(_is_number_of_bins, n_bins)):
+    if len(n_bins) != partition.n_columns or not all(map(_is_number_of_bins, n_bins)):
         raise ValueError("a plan: n_bins must be whole numbers above 1, one for every column")
     return partition, tuple(n_bins)
 

@@ -65,10 +65,6 @@ class SplitBudget:
         levels = tuple(selection_noise(one, rows_per_unit).epsilon for one in asked)
         return cls(levels, epsilon - sum(levels), rows_per_unit)
 
-    def leaves(self, n_cells: int, n_labels: int) -> NoisyHistogram:
-        """Return the mechanism of the leaves."""
-        return NoisyHistogram(self.leaf_epsilon, n_cells, n_labels, self.rows_per_unit)
-
 
 class PaidTreeMechanism:
     """The whole release of a tree whose splits are paid for, as statements describe it.
@@ -76,16 +72,17 @@ class PaidTreeMechanism:
     Parameters
     ----------
     budget : SplitBudget
-    n_labels : int
+    leaves : NoisyHistogram
+        That of a single leaf.
     """
 
     name = "histogram"
     relation = "replace-one"
 
-    def __init__(self, budget: SplitBudget, n_labels: int) -> None:
-        leaves = budget.leaves(1, n_labels)
+    def __init__(self, budget: SplitBudget, leaves: NoisyHistogram) -> None:
+        self._leaves = leaves.describe_noise()
         self._n_levels = len(budget.level_epsilons)
-        self.n_cells, self.n_labels = 1, n_labels
+        self.n_cells, self.n_labels = 1, leaves.n_labels
         self.epsilon = sum(budget.level_epsilons, leaves.epsilon)
         self.sensitivity, self.noise_scale = leaves.sensitivity, leaves.noise_scale
         self._split_epsilon = sum(budget.level_epsilons, Fraction(0))
@@ -94,7 +91,7 @@ class PaidTreeMechanism:
         """Return the mechanism in a few words."""
         return (
             f"report-noisy-max of splits, {self._n_levels} levels at epsilon {float(self._split_epsilon):g} "
-            "together, then discrete Laplace noise on leaf x label counts"
+            f"together, then {self._leaves}"
         )
 
     def simulate(self, categories: Any, random_state: Any = None) -> Any:

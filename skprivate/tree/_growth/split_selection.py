@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...accounting import PrivacySpent
-from ...domain import DateColumn, NumberColumn, TableDomain
+from ...domain import TableDomain
 from ...noise import DiscreteLaplaceMechanism
 from ...noise._noisy_max import NoisyMax
-from ...partition import Partition
+from ...partition import DerivedColumns, Partition
 from ...rounds._driver import Round, Rounds
 from ...rounds._plans._masses.histograms import MassHistogramsPlan
 from ...rounds._plans._masses.masses import LabelMasses, Masses, NumberMasses
@@ -161,15 +161,20 @@ def chosen_splits(plan: HistogramsPlan, chosen: IntArray) -> tuple[NDArray[np.in
 
 
 def bins_of_columns(domain: TableDomain | None, n_features: int) -> tuple[int, ...]:
-    """Return the number of bins of every column: 2 for indicators of a domain, else `DEFAULT_BINS`."""
+    """Return the number of bins of every column that is split: with a domain, of every derived column.
+
+    `DEFAULT_BINS` of a number; of levels without an order one a place, so that thresholds part them; 2 of
+    booleans and indicators.
+    """
     if domain is None:
         return (DEFAULT_BINS,) * n_features
     bins = []
-    for column in domain.columns.values():
-        # Levels and booleans are 0 or 1; levels with an order may be more.
-        two = column.encoded_bounds() == (0.0, 1.0) and not isinstance(column, NumberColumn | DateColumn)
-        bins += [2 if two else DEFAULT_BINS] * len(column.suffixes())
-        bins += [2] * (column.missing == "indicator")
+    for group in domain.groups:
+        if group.n_levels:
+            bins.append(max(group.n_levels + (group.indicator is not None) + group.absent, 2))
+        else:
+            two = bool(group.values) and group.values[-1] == 1.0
+            bins += [2 if two else DEFAULT_BINS, *[2] * (group.indicator is not None)]
     return tuple(bins)
 
 
@@ -186,12 +191,13 @@ def grow_private_partition(
     rows_per_unit: int,
     n_bins: Sequence[int],
     spent: PrivacySpent | None,
+    derived: DerivedColumns | None = None,
 ) -> Rounds[Partition]:
     """Grow a partition level by level, one round a level.
 
     Parameters
     ----------
-    lower, upper : array-like of shape (n_features,)
+    lower, upper : array-like of shape (n_columns,)
         The public box.
     target : int or Masses
         Number of labels, or what rows add to the leaves: numbers, and rows with weights, need this.
@@ -204,6 +210,8 @@ def grow_private_partition(
     spent : PrivacySpent or None
         What the first round charges. It must cover all levels: the sum of `selection_noise(...).epsilon`,
         for the largest weight of the masses.
+    derived : DerivedColumns, default=None
+        The columns that are split, made of the rows by public facts; None: those of the rows.
 
     Yields
     ------
@@ -228,7 +236,7 @@ def grow_private_partition(
             "the histograms of the last level take more than 1 GiB: declare fewer levels, columns or bins."
         )
     levels: list[tuple[NDArray[np.int32], FloatArray]] = []
-    partition = _assemble(levels, lower, upper)
+    partition = _assemble(levels, lower, upper, derived)
     for mechanism in mechanisms:
         plan = _plan(partition, tuple(n_bins), masses)
         if np.isnan(plan.thresholds).all():
@@ -239,7 +247,7 @@ def grow_private_partition(
         # Leaves of higher levels come first: they have no candidate.
         n_nodes = np.count_nonzero(partition.depth == len(levels))
         levels.append((column[-n_nodes:], threshold[-n_nodes:]))
-        partition = _assemble(levels, lower, upper)
+        partition = _assemble(levels, lower, upper, derived)
     return partition
 
 
@@ -251,10 +259,13 @@ def _plan(partition: Partition, n_bins: tuple[int, ...], masses: Masses) -> Hist
 
 
 def _assemble(
-    levels: list[tuple[NDArray[np.int32], FloatArray]], lower: ArrayLike, upper: ArrayLike
+    levels: list[tuple[NDArray[np.int32], FloatArray]],
+    lower: ArrayLike,
+    upper: ArrayLike,
+    derived: DerivedColumns | None,
 ) -> Partition:
     """Return the partition of levels of columns, -1 at leaves, and thresholds; then come leaves."""
     n_leaves = 2 * np.count_nonzero(levels[-1][0] >= 0) if levels else 1
     columns = [*(column for column, _ in levels), np.full(n_leaves, -1, dtype=np.int32)]
     cuts = [np.empty(0), *(threshold[column >= 0] for column, threshold in levels)]
-    return Partition.from_splits(np.concatenate(columns), np.concatenate(cuts), lower, upper)
+    return Partition.from_splits(np.concatenate(columns), np.concatenate(cuts), lower, upper, derived)

@@ -64,9 +64,9 @@ class MassHistogramsPlan(HistogramsPlan):
         """Return the sums by leaf, cell, and column and bin, the last fastest."""
         sums = np.zeros((self.partition.n_leaves, self.n_labels, sum(self.n_bins)), dtype=np.int64)
         for block in blocks_of(rows.only_kept(), max(BLOCK_VALUES // rows.X.shape[1], 1)):
-            X = np.ascontiguousarray(block.X, dtype=np.float64)
-            nodes, placed = self.partition.apply(X), self.masses.place(block)
-            add_bins(X, nodes, *placed, self.first_bins, self.guesses, self.edges, sums)
+            columns = self.partition.derive(np.ascontiguousarray(block.X, dtype=np.float64))
+            nodes, placed = self.partition.apply_derived(columns), self.masses.place(block)
+            add_bins(columns, nodes, *placed, self.first_bins, self.guesses, self.edges, sums)
         return sums.ravel()
 
     def check_sums(self, values: IntArray, n_rows: int) -> None:
