@@ -109,7 +109,7 @@ _TYPES: dict[str, tuple[str, ...]] = {
     "LocalAverageRegressor": _LOCAL_AVERAGE,
     "LocallyPrivateTreeClassifier": (
         *(*_SPENT, *_DOMAIN, _PARTITION, *_RANDOMIZERS, *_MODELS),
-        *("skprivate.partition.ColumnBins", "skprivate.tree.NaiveBayes"),
+        *("skprivate.partition.ColumnBins", "skprivate.partition.TableCells", "skprivate.tree.NaiveBayes"),
         "skprivate.tree.LocallyPrivateTreeClassifier",
     ),
     "LocallyPrivateTreeRegressor": (

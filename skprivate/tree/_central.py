@@ -14,19 +14,20 @@ from numpy.typing import NDArray
 from .._typing import IntArray
 from ..accounting import PrivacySpent
 from ..noise._entropy import Entropy
-from ..partition._derived_fit import derive_columns
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
 from ..rounds._plans.plan import Plan
+from ..rounds._plans.rows import PreparedRows
 from ..rounds._reading.batches import has_names
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.schema import RowSchema
 from ..utils import check_epsilon
 from ._base import DEEPEST_COMPLETE, BasePrivateTree
 from ._estimation.leaf_estimates import pruning_method
+from ._growth.level_order import DEFAULT_BINS, ORDER_SHARE, ComparedColumns, columns_to_order
 from ._growth.split_budget import ROWS_FOR_A_PUBLIC_ROW, SPLIT_SHARE, SplitBudget, automatic_levels
-from ._growth.split_selection import bins_of_columns, grow_private_partition, most_levels
+from ._growth.split_selection import grow_private_partition, most_levels
 from ._noisy_leaf_counts import NoisyHistogram
 from ._tree_design import PendingSplits, TreeDesign
 from ._tree_rows import TreeRows
@@ -125,25 +126,25 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
     def _choose_splits(
         self, design: TreeDesign, pending: PendingSplits, spent: PrivacySpent
     ) -> Rounds[TreeDesign]:
-        """Yield one round for every level of splits, and return the design with the leaves."""
-        n_labels, budget, derived = len(design.classes), pending.budget, None
+        """Yield one round for an order of levels, where it is paid for, and one for every level of splits.
+
+        Returned is the design with the leaves.
+        """
+        n_labels, budget = len(design.classes), pending.budget
         lower, upper = design.bounds
-        if self.domain is not None:
-            # Places by declared order, so that thresholds between bins of equal width part them.
-            nothing = np.empty((0, len(lower))), np.empty(0, dtype=np.int32)
-            box = derive_columns(
-                self.domain.groups, *nothing, lower, upper, n_labels=n_labels, two_sides=False
-            )
-            lower, upper, derived = box.lower, box.upper, box.columns
+        derived, paid = None, spent
+        n_bins: tuple[int, ...] = (DEFAULT_BINS,) * len(lower)
+        if budget.columns is not None:
+            places: dict[int, IntArray] = {}
+            if budget.order is not None:
+                plan = budget.columns.plan()
+                noisy = yield Round(plan, budget.order, paid)
+                public = plan.sums(PreparedRows(pending.votes.X, labels=pending.votes.labels))
+                places, paid = budget.columns.places(noisy, budget.order.variance, public), None
+            derived, lower, upper = budget.columns.derive(lower, upper, places)
+            n_bins = budget.columns.n_bins
         partition = yield from grow_private_partition(
-            lower,
-            upper,
-            n_labels,
-            budget.level_epsilons,
-            budget.rows_per_unit,
-            bins_of_columns(self.domain, len(lower)),
-            spent,
-            derived,
+            lower, upper, n_labels, budget.level_epsilons, budget.rows_per_unit, n_bins, paid, derived
         )
         leaves = self._leaf_noise(budget, partition.n_leaves, n_labels)
         return design.with_leaves(partition, leaves, pending.votes)
@@ -159,11 +160,17 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         if self.rule == "random" or self.split_share == 0 or own_depth or (automatic and not worth_it):
             return None
         share = SPLIT_SHARE if automatic else Fraction(float(self.split_share))
+        columns = None
+        if self.domain is not None:
+            groups = self.domain.groups
+            ordered = columns_to_order(groups, epsilon * share * ORDER_SHARE, n_rows, rows_per_unit)
+            columns = ComparedColumns(groups, ordered, n_labels)
         # How many columns there are is not known yet where steps in front make them.
-        room = most_levels(bins_of_columns(self.domain, n_features or 1), n_labels)
+        n_bins = (DEFAULT_BINS,) * (n_features or 1) if columns is None else columns.n_bins
         wanted = automatic_levels(n_rows, epsilon, rows_per_unit)
         wanted = wanted if self.max_depth == "auto" else self._check_depth(n_public)
-        return SplitBudget.divide(epsilon, share, min(wanted, room, DEEPEST_COMPLETE), rows_per_unit)
+        n_levels = min(wanted, most_levels(n_bins, n_labels), DEEPEST_COMPLETE)
+        return SplitBudget.divide(epsilon, share, n_levels, rows_per_unit, columns)
 
     def _leaf_noise(self, budget: SplitBudget, n_cells: int, n_labels: int) -> NoisyHistogram:
         return self._make_leaves(budget.leaf_epsilon, n_cells, n_labels, budget.rows_per_unit)

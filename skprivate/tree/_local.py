@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base of the locally private trees: every private row sends one report of its leaf and label."""
 
+import math
 from abc import abstractmethod
 from dataclasses import replace
 from fractions import Fraction
@@ -76,13 +77,16 @@ class BaseLocalTree(BasePrivateTree):
     def _plan_first_phase(self, rows: TreeRows, n_clients: int) -> FirstPhase | None:
         """Return what the clients that shape the tree are asked; None where none do."""
         own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
-        halved = self.split_share == "auto" and len(rows.bounds[0]) <= FEW_COLUMNS
+        groups = () if self.domain is None else self.domain.groups
+        # Halving them in turn is for columns of numbers.
+        numbers = len(rows.bounds[0]) if all(group.n_levels < 3 for group in groups) else math.inf
+        halved = self.split_share == "auto" and numbers <= FEW_COLUMNS
         if halved or self.rule == "random" or self.protect == "label" or own_depth or self.split_share == 0:
             return None
         self._check_depth(0)
         pruning_method(self.prune).check_classes(len(rows.classes))
         epsilon, n_labels = check_epsilon(self.epsilon), len(rows.classes)
-        first = FirstPhase.plan(epsilon, self.split_share, n_clients, n_labels, rows.bounds)
+        first = FirstPhase.plan(epsilon, self.split_share, n_clients, n_labels, rows.bounds, groups)
         if first is not None:
             if epsilon < _LEAST_EPSILON:
                 raise ValueError("epsilon is too small for two phases: pass split_share=0.")

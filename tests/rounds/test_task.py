@@ -13,7 +13,7 @@ from skprivate.rounds._inspection import SourceFacts, TableFacts
 from skprivate.rounds._plans._masses.histograms import MassHistogramsPlan
 from skprivate.rounds._plans._masses.masses import LabelMasses, NumberMasses
 from skprivate.rounds._plans._masses.plans import MassesPlan
-from skprivate.rounds._plans.axes import LabelAxis, LeafAxis, OctaveAxis, SurvivalAxis
+from skprivate.rounds._plans.axes import LabelAxis, LeafAxis, LevelAxis, OctaveAxis, SurvivalAxis
 from skprivate.rounds._plans.cells import CellsPlan
 from skprivate.rounds._plans.gradients import GradientsPlan, ResidualGrid
 from skprivate.rounds._plans.grid import MomentGrid
@@ -42,6 +42,7 @@ HALVES = build_partition(
 PLANS = {
     "leaves": CellsPlan(((LeafAxis(HALVES), LabelAxis(2)),)),
     "octaves": CellsPlan(((OctaveAxis(0),), (OctaveAxis(1),))),
+    "levels": CellsPlan(((LevelAxis(0, 1, 1), LabelAxis(2)), (LevelAxis(0, 2, None),))),
     "survival": CellsPlan(((SurvivalAxis(0.5, 0.5, 4),),)),
     "histograms": HistogramsPlan(HALVES, (8, 2), 2),
     "label masses": MassesPlan(HALVES, LabelMasses(2)),
@@ -55,7 +56,7 @@ LABELS = RowSchema(columns=TableColumns(), n_features=2, classes=np.array([0, 1]
 NUMBERS = RowSchema(columns=TableColumns(), n_features=2, bounds_y=(0.0, 1.0))
 LIVES = replace(NUMBERS, structured=True)
 SCHEMAS = {
-    **dict.fromkeys(("leaves", "octaves", "histograms", "label masses"), LABELS),
+    **dict.fromkeys(("leaves", "levels", "octaves", "histograms", "label masses"), LABELS),
     **dict.fromkeys(("moments", "number masses", "number histograms"), NUMBERS),
 }
 

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._typing import FloatArray, IntArray
 from ...accounting import PrivacySpent
-from ...domain import TableDomain
 from ...noise import DiscreteLaplaceMechanism
 from ...noise._noisy_max import NoisyMax
 from ...partition import DerivedColumns, Partition
@@ -22,8 +21,6 @@ from ...utils import check_epsilon
 from .._noisy_leaf_counts import _scale
 from .contrast import IMPURITY_BITS, contrast_scores
 
-# Candidates of a column are the thresholds between so many bins of equal width.
-DEFAULT_BINS = 32
 # Squares of fewer rows, and their sums, fit 64 bits.
 _FITS = 2**31
 # Below every score, which is above -2^52, even with noise, which is below 2^58: 44 times the largest scale.
@@ -160,24 +157,6 @@ def chosen_splits(plan: HistogramsPlan, chosen: IntArray) -> tuple[NDArray[np.in
     return column, threshold
 
 
-def bins_of_columns(domain: TableDomain | None, n_features: int) -> tuple[int, ...]:
-    """Return the number of bins of every column that is split: with a domain, of every derived column.
-
-    `DEFAULT_BINS` of a number; of levels without an order one a place, so that thresholds part them; 2 of
-    booleans and indicators.
-    """
-    if domain is None:
-        return (DEFAULT_BINS,) * n_features
-    bins = []
-    for group in domain.groups:
-        if group.n_levels:
-            bins.append(max(group.n_levels + (group.indicator is not None) + group.absent, 2))
-        else:
-            two = bool(group.values) and group.values[-1] == 1.0
-            bins += [2 if two else DEFAULT_BINS, *[2] * (group.indicator is not None)]
-    return tuple(bins)
-
-
 def most_levels(n_bins: Sequence[int], n_labels: int) -> int:
     """Return how many levels of splits there is room for: the counts of the last one take 1 GiB at most."""
     return (MOST_COUNTS // (sum(n_bins) * n_labels)).bit_length()
@@ -198,7 +177,7 @@ def grow_private_partition(
     Parameters
     ----------
     lower, upper : array-like of shape (n_columns,)
-        The public box.
+        The public box of the columns that are compared.
     target : int or Masses
         Number of labels, or what rows add to the leaves: numbers, and rows with weights, need this.
     level_epsilons : sequence of Fraction
@@ -206,12 +185,12 @@ def grow_private_partition(
     rows_per_unit : int
         Rows that one unit of privacy contributes at most.
     n_bins : sequence of int
-        Bins of every column, 2 or more; see `bins_of_columns`.
+        Bins of every column, 2 or more.
     spent : PrivacySpent or None
         What the first round charges. It must cover all levels: the sum of `selection_noise(...).epsilon`,
         for the largest weight of the masses.
     derived : DerivedColumns, default=None
-        The columns that are split, made of the rows by public facts; None: those of the rows.
+        The columns that are compared; None: those of X.
 
     Yields
     ------
@@ -268,4 +247,4 @@ def _assemble(
     n_leaves = 2 * np.count_nonzero(levels[-1][0] >= 0) if levels else 1
     columns = [*(column for column, _ in levels), np.full(n_leaves, -1, dtype=np.int32)]
     cuts = [np.empty(0), *(threshold[column >= 0] for column, threshold in levels)]
-    return Partition.from_splits(np.concatenate(columns), np.concatenate(cuts), lower, upper, derived)
+    return Partition.from_splits(np.concatenate(columns), np.concatenate(cuts), lower, upper, derived=derived)

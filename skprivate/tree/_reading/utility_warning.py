@@ -9,7 +9,7 @@ from .._estimation.homogeneity import NoisyTable, leaves_differ
 from .._estimation.leaf_counts import LeafCounts
 from .._estimation.number_variance import with_variances
 from .._estimation.pruning import leaf_ancestors
-from .._growth.split_selection import bins_of_columns
+from .._growth.level_order import DEFAULT_BINS, ComparedColumns
 
 _ALIKE = (
     "the released counts do not show clearly that the leaves differ in their {classes} by more than noise "
@@ -74,5 +74,8 @@ def _candidates(tree: Any) -> int:
     """Number of splits that the counted rows chose from at every node; 1 where others chose, or chance."""
     if tree.rule_ != "private":
         return 1
-    bins = bins_of_columns(getattr(tree, "domain_", None), tree.partition_.n_features)
+    derived = tree.partition_.derived
+    bins: tuple[int, ...] = (DEFAULT_BINS,) * tree.partition_.n_columns
+    if derived is not None:
+        bins = ComparedColumns.of(tree.domain_.groups, derived, len(tree.classes_)).n_bins
     return sum(bins) - len(bins)
