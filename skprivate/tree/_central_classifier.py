@@ -17,6 +17,7 @@ from ..rounds._plans.plan import Plan
 from ..utils._public_module import public_module
 from ._base import TREE_CONSTRAINTS, TREE_ROLES
 from ._central import BaseCentralTree
+from ._growth.split_budget import ROWS_FOR_A_PUBLIC_ROW
 from ._targets.labels import LABEL_CONSTRAINTS, LABEL_ROLES, LabelTargetMixin
 from ._tree_design import TreeDesign
 
@@ -187,6 +188,8 @@ class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
     >>> tree.privacy_spent_.private, tree.privacy_spent_.epsilon
     (True, Fraction(1, 1))
     """
+
+    _rows_for_a_public_row = ROWS_FOR_A_PUBLIC_ROW
 
     declared_roles = {**TREE_ROLES, **LABEL_ROLES}
 
