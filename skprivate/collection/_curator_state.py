@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._typing import IntArray
+from .._typing import FloatArray, IntArray
 from ..accounting import EstimatedBounds
 from ..accounting._amounts import from_text, to_text
 from ..accounting._statements.estimated_bounds import decode_estimate, encode_estimate
 from ..domain import TableDomain
-from ..partition import RULES, ColumnBins, Partition
+from ..partition import RULES, ColumnBins, Partition, TableCells
 from ..randomizers import LocalRandomizer
 from ..tree import LocallyPrivateTreeClassifier
 from ..tree._growth.first_phase import FirstPhase, PlannedLeaves
@@ -88,7 +88,7 @@ class CuratorState:
     def empty(cls, tree: LocallyPrivateTreeClassifier, design: TreeDesign, label: str) -> Self:
         """Return the state before the first report."""
         randomizer: Any = design.randomizer
-        cells: Partition | ColumnBins = design.partition
+        cells: Partition | ColumnBins | TableCells = design.partition
         if design.first_phase is not None and design.first_phase.counts is None:
             cells, randomizer = design.first_phase.bins, design.first_phase.randomizer
         features = design.feature_names if tree.domain is None else None
@@ -112,7 +112,7 @@ class CuratorState:
     @property
     def shapes(self) -> bool:
         """Whether the reports shape the tree; else they fill its leaves."""
-        return isinstance(self.specification.partition, ColumnBins)
+        return not isinstance(self.specification.partition, Partition)
 
     @property
     def randomizer(self) -> LocalRandomizer:
@@ -138,7 +138,7 @@ class CuratorState:
             "rule": self.design.rule,
             "bounds": [side.tolist() for side in self.design.bounds],
             "named": self.design.feature_names is not None,
-            "public_counts": pack_integers(self.design.public_counts),
+            "public_counts": pack_integers(np.asarray(self.design.public_counts, dtype=np.int64)),
             "counts": pack_integers(self.counts),
             "history": {batch: list(numbers) for batch, numbers in self.history.items()},
             "stream": self.stream,
@@ -225,11 +225,18 @@ def _check_agreement(tree: LocallyPrivateTreeClassifier, design: TreeDesign) -> 
         randomizer.relation == "label",
     ):
         raise ValueError("the plan and the specification protect differently")
-    box = (design.partition.lower, design.partition.upper)
+    box = _box_of_rows(design.partition, tree.domain)
     if design.rule not in RULES or not all(map(np.array_equal, design.bounds, box)):
         raise ValueError("the rule or the bounds are not those of the partition")
     if (design.public_counts < 0).any():
         raise ValueError("a number of public rows is negative")
+
+
+def _box_of_rows(partition: Partition, domain: TableDomain | None) -> tuple[FloatArray, FloatArray]:
+    """Return the box of the rows that a partition is for; that of derived columns is another."""
+    if domain is None or partition.derived is None:
+        return partition.lower, partition.upper
+    return domain.bounds
 
 
 def _restore_leaves(
@@ -238,7 +245,7 @@ def _restore_leaves(
     """Return the partition, the mechanism of its leaves, and the phase that shapes it, where there is one."""
     cells, randomizer = specification.partition, specification.randomizer
     first = FirstPhase.from_dict(fields.mapping("first")) if "first" in more else None
-    if isinstance(cells, ColumnBins):
+    if not isinstance(cells, Partition):
         if first is None or first.counts is not None:
             raise ValueError("the plan of the first phase is not there, or is finished")
         same = first.bins.to_dict() == cells.to_dict()
@@ -248,7 +255,7 @@ def _restore_leaves(
         return root, PlannedLeaves(first, tree.mechanism), first
     if first is not None:
         fits = first.counts is not None and first.randomizer.n_labels == randomizer.n_labels
-        box = (first.bins.lower, first.bins.upper), (cells.lower, cells.upper)
+        box = (first.bins.lower, first.bins.upper), _box_of_rows(cells, specification.domain)
         if not fits or not all(map(np.array_equal, *box)):
             raise ValueError("the first phase is not finished, or of another collection")
     return cells, randomizer, first

@@ -18,6 +18,7 @@ from ._columns import CategoricalColumn, Column, column_of
 from ._declaration_checks import Marker, check_list
 from ._decoding import decode_column
 from ._documents import columns_from_dict, columns_to_dict
+from ._groups import ColumnGroup, groups_of
 from ._public_rows import columns_of_public_rows
 from ._raw_columns import ColumnTypeError, RawTable, cells_of, read_table
 from ._readers import Reader, Reading, reader_of
@@ -58,6 +59,10 @@ class TableDomain:
         "job:missing" for an indicator.
     bounds : (lower, upper)
         Two read-only arrays of float64 of shape (d,): public bounds of the encoded columns.
+    groups : tuple of objects
+        Which encoded columns belong to each column, in order: ``name``; ``start`` and ``stop``, its encoded
+        columns without the indicator; ``n_levels``, the number of levels without an order, or 0;
+        ``indicator``, the encoded column that is 1 where the cell is missing, or None.
 
     Raises
     ------
@@ -206,6 +211,11 @@ class TableDomain:
         lower, upper = np.array(limits, dtype=np.float64).T.copy()
         lower.flags.writeable = upper.flags.writeable = False
         return lower, upper
+
+    @cached_property
+    def groups(self) -> tuple[ColumnGroup, ...]:
+        """Encoded columns of each column, in order."""
+        return groups_of(self._columns)
 
     @cached_property
     def _readers(self) -> tuple[Reader, ...]:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
 from ..tree._reading.nodes import NodeEstimates, round_to_noise
-from ..tree._reading.split_rules import split_rules
+from ..tree._reading.split_rules import SplitRules
 from ..utils import check_int
 from ..utils._public_module import public_module
 from ._matplotlib import class_colours, new_axes
@@ -234,7 +234,7 @@ class PrivateTreeDisplay:
 def _labels(estimator: Any, nodes: NodeEstimates, drawn: NDArray[np.intp], decimals: int) -> list[str]:
     partition, classes = estimator.partition_, estimator.classes_
     domain, names = (getattr(estimator, name, None) for name in ("domain_", "feature_names_in_"))
-    rules = split_rules(partition.n_features, names, domain)
+    rules = SplitRules(partition, names, domain)
     labels = []
     for node in drawn:
         shares = nodes.probabilities[node]
@@ -247,7 +247,7 @@ def _labels(estimator: Any, nodes: NodeEstimates, drawn: NDArray[np.intp], decim
         elif partition.left[node] > drawn[-1]:
             lines.append("...")
         else:
-            lines.insert(0, rules[partition.feature[node]](float(partition.threshold[node]), decimals)[0])
+            lines.insert(0, rules.sides(node, decimals)[0])
         labels.append("\n".join(lines))
     return labels
 

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Sequence
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray, SplitCriterion, SplitRule
+from ..domain._groups import ColumnGroup
 from ._cart import grow_by_cuts
+from ._derived import DerivedColumns
+from ._derived_fit import derive_columns
 from ._halving import grow_by_halving
 from ._max_edge import purest_edges
 from ._partition import DEPTH_LIMIT, Partition, check_box
@@ -31,6 +35,7 @@ def build_partition(
     criterion: SplitCriterion = "gini",
     min_samples_leaf: int = 0,
     seed: int = 0,
+    groups: Sequence[ColumnGroup] | None = None,
 ) -> Partition:
     """Grow a partition of the box [lower, upper] on public rows, by halving longest edges or as CART does.
 
@@ -43,6 +48,11 @@ def build_partition(
     `min_samples_leaf` public rows, and at least one, on both sides; it need not lower the impurity. The cuts
     of a feature are the midpoints of adjacent distinct public values in the box; where there are more than
     255, those at the 256-quantiles of the public rows.
+
+    With `groups` the rows are those that a `TableDomain` encoded, and columns are derived of them first, by
+    the public rows: levels without an order lie at their places, by their labels, so that a split sends a
+    subset of them left, and missing cells get a side of numbers. Halving looks at no edge whose halves do not
+    both hold a value that the column may have.
 
     Parameters
     ----------
@@ -69,6 +79,8 @@ def build_partition(
     seed : int, default=0
         Public seed of "random", 0 or more. One word is drawn per node, level by level, so the partition of a
         smaller depth is a truncation.
+    groups : sequence, default=None
+        `TableDomain.groups` of encoded rows; None: every column is a number.
 
     Returns
     -------
@@ -95,15 +107,23 @@ def build_partition(
     _check_options(max_depth, n_labels, rule, criterion, min_samples_leaf)
     rows, marks = _check_rows(X, labels, n_labels, len(low))
     limits = (max_depth, n_labels, min_samples_leaf)
+    derived: DerivedColumns | None = None
+    known: tuple[Any, ...] = ()
+    if groups is not None:
+        by_cuts = rule == "cart" and len(rows) > 0
+        box = derive_columns(groups, rows, marks, low, high, n_labels=n_labels, two_sides=by_cuts)
+        derived, low, high = box.columns, box.lower, box.upper
+        known = box.places, box.indicators
+        rows = derived.apply(rows)
     # Without rows there is nothing to compare edges by.
     if rule == "random" or len(rows) == 0:
-        splits = grow_by_halving(rows, marks, low, high, random_edges(seed), *limits)
+        splits = grow_by_halving(rows, marks, low, high, random_edges(seed), *limits, *known)
     elif rule == "cart":
         splits = grow_by_cuts(rows, marks, low, high, _entropy_terms(criterion, len(rows)), *limits)
     else:
         choose = purest_edges(_entropy_terms(criterion, len(rows)))
-        splits = grow_by_halving(rows, marks, low, high, choose, *limits)
-    return Partition.from_splits(*splits, low, high)
+        splits = grow_by_halving(rows, marks, low, high, choose, *limits, *known)
+    return Partition.from_splits(*splits, low, high, derived)
 
 
 def _entropy_terms(criterion: str, n_rows: int) -> FloatArray | None:

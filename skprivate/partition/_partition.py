@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import FloatArray, IndexArray, IntArray
+from .._typing import BoolArray, FloatArray, IndexArray, IntArray
 from ..utils._public_module import public_module
+from ._derived import DerivedColumns, LevelsColumn
 from ._leaf_kernels import apply_rows
 
 # A complete tree of this depth still numbers its nodes in int32, and every midpoint fraction is exact.
 DEPTH_LIMIT = 30
-# Of the dictionary that `to_dict` writes.
-FORMAT_VERSION = 1
+# Of the dictionary that `to_dict` writes: without derived columns, and with them.
+FORMAT_VERSION, DERIVED_VERSION = 1, 2
 
 
 @public_module("skprivate.partition")
@@ -33,7 +34,7 @@ class Partition:
     Attributes
     ----------
     feature : ndarray of int32, shape (n_nodes,)
-        Feature that an inner node compares; 0 at leaves.
+        Column that an inner node compares; 0 at leaves. Columns are the features, or the derived columns.
     threshold : ndarray of float64, shape (n_nodes,)
         A row goes left if its value is below the threshold, else right; +inf at leaves.
     left : ndarray of int32, shape (n_nodes,)
@@ -48,8 +49,10 @@ class Partition:
         Depth of the deepest leaf.
     n_features : int
         Number of features.
-    lower, upper : ndarray of float64, shape (n_features,)
-        The public box, in the units of the rows.
+    lower, upper : ndarray of float64, shape (n_columns,)
+        The public box, in the units of the columns.
+    derived : DerivedColumns or None
+        The columns that splits compare, made of the features; None where they are the features.
 
     Notes
     -----
@@ -77,22 +80,30 @@ class Partition:
     n_features: int
     lower: FloatArray
     upper: FloatArray
+    derived: DerivedColumns | None = None
 
     @classmethod
     def from_splits(
-        cls, feature: ArrayLike, threshold: ArrayLike, lower: ArrayLike, upper: ArrayLike
+        cls,
+        feature: ArrayLike,
+        threshold: ArrayLike,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        derived: DerivedColumns | None = None,
     ) -> Partition:
         """Assemble a partition from its splits.
 
         Parameters
         ----------
         feature : array-like of int, shape (n_nodes,)
-            Feature of every node, level by level; -1 at leaves. The children of the k-th inner node (from 0)
+            Column of every node, level by level; -1 at leaves. The children of the k-th inner node (from 0)
             are the nodes 2k + 1 and 2k + 2.
         threshold : array-like of float, shape (n_inner_nodes,)
-            Thresholds of the inner nodes, in node order, in (lower, upper] of their features.
-        lower, upper : array-like of float, shape (n_features,)
+            Thresholds of the inner nodes, in node order, in (lower, upper] of their columns.
+        lower, upper : array-like of float, shape (n_columns,)
             The public box; finite.
+        derived : DerivedColumns, default=None
+            The columns that splits compare; None: the features.
 
         Returns
         -------
@@ -105,6 +116,8 @@ class Partition:
             If the splits do not form such a tree, or it is deeper than 30.
         """
         low, high = check_box(lower, upper)
+        if derived is not None and derived.n_columns != len(low):
+            raise ValueError(f"lower and upper must hold {derived.n_columns} numbers, one a derived column")
         split, cut = np.asarray(feature), np.asarray(threshold, dtype=np.float64)
         inner = np.flatnonzero(split >= 0)
         _check_splits(split, cut, inner, low, high)
@@ -123,7 +136,23 @@ class Partition:
         )
         for array in (*arrays, low, high):
             array.setflags(write=False)
-        return cls(*arrays, len(split) - len(inner), int(depth[-1]), len(low), low, high)
+        n_features = len(low) if derived is None else derived.n_features
+        return cls(*arrays, len(split) - len(inner), int(depth[-1]), n_features, low, high, derived)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that splits compare: features, or derived columns."""
+        return len(self.lower)
+
+    @property
+    def source(self) -> IndexArray:
+        """Declared column, or feature, of every column that splits compare, shape (n_columns,)."""
+        return np.arange(self.n_columns) if self.derived is None else self.derived.source
+
+    @property
+    def n_sources(self) -> int:
+        """Number of features, or of the declared columns that the derived ones are made of."""
+        return self.n_columns if self.derived is None else self.derived.n_sources
 
     def truncate(self, depth: int) -> Partition:
         """Return the partition cut at `depth`, 0 or more: deeper nodes go, nodes at `depth` become leaves."""
@@ -134,7 +163,7 @@ class Partition:
         kept = int(np.searchsorted(self.depth, depth, side="right"))
         feature = np.where(self.depth[:kept] < depth, self._splits()[:kept], -1)
         threshold = self.threshold[:kept][feature >= 0]
-        return Partition.from_splits(feature, threshold, self.lower, self.upper)
+        return Partition.from_splits(feature, threshold, self.lower, self.upper, self.derived)
 
     def leaf_counts_by_depth(self) -> IntArray:
         """Return the number of leaves of every truncation, shape (max_depth + 1,)."""
@@ -143,10 +172,13 @@ class Partition:
         return (at_depth + np.cumsum(leaves) - leaves).astype(np.int64)
 
     def feature_counts_by_depth(self) -> IntArray:
-        """Return the number of different features that every truncation splits, shape (max_depth + 1,)."""
+        """Return the number of different features that every truncation splits, shape (max_depth + 1,).
+
+        With derived columns, the number of the declared columns that they are made of.
+        """
         inner = self.leaf_index < 0
-        first = np.full(self.n_features, self.max_depth, dtype=np.int64)
-        np.minimum.at(first, self.feature[inner], self.depth[inner])
+        first = np.full(self.n_sources, self.max_depth, dtype=np.int64)
+        np.minimum.at(first, self.source[self.feature[inner]], self.depth[inner])
         return np.searchsorted(np.sort(first), np.arange(self.max_depth + 1))
 
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
@@ -163,15 +195,63 @@ class Partition:
         ndarray of int32, shape (n,)
             Leaf numbers, 0 to `n_leaves - 1`.
         """
-        rows = np.ascontiguousarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            raise ValueError(f"X must have shape (n, {self.n_features}), got {np.shape(X)}")
+        return self.apply_derived(self.derive(X))
+
+    def derive(self, X: ArrayLike) -> FloatArray:
+        """Return the columns that splits compare: of every row its features, or what is derived of them.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n, n_features)
+            No copy is made of C-contiguous float64 where nothing is derived.
+
+        Returns
+        -------
+        Z : ndarray of float64, shape (n, n_columns), in C order
+        """
+        return _as_rows(X, self.n_features) if self.derived is None else self.derived.apply(X)
+
+    def apply_derived(self, Z: ArrayLike) -> NDArray[np.int32]:
+        """Return the leaf number of every row of which `derive` was called.
+
+        Parameters
+        ----------
+        Z : array-like of float, shape (n, n_columns)
+
+        Returns
+        -------
+        ndarray of int32, shape (n,)
+        """
+        rows = _as_rows(Z, self.n_columns)
         out = np.empty(len(rows), dtype=np.int32)
         apply_rows(rows, self.feature, self.threshold, self.left, self.leaf_index, self.max_depth, out)
         return out
 
+    def levels_left(self, node: int) -> BoolArray:
+        """Return which levels an inner node sends left.
+
+        Parameters
+        ----------
+        node : int
+            It compares a column of levels.
+
+        Returns
+        -------
+        left : ndarray of bool, shape (n_levels,) or (n_levels + 1,)
+            The last one is that of a missing cell where it is a level of its own.
+
+        Raises
+        ------
+        ValueError
+            The node is a leaf, or compares numbers.
+        """
+        column = None if self.derived is None else self.derived.columns[self.feature[node]]
+        if self.leaf_index[node] >= 0 or not isinstance(column, LevelsColumn):
+            raise ValueError("the node does not compare levels")
+        return np.array(column.places) < self.threshold[node]
+
     def cells(self) -> tuple[FloatArray, FloatArray]:
-        """Return the lower and upper corners of the leaves' boxes, each of shape (n_leaves, n_features)."""
+        """Return the lower and upper corners of the leaves' boxes, each of shape (n_leaves, n_columns)."""
         low = np.tile(self.lower, (len(self.left), 1))
         high = np.tile(self.upper, (len(self.left), 1))
         for depth in range(self.max_depth):
@@ -188,44 +268,64 @@ class Partition:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers that JSON carries exactly; `from_dict` restores them."""
-        state = self.__getstate__()
-        return {"version": FORMAT_VERSION} | {name: array.tolist() for name, array in state.items()}
+        version = FORMAT_VERSION if self.derived is None else DERIVED_VERSION
+        plain = {name: array.tolist() for name, array in self._arrays().items()}
+        derived = {} if self.derived is None else {"derived": self.derived.to_dict()}
+        return {"version": version} | plain | derived
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Partition:
         """Restore a partition from `to_dict`; ValueError for anything that is not such a dictionary."""
         names = ("feature", "threshold", "lower", "upper")
-        if not isinstance(state, Mapping) or set(state) != {"version", *names}:
+        derived = DERIVED_VERSION if isinstance(state, Mapping) and "derived" in state else FORMAT_VERSION
+        others = {"version"} if derived == FORMAT_VERSION else {"version", "derived"}
+        if not isinstance(state, Mapping) or set(state) != {*others, *names}:
             raise ValueError(f"a partition has the keys 'version' and {names}")
-        if type(state["version"]) is not int or state["version"] != FORMAT_VERSION:
-            raise ValueError(f"a partition of another version than {FORMAT_VERSION}")
+        if type(state["version"]) is not int or state["version"] != derived:
+            raise ValueError(f"a partition of another version than {derived}")
         feature = _check_list("feature", state["feature"], (int,), np.iinfo(np.int32).max)
         largest = sys.float_info.max
-        return cls.from_splits(
-            feature, *(_check_list(name, state[name], (int, float), largest) for name in names[1:])
+        threshold, lower, upper = (
+            _check_list(name, state[name], (int, float), largest) for name in names[1:]
         )
+        columns = DerivedColumns.from_dict(state["derived"]) if "derived" in state else None
+        return cls.from_splits(feature, threshold, lower, upper, columns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Partition):
             return NotImplemented
         # Everything else follows from these.
-        mine, theirs = self.__getstate__(), other.__getstate__()
-        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        mine, theirs = self._arrays(), other._arrays()
+        same = all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        return same and self.derived == other.derived
 
     def __repr__(self) -> str:
         return (
             f"Partition(n_leaves={self.n_leaves}, max_depth={self.max_depth}, n_features={self.n_features})"
         )
 
-    def __getstate__(self) -> dict[str, NDArray[Any]]:
+    def __getstate__(self) -> dict[str, Any]:
+        # Plain values, so that no reader of pickles has another class to trust.
+        derived = {} if self.derived is None else {"derived": self.derived.to_dict()}
+        return self._arrays() | derived
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        derived = DerivedColumns.from_dict(state["derived"]) if "derived" in state else None
+        self.__dict__.update(Partition.from_splits(**{**state, "derived": derived}).__dict__)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
         cut = self.threshold[self.leaf_index < 0]
         return {"feature": self._splits(), "threshold": cut, "lower": self.lower, "upper": self.upper}
 
-    def __setstate__(self, state: dict[str, NDArray[Any]]) -> None:
-        self.__dict__.update(Partition.from_splits(**state).__dict__)
-
     def _splits(self) -> NDArray[np.int32]:
         return np.where(self.leaf_index < 0, self.feature, np.int32(-1))
+
+
+def _as_rows(X: ArrayLike, width: int) -> FloatArray:
+    rows = np.ascontiguousarray(X, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != width:
+        raise ValueError(f"X must have shape (n, {width}), got {np.shape(X)}")
+    return rows
 
 
 def _depths(inner: IndexArray, n_nodes: int) -> NDArray[np.int8]:

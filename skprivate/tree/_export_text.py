@@ -6,11 +6,10 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray
 from ..utils import check_int
 from ._predictions import TreePredictionsMixin
 from ._reading.nodes import round_to_noise
-from ._reading.split_rules import Rule, split_rules, to_ascii
+from ._reading.split_rules import SplitRules
 
 
 def export_text(
@@ -64,9 +63,10 @@ def export_text(
     -----
     **Privacy.** A function of what was released and of what is public: it costs nothing.
 
-    Columns of a declared domain are put in words: "job is clerk" for the indicator of a level, and "since <
-    2010-05-03" for a date. "married is not false" says that a missing value, which counts as 0.5, goes there
-    as well. Levels with an order are their positions from 0.
+    Columns of a declared domain are put in words: "job in {clerk, smith}" for levels, of which only those are
+    listed that can get to the node, and at most six; "age < 40.00 or missing" where missing cells go the same
+    way; and "since < 2010-05-03" for a date. "married is not false" says that a missing value, which counts
+    as 0.5, goes there as well. Levels with an order are their positions from 0.
 
     Examples
     --------
@@ -92,9 +92,7 @@ def export_text(
     max_depth = check_int(max_depth, "max_depth", least=0)
     spacing = check_int(spacing, "spacing", least=1)
     decimals = check_int(decimals, "decimals", least=0)
-    rules = split_rules(
-        tree.partition_.n_features, _names_of(tree, feature_names), getattr(tree, "domain_", None)
-    )
+    rules = SplitRules(tree.partition_, _names_of(tree, feature_names), getattr(tree, "domain_", None))
     leaves = [_describe_leaf(tree, leaf, decimals) for leaf in range(tree.partition_.n_leaves)]
     lines = _lines(tree.partition_, rules, leaves, max_depth, decimals)
     indent, bar = "|" + " " * spacing, "|" + "-" * spacing
@@ -112,7 +110,7 @@ def _names_of(tree: TreePredictionsMixin, feature_names: Sequence[object] | None
 
 
 def _lines(
-    partition: Any, rules: list[Rule], leaves: list[str], max_depth: int, decimals: int
+    partition: Any, rules: SplitRules, leaves: list[str], max_depth: int, decimals: int
 ) -> Iterator[tuple[int, str]]:
     """Yield the depth and the text of every line; a stack, because a tree may be deep."""
     heights = _heights(partition)
@@ -128,7 +126,7 @@ def _lines(
             yield depth, f"truncated branch of depth {heights[node]}"
         else:
             left = int(partition.left[node])
-            below, above = rules[partition.feature[node]](float(partition.threshold[node]), decimals)
+            below, above = rules.sides(node, decimals)
             waiting += [(left + 1, above), (left, below)]
 
 
@@ -143,9 +141,6 @@ def _heights(partition: Any) -> list[int]:
 
 
 def _describe_leaf(tree: TreePredictionsMixin, leaf: int, decimals: int) -> str:
-    shares: FloatArray = tree.leaf_proba_[leaf]
-    best, error, size = int(shares.argmax()), float(tree.leaf_errors_[leaf]), float(tree.leaf_sizes_[leaf])
-    share = f"{shares[best]:.{decimals}f} +- {error:.{decimals}f}"
-    return (
-        f"class: {to_ascii(tree.classes_[best])}, {share}, about {round_to_noise(size, error)} private rows"
-    )
+    size, error = float(tree.leaf_sizes_[leaf]), float(tree._share_errors[leaf])
+    estimate = tree._describe_estimate(leaf, decimals)
+    return f"{estimate}, about {round_to_noise(size, error)} private rows"

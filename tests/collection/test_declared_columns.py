@@ -38,13 +38,17 @@ def make_domain(**columns):
     return TableDomain(declared | columns, missing_values=["?"])
 
 
-def make_specification(domain=None, epsilon=60.0, **kwargs):
-    """Reports of so large an epsilon are the categories themselves, but for one in e^50."""
+def make_specification(domain=None, epsilon=60.0, derived=True, **kwargs):
+    """Reports of so large an epsilon are the categories themselves, but for one in e^50.
+
+    `derived`: whether the partition splits levels and missing cells, as those of earlier versions do not.
+    """
     domain = make_domain() if domain is None else domain
     lower, upper = domain.bounds
     n_columns = len(lower)
+    groups = domain.groups if derived else None
     partition = build_partition(
-        np.zeros((0, n_columns)), [], lower=lower, upper=upper, max_depth=n_columns, n_labels=2
+        np.zeros((0, n_columns)), [], lower=lower, upper=upper, max_depth=n_columns, groups=groups
     )
     kwargs = {"label": "sick", "domain": domain} | kwargs
     return TreeSpecification(partition, KRRRandomizer(epsilon, partition.n_leaves), ["no", "yes"], **kwargs)
@@ -71,7 +75,7 @@ def test_json_restores_the_domain():
 
 
 def test_a_specification_of_numbers_is_written_as_ever():
-    with_domain = make_specification()
+    with_domain = make_specification(derived=False)
     plain = TreeSpecification(with_domain.partition, with_domain.randomizer, ["no", "yes"])
     state = json.loads(plain.to_json())
     assert (state["version"], json.loads(with_domain.to_json())["version"]) == (VERSION, VERSION + 1)
@@ -84,6 +88,39 @@ def test_a_specification_of_numbers_is_written_as_ever():
 
 def resealed(state):
     return state | {"hash": digest({name: value for name, value in state.items() if name != "hash"})}
+
+
+def test_a_specification_of_encoded_columns_is_written_as_ever():
+    old, new = make_specification(derived=False), make_specification()
+    assert (old.to_dict()["version"], new.to_dict()["version"]) == (2, 4)
+    assert old.to_dict()["partition"]["version"] == 1
+    # Of this document, and so of the reports that its clients sent.
+    assert old.hash == "6212f6009d32fc413ff5f296301250867a15d748f26cbf049f07f6a36b79306f"
+    for one in (old, new):
+        assert TreeSpecification.from_json(one.to_json()).hash == one.hash
+
+
+def test_derived_columns_and_versions_belong_together():
+    old, new = make_specification(derived=False).to_dict(), make_specification().to_dict()
+    for state, change in (
+        (old, {"version": 4}),
+        (old, {"version": 3}),
+        (new, {"version": 2}),
+        (new, {"version": 3}),
+    ):
+        with pytest.raises(ValueError, match=r"form that is written|bins of the columns|fields"):
+            TreeSpecification.from_dict(resealed(state | change))
+    specification = make_specification()
+    with pytest.raises(ValueError, match="there is none"):
+        TreeSpecification(specification.partition, specification.randomizer, ["no", "yes"])
+    for other in (
+        {"age": (17, 90), "job": ["clerk", "smith", "none"], "since": (0, 1)},
+        {"age": (17, 90), "size": (0, 1), "job": ["clerk", "smith", "none"]},
+        {"age": (17, 90), "job": ["clerk", "smith"], "married": bool},
+    ):
+        domain = TableDomain(other, missing_values=["?"] * ("married" in other))
+        with pytest.raises(ValueError, match=r"derived columns|the domain encodes"):
+            TreeSpecification(specification.partition, specification.randomizer, ["no", "yes"], domain=domain)
 
 
 @pytest.mark.parametrize("foreign", [None, 7, "age", [], {}, {"age": [0, 1]}, {"format": "skprivate.domain"}])
@@ -283,12 +320,52 @@ def test_a_curator_plans_with_raw_rows_and_releases_a_tree_that_takes_them():
 
 def test_the_specification_is_that_of_the_encoded_public_rows():
     frame, sick = make_public()
-    encoded = make_domain().encode(frame)
-    plan = LocallyPrivateTreeClassifier(epsilon=8.0, bounds=make_domain().bounds)
-    by_hand = TreeCurator(plan, encoded, sick, n_clients=4000, label="sick").specification
-    made = make_curator(frame, sick).specification
-    assert made.partition == by_hand.partition
-    assert made.randomizer.to_dict() == by_hand.randomizer.to_dict()
+    made, domain = make_curator(frame, sick).specification.partition, make_domain()
+    by_hand = build_partition(
+        domain.encode(frame),
+        sick == "yes",
+        lower=domain.bounds[0],
+        upper=domain.bounds[1],
+        max_depth=made.max_depth,
+        groups=domain.groups,
+    )
+    assert made.max_depth > 1
+    assert made == by_hand
+
+
+def test_clients_with_any_level_or_a_missing_cell_report_the_leaf_of_their_row():
+    domain = make_domain()
+    curator = make_curator(*make_public(), max_depth=5)
+    specification = TreeSpecification.from_json(curator.specification.to_json())
+    partition = specification.partition
+    assert partition.derived is not None
+    assert {type(column).__name__ for column in partition.derived.columns} >= {"LevelsColumn", "ValueColumn"}
+    sharp = TreeSpecification(
+        partition, KRRRandomizer(60.0, partition.n_leaves), specification.classes, domain=domain, label="sick"
+    )
+    records = [
+        {"age": age, "job": job, "since": since}
+        for age in (18, "44", 89.5, 120)
+        for job in ("clerk", "smith ", "?", None, "")
+        for since in ("2001-01-02", date(2019, 3, 1))
+    ]
+    answers = [("no", "yes")[i % 2] for i in range(len(records))]
+    wanted = 2 * partition.apply(domain.encode(records)) + (np.array(answers) == "yes")
+    reports = [
+        sharp.unpack(TreeClient(sharp).randomize(record, answer))[0]
+        for record, answer in zip(records, answers, strict=True)
+    ]
+    assert reports == wanted.tolist()
+    assert len(set(reports)) > 8
+    # In bulk, of which no cell may fail, the same.
+    in_bulk = np.concatenate(list(sharp.randomize_many(records, answers)))
+    assert in_bulk.tolist() == reports
+    # And the curator's state holds the same collection.
+    again = TreeCurator.from_bytes(curator.to_bytes())
+    assert again.specification == curator.specification
+    for record, answer in zip(records, answers, strict=True):
+        again.update(again.client().randomize(record, answer))
+    assert again.release().partition_ == partition
 
 
 def test_a_domain_declares_the_bounds():

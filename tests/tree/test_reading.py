@@ -8,11 +8,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skprivate import DPTreeClassifier, LocallyPrivateTreeClassifier
 from skprivate.collection import TreeCurator
-from skprivate.domain import TableDomain
-from skprivate.partition import build_partition
+from skprivate.domain import BooleanColumn, CategoricalColumn, DateColumn, NumberColumn, TableDomain
+from skprivate.partition import DerivedColumns, Partition, build_partition
+from skprivate.partition._derived import FilledColumn, LevelsColumn, ValueColumn
 from skprivate.tree import export_text
 from skprivate.tree._reading.nodes import NodeEstimates, gini_importances, leaf_paths, round_to_noise
-from skprivate.tree._reading.split_rules import split_rules
+from skprivate.tree._reading.split_rules import SplitRules
 
 RNG = np.random.default_rng(3)
 X = RNG.uniform(size=(4000, 3))
@@ -174,12 +175,9 @@ def test_declared_columns_are_put_in_words():
         },
         missing_values=["?"],
     )
-    rules = split_rules(7, None, domain)
-    said = [
-        rule(threshold, 1)
-        for rule, threshold in zip(rules, [40.0, 0.5, 0.1, 0.9, 0.5, 1.0, 31.0], strict=True)
-    ]
-    assert said == [
+    # Encoded columns, as in a partition of an earlier version: a chain of nodes, each below the right child.
+    rules = chain(domain, range(7), [40.0, 0.5, 0.1, 0.9, 0.5, 1.0, 31.0])
+    assert [rules.sides(node, 1) for node in (0, 2, 4, 6, 8, 10, 12)] == [
         ("age < 40.0", "age >= 40.0"),
         ("job is not clerk", "job is clerk"),
         ("job is not smith", "job is smith"),
@@ -188,18 +186,95 @@ def test_declared_columns_are_put_in_words():
         ("married is not missing", "married is missing"),
         ("since < 2001-02-01", "since >= 2001-02-01"),
     ]
-    assert rules[4](0.75, 1) == ("married is not true", "married is true")
+    assert chain(domain, [4], [0.75]).sides(0, 1) == ("married is not true", "married is true")
     records = [
         {"age": 100 * a, "job": "clerk" if b < 0.5 else "smith", "married": c < 0.5, "since": "2010-01-01"}
         for a, b, c in X
     ]
     tree = DPTreeClassifier(8.0, domain=domain, rule="cart", max_depth=2, random_state=11, split_share=0)
-    text = export_text(tree.fit(records, X[:, 1] < 0.5, is_public=PUBLIC))
-    assert "|--- job is not clerk\n|   |--- class: False" in text or "|--- job is not smith\n" in text
-    assert tree.feature_importances_.shape == (7,)
-    assert tree.feature_importances_[1:3].sum() > 0.9
+    tree.fit(records, X[:, 1] < 0.5, is_public=PUBLIC)
+    # No public row has a missing job: its place is that of the base rate, on one of the sides.
+    first = export_text(tree, max_depth=1).splitlines()[0]
+    assert first in ("|--- job in {smith}", "|--- job in {smith, missing}")
+    np.testing.assert_allclose(tree.feature_importances_, [0, 1, 0, 0], atol=0.1)
     with pytest.raises(ValueError, match="the domain of the tree names its columns"):
-        export_text(tree, feature_names=["a"] * 7)
+        export_text(tree, feature_names=["a"] * 4)
+    # A tree of an earlier version splits encoded columns; its importances are of the declared ones, too.
+    tree.partition_ = Partition.from_splits([2, -1, -1], [0.5], *domain.bounds)
+    tree.leaf_proba_, tree.leaf_sizes_ = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([100.0, 100.0])
+    tree.leaf_errors_ = np.array([0.01, 0.01])
+    assert tree.feature_importances_.tolist() == [0, 1, 0, 0]
+    assert export_text(tree).startswith("|--- job is not smith\n|   |--- class: False, 0.90 +- 0.01")
+
+
+def chain(domain, columns, thresholds, derived=None, box=None):
+    """The rules of a partition in which every right child, but the last one, is split."""
+    features = [next(iter(columns)), *[f for c in list(columns)[1:] for f in (-1, c)], -1, -1]
+    lower, upper = domain.bounds if box is None else box
+    return SplitRules(Partition.from_splits(features, thresholds, lower, upper, derived), None, domain)
+
+
+def test_levels_and_missing_cells_are_put_in_words():
+    names = ["clerk", "smith", "farmer", "b\u00e4cker"]
+    many = [f"l{number}" for number in range(20)]
+    domain = TableDomain(
+        {
+            "job": CategoricalColumn(names, missing="indicator"),
+            "age": NumberColumn(0, 100, missing="indicator"),
+            "married": BooleanColumn(missing="indicator"),
+            "code": many,
+            "kind": CategoricalColumn(["a", "b"], missing="fill"),
+            "since": DateColumn("2001-01-01", "2020-12-31", missing="indicator", fill="2010-01-01"),
+        }
+    )
+    columns = (
+        LevelsColumn(0, 0, (0.1, 0.2, 0.3, 0.4, 0.25), 0.2, 4),
+        FilledColumn(1, 5, 6, -200.0, 0.0, 100.0),
+        FilledColumn(1, 5, 6, 300.0, 0.0, 100.0),
+        FilledColumn(2, 7, 8, 1.0, 0.0, 1.0),
+        ValueColumn(2, 8),
+        LevelsColumn(3, 9, tuple(np.arange(20.0)), 9.5),
+        LevelsColumn(4, 29, (0.2, 0.8), 0.5),
+        ValueColumn(5, 31),
+        ValueColumn(5, 32),
+    )
+    derived = DerivedColumns(33, columns)
+    low, high = [0.1, -200, 0, 0, 0, 0, 0.2, 0, 0], [0.4, 100, 300, 1, 1, 19, 0.8, 7304, 1]
+
+    def said(*splits):
+        """The rules of a chain of nodes, each below the right child of the one before."""
+        rules = chain(domain, [c for c, _ in splits], [t for _, t in splits], derived, (low, high))
+        return [rules.sides(2 * node, 2) for node in range(len(splits))]
+
+    assert said((0, 0.15)) == [("job in {clerk}", "job in {smith, farmer, b\\xe4cker, missing}")]
+    assert said((0, 0.25), (0, 0.28), (0, 0.35)) == [
+        ("job in {clerk, smith}", "job in {farmer, b\\xe4cker, missing}"),
+        ("job is missing", "job is not missing"),
+        ("job in {farmer}", "job in {b\\xe4cker}"),
+    ]
+    assert said((1, 40.0)) == [("age < 40.00 or missing", "age >= 40.00")]
+    assert said((2, 40.0)) == [("age < 40.00", "age >= 40.00 or missing")]
+    assert said((1, -50.0)) == [("age is missing", "age is not missing")]
+    assert said((2, 150.0)) == [("age is not missing", "age is missing")]
+    # What cannot be missing any more is not said to be.
+    assert said((1, -50.0), (2, 40.0)) == [
+        ("age is missing", "age is not missing"),
+        ("age < 40.00", "age >= 40.00"),
+    ]
+    assert said((3, 0.5)) == [("married is false", "married is true or missing")]
+    assert said((4, 0.5)) == [("married is not missing", "married is missing")]
+    assert said((6, 0.3)) == [("kind in {a}", "kind in {b, missing}")]
+    assert said((7, 31.0), (8, 0.5)) == [
+        ("since < 2001-02-01", "since >= 2001-02-01 or missing"),
+        ("since is not missing", "since is missing"),
+    ]
+    assert said((5, 2.5), (5, 11.5)) == [
+        ("code in {l0, l1, l2}", "code not in {l0, l1, l2}"),
+        (
+            "code in {l3, l4, l5, l6, l7, l8, ... 3 more}",
+            "code in {l12, l13, l14, l15, l16, l17, ... 2 more}",
+        ),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
 from skprivate.noise import check_entropy
 from skprivate.partition import Partition
 from skprivate.rounds import TableSource
@@ -22,10 +21,8 @@ from skprivate.rounds._reading.columns import TableColumns
 from skprivate.rounds._reading.schema import RowSchema
 from skprivate.rounds._sources import SourceRun
 from skprivate.tree._growth.split_selection import (
-    DEFAULT_BINS,
     IMPURITY_BITS,
     SplitSelection,
-    bins_of_columns,
     chosen_splits,
     grow_private_partition,
     impurity,
@@ -341,22 +338,3 @@ class TestRounds:
         levels = most_levels(n_bins, n_labels)
         assert levels == 0 or 2 ** (levels - 1) * sum(n_bins) * n_labels <= MOST_COUNTS
         assert 2**levels * sum(n_bins) * n_labels > MOST_COUNTS
-
-
-def test_indicators_of_a_domain_have_two_bins():
-    domain = TableDomain(
-        {
-            "age": (17, 90),
-            "share": NumberColumn(0, 1, missing="indicator"),
-            "job": ["clerk", "smith", "none"],
-            "grade": CategoricalColumn(["a", "b"], ordered=True),
-            "rank": CategoricalColumn(["a", "b", "c"], ordered=True),
-            "married": bool,
-            "day": ("2001-01-01", "2001-01-02"),
-        }
-    )
-    many = DEFAULT_BINS
-    bins = dict(zip(domain.encoded_names, bins_of_columns(domain, 0), strict=True))
-    assert [name for name, count in bins.items() if count == many] == ["age", "share", "rank", "day"]
-    assert set(bins.values()) == {2, many}
-    assert bins_of_columns(None, 3) == (many,) * 3

@@ -110,4 +110,4 @@ def count_split_features(partition: Partition, rule: str) -> int | IntArray:
     """
     if rule in ("cart", "private"):
         return partition.feature_counts_by_depth()
-    return int(np.count_nonzero(partition.lower < partition.upper))
+    return len(set(partition.source[partition.lower < partition.upper].tolist()))

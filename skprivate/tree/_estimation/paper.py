@@ -31,7 +31,7 @@ class PaperPruning:
 
     def choose_depth(self, inputs: DepthInputs) -> int:
         """Return the depth that the paper prunes from, at most 12."""
-        n_features, epsilon = inputs.partition.n_features, float(inputs.epsilon)
+        n_features, epsilon = inputs.partition.n_sources, float(inputs.epsilon)
         return min(paper_depth(inputs.n_rows, inputs.n_public, n_features, epsilon), DEEPEST)
 
     def estimate(
@@ -39,7 +39,7 @@ class PaperPruning:
     ) -> tuple[ClassShares, IntArray]:
         """Return the probabilities of the leaves, and the depths they come from; no weight enters."""
         ancestors, epsilon = leaf_ancestors(design.partition), float(design.randomizer.epsilon)
-        printed, depth = paper_prune(ancestors, counts, design.partition.n_features, epsilon)
+        printed, depth = paper_prune(ancestors, counts, design.partition.n_sources, epsilon)
         plain = estimate_shares_of_classes(counts, weight, ancestors)
         # The printed shares are often 0 or 1, which nobody can know; the order of the classes stays.
         least = 1.0 / (counts.n_rows + counts.n_public + 2.0)

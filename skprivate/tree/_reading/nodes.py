@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ..._typing import FloatArray
+from ..._typing import FloatArray, IndexArray
 from ...partition import Partition
 
 # Gains below this share of the root's impurity are those of rounding: some thousand times 2^-53.
@@ -68,28 +68,33 @@ class NodeEstimates:
         return cls(below @ leaf_sizes, (below @ (weights[:, np.newaxis] * leaf_proba)) / sums[:, np.newaxis])
 
 
-def gini_importances(partition: Partition, nodes: NodeEstimates) -> FloatArray:
+def gini_importances(
+    partition: Partition, nodes: NodeEstimates, source: IndexArray | None = None
+) -> FloatArray:
     """Return the share of every feature in the decrease of the Gini impurity by the splits.
 
     Parameters
     ----------
     partition : Partition
     nodes : NodeEstimates
+    source : ndarray of int of shape (n_columns,), default=None
+        Feature that every column belongs to which the partition compares. None: as the partition says.
 
     Returns
     -------
     importances : ndarray of shape (n_features,)
         They add up to 1; all are 0 where no split gains anything.
     """
+    source = partition.source if source is None else source
     impurity = nodes.sizes * (1 - np.sum(nodes.probabilities**2, axis=1))
     inner = np.flatnonzero(partition.leaf_index < 0)
     left = partition.left[inner]
     # Never negative, but for rounding: the impurity of a mean is at least the mean of the impurities.
     gains = np.maximum(impurity[inner] - impurity[left] - impurity[left + 1], 0.0)
     gains[gains <= _ROUNDING * impurity[0]] = 0.0
-    by_feature = np.bincount(partition.feature[inner], gains, minlength=partition.n_features)
+    by_feature = np.bincount(source[partition.feature[inner]], gains, minlength=source[-1] + 1)
     total = float(by_feature.sum())
-    importances: FloatArray = by_feature / total if total > 0 else np.zeros(partition.n_features)
+    importances: FloatArray = by_feature / total if total > 0 else np.zeros(len(by_feature))
     return importances
 
 

@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Derived columns: the kernel against NumPy, places by public rows, partitions of them, and their JSON."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn, TableDomain
+from skprivate.partition import DerivedColumns, Partition, build_partition
+from skprivate.partition._derived import FilledColumn, LevelsColumn, ValueColumn
+from skprivate.partition._derived_fit import derive_columns, levels_columns
+from skprivate.rounds._plans.histograms import HistogramsPlan
+from skprivate.rounds._plans.plan import plan_from_dict
+from skprivate.rounds._plans.rows import PreparedRows
+
+RULES = ("max-edge", "cart", "random")
+DOMAIN = TableDomain(
+    {
+        "job": CategoricalColumn([f"l{level}" for level in range(7)], missing="indicator"),
+        "age": NumberColumn(20, 70, missing="indicator"),
+        "married": BooleanColumn(missing="indicator"),
+        "size": (0, 1),
+        "kind": CategoricalColumn(["a", "b", "c"], missing="fill"),
+        "grade": CategoricalColumn([1, 2, 3, 4], ordered=True, missing="indicator", fill=2),
+    }
+)
+
+
+def table(rng, n, holes=0.2):
+    def cells(values):
+        return [None if hole else value for hole, value in zip(rng.random(n) < holes, values, strict=True)]
+
+    return {
+        "job": cells([f"l{level}" for level in rng.integers(7, size=n)]),
+        "age": cells(rng.uniform(10, 80, size=n).tolist()),
+        "married": cells((rng.random(n) < 0.5).tolist()),
+        "size": rng.uniform(size=n).tolist(),
+        "kind": cells(rng.choice(["a", "b", "c"], size=n).tolist()),
+        "grade": cells(rng.integers(1, 5, size=n).tolist()),
+    }
+
+
+def labels_of(rows, rng, n_labels=2):
+    """Labels that the job and a missing age tell of."""
+    code = [len(str(job)) + (job in ("l1", "l4", None)) + (age is None) for job, age in
+            zip(rows["job"], rows["age"], strict=True)]  # fmt: skip
+    noise = rng.random(len(code)) < 0.2
+    return (np.array(code) + noise) % n_labels
+
+
+def grow(rows, labels, *, domain=DOMAIN, max_depth=5, n_labels=2, **options):
+    lower, upper = domain.bounds
+    return build_partition(
+        domain.encode(rows), labels, lower=lower, upper=upper, max_depth=max_depth, n_labels=n_labels,
+        groups=domain.groups, **options,
+    )  # fmt: skip
+
+
+def derived_by_numpy(derived, X):
+    """The derived columns, one cell after the other."""
+    Z = np.empty((len(X), derived.n_columns))
+    for j, column in enumerate(derived.columns):
+        for i, x in enumerate(X):
+            missing = getattr(column, "indicator", None) is not None and x[column.indicator] == 1
+            if isinstance(column, ValueColumn):
+                Z[i, j] = x[column.column]
+            elif isinstance(column, FilledColumn):
+                Z[i, j] = column.place if missing else np.clip(x[column.column], column.lower, column.upper)
+            elif missing:
+                Z[i, j] = column.places[-1]
+            else:
+                own = np.flatnonzero(x[column.start : column.start + column.n_levels])
+                Z[i, j] = column.places[own[0]] if len(own) else column.absent
+    return Z
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 6])
+@pytest.mark.parametrize("n_rows", [0, 200])
+@pytest.mark.parametrize("two_sides", [False, True])
+def test_kernel_is_what_numpy_makes_of_the_rows(n_labels, n_rows, two_sides):
+    rng = np.random.default_rng(n_labels)
+    rows = table(rng, n_rows)
+    box = derive_columns(
+        DOMAIN.groups, DOMAIN.encode(rows), labels_of(rows, rng, n_labels).astype(np.int32), *DOMAIN.bounds,
+        n_labels=n_labels, two_sides=two_sides,
+    )  # fmt: skip
+    X = DOMAIN.encode(table(rng, 500, holes=0.4))
+    Z = box.columns.apply(X)
+    np.testing.assert_array_equal(Z, derived_by_numpy(box.columns, X))
+    # The age is clipped only where its missing cells need room; every other value lies in its box.
+    known = [places is not None for places in box.places]
+    assert all(np.isin(Z[:, j], [*box.places[j], getattr(box.columns.columns[j], "absent", 0.5)]).all()
+               for j in np.flatnonzero(known))  # fmt: skip
+    assert ((box.lower <= Z) & (box.upper >= Z))[:, known].all()
+
+
+def test_nan_goes_to_the_lower_bound_of_a_filled_number():
+    derived = DerivedColumns(2, (FilledColumn(0, 0, 1, 9.0, 1.0, 3.0),))
+    X = [[np.nan, 0.0], [np.nan, 1.0], [np.inf, 0.0], [-np.inf, 0.0]]
+    assert derived.apply(X).ravel().tolist() == [1.0, 9.0, 3.0, 1.0]
+
+
+def test_groups_name_the_encoded_columns():
+    for group in DOMAIN.groups:
+        names = DOMAIN.encoded_names[group.start : group.stop]
+        levels = tuple(f"job=l{level}" for level in range(7))
+        wanted = {"job": levels, "kind": ("kind=a", "kind=b", "kind=c")}.get(group.name, (group.name,))
+        assert names == wanted
+        assert group.n_levels == (len(wanted) if group.name in ("job", "kind") else 0)
+        if group.indicator is not None:
+            assert DOMAIN.encoded_names[group.indicator] == f"{group.name}:missing"
+    assert DOMAIN.groups[-1].end == len(DOMAIN.encoded_names)
+    assert [group.values for group in DOMAIN.groups] == [(), (), (0.0, 1.0), (), (), (0.0, 1.0, 2.0, 3.0)]
+    assert [group.name for group in DOMAIN.groups if group.absent] == ["kind"]
+
+
+def test_places_are_the_shrunk_shares_of_the_second_label():
+    group = TableDomain({"job": CategoricalColumn(["a", "b", "c"], missing="indicator")}).groups[0]
+    counts = np.array([[90, 10], [10, 90], [0, 0], [1, 0], [0, 0]])
+    (column,) = levels_columns(group, 0, counts)
+    base = 100 / 201
+    first, second, unseen, rare = column.places
+    assert unseen == column.absent == pytest.approx(base)
+    assert 0.1 < first < 0.15 < 0.85 < second < 0.9
+    # One row, and the largest possible share, are not taken at their word.
+    assert 0 < rare < unseen
+    # Of three levels with one label each, nothing is left of the differences within them.
+    (pure,) = levels_columns(group, 0, np.array([[50, 0], [0, 50], [50, 0], [0, 0], [0, 0]]))
+    assert pure.places[:3] == pytest.approx(((1 / 3) / 51, (50 + 1 / 3) / 51, (1 / 3) / 51))
+
+
+def test_without_rows_levels_lie_in_their_declared_order_and_missing_comes_last():
+    for missing, places, absent in (("error", 3, 1.0), ("indicator", 4, 1.5), ("fill", 3, 3.0)):
+        domain = TableDomain({"job": CategoricalColumn(["a", "b", "c"], missing=missing)})
+        (column,) = levels_columns(domain.groups[0], 0, np.zeros((5, 2)))
+        assert column.places == tuple(range(places))
+        assert column.absent == absent
+
+
+def test_several_labels_give_components_by_which_levels_of_each_label_can_be_parted():
+    group = TableDomain({"job": list("abcdefgh")}).groups[0]
+    counts = np.zeros((10, 4))
+    counts[np.arange(8), np.arange(8) % 4] = 50
+    columns = levels_columns(group, 0, counts)
+    assert len(columns) == 3
+    places = np.round([column.places for column in columns], 6)
+    assert len({tuple(place) for place in places.T}) == 4
+    for level in range(4):
+        np.testing.assert_allclose(places[:, level], places[:, level + 4])
+    # Nothing differs: no direction is better than another, and there is one column, of one place.
+    (same,) = levels_columns(group, 0, np.full((10, 4), 5.0))
+    assert len(set(same.places)) == 1
+
+
+@given(seed=st.integers(0, 2**32), n_labels=st.integers(2, 5), n_levels=st.integers(1, 9))
+@settings(max_examples=60, deadline=None)
+def test_places_follow_their_levels_when_the_declaration_is_permuted(seed, n_labels, n_levels):
+    rng = np.random.default_rng(seed)
+    group = TableDomain({"job": [f"l{level}" for level in range(n_levels)]}).groups[0]
+    counts = rng.integers(6, size=(n_levels + 2, n_labels)) * (rng.random((n_levels + 2, 1)) < 0.8)
+    counts[0, 0] += 1
+    order = rng.permutation(n_levels)
+    turned = np.concatenate([counts[order], counts[n_levels:]])
+    for column, moved in zip(levels_columns(group, 0, counts), levels_columns(group, 0, turned), strict=True):
+        assert tuple(np.array(column.places)[order]) == moved.places
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("n_labels", [2, 4])
+def test_predictions_do_not_depend_on_the_order_of_declared_levels(rule, n_labels):
+    rng = np.random.default_rng(5)
+    rows = table(rng, 300)
+    labels = labels_of(rows, rng, n_labels)
+    turned = TableDomain(
+        {**DOMAIN.columns, "job": CategoricalColumn(["l3", "l6", "l0", "l5", "l1", "l2", "l4"],
+                                                    missing="indicator")})  # fmt: skip
+    first, second = (
+        grow(rows, labels, domain=domain, n_labels=n_labels, rule=rule) for domain in (DOMAIN, turned)
+    )
+    fresh = table(rng, 400)
+    np.testing.assert_array_equal(first.apply(DOMAIN.encode(fresh)), second.apply(turned.encode(fresh)))
+
+
+def walk(partition, domain, rows, i):
+    """The leaf of a row, from the cells of the table: by levels, and by the sides of missing cells."""
+    node = 0
+    while partition.leaf_index[node] < 0:
+        column = partition.derived.columns[partition.feature[node]]
+        name, cut = domain.names[column.source], partition.threshold[node]
+        cell, declared = rows[name][i], domain.columns[name]
+        if isinstance(column, LevelsColumn):
+            sides = partition.levels_left(node)
+            if cell is None:
+                left = sides[-1] if column.indicator is not None else column.absent < cut
+            else:
+                left = sides[list(declared.levels).index(cell)]
+        elif cell is None:
+            is_indicator = isinstance(column, ValueColumn) and domain.encoded_names[column.column].endswith(
+                ":missing"
+            )
+            place = column.place if isinstance(column, FilledColumn) else declared.fill_value()
+            left = (1.0 if is_indicator else place) < cut
+        elif isinstance(column, ValueColumn) and domain.encoded_names[column.column].endswith(":missing"):
+            left = True
+        else:
+            value = declared.levels.index(cell) if isinstance(declared, CategoricalColumn) else float(cell)
+            low, high = declared.encoded_bounds()
+            left = min(max(value, low), high) < cut
+        node = partition.left[node] + (not left)
+    return partition.leaf_index[node]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("n_public", [0, 12, 250])
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_leaf_of_a_row_is_found_by_walking_its_cells(rule, n_public, n_labels):
+    rng = np.random.default_rng(n_public + n_labels)
+    rows = table(rng, n_public)
+    labels = labels_of(rows, rng, n_labels)
+    partition = grow(rows, labels, n_labels=n_labels, rule=rule, max_depth=7)
+    assert partition.n_leaves > 3
+    fresh = table(rng, 200, holes=0.3)
+    leaves = partition.apply(DOMAIN.encode(fresh))
+    assert leaves.tolist() == [walk(partition, DOMAIN, fresh, i) for i in range(200)]
+    Z = partition.derive(DOMAIN.encode(fresh))
+    np.testing.assert_array_equal(partition.apply_derived(Z), leaves)
+    # A shallower tree is the truncation of a deeper one.
+    assert partition.truncate(3) == grow(rows, labels, n_labels=n_labels, rule=rule, max_depth=3)
+
+
+def test_a_cut_sends_missing_numbers_to_either_side_and_alone():
+    rng = np.random.default_rng(3)
+    domain = TableDomain({"age": NumberColumn(0, 100, missing="indicator")})
+    age = [None if rng.random() < 0.3 else float(value) for value in rng.integers(101, size=400)]
+    for truth in (
+        lambda value: value is None,
+        lambda value: value is None or value < 40,
+        lambda value: value is None or value > 60,
+    ):
+        labels = np.array([truth(value) for value in age], dtype=int)
+        partition = grow({"age": age}, labels, domain=domain, max_depth=1, rule="cart")
+        leaves = partition.apply(domain.encode({"age": age}))
+        # One cut is enough: the leaves are the labels, or the other way round.
+        assert (leaves == labels).all() or (leaves == 1 - labels).all()
+    # All values beyond the bounds count as the bounds, and never as missing.
+    labels = np.array([value is None for value in age], dtype=int)
+    partition = grow({"age": age}, labels, domain=domain, max_depth=1, rule="cart")
+    beyond = partition.apply(domain.encode({"age": [-1e9, 0.0, 100.0, 1e9]}))
+    assert len(set(beyond)) == 1
+    assert partition.apply(domain.encode({"age": [None]}))[0] != beyond[0]
+
+
+def test_numbers_missing_in_no_public_row_lie_at_their_median():
+    rng = np.random.default_rng(4)
+    rows = {"age": rng.integers(100, size=51).astype(float).tolist()}
+    for fill, place in ((None, float(np.median(rows["age"]))), (33, None)):
+        domain = TableDomain({"age": NumberColumn(0, 100, missing="indicator", fill=fill)})
+        box = derive_columns(
+            domain.groups, domain.encode(rows), np.zeros(51, dtype=np.int32), *domain.bounds, n_labels=2,
+            two_sides=True,
+        )  # fmt: skip
+        assert len(box.columns.columns) == 1
+        assert box.columns.apply(domain.encode({"age": [None]}))[0, 0] == (place or fill)
+
+
+def test_bounds_that_leave_no_room_keep_the_indicator_as_a_column():
+    largest = float(np.finfo(np.float64).max)
+    domain = TableDomain({"age": NumberColumn(-largest, largest, missing="indicator")})
+    rows = {"age": [None, 1.0, None, 2.0]}
+    partition = grow(rows, [1, 0, 1, 0], domain=domain, rule="cart", max_depth=1)
+    assert partition.apply(domain.encode(rows)).tolist() == [1, 0, 1, 0]
+
+
+def test_halving_wastes_no_depth_on_a_column_whose_value_is_known():
+    domain = TableDomain({"married": bool, "kind": ["a", "b", "c"], "size": (0, 1)})
+    partition = build_partition(
+        np.empty((0, 5)),
+        [],
+        lower=domain.bounds[0],
+        upper=domain.bounds[1],
+        max_depth=7,
+        groups=domain.groups,
+    )
+    kinds = [("a", "b", "c")[i % 3] for i in range(600)]
+    size = np.arange(600) // 6 / 100
+    rows = {"married": [i % 6 < 3 for i in range(600)], "kind": kinds, "size": size.tolist()}
+    counts = np.bincount(partition.apply(domain.encode(rows)), minlength=partition.n_leaves)
+    # 2 x 3 values of the first two columns, and halves of the third: every leaf holds some of the grid.
+    assert (counts > 0).all()
+    assert partition.n_leaves > 2**6
+
+
+def test_one_place_is_not_split():
+    domain = TableDomain({"kind": ["a"], "size": (0, 1)})
+    partition = build_partition(
+        np.empty((0, 2)), [], lower=[0, 0], upper=[1, 1], max_depth=3, groups=domain.groups
+    )
+    assert set(partition.feature[partition.leaf_index < 0]) == {1}
+    alone = TableDomain({"kind": ["a"]})
+    partition = build_partition(
+        np.ones((3, 1)), [0, 1, 0], lower=[0], upper=[1], max_depth=3, groups=alone.groups
+    )
+    assert partition.n_leaves == 1
+
+
+def test_json_and_pickles_restore_the_derived_columns():
+    rng = np.random.default_rng(8)
+    rows = table(rng, 200)
+    labels = labels_of(rows, rng, 4)
+    X = DOMAIN.encode(table(rng, 100))
+    for rule in RULES:
+        partition = grow(rows, labels, n_labels=4, rule=rule)
+        state = json.loads(json.dumps(partition.to_dict()))
+        assert state["version"] == 2
+        for again in (
+            Partition.from_dict(state),
+            pickle.loads(pickle.dumps(partition)),
+            copy.deepcopy(partition),
+        ):
+            assert again == partition
+            np.testing.assert_array_equal(again.apply(X), partition.apply(X))
+        other = Partition.from_splits([-1], [], partition.lower, partition.upper)
+        assert partition.truncate(0) != other
+    plain = Partition.from_splits([-1], [], [0.0], [1.0])
+    assert plain.to_dict()["version"] == 1
+    assert "derived" not in plain.to_dict()
+
+
+def test_a_partition_that_was_pickled_before_derived_columns_is_read():
+    plain = Partition.from_splits([0, -1, -1], [0.5], [0.0], [1.0])
+    old = Partition.__new__(Partition)
+    old.__setstate__({name: getattr(plain, name) for name in ("lower", "upper")} | {
+        "feature": np.array([0, -1, -1], dtype=np.int32), "threshold": np.array([0.5])})  # fmt: skip
+    assert old == plain
+    assert old.derived is None
+
+
+def tampered(state):
+    """Documents that differ from a good one in one place."""
+    columns = state["derived"]["columns"]
+    numbers = {column["kind"]: at for at, column in enumerate(columns)}
+    assert set(numbers) == {"value", "filled", "levels"}
+    for at, changes in (
+        (numbers["value"], {"column": 10**9}),
+        (numbers["value"], {"column": -1}),
+        (numbers["value"], {"column": True}),
+        (numbers["value"], {"kind": "other"}),
+        (numbers["value"], {"kind": ["value"]}),
+        (numbers["value"], {"kind": "filled"}),
+        (numbers["filled"], {"place": None}),
+        (numbers["filled"], {"place": float("nan")}),
+        (numbers["filled"], {"lower": 1e9}),
+        (numbers["filled"], {"indicator": None}),
+        (numbers["levels"], {"places": []}),
+        (numbers["levels"], {"places": [0.5] * 30}),
+        (numbers["levels"], {"places": [0.5, "0.5"]}),
+        (numbers["levels"], {"places": 0.5}),
+        (numbers["levels"], {"absent": float("inf")}),
+        (numbers["levels"], {"indicator": 10**6}),
+        (numbers["levels"], {"start": 2.0}),
+        (0, {"source": 1}),
+        (len(columns) - 1, {"source": 0}),
+        (len(columns) - 1, {"source": 9}),
+        (0, {"more": 1}),
+    ):
+        changed = copy.deepcopy(state)
+        changed["derived"]["columns"][at].update(changes)
+        yield changed
+    for changes in (
+        {"n_features": 0},
+        {"n_features": 3},
+        {"columns": []},
+        {"columns": columns[:-1]},
+        {"more": 1},
+    ):
+        yield {**state, "derived": {**state["derived"], **changes}}
+    for changes in ({"version": 1}, {"version": 3}, {"version": "2"}, {"derived": None}, {"derived": []}):
+        yield {**state, **changes}
+    yield {name: value for name, value in state.items() if name != "derived"}
+
+
+def test_tampered_documents_are_refused():
+    rng = np.random.default_rng(9)
+    rows = table(rng, 100)
+    state = grow(rows, labels_of(rows, rng), rule="cart").to_dict()
+    for changed in tampered(state):
+        with pytest.raises(ValueError, match=r"partition|derived column|lower and upper|threshold|feature"):
+            Partition.from_dict(changed)
+
+
+def test_histograms_count_derived_columns_and_their_plan_is_read_from_json():
+    rng = np.random.default_rng(10)
+    rows = table(rng, 300)
+    labels = labels_of(rows, rng)
+    partition = grow(rows, labels, max_depth=2)
+    plan = HistogramsPlan(partition, (5,) * partition.n_columns, 2)
+    X = DOMAIN.encode(rows)
+    sums = plan.sums(PreparedRows(X, labels=labels))
+    plan.check_sums(sums, 300)
+    Z, leaves, low = partition.derive(X), partition.apply(X), 0
+    for column, counts in enumerate(plan.by_column(sums)):
+        cuts = plan.thresholds[leaves, low : low + 4]
+        low += 4
+        found = np.zeros_like(counts)
+        np.add.at(found, (leaves, labels, np.sum(Z[:, [column]] >= cuts, axis=1)), 1)
+        np.testing.assert_array_equal(counts, found)
+    again = plan_from_dict(json.loads(json.dumps(plan.to_dict())))
+    np.testing.assert_array_equal(again.sums(PreparedRows(X, labels=labels)), sums)
+    wrong = {**plan.to_dict(), "n_bins": [5] * partition.n_features}
+    with pytest.raises(ValueError, match="n_bins"):
+        plan_from_dict(wrong)
+
+
+def test_levels_left_refuses_leaves_and_numbers():
+    domain = TableDomain({"kind": ["a", "b"], "size": (0, 1)})
+    rows = {"kind": ["a", "b"] * 10, "size": [0.3] * 10 + [0.8] * 10}
+    partition = grow(rows, [0, 1] * 10, domain=domain, max_depth=1)
+    assert partition.levels_left(0).tolist() == [True, False]
+    numbers = grow(rows, [0] * 10 + [1] * 10, domain=domain, max_depth=1)
+    for refused, node in ((partition, 1), (numbers, 0), (Partition.from_splits([-1], [], [0], [1]), 0)):
+        with pytest.raises(ValueError, match="levels"):
+            refused.levels_left(node)
+
+
+def test_groups_of_another_width_are_refused():
+    with pytest.raises(ValueError, match="groups"):
+        build_partition(np.empty((0, 2)), [], lower=[0, 0], upper=[1, 1], max_depth=1, groups=DOMAIN.groups)
