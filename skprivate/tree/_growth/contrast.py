@@ -12,8 +12,8 @@ from ..._typing import IntArray
 IMPURITY_BITS = 10
 # Weights of the two parts of a score, and the digits of their sum, 4. Of 1 : 0, 7 : 3, 1 : 1 and 0 : 1 the
 # second was within .04 of the best explained variance in all but one of 12 settings (.06): nine functions,
-# 1,000 and 6,000 rows, epsilon .3 to 10, bounds tight and ten times too wide. 0 : 1 lost up to .08 where noise
-# is large; 1 : 0 lost .02 where it is small: its score may be the same from the best cut to the middle.
+# 1,000 and 6,000 rows, epsilon .3 to 10, bounds tight and ten times too wide. Where noise is large 0 : 1 lost
+# up to .08; where it is small 1 : 0 lost .02: its score may be the same from the best cut to the middle.
 _LARGER_SIDE, _NODE, _PART_BITS = 3, 1, 2
 # Products of fewer steps of rows fit 64 bits.
 _FITS = 2**31

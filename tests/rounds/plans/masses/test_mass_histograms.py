@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from skprivate.partition import build_partition
+from skprivate.partition import DerivedColumns, Partition, build_partition
+from skprivate.partition._derived import FilledColumn
 from skprivate.rounds import PartialSums
 from skprivate.rounds._plans._masses.histograms import MassHistogramsPlan
 from skprivate.rounds._plans._masses.masses import LabelMasses, NumberMasses
@@ -66,6 +67,22 @@ def test_masses_of_labels_are_counts():
     partition, rows = partition_of(4), rows_of(5000)
     found = MassHistogramsPlan.of(partition, N_BINS, LabelMasses(3)).sums(rows)
     np.testing.assert_array_equal(found, HistogramsPlan(partition, N_BINS, 3).sums(rows))
+
+
+def test_derived_columns_are_those_of_counts():
+    """One column, with a value of its own where the other one says that it is missing."""
+    derived = DerivedColumns(2, (FilledColumn(0, 0, 1, 9.0, 1.0, 3.0),))
+    partition, rng = (
+        Partition.from_splits([0, -1, -1], [2.0], [1.0], [3.0], derived),
+        np.random.default_rng(0),
+    )
+    X = np.column_stack([rng.uniform(1, 3, 500), rng.integers(2, size=500)])
+    rows = PreparedRows(X, labels=rng.integers(3, size=500))
+    counts = HistogramsPlan(partition, (8,), 3).sums(rows)
+    found = MassHistogramsPlan.of(partition, (8,), LabelMasses(3)).sums(rows)
+    np.testing.assert_array_equal(found, counts)
+    # Those that are missing are in the last bin.
+    assert counts.reshape(2, 3, 8)[1, :, -1].sum() > 200
 
 
 @pytest.mark.parametrize("masses", ALL_MASSES)
