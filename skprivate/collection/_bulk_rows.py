@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray, IntArray
-from ..partition import ColumnBins, Partition
+from ..partition import ColumnBins, Partition, TableCells
 from ..rounds._reading.batches import arrow_columns, arrow_records, frame_column, has_names, holds_arrow
 from ..rounds._reading.columns import TableColumns
 from ..rounds._reading.schema import number_labels
@@ -25,7 +25,7 @@ def read_categories(
     y: Any,
     columns: TableColumns,
     encode: Callable[[Any], FloatArray],
-    partition: Partition | ColumnBins,
+    partition: Partition | ColumnBins | TableCells,
     classes: NDArray[Any],
 ) -> Iterator[IntArray]:
     """Yield ``n_labels * cell + label`` of every row, some thousand rows at a time.
@@ -38,12 +38,12 @@ def read_categories(
         Names of the features in a table, and of the label.
     encode : callable
         Returns the columns of the partition for a table of features; fails for no value of a cell.
-    partition : Partition or ColumnBins
+    partition : Partition, ColumnBins or TableCells
     classes : ndarray
 
     Yields
     ------
-    categories : ndarray of int64 of shape (k,), with `ColumnBins` (k, n_columns)
+    categories : ndarray of int64 of shape (k,), else (k, n_columns)
 
     Raises
     ------
@@ -128,7 +128,7 @@ def _rows(values: Any, here: slice) -> Any:
     return values.iloc[here] if hasattr(values, "iloc") else values[here]
 
 
-def _within_box(X: FloatArray, partition: Partition | ColumnBins) -> FloatArray:
+def _within_box(X: FloatArray, partition: Partition | ColumnBins | TableCells) -> FloatArray:
     if X.shape[1] != partition.n_features:
         raise ValueError(f"X must have {partition.n_features} columns.")
     if isinstance(partition, Partition) and partition.derived is not None:

@@ -40,7 +40,12 @@ def design_splits(
     plan = clone(tree).set_params(split_share=float(FIRST_SHARE)) if automatic else tree
     design = _design(plan, None, None, n_clients, features)
     enough = not automatic or FirstPhase.plan(
-        check_epsilon(tree.epsilon), "auto", n_clients, len(design.classes), design.bounds
+        check_epsilon(tree.epsilon),
+        "auto",
+        n_clients,
+        len(design.classes),
+        design.bounds,
+        () if tree.domain is None else tree.domain.groups,
     )
     if design.first_phase is None or not enough:
         raise ValueError(

@@ -14,7 +14,7 @@ from ..accounting import EstimatedBounds
 from ..accounting._amounts import from_text, to_text
 from ..accounting._statements.estimated_bounds import decode_estimate, encode_estimate
 from ..domain import TableDomain
-from ..partition import RULES, ColumnBins, Partition
+from ..partition import RULES, ColumnBins, Partition, TableCells
 from ..randomizers import LocalRandomizer
 from ..tree import LocallyPrivateTreeClassifier
 from ..tree._growth.first_phase import FirstPhase, PlannedLeaves
@@ -88,7 +88,7 @@ class CuratorState:
     def empty(cls, tree: LocallyPrivateTreeClassifier, design: TreeDesign, label: str) -> Self:
         """Return the state before the first report."""
         randomizer: Any = design.randomizer
-        cells: Partition | ColumnBins = design.partition
+        cells: Partition | ColumnBins | TableCells = design.partition
         if design.first_phase is not None and design.first_phase.counts is None:
             cells, randomizer = design.first_phase.bins, design.first_phase.randomizer
         features = design.feature_names if tree.domain is None else None
@@ -112,7 +112,7 @@ class CuratorState:
     @property
     def shapes(self) -> bool:
         """Whether the reports shape the tree; else they fill its leaves."""
-        return isinstance(self.specification.partition, ColumnBins)
+        return not isinstance(self.specification.partition, Partition)
 
     @property
     def randomizer(self) -> LocalRandomizer:
@@ -138,7 +138,7 @@ class CuratorState:
             "rule": self.design.rule,
             "bounds": [side.tolist() for side in self.design.bounds],
             "named": self.design.feature_names is not None,
-            "public_counts": pack_integers(self.design.public_counts),
+            "public_counts": pack_integers(np.asarray(self.design.public_counts, dtype=np.int64)),
             "counts": pack_integers(self.counts),
             "history": {batch: list(numbers) for batch, numbers in self.history.items()},
             "stream": self.stream,
@@ -245,7 +245,7 @@ def _restore_leaves(
     """Return the partition, the mechanism of its leaves, and the phase that shapes it, where there is one."""
     cells, randomizer = specification.partition, specification.randomizer
     first = FirstPhase.from_dict(fields.mapping("first")) if "first" in more else None
-    if isinstance(cells, ColumnBins):
+    if not isinstance(cells, Partition):
         if first is None or first.counts is not None:
             raise ValueError("the plan of the first phase is not there, or is finished")
         same = first.bins.to_dict() == cells.to_dict()

@@ -18,7 +18,7 @@ from .._typing import Protection
 from ..domain import TableDomain
 from ..exceptions import PrivacyLeakError
 from ..noise import check_entropy
-from ..partition import ColumnBins, Partition
+from ..partition import ColumnBins, Partition, TableCells
 from ..randomizers import ColumnRandomizer, LocalRandomizer, randomizer_from_dict
 from ..utils import check_characters
 from ..utils._json_documents import canonical, check_envelope, digest, parse_json
@@ -32,7 +32,7 @@ VERSION = 1
 DOMAIN_VERSION = 2
 # About bins of columns, with or without declared columns.
 COLUMNS_VERSION = 3
-# With declared columns of which the partition derives those that it compares.
+# With declared columns as trees compare them: a partition that derives its columns, or cells of each of them.
 DERIVED_VERSION = 4
 Label = str | int | float | bool
 
@@ -53,11 +53,12 @@ class TreeSpecification:
 
     Parameters
     ----------
-    partition : Partition or ColumnBins
-        The cells; with `ColumnBins` a client has a cell in every column.
+    partition : Partition, ColumnBins or TableCells
+        The cells; with `ColumnBins` a client has a cell in every column, with `TableCells` in every declared
+        column of the domain.
     randomizer : LocalRandomizer
         The mechanism, with the partition's number of cells and as many labels as there are classes. With
-        `ColumnBins` a `ColumnRandomizer` for as many columns.
+        `ColumnBins` or `TableCells` a `ColumnRandomizer` for as many columns.
     classes : sequence of str, int, float or bool
         Two or more labels: all text or all numbers, none of them twice.
     features : sequence of str, default=None
@@ -105,7 +106,7 @@ class TreeSpecification:
     (('age',), 'smokes', ('no', 'yes'), True)
     """
 
-    partition: Partition | ColumnBins
+    partition: Partition | ColumnBins | TableCells
     randomizer: LocalRandomizer
     classes: tuple[Label, ...]
     features: tuple[str, ...]
@@ -114,7 +115,7 @@ class TreeSpecification:
 
     def __init__(
         self,
-        partition: Partition | ColumnBins,
+        partition: Partition | ColumnBins | TableCells,
         randomizer: LocalRandomizer,
         classes: Sequence[Label] | NDArray[Any],
         features: Sequence[str] | None = None,
@@ -194,8 +195,15 @@ class TreeSpecification:
         content = {name: value for name, value in state.items() if name != "hash"}
         if digest(content) != state["hash"]:
             raise ValueError("its content does not fit its hash: it was changed or damaged")
-        kind = ColumnBins if version == COLUMNS_VERSION else Partition
-        partition = kind.from_dict(state["partition"])
+        kind: Any = ColumnBins if version == COLUMNS_VERSION else Partition
+        cells = state["partition"]
+        # Only cells of declared columns name these.
+        kind = (
+            TableCells
+            if version == DERIVED_VERSION and isinstance(cells, dict) and "groups" in cells
+            else kind
+        )
+        partition = kind.from_dict(cells)
         classes, features = _check_list(state, "classes"), _check_list(state, "features")
         # Before the randomizer may think of allocating anything for its cells.
         asked = state["randomizer"] if isinstance(state["randomizer"], dict) else {}
@@ -356,7 +364,7 @@ class TreeSpecification:
         version = DOMAIN_VERSION if declared else VERSION
         if isinstance(self.partition, ColumnBins):
             declared, version = declared or {"domain": None}, COLUMNS_VERSION
-        elif self.partition.derived is not None:
+        elif isinstance(self.partition, TableCells) or self.partition.derived is not None:
             version = DERIVED_VERSION
         return {
             "format": FORMAT,
@@ -427,24 +435,26 @@ def _check_classes(classes: Any) -> tuple[Label, ...]:
     return labels
 
 
-def _check_columns(partition: Partition | ColumnBins, randomizer: LocalRandomizer) -> None:
-    if isinstance(partition, ColumnBins) != isinstance(randomizer, ColumnRandomizer):
-        raise ValueError("bins of columns and a randomizer of columns belong together")
-    if isinstance(randomizer, ColumnRandomizer) and randomizer.n_columns != partition.n_features:
+def _check_columns(partition: Partition | ColumnBins | TableCells, randomizer: LocalRandomizer) -> None:
+    if isinstance(partition, Partition) == isinstance(randomizer, ColumnRandomizer):
+        raise ValueError("cells of columns and a randomizer of columns belong together")
+    if not isinstance(partition, Partition) and randomizer.n_columns != partition.n_columns:
         raise ValueError(
-            f"the randomizer is for {randomizer.n_columns} columns, but there are {partition.n_features}"
+            f"the randomizer is for {randomizer.n_columns} columns, but there are {partition.n_columns}"
         )
 
 
-def _check_domain(domain: Any, partition: Partition | ColumnBins, features: Any) -> None:
+def _check_domain(domain: Any, partition: Partition | ColumnBins | TableCells, features: Any) -> None:
     n_features = partition.n_features
     derived = partition.derived if isinstance(partition, Partition) else None
     if domain is None:
-        if derived is not None:
-            raise ValueError("the partition derives its columns of those of a domain, and there is none")
+        if derived is not None or isinstance(partition, TableCells):
+            raise ValueError("the cells are those of a domain's columns, and there is none")
         return
     if not isinstance(domain, TableDomain):
         raise TypeError("domain must be a TableDomain")
+    if isinstance(partition, TableCells) and partition.groups != domain.groups:
+        raise ValueError("the cells are not those of the domain's columns")
     if len(domain.encoded_names) != n_features:
         raise ValueError(
             f"the partition has {n_features} columns, but the domain encodes {len(domain.encoded_names)}"

@@ -6,6 +6,7 @@ from ._derived import DerivedColumns
 from ._grow import CRITERIA, RULES, build_partition
 from ._leaf_kernels import count_leaves
 from ._partition import Partition
+from ._table_cells import TableCells
 
 __all__ = [
     "CRITERIA",
@@ -13,6 +14,7 @@ __all__ = [
     "ColumnBins",
     "DerivedColumns",
     "Partition",
+    "TableCells",
     "build_partition",
     "count_leaves",
 ]

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from ..utils._json_documents import Fields
 from ..utils._public_module import public_module
 from ._partition import check_box
@@ -57,12 +57,27 @@ class ColumnBins:
         return len(self.lower)
 
     @property
+    def n_columns(self) -> int:
+        """Number of columns that have bins: all."""
+        return len(self.lower)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of bins of every column."""
+        return (self.n_bins,) * len(self.lower)
+
+    @property
     def n_leaves(self) -> int:
         """Number of cells that a value can be in: the bins of one column."""
         return self.n_bins
 
+    def bins_in_order(self, column: int) -> int:
+        """Return how many of the first bins of a column stand in the order of its numbers: all."""
+        return self.n_bins
+
     @cached_property
-    def _thresholds(self) -> FloatArray:
+    def thresholds(self) -> FloatArray:
+        """Thresholds between the bins, ascending, of shape (n_features, n_bins - 1)."""
         # Halves of an interval of any size, without overflow.
         place = np.arange(1, self.n_bins) / self.n_bins
         inner = self.lower[:, np.newaxis] * (1 - place) + self.upper[:, np.newaxis] * place
@@ -85,9 +100,15 @@ class ColumnBins:
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             raise ValueError(f"X must have shape (n, {self.n_features}), got {rows.shape}")
         bins = np.empty(rows.shape, dtype=np.int32)
-        for column, thresholds in enumerate(self._thresholds):
+        for column, thresholds in enumerate(self.thresholds):
             bins[:, column] = np.searchsorted(thresholds, rows[:, column], side="right")
         return bins
+
+    def rows_within(self, cells: IntArray, places: FloatArray) -> FloatArray:
+        """Return rows that are in these bins, from 0 to below 1 of their width; all of shape (n, n_features)."""
+        share = (cells + places) / self.n_bins
+        rows: FloatArray = self.lower * (1 - share) + self.upper * share
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `from_dict` restores, ready for JSON."""

@@ -4,6 +4,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skprivate import LocallyPrivateTreeClassifier, TableDomain
@@ -49,7 +50,6 @@ def test_two_phases_make_a_tree(first):
 
 
 def dict_of(rows):
-    import pandas as pd
 
     return pd.DataFrame(rows, columns=NAMES)
 
@@ -133,6 +133,46 @@ def test_declared_columns():
     second = SplitCurator.from_bytes(curator.to_bytes()).shape(n_clients=2000)
     assert second.specification.features == ("age", "job")
     assert second.client().randomize({"age": 20, "job": "smith"}, "yes")
+
+
+def test_levels_have_cells_of_their_own():
+    rng = np.random.default_rng(11)
+    names = np.array([f"level {i}" for i in range(8)], dtype=object)
+    level = rng.integers(8, size=9000)
+    table = pd.DataFrame({"kind": names[level], "x": rng.uniform(size=9000)})
+    y = np.where((rng.uniform(size=9000) < 0.9) == np.isin(level, (0, 2, 5, 7)), "yes", "no")
+    domain = TableDomain({"kind": list(names), "x": (0, 1)})
+    tree = LocallyPrivateTreeClassifier(2.0, domain=domain, classes=["no", "yes"])
+    curator = SplitCurator(tree, n_clients=9000)
+    text = curator.specification.to_json()
+    assert json.loads(text)["version"] == 4
+    # What the curator and its clients ask for is the same after a way through JSON.
+    specification = TreeSpecification.from_json(text)
+    assert specification == curator.specification
+    assert specification.partition.sizes[0] == 9
+    curator.update(specification.randomize_many(table[:5400], y[:5400], random_state=12))
+    curator.update(TreeClient(specification).randomize({"kind": "level 3", "x": 0.5}, "no"))
+    second = SplitCurator.from_bytes(curator.to_bytes()).shape(n_clients=3600)
+    left = second.specification.partition.levels_left(0)
+    assert set(np.flatnonzero(left).tolist()) in ({0, 2, 5, 7}, {1, 3, 4, 6})
+    second.update(second.specification.randomize_many(table[5400:], y[5400:], random_state=13))
+    again = type(second).from_bytes(second.to_bytes())
+    assert again.release().score(table, y) > 0.88
+
+
+def test_cells_of_another_domain_are_refused():
+    domain = TableDomain({"kind": list("abc"), "x": (0, 1)})
+    tree = LocallyPrivateTreeClassifier(2.0, domain=domain, classes=["no", "yes"])
+    state = SplitCurator(tree, n_clients=5000).specification.to_dict()
+    del state["hash"]
+    for change in (
+        {"domain": TableDomain({"kind": list("abc"), "y": (0, 1)}).to_dict()},
+        {"domain": TableDomain({"kind": ["a", "b"], "x": (0, 1), "z": (0, 1)}).to_dict()},
+        {"version": 3},
+    ):
+        other = json.loads(json.dumps({**state, **change}))
+        with pytest.raises(ValueError, match=r"cells|bins|domain|features"):
+            TreeSpecification.from_dict(other | {"hash": digest(other)})
 
 
 def test_what_cannot_be_planned():

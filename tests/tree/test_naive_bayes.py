@@ -4,7 +4,8 @@
 import numpy as np
 import pytest
 
-from skprivate.partition import ColumnBins
+from skprivate.domain import NumberColumn, TableDomain
+from skprivate.partition import ColumnBins, TableCells
 from skprivate.tree._growth.naive_bayes import fit_naive_bayes
 
 N = 50_000
@@ -61,3 +62,33 @@ def test_drawn_rows_have_the_shares_of_the_model(exact):
     np.testing.assert_allclose(shares, 0.25, atol=6 * np.sqrt(0.1875 / 20_000))
     mean = model.predict_proba(rows).mean(axis=0)
     np.testing.assert_allclose(mean, model.base, atol=0.01)
+
+
+def test_levels_and_missing_numbers_have_shares_of_their_own():
+    domain = TableDomain({"kind": list("abc"), "size": NumberColumn(0, 1, missing="indicator")})
+    cells = TableCells.of(*domain.bounds, domain.groups, 4)
+    assert cells.sizes == (4, 5)
+    # Shares of the second class by cell; nobody is without a kind, and a quarter without a size.
+    of_kinds, of_sizes = np.array([0.2, 0.8, 0.5]), np.array([0.5, 0.5, 0.5, 0.5, 0.5])
+    estimates = np.full((2, 5, 2), 1e9)
+    estimates[0, :4] = N / 3 * np.column_stack([1 - of_kinds, of_kinds])[[0, 1, 2, 2]]
+    estimates[0, 3] = 0
+    rows = N * np.array([3, 3, 3, 3, 4]) / 16
+    of_sizes[4] = 0.9
+    estimates[1] = rows[:, np.newaxis] * np.column_stack([1 - of_sizes, of_sizes])
+    model = fit_naive_bayes(cells, estimates, np.full(2, N), np.full(2, 1.0))
+    # The cells that a column does not have are not read.
+    assert model.marginals[0, 4] == 0
+    assert model.base[1] == pytest.approx((0.5 + 0.6) / 2, abs=0.01)
+    X = domain.encode({"kind": ["a", "b", "c", "c"], "size": [0.5, 0.5, 0.5, None]})
+    found = model.predict_proba(X)[:, 1]
+    assert found[0] < 0.3 < 0.4 < found[2] < 0.6 < 0.7 < found[1]
+    assert found[3] > 0.85
+    drawn = model.draw(20_000, seed=1)
+    own = cells.apply(drawn)
+    # 6 standard errors.
+    for column, shares in ((0, [1 / 3, 1 / 3, 1 / 3]), (1, rows / N)):
+        counts = np.bincount(own[:, column], minlength=len(shares))[: len(shares)] / 20_000
+        np.testing.assert_allclose(counts, shares, atol=0.02 + 6 * np.sqrt(0.25 / 20_000))
+    assert set(np.unique(drawn[:, :3])) == {0.0, 1.0}
+    np.testing.assert_array_equal(drawn[drawn[:, 4] == 1, 3], 0.5)

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
 from skprivate.noise import check_entropy
 from skprivate.partition import Partition
-from skprivate.partition._derived_fit import derive_columns
 from skprivate.rounds import TableSource
 from skprivate.rounds._checkpoint import open_record
 from skprivate.rounds._driver import RowsInMemory, drive
@@ -23,10 +21,8 @@ from skprivate.rounds._reading.columns import TableColumns
 from skprivate.rounds._reading.schema import RowSchema
 from skprivate.rounds._sources import SourceRun
 from skprivate.tree._growth.split_selection import (
-    DEFAULT_BINS,
     IMPURITY_BITS,
     SplitSelection,
-    bins_of_columns,
     chosen_splits,
     grow_private_partition,
     impurity,
@@ -342,35 +338,3 @@ class TestRounds:
         levels = most_levels(n_bins, n_labels)
         assert levels == 0 or 2 ** (levels - 1) * sum(n_bins) * n_labels <= MOST_COUNTS
         assert 2**levels * sum(n_bins) * n_labels > MOST_COUNTS
-
-
-def test_indicators_of_a_domain_have_two_bins_and_levels_one_a_place():
-    domain = TableDomain(
-        {
-            "age": (17, 90),
-            "share": NumberColumn(0, 1, missing="indicator"),
-            "job": ["clerk", "smith", "none"],
-            "grade": CategoricalColumn(["a", "b"], ordered=True),
-            "rank": CategoricalColumn(["a", "b", "c"], ordered=True),
-            "married": bool,
-            "day": ("2001-01-01", "2001-01-02"),
-        }
-    )
-    many = DEFAULT_BINS
-    names = ["age", "share", "share:missing", "job", "grade", "rank", "married", "day"]
-    bins = dict(zip(names, bins_of_columns(domain, 0), strict=True))
-    assert [name for name, count in bins.items() if count == many] == ["age", "share", "rank", "day"]
-    assert bins.pop("job") == 3
-    assert set(bins.values()) == {2, many}
-    # Of these bins a level without an order has one by itself.
-    box = derive_columns(
-        domain.groups, np.empty((0, 9)), np.empty(0, dtype=np.int32), *domain.bounds, n_labels=2,
-        two_sides=False,
-    )  # fmt: skip
-    root = Partition.from_splits([-1], [], box.lower, box.upper, box.columns)
-    plan = HistogramsPlan(root, bins_of_columns(domain, 0), 2)
-    record = {"age": 20, "share": None, "grade": "a", "rank": "b", "married": True, "day": "2001-01-01"}
-    rows = domain.encode([{**record, "job": job} for job in ("clerk", "smith", "none")])
-    sums = plan.by_column(plan.sums(PreparedRows(rows, labels=np.zeros(3, dtype=np.int32))))
-    assert sums[3][0, 0].tolist() == [1, 1, 1]
-    assert bins_of_columns(None, 3) == (many,) * 3

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..._typing import IntArray
 from ...partition import Partition
+from ...partition._table_cells import find_levels
 from ...utils._json_documents import Fields
 from .residual_kernels import fill_bins
 from .rows import PreparedRows
@@ -93,6 +94,50 @@ class LabelAxis:
     def from_dict(cls, content: dict[str, Any]) -> Self:
         """Restore the axis."""
         return cls(Fields(content, ("kind", "size"), what="an axis").integer("size", 1, _MOST))
+
+
+@dataclass(frozen=True)
+class LevelAxis:
+    """The level of a column of levels that has an encoded column for each; one more cell for none, or missing.
+
+    Attributes
+    ----------
+    start : int
+        The first of its encoded columns, one a level.
+    n_levels : int
+    indicator : int or None
+        The encoded column that is 1 where the cell is missing.
+    """
+
+    start: int
+    n_levels: int
+    indicator: int | None
+    kind: ClassVar[str] = "level"
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return self.n_levels + 1
+
+    def codes(self, rows: PreparedRows) -> NDArray[Any]:
+        """Return the position of every level."""
+        X = rows.X
+        indicator = -1 if self.indicator is None else self.indicator
+        if max(self.start + self.n_levels - 1, indicator) >= X.shape[1]:
+            raise ValueError("the rows do not have so many columns.")
+        return find_levels(X, self.start, self.n_levels, self.indicator).astype(np.int32)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        own = {"start": self.start, "n_levels": self.n_levels, "indicator": self.indicator}
+        return {"kind": self.kind, **own}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Restore the axis."""
+        fields = Fields(content, ("kind", "start", "n_levels", "indicator"), what="an axis")
+        indicator = fields.maybe(fields.integer, "indicator", 0, _MOST)
+        return cls(fields.integer("start", 0, _MOST), fields.integer("n_levels", 1, _MOST), indicator)
 
 
 @dataclass(frozen=True)
@@ -222,6 +267,7 @@ _KINDS: dict[str, Any] = {
     for axis in (
         LeafAxis,
         LabelAxis,
+        LevelAxis,
         OctaveAxis,
         SurvivalAxis,
         TargetAxis,

@@ -2,6 +2,7 @@
 """First of two phases of a local tree without public rows: some clients' reports shape it, others fill it."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray, SplitCriterion
 from ...base._public_model import predict_shares, tempered
+from ...domain._groups import ColumnGroup
 from ...noise._entropy import Entropy
-from ...partition import ColumnBins, Partition, build_partition
+from ...partition import ColumnBins, Partition, TableCells, build_partition
 from ...randomizers import ColumnRandomizer, randomizer_from_dict
 from ...utils._json_documents import Fields, pack_integers, unpack_integers
 from ...utils._posteriors.base_rate import BaseRate
@@ -55,7 +57,8 @@ class FirstPhase:
 
     Attributes
     ----------
-    bins : ColumnBins
+    bins : ColumnBins or TableCells
+        The cells of every column; those of declared levels and missing cells, where a domain tells of some.
     randomizer : ColumnRandomizer
     n_reports : int
         Number of reports: those that are planned, or those in `counts`.
@@ -63,14 +66,20 @@ class FirstPhase:
         Sum of the reports; None before they are there.
     """
 
-    bins: ColumnBins
+    bins: ColumnBins | TableCells
     randomizer: ColumnRandomizer
     n_reports: int
     counts: IntArray | None = None
 
     @classmethod
     def plan(
-        cls, epsilon: Fraction, share: Any, n_clients: int, n_labels: int, box: tuple[FloatArray, FloatArray]
+        cls,
+        epsilon: Fraction,
+        share: Any,
+        n_clients: int,
+        n_labels: int,
+        box: tuple[FloatArray, FloatArray],
+        groups: Sequence[ColumnGroup] = (),
     ) -> "FirstPhase | None":
         """Return the plan of the first phase; None where all clients had better fill the leaves.
 
@@ -83,22 +92,26 @@ class FirstPhase:
         n_clients : int
             Clients of both phases.
         n_labels : int
-        box : tuple of two ndarrays of shape (n_columns,)
+        box : tuple of two ndarrays of shape (n_features,)
             Lower and upper bounds.
+        groups : sequence of ColumnGroup, default=()
+            Declared columns; none: every column is a number.
         """
         automatic = share == "auto"
         n_first = round(n_clients * (FIRST_SHARE if automatic else Fraction(float(share))))
         if not 0 < n_first < n_clients:
             return None
-        n_columns = len(box[0])
+        declared = any(group.n_levels or group.indicator is not None for group in groups)
+        n_columns = len(groups) if declared else len(box[0])
         few = ColumnRandomizer(epsilon, _FEWEST_BINS, n_labels, n_columns=n_columns)
         signal = math.sqrt(n_first / n_columns / (few.client_variance + _SAMPLING))
         if automatic and signal < _LEAST_SIGNAL:
             return None
         n_bins = 2 ** round(math.log2(max(signal / _SIGNAL_PER_BIN, 1.0)))
         n_bins = min(max(n_bins, _FEWEST_BINS), _MOST_BINS)
-        randomizer = ColumnRandomizer(epsilon, n_bins, n_labels, n_columns=n_columns)
-        return cls(ColumnBins.of(*box, n_bins), randomizer, n_first)
+        bins = TableCells.of(*box, groups, n_bins) if declared else ColumnBins.of(*box, n_bins)
+        randomizer = ColumnRandomizer(epsilon, bins.n_leaves, n_labels, n_columns=n_columns)
+        return cls(bins, randomizer, n_first)
 
     def simulate(self, X: FloatArray, labels: NDArray[Any], entropy: Entropy) -> "FirstPhase":
         """Return this phase with the reports of rows."""
@@ -127,12 +140,12 @@ class FirstPhase:
     def from_dict(cls, state: Any) -> "FirstPhase":
         """Restore a phase from `to_dict`; ValueError for anything else."""
         fields = Fields(state, ("bins", "randomizer", "n_reports", "counts"), what="the first phase")
-        bins = ColumnBins.from_dict(fields.mapping("bins"))
+        bins = cells_from_dict(fields.mapping("bins"))
         randomizer = randomizer_from_dict(fields.mapping("randomizer"))
         n_reports = fields.integer("n_reports", 1, 2**62)
         if not isinstance(randomizer, ColumnRandomizer):
             raise ValueError("the first phase: its randomizer is not for columns")
-        if (randomizer.n_columns, randomizer.n_cells) != (bins.n_features, bins.n_bins):
+        if (randomizer.n_columns, randomizer.n_cells) != (bins.n_columns, bins.n_leaves):
             raise ValueError("the first phase: its randomizer is not for its columns")
         text = fields.maybe(fields.text, "counts")
         counts = None if text is None else unpack_integers(text, randomizer.counts_shape)
@@ -159,11 +172,11 @@ class FirstPhase:
         X = model.draw(_DRAWN_ROWS, seed)
         positions = np.arange(randomizer.n_labels)
         # Columns that say the same count several times: the more columns, the less each may say.
-        temperature = min(1.0, math.sqrt(_COLUMNS_IN_FULL / X.shape[1]))
+        temperature = min(1.0, math.sqrt(_COLUMNS_IN_FULL / randomizer.n_columns))
         shares = tempered(predict_shares(model, X, positions), temperature)
         # Of a label's share, from the sums over all bins of all columns.
         labels = 1 - 1 / randomizer.n_labels
-        variance = labels * float(noise.sum()) * randomizer.n_cells / max(self.n_reports, 1) ** 2
+        variance = labels * float(noise @ np.array(self.bins.sizes)) / max(self.n_reports, 1) ** 2
         return PublicModel(
             model,
             classes=positions,
@@ -187,8 +200,15 @@ class FirstPhase:
             n_labels=self.randomizer.n_labels,
             rule="cart",
             criterion=criterion,
+            groups=self.bins.groups if isinstance(self.bins, TableCells) else None,
             min_samples_leaf=max(least, math.ceil(len(X) * _LEAST_DRAWN_SHARE)),
         )
+
+
+def cells_from_dict(state: Any) -> ColumnBins | TableCells:
+    """Restore the cells of columns, of either kind; ValueError for anything else."""
+    declared = isinstance(state, dict) and "groups" in state
+    return TableCells.from_dict(state) if declared else ColumnBins.from_dict(state)
 
 
 @public_module("skprivate.tree")

@@ -7,10 +7,9 @@ Everything here is a function of released or public quantities: it costs no priv
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
-from ...partition import ColumnBins
+from ...partition import ColumnBins, TableCells
 from ...utils._posteriors.base_rate import estimate_base_rate
 from ...utils._posteriors.truncated_normal import truncated_mean
 from ...utils._public_module import public_module
@@ -21,6 +20,9 @@ from ...utils._public_module import public_module
 # gave the same accuracies within their errors of .01.
 _SCALES = (0.06, 0.14, 0.3, 0.6)
 _CHANGES = 0.5
+# One more for levels, which may say the class outright: without it 12 levels of which each did in nine of ten
+# rows were told apart in .73 of the rows and not .74 (2,400 reports at epsilon 1), and in .80 and not .82 (4,000).
+_LARGEST_SCALE = 1.0
 # Width, as part of the range, over which a smooth shape varies.
 _SMOOTH = 0.4
 # Least variance of a share, which keeps its logarithm finite.
@@ -34,16 +36,17 @@ class NaiveBayes:
 
     Attributes
     ----------
-    bins : ColumnBins
+    bins : ColumnBins or TableCells
+        The cells of the columns.
     base : ndarray of shape (n_labels,)
         Shares of the classes.
-    log_ratios : ndarray of shape (n_columns, n_bins, n_labels)
-        Logarithm of a class's share in the bin, over its mean share.
-    marginals : ndarray of shape (n_columns, n_bins)
-        Share of the rows in every bin; each column has the sum 1.
+    log_ratios : ndarray of shape (n_columns, n_cells, n_labels)
+        Logarithm of a class's share in the cell, over its mean share; 0 in cells that a column does not have.
+    marginals : ndarray of shape (n_columns, n_cells)
+        Share of the rows in every cell; each column has the sum 1.
     """
 
-    bins: ColumnBins
+    bins: ColumnBins | TableCells
     base: FloatArray
     log_ratios: FloatArray
     marginals: FloatArray
@@ -64,35 +67,33 @@ class NaiveBayes:
 
     def draw(self, n_rows: int, seed: int) -> FloatArray:
         """Draw rows from the model, of shape (n_rows, n_columns): the class first, then every column."""
-        n_columns, n_bins = self.marginals.shape
+        n_columns = len(self.marginals)
         # Raw words: NumPy keeps a bit generator's stream for good, but not what its methods make of it.
         words = np.random.default_rng(seed).bit_generator.random_raw((n_rows, 1 + 2 * n_columns))
         uniform = (words >> np.uint64(11)) * 2.0**-53
         label = np.searchsorted(np.cumsum(self.base)[:-1], uniform[:, 0], side="right")
-        place = np.empty((n_rows, n_columns))
-        for column in range(n_columns):
-            shares = self.marginals[column][:, np.newaxis] * np.exp(self.log_ratios[column])
+        cells = np.empty((n_rows, n_columns), dtype=np.int64)
+        for column, size in enumerate(self.bins.sizes):
+            shares = self.marginals[column, :size, np.newaxis] * np.exp(self.log_ratios[column, :size])
             ends = np.cumsum(shares / shares.sum(axis=0), axis=0)[:-1]
-            own = np.sum(uniform[:, 1 + column, np.newaxis] >= ends.T[label], axis=1)
-            place[:, column] = (own + uniform[:, 1 + n_columns + column]) / n_bins
-        rows: FloatArray = self.bins.lower * (1 - place) + self.bins.upper * place
-        return rows
+            cells[:, column] = np.sum(uniform[:, 1 + column, np.newaxis] >= ends.T[label], axis=1)
+        return self.bins.rows_within(cells, uniform[:, 1 + n_columns :])
 
 
 def fit_naive_bayes(
-    bins: ColumnBins, estimates: FloatArray, n_rows: IntArray, variances: FloatArray
+    bins: ColumnBins | TableCells, estimates: FloatArray, n_rows: IntArray, variances: FloatArray
 ) -> NaiveBayes:
     """Return the classifier that noisy histograms suggest, drawn to the base rate as their noise demands.
 
     Every column is a Bayesian average over shapes of the share of a class along the bins: constant, a line,
     smooth, or free, each with several sizes, weighted by how well they explain the noisy histogram. A column
-    that shows nothing but noise stays near the base rate.
+    that shows nothing but noise stays near the base rate. Levels have no order, so that theirs is free.
 
     Parameters
     ----------
-    bins : ColumnBins
-    estimates : ndarray of shape (n_columns, n_bins, n_labels)
-        Unbiased estimates of the numbers of rows.
+    bins : ColumnBins or TableCells
+    estimates : ndarray of shape (n_columns, n_cells, n_labels)
+        Unbiased estimates of the numbers of rows; those of cells that a column does not have are not read.
     n_rows : ndarray of int of shape (n_columns,)
         Rows behind every histogram.
     variances : ndarray of shape (n_columns,)
@@ -102,17 +103,16 @@ def fit_naive_bayes(
     -------
     model : NaiveBayes
     """
-    n_bins = estimates.shape[1]
-    base = estimate_base_rate(
-        estimates.sum(axis=(0, 1)), int(n_rows.sum()), float(variances.sum()) * n_bins
-    ).shares
-    shapes = _shapes(n_bins)
-    ratios, marginals = np.zeros(estimates.shape), np.empty(estimates.shape[:2])
-    for column, (own, n_own, variance) in enumerate(zip(estimates, n_rows, variances, strict=True)):
-        marginals[column] = _marginal(own, max(int(n_own), 1), variance)
-        rows = np.maximum(n_own, 1) * marginals[column]
-        shares = _shares(own, rows, variance, base, shapes)
-        ratios[column] = np.log(shares) - np.log(marginals[column] @ shares)
+    sizes = np.array(bins.sizes)
+    by_label = sum(own[:size].sum(axis=0) for own, size in zip(estimates, sizes, strict=True))
+    base = estimate_base_rate(by_label, int(n_rows.sum()), float(variances @ sizes)).shares
+    ratios, marginals = np.zeros(estimates.shape), np.zeros(estimates.shape[:2])
+    for column, (n_own, variance, size) in enumerate(zip(n_rows, variances, bins.sizes, strict=True)):
+        own = estimates[column, :size]
+        marginal = marginals[column, :size] = _marginal(own, max(int(n_own), 1), variance)
+        rows = np.maximum(n_own, 1) * marginal
+        shares = _shares(own, rows, variance, base, _covariances(bins.bins_in_order(column), size))
+        ratios[column, :size] = np.log(shares) - np.log(marginal @ shares)
     return NaiveBayes(bins, base, ratios, marginals)
 
 
@@ -130,7 +130,7 @@ def _marginal(estimates: FloatArray, n_rows: int, variance: float) -> FloatArray
 
 
 def _shares(
-    estimates: FloatArray, rows: FloatArray, variance: float, base: FloatArray, shapes: NDArray[np.float64]
+    estimates: FloatArray, rows: FloatArray, variance: float, base: FloatArray, changes: FloatArray
 ) -> FloatArray:
     """Share of every class in every bin: the mean over the priors, weighted by their evidence."""
     n_labels = len(base)
@@ -138,8 +138,7 @@ def _shares(
     per_label = float(np.mean((1 - base) ** 2 + (n_labels - 1) * base**2))
     deviations = (estimates - base * estimates.sum(axis=1, keepdims=True)) / rows[:, np.newaxis]
     noise = np.diag((variance * per_label + sampling * rows) / rows**2)
-    covariances = np.stack([scale**2 * sampling * shape for scale in _SCALES for shape in shapes])
-    covariances = np.concatenate([np.zeros((1, *noise.shape)), covariances])
+    covariances = np.concatenate([np.zeros((1, *noise.shape)), sampling * changes])
     precision = np.linalg.inv(covariances + noise)
     # The columns add to 0: one of them follows from the others.
     free = n_labels - 1
@@ -158,9 +157,18 @@ def _shares(
     return result
 
 
-def _shapes(n_bins: int) -> FloatArray:
-    """Covariances of a line, a smooth and a free function over the bins, with variance 1 on average."""
+def _covariances(n_bins: int, n_cells: int) -> FloatArray:
+    """Covariances of the changes that a column's share may have over its cells, in units of p (1 - p).
+
+    The first `n_bins` cells stand in an order, in which a line and a smooth function are likely; the others,
+    each by itself, in none.
+    """
+    free = np.eye(n_cells)
+    if not n_bins:
+        return np.multiply.outer(np.square([*_SCALES, _LARGEST_SCALE]), free)
     place = (np.arange(n_bins) + 0.5) / n_bins
-    line = np.outer(place - 0.5, place - 0.5)
-    smooth = np.exp(-np.abs(place[:, np.newaxis] - place) / _SMOOTH)
-    return np.stack([line / np.mean(np.diag(line)), smooth, np.eye(n_bins)])
+    line, smooth = free.copy(), free.copy()
+    product = np.outer(place - 0.5, place - 0.5)
+    line[:n_bins, :n_bins] = product / np.mean(np.diag(product))
+    smooth[:n_bins, :n_bins] = np.exp(-np.abs(place[:, np.newaxis] - place) / _SMOOTH)
+    return np.concatenate([scale**2 * np.stack([line, smooth, free]) for scale in _SCALES])

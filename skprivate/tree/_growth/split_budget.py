@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from .._noisy_leaf_counts import NoisyHistogram
+from .level_order import ORDER_SHARE, ComparedColumns, NoisyLevelCounts
 from .split_selection import selection_noise
 
 # The constants below were chosen on census, digits, diabetes, breast cancer and four simulations (linear,
@@ -41,7 +42,7 @@ def automatic_levels(n_rows: int, epsilon: Fraction, rows_per_unit: int = 1) -> 
 
 @dataclass(frozen=True)
 class SplitBudget:
-    """Division of epsilon among levels of splits and the leaves.
+    """Division of epsilon among an order of declared levels, levels of splits and the leaves.
 
     Attributes
     ----------
@@ -51,23 +52,43 @@ class SplitBudget:
         What the counts of the leaves cost at most.
     rows_per_unit : int
         Rows of one unit of privacy that count.
+    columns : ComparedColumns or None
+        What is compared of declared columns; None: the columns of X.
+    order : NoisyLevelCounts or None
+        The mechanism of the counts that put declared levels in an order; None where there are none.
     """
 
     level_epsilons: tuple[Fraction, ...]
     leaf_epsilon: Fraction
     rows_per_unit: int
+    columns: ComparedColumns | None = None
+    order: NoisyLevelCounts | None = None
 
     @classmethod
-    def divide(cls, epsilon: Fraction, share: Fraction, n_levels: int, rows_per_unit: int) -> "SplitBudget":
-        """Divide epsilon: `share` of it to the levels, each of which gets 3/2 of what the one above gets."""
-        weights = [_GROWTH**level for level in range(n_levels)]
-        asked = [epsilon * share * weight / sum(weights) for weight in weights]
-        levels = tuple(selection_noise(one, rows_per_unit).epsilon for one in asked)
-        return cls(levels, epsilon - sum(levels), rows_per_unit)
+    def divide(
+        cls,
+        epsilon: Fraction,
+        share: Fraction,
+        n_levels: int,
+        rows_per_unit: int,
+        columns: ComparedColumns | None = None,
+        row_total: int = 1,
+    ) -> "SplitBudget":
+        """Divide epsilon.
 
-    def leaves(self, n_cells: int, n_labels: int) -> NoisyHistogram:
-        """Return the mechanism of the leaves."""
-        return NoisyHistogram(self.leaf_epsilon, n_cells, n_labels, self.rows_per_unit)
+        `share` of it goes to the splits: a fifth of that to the order of declared levels, where they get one,
+        and the rest to the levels of the tree, each of which gets 3/2 of what the one above gets.
+        """
+        weights = [_GROWTH**level for level in range(n_levels)]
+        n_ordered = 0 if columns is None or not n_levels else len(columns.ordered)
+        order = None
+        if n_ordered:
+            order = NoisyLevelCounts(epsilon * share * ORDER_SHARE, n_ordered, rows_per_unit, row_total)
+        rest = epsilon * share - (0 if order is None else order.epsilon)
+        asked = [rest * weight / sum(weights) for weight in weights]
+        levels = tuple(selection_noise(one, rows_per_unit).epsilon for one in asked)
+        spent = sum(levels, Fraction(0) if order is None else order.epsilon)
+        return cls(levels, epsilon - spent, rows_per_unit, columns, order)
 
 
 class PaidTreeMechanism:
@@ -76,25 +97,34 @@ class PaidTreeMechanism:
     Parameters
     ----------
     budget : SplitBudget
-    n_labels : int
+    leaves : NoisyHistogram
+        That of a single leaf.
     """
 
     name = "histogram"
     relation = "replace-one"
 
-    def __init__(self, budget: SplitBudget, n_labels: int) -> None:
-        leaves = budget.leaves(1, n_labels)
+    def __init__(self, budget: SplitBudget, leaves: NoisyHistogram) -> None:
+        self._leaves = leaves.describe_noise()
         self._n_levels = len(budget.level_epsilons)
-        self.n_cells, self.n_labels = 1, n_labels
-        self.epsilon = sum(budget.level_epsilons, leaves.epsilon)
+        self.n_cells, self.n_labels = 1, leaves.n_labels
+        self._order = budget.order
+        order = Fraction(0) if budget.order is None else budget.order.epsilon
+        self.epsilon = sum(budget.level_epsilons, order + leaves.epsilon)
         self.sensitivity, self.noise_scale = leaves.sensitivity, leaves.noise_scale
         self._split_epsilon = sum(budget.level_epsilons, Fraction(0))
 
     def describe(self) -> str:
         """Return the mechanism in a few words."""
+        order = ""
+        if self._order is not None:
+            order = (
+                f"discrete Laplace noise on level x label counts at epsilon {float(self._order.epsilon):g}, "
+                f"sensitivity {self._order.sensitivity}; then "
+            )
         return (
-            f"report-noisy-max of splits, {self._n_levels} levels at epsilon {float(self._split_epsilon):g} "
-            "together, then discrete Laplace noise on leaf x label counts"
+            f"{order}report-noisy-max of splits, {self._n_levels} levels at epsilon "
+            f"{float(self._split_epsilon):g} together, then {self._leaves}"
         )
 
     def simulate(self, categories: Any, random_state: Any = None) -> Any:

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cells of declared columns: levels, missing cells and bins of numbers, and what is refused."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
+from skprivate.partition import TableCells
+from skprivate.partition._table_cells import MOST_LEVEL_CELLS
+
+DOMAIN = TableDomain(
+    {
+        "age": NumberColumn(0, 80, missing="indicator"),
+        "job": CategoricalColumn(["clerk", "smith", "farmer"], missing="indicator"),
+        "town": list("ab"),
+        "married": bool,
+        "rank": CategoricalColumn(list("xyz"), ordered=True),
+        "size": (-1, 1),
+    }
+)
+CELLS = TableCells.of(*DOMAIN.bounds, DOMAIN.groups, 4)
+ROWS = {
+    "age": [0, 19.9, 20, 100, None],
+    "job": ["farmer", None, "smith", "clerk", "clerk"],
+    "town": ["b", "a", "b", "a", "a"],
+    "married": [True, False, True, False, False],
+    "rank": ["x", "y", "z", "x", "x"],
+    "size": [-1, -0.5, 0, 0.5, 1],
+}
+EXPECTED = [
+    [0, 2, 1, 1, 0, 0],
+    [0, 3, 0, 0, 1, 1],
+    [1, 1, 1, 1, 2, 2],
+    [3, 0, 0, 0, 0, 3],
+    [4, 0, 0, 0, 0, 3],
+]
+
+
+def test_every_row_has_a_cell_in_every_column():
+    assert (CELLS.n_features, CELLS.n_columns, CELLS.n_leaves) == (11, 6, 5)
+    assert CELLS.sizes == (5, 4, 3, 2, 3, 4)
+    np.testing.assert_array_equal(CELLS.apply(DOMAIN.encode(ROWS)), EXPECTED)
+
+
+def test_a_row_without_a_level_is_in_the_last_cell():
+    nothing = np.zeros((1, 11))
+    assert CELLS.apply(nothing)[0, 1:3].tolist() == [3, 2]
+
+
+def test_rows_within_cells_are_in_them():
+    rng = np.random.default_rng(0)
+    cells = np.stack([rng.integers(size, size=500) for size in CELLS.sizes], axis=1)
+    rows = CELLS.rows_within(cells, rng.uniform(size=cells.shape))
+    np.testing.assert_array_equal(CELLS.apply(rows), cells)
+    # They are rows that the domain could have made; where no indicator is declared no level is missing.
+    known = cells[:, 2] < 2
+    decoded = DOMAIN.decode(rows[known])
+    np.testing.assert_array_equal(DOMAIN.encode(decoded), rows[known])
+
+
+def test_many_levels_share_cells_with_their_neighbours():
+    n_levels = 2 * MOST_LEVEL_CELLS + 5
+    domain = TableDomain({"code": [f"{i}" for i in range(n_levels)]})
+    cells = TableCells.of(*domain.bounds, domain.groups, 4)
+    assert cells.sizes == (MOST_LEVEL_CELLS + 1,)
+    own = cells.apply(np.eye(n_levels))[:, 0]
+    assert (np.diff(own) >= 0).all()
+    assert set(np.bincount(own)) <= {2, 3}
+    rng = np.random.default_rng(1)
+    asked = rng.integers(MOST_LEVEL_CELLS, size=(4000, 1))
+    rows = cells.rows_within(asked, rng.uniform(size=asked.shape))
+    np.testing.assert_array_equal(cells.apply(rows), asked)
+    # All levels of a cell are drawn; of 4000 draws each has about 15.
+    assert (rows.sum(axis=0) > 0).all()
+
+
+def test_json_and_pickles_restore_them():
+    again = TableCells.from_dict(json.loads(json.dumps(CELLS.to_dict())))
+    for other in (again, pickle.loads(pickle.dumps(CELLS))):
+        assert other.groups == CELLS.groups
+        assert other.to_dict() == CELLS.to_dict()
+        np.testing.assert_array_equal(other.apply(DOMAIN.encode(ROWS)), EXPECTED)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_bins": 1},
+        {"n_bins": 4.0},
+        {"upper": [1.0]},
+        {"groups": []},
+        {"groups": CELLS.to_dict()["groups"][:-1]},
+        {"groups": [CELLS.to_dict()["groups"][0] | {"n_levels": -1}]},
+        {"groups": [CELLS.to_dict()["groups"][0] | {"indicator": 1}]},
+        {"groups": [*CELLS.to_dict()["groups"][:-1], CELLS.to_dict()["groups"][-1] | {"values": [1, 0]}]},
+        {"more": 1},
+    ],
+)
+def test_what_is_refused(change):
+    with pytest.raises(ValueError, match=r"n_bins|lower|groups|column|values|cells"):
+        TableCells.from_dict(CELLS.to_dict() | change)
+
+
+def test_rows_of_another_width_are_refused():
+    with pytest.raises(ValueError, match=r"shape \(n, 11\)"):
+        CELLS.apply([[0.5]])
