@@ -70,7 +70,9 @@ class LocallyPrivateTreeClassifier(LabelTargetMixin, BaseLocalTree):
         read from private rows, which is a leak. Rows outside are routed like rows on the boundary.
     domain : TableDomain, default=None
         What is publicly known of the columns of X, which may then hold text, categories, dates and missing
-        cells; it declares the bounds. The tree is about the encoded columns, ``domain.encoded_names``.
+        cells; it declares the bounds. A split of a column of levels without an order sends a subset of them
+        left, and one of a number that may be missing says on which side missing cells are, where the
+        declaration gives them a column of their own.
     classes : array-like of labels, default=None
         Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
         without public rows they are read from private rows, which is a leak. A label outside them counts as
