@@ -198,7 +198,11 @@ class TreeSpecification:
         kind: Any = ColumnBins if version == COLUMNS_VERSION else Partition
         cells = state["partition"]
         # Only cells of declared columns name these.
-        kind = TableCells if version == DERIVED_VERSION and isinstance(cells, dict) and "groups" in cells else kind
+        kind = (
+            TableCells
+            if version == DERIVED_VERSION and isinstance(cells, dict) and "groups" in cells
+            else kind
+        )
         partition = kind.from_dict(cells)
         classes, features = _check_list(state, "classes"), _check_list(state, "features")
         # Before the randomizer may think of allocating anything for its cells.
@@ -434,7 +438,9 @@ def _check_classes(classes: Any) -> tuple[Label, ...]:
 def _check_columns(partition: Partition | ColumnBins | TableCells, randomizer: LocalRandomizer) -> None:
     if isinstance(partition, Partition) == isinstance(randomizer, ColumnRandomizer):
         raise ValueError("cells of columns and a randomizer of columns belong together")
-    if not isinstance(partition, Partition) and randomizer.n_columns != partition.n_columns:
+    if isinstance(partition, Partition) or not isinstance(randomizer, ColumnRandomizer):
+        return
+    if randomizer.n_columns != partition.n_columns:
         raise ValueError(
             f"the randomizer is for {randomizer.n_columns} columns, but there are {partition.n_columns}"
         )

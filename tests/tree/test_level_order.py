@@ -79,8 +79,13 @@ class TestCounts:
     def test_a_row_counts_once_in_every_table(self):
         plan = ComparedColumns(DOMAIN.groups, (0, 2), 2).plan()
         counts = plan.sums(PreparedRows(DOMAIN.encode(TABLE), labels=Y.astype(np.int32)))
-        of_jobs = [[((TABLE["job"].isna() if job is None else TABLE["job"] == job) & (label == Y)).sum()
-                    for label in (0, 1)] for job in JOBS]
+        of_jobs = [
+            [
+                ((TABLE["job"].isna() if job is None else TABLE["job"] == job) & (label == Y)).sum()
+                for label in (0, 1)
+            ]
+            for job in JOBS
+        ]
         np.testing.assert_array_equal(counts[:8].reshape(4, 2), of_jobs)
         # Five towns, and a cell for none, which is empty here.
         assert len(counts) == 8 + 12
@@ -156,8 +161,10 @@ class TestBudget:
         (entry,) = ledger.entries()
         assert entry.epsilon == spent.epsilon <= Fraction(3, 4)
         assert spent.private
-        # .2 of .7 of .75, and two tables.
-        assert "level x label counts at epsilon 0.105, sensitivity 4; then report-noisy-max" in spent.mechanism
+        # .3 of .7 of .75, and two tables.
+        assert (
+            "level x label counts at epsilon 0.1575, sensitivity 4; then report-noisy-max" in spent.mechanism
+        )
 
     def test_nothing_is_bought_with_random_splits(self):
         tree = tree_of(split_share=0).fit(TABLE, Y)
@@ -205,8 +212,8 @@ class TestColumns:
         assert derived.n_columns == len(columns.n_bins) == len(lower) == len(upper)
         assert ComparedColumns.of(DOMAIN.groups, derived, 2) == columns
         Z = derived.apply(DOMAIN.encode(TABLE))
-        assert (Z >= lower).all()
-        assert (Z <= upper).all()
+        assert (lower <= Z).all()
+        assert (upper >= Z).all()
 
     @settings(max_examples=50, deadline=None)
     @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
@@ -229,7 +236,12 @@ class TestColumns:
         assert places[0] < below[0] <= low < below[1]
         assert above[-2] < high < above[-1] <= places[1]
         values = np.arange(5.0)
-        for found, cut in ((np.arange(18.0), kind), (values, rank_below), (values, rank_above), ([0, 1], flag)):
+        for found, cut in (
+            (np.arange(18.0), kind),
+            (values, rank_below),
+            (values, rank_above),
+            ([0, 1], flag),
+        ):
             assert (np.diff(np.searchsorted(cut, found, side="right")) > 0).all()
         assert rank_below[0] <= 0
         assert rank_above[-1] > 4
@@ -361,13 +373,13 @@ class OfNumbers(ClassifierMixin, BaseEstimator):
 
 class TestAudit:
     rng = np.random.default_rng(0)
-    rows = {"X": rng.uniform(size=(60, 3)), "y": rng.integers(2, size=60)}  # noqa: RUF012
+    rows = {"X": rng.uniform(size=(60, 3)), "y": rng.integers(2, size=60)}
 
     def test_neighbours_lose_no_more_than_is_claimed(self):
         fuzz = sensitivity_fuzz(OfNumbers(), self.rows)
         assert fuzz.passed
         # The order's part is reached, and most of the leaves'.
-        assert float(fuzz.loss) > 0.84 + 1.8
+        assert float(fuzz.loss) > 1.26 + 1.8
 
     def test_an_eighth_of_the_noise_is_refuted(self, monkeypatch):
         honest = NoisyLevelCounts.__init__

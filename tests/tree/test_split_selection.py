@@ -10,10 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
 from skprivate.noise import check_entropy
 from skprivate.partition import Partition
-from skprivate.partition._derived_fit import derive_columns
 from skprivate.rounds import TableSource
 from skprivate.rounds._checkpoint import open_record
 from skprivate.rounds._driver import RowsInMemory, drive
