@@ -70,7 +70,7 @@ class NaiveBayes:
         n_columns = len(self.marginals)
         # Raw words: NumPy keeps a bit generator's stream for good, but not what its methods make of it.
         words = np.random.default_rng(seed).bit_generator.random_raw((n_rows, 1 + 2 * n_columns))
-        uniform: FloatArray = (words >> np.uint64(11)) * 2.0**-53
+        uniform: FloatArray = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
         label = np.searchsorted(np.cumsum(self.base)[:-1], uniform[:, 0], side="right")
         cells = np.empty((n_rows, n_columns), dtype=np.int64)
         for column, size in enumerate(self.bins.sizes):
