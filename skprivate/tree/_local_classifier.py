@@ -175,10 +175,11 @@ class LocallyPrivateTreeClassifier(LabelTargetMixin, BaseLocalTree):
     Proof: :doc:`/proofs/tree_release`.
 
     **Without public rows** a share of the clients, drawn at random, reports first: each draws one column and
-    reports its bin there with its label (`ColumnRandomizer`). A naive Bayes model of these reports shapes the
-    tree, by rule "cart" on rows that are drawn from it, and predicts rows together with the leaves. Each of
-    the other clients then reports its leaf and label. Nobody reports twice, so that each report is
-    epsilon-private and epsilon is what a person spends.
+    reports its bin there with its label (`ColumnRandomizer`); with ``domain`` a declared column, and its
+    level, its bin, or that it is missing. A naive Bayes model of these reports shapes the tree, by rule
+    "cart" on rows that are drawn from it, and predicts rows together with the leaves. Each of the other
+    clients then reports its leaf and label. Nobody reports twice, so that each report is epsilon-private and
+    epsilon is what a person spends.
 
     A fit with the Laplace mechanisms draws the sum of all clients' noises at once, within a total variation
     of 2^-201 a leaf (`skprivate.noise.laplace_sum`); clients draw exactly.
