@@ -19,6 +19,7 @@ from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.partition import Partition
 from skprivate.preprocessing import DomainEncoder
 from skprivate.rounds import TableSource, fit_rounds
+from skprivate.rounds._plans._masses.masses import LabelMasses
 from skprivate.rounds._plans.histograms import HistogramsPlan
 from skprivate.rounds._plans.rows import PreparedRows
 from skprivate.tree import export_text
@@ -77,7 +78,7 @@ def nominal(n, seed):
 
 class TestCounts:
     def test_a_row_counts_once_in_every_table(self):
-        plan = ComparedColumns(DOMAIN.groups, (0, 2), 2).plan()
+        plan = ComparedColumns(DOMAIN.groups, (0, 2), 2).plan(LabelMasses(2))
         counts = plan.sums(PreparedRows(DOMAIN.encode(TABLE), labels=Y.astype(np.int32)))
         of_jobs = [
             [
@@ -94,7 +95,7 @@ class TestCounts:
 
     def test_replacing_a_row_moves_them_by_twice_the_tables(self):
         """All pairs of rows, by counting; the most that is allowed is reached."""
-        plan = ComparedColumns(DOMAIN.groups, (0, 2), 2).plan()
+        plan = ComparedColumns(DOMAIN.groups, (0, 2), 2).plan(LabelMasses(2))
         kinds = [[job, 20.0, town, True, "f"] for job, town in product(JOBS, "abcde")]
         single = [
             plan.sums(PreparedRows(DOMAIN.encode([kind]), labels=np.array([label], dtype=np.int32)))
