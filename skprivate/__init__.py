@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from .preprocessing import DomainEncoder as DomainEncoder
     from .preprocessing import TQMATransformer as TQMATransformer
     from .tree import DPTreeClassifier as DPTreeClassifier
+    from .tree import DPTreeRegressor as DPTreeRegressor
     from .tree import LocallyPrivateTreeClassifier as LocallyPrivateTreeClassifier
+    from .tree import LocallyPrivateTreeRegressor as LocallyPrivateTreeRegressor
 
 __version__ = "0.1.0"
 
@@ -72,12 +74,14 @@ _HOMES = {
     "DPNormalLLSRegressor": ".linear_model",
     "DPSEVRegressor": ".linear_model",
     "DPTreeClassifier": ".tree",
+    "DPTreeRegressor": ".tree",
     "DomainEncoder": ".preprocessing",
     "LabelPrivateClassifier": ".label_privacy",
     "LabelPrivateRegressor": ".label_privacy",
     "LedgerEntry": ".accounting",
     "LocalAverageRegressor": ".collaborative",
     "LocallyPrivateTreeClassifier": ".tree",
+    "LocallyPrivateTreeRegressor": ".tree",
     "MomentAccumulator": ".linear_model",
     "PrivacyGuarantee": ".accounting",
     "PrivacyLedger": ".accounting",
@@ -120,12 +124,14 @@ __all__ = [
     "DPNormalLLSRegressor",
     "DPSEVRegressor",
     "DPTreeClassifier",
+    "DPTreeRegressor",
     "DomainEncoder",
     "LabelPrivateClassifier",
     "LabelPrivateRegressor",
     "LedgerEntry",
     "LocalAverageRegressor",
     "LocallyPrivateTreeClassifier",
+    "LocallyPrivateTreeRegressor",
     "MomentAccumulator",
     "PrivacyGuarantee",
     "PrivacyLedger",

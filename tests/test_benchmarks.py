@@ -6,17 +6,19 @@ import re
 from collections import Counter
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from benchmarks.__main__ import HOME, catalogue, chosen
 from benchmarks._peers.linear import NoisyGradientDescent, ObjectivePerturbation, UnitBall
+from benchmarks._peers.lpdt import LPDT, MaxEdgePartition, laplace_sums, response_sums
 from benchmarks._tables import Table
 from benchmarks._utility.comparison import print_comparison
 from benchmarks._utility.data import SETTINGS, differs, make_split
-from benchmarks._utility.method import Prediction
-from benchmarks._utility.methods import BASE, OURS
+from benchmarks._utility.method import Prediction, leaf_coverage
+from benchmarks._utility.methods import BASE, METHODS, NUMBERS, OURS
 from benchmarks._utility.pairs import print_differences
 from benchmarks._utility.scores import Records, score
 from benchmarks._utility.sources import load
@@ -138,6 +140,81 @@ def test_linear_peers_find_the_rule_where_noise_is_small(kind):
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     y = (X @ [1.0, -2.0, 0.5] > 0).astype(np.int64)
     assert np.mean(kind(4.0, random_state=1).fit(X, y).predict(X) == y) > 0.97
+
+
+@pytest.mark.parametrize("rule", ["max-edge", "cart"])
+@pytest.mark.parametrize("mechanism", ["laplace", "response"])
+def test_lpdt_finds_the_steps_where_noise_is_small(rule, mechanism):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(5000, 3))
+    y = 3.0 * (X[:, 0] >= 0) + (X[:, 2] >= 0)
+    is_public = np.arange(len(X)) < 500
+    # Public rows draw the cells; what is in these comes from private ones.
+    given = np.where(is_public, 7 - y, y)
+    bounds = np.full(3, -2.0), np.full(3, 2.0)
+    model = LPDT(1e7, bounds=bounds, target_range=(-5, 5), max_depth=3, rule=rule, mechanism=mechanism)
+    model.set_params(random_state=1).fit(X, given, is_public)
+    assert model.score(X[~is_public], y[~is_public]) > 0.99
+    assert model.set_params(least_share=1.0).fit(X, given, is_public).score(X, 7 - y) > 0.95
+
+
+@pytest.mark.parametrize("draw", [laplace_sums, response_sums])
+def test_noise_of_lpdt_is_that_of_its_reports(draw):
+    """The ratio of two variances of 4,000 sums each is beyond a third with probability below 1e-12."""
+    n, n_cells, budget = 1000, 4000, (1.0, 20.0)
+    rng = np.random.default_rng(2)
+    u = rng.uniform(-1, 1, size=n)
+    found = np.array(draw(np.zeros(n, dtype=np.intp), u, n_cells, budget, rng))[:, 1:]
+    one_by_one = np.zeros((2, n_cells))
+    keep = 1 / (1 + np.exp(-budget[0] / 2))
+    for value in u + rng.laplace(scale=2 / budget[1], size=n):
+        if draw is laplace_sums:
+            one_by_one += rng.laplace(scale=2 / np.array(budget)[:, np.newaxis], size=(2, n_cells))
+        else:
+            entry = (rng.uniform(size=n_cells) < 1 - keep) - (1 - keep)
+            one_by_one += np.outer([1, value], entry / (2 * keep - 1))
+    expected = one_by_one[:, 1:]
+    assert found.var(axis=1) == pytest.approx(expected.var(axis=1), rel=1 / 3)
+    assert np.abs(found.mean(axis=1)) == pytest.approx(np.zeros(2), abs=6 * expected.std() / np.sqrt(n_cells))
+
+
+def test_max_edge_halves_every_column_before_one_twice():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(400, 2))
+    partition = MaxEdgePartition(X, X[:, 1], 2)
+    assert np.array_equal(partition.feature[:3], [1, 0, 0])
+    assert np.array_equal(partition.threshold[:3], [0.5, 0.5, 0.5])
+    quarters = np.unique(np.column_stack([X >= 0.5, partition.apply(X)]), axis=0)
+    assert len(quarters) == 4
+
+
+def test_coverage_of_leaf_intervals_allows_for_the_test_rows():
+    """Of 2,000 intervals about .88 hold (20 rows a leaf); six standard deviations are .043."""
+    rng = np.random.default_rng(4)
+    leaves = np.repeat(np.arange(2000), 20)
+    y = leaves + rng.normal(size=len(leaves))
+    exact = np.repeat(np.arange(2000.0)[:, np.newaxis], 2, axis=1)
+
+    def share(intervals):
+        tree = SimpleNamespace(apply=lambda X: X, leaf_intervals=lambda confidence: intervals)
+        return leaf_coverage(tree, leaves, y)
+
+    assert share(exact) == pytest.approx(0.88, abs=0.043)
+    assert share(exact + [-2, 2]) == 1
+    assert share(exact + 2) == 0
+    assert np.isnan(leaf_coverage(SimpleNamespace(), leaves, y))
+
+
+def test_trees_of_numbers_are_compared_with_methods_that_exist():
+    assert all(name in METHODS for group in NUMBERS.values() for name in group)
+
+
+@pytest.mark.parametrize("name", ["friedman50k", "steps20k", "tail20k", "holes20k"])
+def test_declared_targets_hold_the_numbers(name):
+    data = load(name)
+    low, high = data.target_range
+    assert np.mean((data.y < low) | (data.y > high)) < 0.001
+    assert np.all(np.isfinite(data.X))
 
 
 @pytest.mark.parametrize("name", ["cancer", "drift10k"])

@@ -14,8 +14,10 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from .data import Split
 from .method import Method, Predictions, said
@@ -32,6 +34,8 @@ MODELS: dict[str, tuple[Any, Any]] = {
         make_pipeline(StandardScaler(), Ridge()),
     ),
 }
+# Depths among which cross-validation chooses that of a plain tree.
+DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 BASE = "base rate, private rows"
 
 
@@ -58,3 +62,13 @@ def baselines() -> Iterator[tuple[str, Method]]:
         yield f"{name}, public rows", _fitted_to(model, constant, "public", "public")
     for name, model in MODELS.items():
         yield f"{name}, not private", _fitted_to(model, constant, "ceiling", "all")
+
+
+def plain_trees() -> Iterator[tuple[str, Method]]:
+    """Yield scikit-learn's tree of public rows and of all rows, its depth chosen by cross-validation."""
+    constant = DummyClassifier(strategy="prior"), DummyRegressor()
+    depths = {"max_depth": DEPTHS}
+    kinds = DecisionTreeClassifier(random_state=0), DecisionTreeRegressor(random_state=0)
+    tree = GridSearchCV(kinds[0], depths), GridSearchCV(kinds[1], depths)
+    yield "tree, public rows", _fitted_to(tree, constant, "public", "public")
+    yield "tree, not private", _fitted_to(tree, constant, "ceiling", "all")

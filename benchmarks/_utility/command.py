@@ -22,13 +22,15 @@ N_SPLITS = 10
 
 @dataclass(frozen=True)
 class Comparison:
-    """A benchmark: its name for users, data sets, settings, methods, and what it prints of the records."""
+    """A benchmark: its name for users, data sets, methods, what it prints of the records, and defaults."""
 
     name: str
     data: tuple[str, ...]
     methods: tuple[str, ...]
     show: Callable[[Records], None]
     settings: tuple[str, ...] = tuple(SETTINGS)
+    epsilons: tuple[float, ...] = EPSILONS
+    n_splits: int = N_SPLITS
 
     def run(self, arguments: Sequence[str] = ()) -> None:
         """Print all tables, or what the options ask for."""
@@ -70,8 +72,8 @@ class Comparison:
         add("--public", nargs="+", choices=SETTINGS, default=self.settings, help="public rows")
         add("--methods", nargs="+", default=(), help="parts of names, such as 'central' or 'forest'")
         add("--without", nargs="+", default=(), help="parts of names that are left out")
-        add("--epsilons", nargs="+", type=float, default=EPSILONS)
-        add("--splits", type=int, default=N_SPLITS, help="number of splits (default: 10)")
+        add("--epsilons", nargs="+", type=float, default=self.epsilons)
+        add("--splits", type=int, default=self.n_splits, help=f"number of splits (default: {self.n_splits})")
         add("--first", type=int, default=0, help="the first of them (default: 0)")
         add("--out", type=Path, help="lines of JSON; what they hold is not done again")
         paths = {"nargs": 2, "type": Path, "metavar": ("OLD", "NEW")}

@@ -16,6 +16,8 @@ from skprivate.exceptions import UtilityWarning
 from .._timing import timed
 from .data import Split
 
+# Test rows of a leaf from which its mean is judged, and the normal quantile of intervals of 90 %.
+LEAST_ROWS, QUANTILE = 10, 1.645
 # Fits and predictions of a split: six fits and a dozen sets of rows.
 MOST_KEPT = 40
 
@@ -24,7 +26,8 @@ MOST_KEPT = 40
 class Prediction:
     """What a fitted model says of the test rows, the seconds of its fit, and whether it warned of no use.
 
-    ``labels`` are numbers, and ``proba`` is None, where the target is a number.
+    ``labels`` are numbers, and ``proba`` is None, where the target is a number. ``coverage`` is the share of
+    leaves whose interval holds the leaf's mean, where a model gives intervals.
     """
 
     epsilon: float
@@ -32,6 +35,7 @@ class Prediction:
     labels: NDArray[Any]
     warned: bool = False
     seconds: float = np.nan
+    coverage: float = np.nan
 
 
 Predictions = Iterator[Prediction]
@@ -112,7 +116,27 @@ def said(epsilon: float, model: Any, split: Split, X_test: Any, fit: Callable[[]
         labels = model.predict(X_test)
         proba = widened(model, split, X_test) if split.classes else None
     warned = any(issubclass(one.category, UtilityWarning) for one in heard)
-    return Prediction(epsilon, proba, labels, warned, seconds)
+    coverage = np.nan if split.classes else leaf_coverage(model, X_test, split.y_test)
+    return Prediction(epsilon, proba, labels, warned, seconds, coverage)
+
+
+def leaf_coverage(model: Any, X_test: Any, y_test: NDArray[np.float64]) -> float:
+    """Return the share of leaves whose interval of 90 % holds the mean target; NaN without intervals.
+
+    The mean is that of the leaf's test rows, which errs as well: the half width h of the interval becomes
+    sqrt(h^2 + (1.645 s)^2), s their standard error. Leaves with fewer than ten test rows are left out.
+    """
+    if not hasattr(model, "leaf_intervals"):
+        return np.nan
+    lower, upper = model.leaf_intervals(0.9).T
+    leaves = model.apply(X_test)
+    counts, sums, squares = (np.bincount(leaves, w, minlength=len(lower)) for w in (None, y_test, y_test**2))
+    kept = counts >= LEAST_ROWS
+    counts, means = counts[kept], sums[kept] / counts[kept]
+    variances = np.maximum(squares[kept] / counts - means**2, 0) / (counts - 1)
+    widths = np.sqrt(((upper - lower)[kept] / 2) ** 2 + QUANTILE**2 * variances)
+    held = np.abs(means - (lower + upper)[kept] / 2) <= widths
+    return float(held.mean()) if len(held) else np.nan
 
 
 def widened(model: Any, split: Split, X_test: Any) -> NDArray[np.float64]:

@@ -82,8 +82,8 @@ def _ours(
             )
 
     def available() -> bool:
-        classes = [getattr(skprivate, name) for name in names if name]
-        return all(set(options) <= set(inspect.signature(cls).parameters) for cls in classes)
+        classes = [getattr(skprivate, name, None) for name in names if name]
+        return all(cls and set(options) <= set(inspect.signature(cls).parameters) for cls in classes)
 
     runs = {"on_public": on_public, "on_private_alone": on_private_alone}
     return Method(predict, kind, like=like, available=available, **runs)
@@ -105,6 +105,16 @@ def trees() -> Iterator[tuple[str, Method]]:
         options = {"rule": "cart", "public_model": "forest", **extra}
         tree = _ours(names, kind, like=f"{kind}, cart", on_private_alone=False, **options)
         yield f"{kind}, cart, forest inside", tree
+
+
+def number_trees() -> Iterator[tuple[str, Method]]:
+    """Yield names and methods of trees of numbers."""
+    central, local = (None, "DPTreeRegressor"), (None, "LocallyPrivateTreeRegressor")
+    label: dict[str, Any] = _LABEL
+    for kind, names, extra in (("central", central, {}), ("local", local, {}), ("label", local, label)):
+        yield f"{kind}, regression tree", _ours(names, kind, **extra)
+        inside = _ours(names, kind, on_private_alone=False, public_model="forest", **extra)
+        yield f"{kind}, regression tree, forest inside", inside
 
 
 def additive() -> Iterator[tuple[str, Method]]:

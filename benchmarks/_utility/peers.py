@@ -1,21 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Private models of others: trusted curators without public rows."""
+"""Private models of others: trusted curators without public rows, and local trees of numbers with them."""
 
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._peers.beside import beside
 from .._peers.ebm import DPEBM, DPEBMRegressor
 from .._peers.linear import NoisyGradientDescent, ObjectivePerturbation, UnitBall
+from .._peers.lpdt import LPDT, REPORTS
 from .data import Split
 from .method import Method, Prediction, Predictions, said
 
 DELTA = 1e-6
+# The grid of LPDT: depths as in its paper and deeper, and the least count of a cell whose reports are read,
+# in mean cells. Were it large, the best of the grid would often read no report, and be a tree of public rows.
+DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10)
+LEAST_COUNTS = (0.0, 0.5, 1.0)
+# Draws of its noise by whose mean error a cell of the grid is chosen; one more is what it then says.
+DRAWS = 5
 # Estimators of diffprivlib: whether they take labels (else numbers), and rows in the unit ball (else bounds).
 _THEIRS = {
     "LogisticRegression": (True, True),
@@ -83,6 +92,38 @@ def _diffprivlib(name: str) -> Method:
     return Method(
         predict, "peer", on_public=False, available=lambda: bool(os.environ.get("DIFFPRIVLIB_PYTHON"))
     )
+
+
+def _lpdt(rule: str) -> Method:
+    """LPDT with the best of a grid at every epsilon, which favours it.
+
+    The best has the least error on the test rows over some draws of its noise; its figure is that of another.
+    """
+
+    def predict(split: Split, epsilons: Sequence[float]) -> Predictions:
+        found: dict[float, tuple[float, NDArray[np.float64]]] = {}
+        public, private = split.is_public, ~split.is_public
+        known = {"bounds": split.bounds, "target_range": split.target_range, "rule": rule}
+        for depth in DEPTHS:
+            model = LPDT(1.0, max_depth=depth, **known).grow(split.X[public], split.y[public])
+            cells, cells_test = model.apply(split.X[private]), model.apply(split.X_test)
+            for epsilon, (mechanism, share), least in product(epsilons, REPORTS, LEAST_COUNTS):
+                model.set_params(epsilon=epsilon, mechanism=mechanism, share=share)
+                model.set_params(least_share=least / len(model.leaves_))
+                *tried, kept = (model.collect(cells, split.y[private]).values_ for _ in range(DRAWS + 1))
+                error = float(np.mean((np.stack(tried)[:, cells_test] - split.y_test) ** 2))
+                if epsilon not in found or error < found[epsilon][0]:
+                    found[epsilon] = error, kept[cells_test]
+        for epsilon, (_, labels) in found.items():
+            yield Prediction(epsilon, None, labels)
+
+    return Method(predict, "peer", on_private_alone=False)
+
+
+def number_peers() -> Iterator[tuple[str, Method]]:
+    """Yield names and methods of peers that are for numbers alone."""
+    yield "LPDT, max-edge *", _lpdt("max-edge")
+    yield "LPDT, cart *", _lpdt("cart")
 
 
 def peers() -> Iterator[tuple[str, Method]]:

@@ -58,8 +58,8 @@ def _print_place(records: Records, name: str, setting: str) -> None:
         _print_rows(title, epsilons(records), {m: row for m, row in rows.items() if any(row)})
 
     for score, title in SCORES.items():
-        show(title, lambda cell, score=score: _mean(records, cell, score))  # type: ignore[misc]
-    show("seconds of a fit", lambda cell: _mean(records, cell, "seconds"))
+        show(title, lambda cell, score=score: mean_text(records, cell, score))  # type: ignore[misc]
+    show("seconds of a fit", lambda cell: mean_text(records, cell, "seconds"))
     show("log loss - base rate's (! worse by > 2 s.e.)", lambda cell: _gap(records, cell), (BASE,))
     show("own label at 0 / any at 0 or 1, % of rows", lambda cell: _certain(records, cell))
     show("fits that warned, %", lambda cell: _warned(records, cell))
@@ -72,7 +72,8 @@ def _print_rows(title: str, headings: list[float], rows: dict[str, list[str | No
             table.row(method, *row)
 
 
-def _mean(records: Records, cell: Cell, score: str) -> str | None:
+def mean_text(records: Records, cell: Cell, score: str) -> str | None:
+    """Return the mean of a score over splits and its standard error; None where there is none."""
     values = records.values(cell, score)
     if not len(values):
         return None

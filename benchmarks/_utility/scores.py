@@ -26,11 +26,11 @@ Cell = tuple[str, str, str, float]
 def score(prediction: Prediction, y: NDArray[Any]) -> dict[str, float]:
     """Return the scores of labels or of numbers, the seconds of the fit, and whether it warned.
 
-    Seconds are left out where nobody measured them.
+    Seconds and the coverage of intervals are left out where nobody measured them.
     """
     scores = of_numbers(prediction.labels, y) if prediction.proba is None else of_labels(prediction, y)
-    if np.isfinite(prediction.seconds):
-        scores["seconds"] = prediction.seconds
+    measured = {"seconds": prediction.seconds, "coverage": prediction.coverage}
+    scores |= {name: value for name, value in measured.items() if np.isfinite(value)}
     return scores | {"warned": float(prediction.warned)}
 
 

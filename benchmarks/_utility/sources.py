@@ -86,9 +86,11 @@ def _private(X: Any, y: Any, categories: tuple[tuple[int, ...], ...] = (), **kno
     return LabelledRows(rows, labels, np.zeros(len(rows), dtype=bool), categories, **known)
 
 
-def _declared(table: pd.DataFrame, y: Any, domain: TableDomain, logged: tuple[str, ...] = ()) -> LabelledRows:
+def _declared(
+    table: pd.DataFrame, y: Any, domain: TableDomain, logged: tuple[str, ...] = (), **more: Any
+) -> LabelledRows:
     names = domain.encoded_names
-    known = {"table": table, "domain": domain, "declared": domain.bounds}
+    known = {"table": table, "domain": domain, "declared": domain.bounds, **more}
     places = tuple(names.index(name) for name in logged)
     return _private(domain.encode(table), y, one_hot_groups(names), logged=places, **known)
 
@@ -188,6 +190,60 @@ def _curve() -> LabelledRows:
     return _private(X, y, declared=bounds, target_range=(-5.0, 35.0))
 
 
+def _friedman_numbers() -> LabelledRows:
+    """Friedman's first function, which lies in [0, 30], and noise of which four deviations are declared."""
+    X, y = make_friedman1(50_000, 10, noise=1.0, random_state=11)
+    bounds = np.zeros(10), np.ones(10)
+    return _private(X, y, declared=bounds, target_range=(-4.0, 34.0))
+
+
+def _steps() -> LabelledRows:
+    """Nine boxes of two of five columns, each with its number in [0, 10], and noise of a tenth of that."""
+    rng = np.random.default_rng(12)
+    X = rng.uniform(size=(20_000, 5))
+    heights = np.array([[2.0, 8.0, 0.0], [6.0, 3.0, 10.0], [1.0, 9.0, 5.0]])
+    first, second = np.searchsorted([0.3, 0.7], X[:, 0]), np.searchsorted([0.45, 0.8], X[:, 1])
+    y = heights[first, second] + rng.normal(size=len(X))
+    return _private(X, y, declared=(np.zeros(5), np.ones(5)), target_range=(-4.0, 14.0))
+
+
+def _tail() -> LabelledRows:
+    """A cost with a heavy tail (log-normal, most below 80), of which [0, 800] is declared; skewed columns."""
+    rng = np.random.default_rng(13)
+    scores = rng.normal(size=(20_000, 6))
+    mean = 1 + 0.7 * scores[:, 0] + 0.8 * (scores[:, 1] > 0.5) - 0.5 * (scores[:, 2] * scores[:, 3] > 0)
+    X = np.column_stack([np.exp(scores[:, :3]), scores[:, 3:]])
+    bounds = np.array([0, 0, 0, -4, -4, -4], dtype=np.float64), np.array([20.0, 20, 20, 4, 4, 4])
+    y = np.exp(mean + 0.5 * rng.normal(size=len(X)))
+    return _private(X, y, declared=bounds, target_range=(0.0, 800.0))
+
+
+def _holes() -> LabelledRows:
+    """Wages: a factor of eight levels without order, one of three, numbers of which a sixth is missing."""
+    rng = np.random.default_rng(14)
+    n = 20_000
+    trades, regions = [f"t{i}" for i in range(8)], ["north", "south", "west"]
+    trade, region = rng.integers(8, size=n), rng.choice(3, size=n, p=[0.6, 0.3, 0.1])
+    years, hours, age = rng.exponential(8, n), rng.normal(35, 8, n), rng.uniform(18, 67, n)
+    # Years are missing where they are many; hours at random.
+    known_years = rng.uniform(size=n) > np.where(years > 15, 0.6, 0.08)
+    known_hours = rng.uniform(size=n) > 0.16
+    effect = np.array([0.0, 14, -6, 9, -2, 18, 3, -10])[trade] + np.array([0.0, 5, -4])[region]
+    y = 24 + effect + 0.9 * np.minimum(years, 25) + 0.4 * (hours - 35) * (trade % 2) + 5 * rng.normal(size=n)
+    table = pd.DataFrame(
+        {
+            "trade": np.array(trades)[trade],
+            "region": np.array(regions)[region],
+            "years": np.where(known_years, years, np.nan),
+            "hours": np.where(known_hours, hours, np.nan),
+            "age": age,
+        }
+    )
+    numbers: dict[str, Any] = {"years": (0, 45), "hours": (0, 80), "age": (18, 67)}
+    domain = TableDomain({"trade": trades, "region": regions, **numbers}, missing="indicator")
+    return _declared(table, y, domain, target_range=(0.0, 100.0))
+
+
 _SOURCES: dict[str, Callable[[], LabelledRows]] = {
     "adult": lambda: _declared(*read_adult(), adult_domain(), LOGGED),
     "census": lambda: _fetched(fetch_census()),
@@ -204,6 +260,10 @@ _SOURCES: dict[str, Callable[[], LabelledRows]] = {
     "digits": lambda: _private(*load_digits(return_X_y=True)),
     "warfarin": _warfarin,
     "curve20k": _curve,
+    "friedman50k": _friedman_numbers,
+    "steps20k": _steps,
+    "tail20k": _tail,
+    "holes20k": _holes,
 }
 NAMES = tuple(_SOURCES)
 NOTE = (

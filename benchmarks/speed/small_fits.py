@@ -4,6 +4,7 @@
 import warnings
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import validate_data
 
 from skprivate import (
@@ -25,8 +26,10 @@ from skprivate import (
     DPNormalLLSRegressor,
     DPSEVRegressor,
     DPTreeClassifier,
+    DPTreeRegressor,
     LocalAverageRegressor,
     LocallyPrivateTreeClassifier,
+    LocallyPrivateTreeRegressor,
     PrivateGridSearch,
     PrivateNashSolver,
     QuadraticAggregativeGame,
@@ -81,16 +84,31 @@ def trees(X: Any, y: Any) -> list[Case]:
         "curator's tree": (DPTreeClassifier(**shared), True),
         "curator's tree, all private": (DPTreeClassifier(**shared), False),
     }
-    is_public, plain = np.arange(N_ROWS) < N_PUBLIC, DecisionTreeClassifier()
-    return [
-        Case(
-            name,
-            partial(tree.fit, X, y, is_public=is_public if any_public else None),
-            partial(plain.fit, X, y),
-            checks_of(tree, X, y),
-        )
-        for name, (tree, any_public) in kinds.items()
-    ]
+    return [_tree_case(name, *kind, DecisionTreeClassifier(), X, y) for name, kind in kinds.items()]
+
+
+def number_trees(X: Any, y: Any) -> list[Case]:
+    """Return the fits of trees of numbers."""
+    bounds: dict[str, Any] = {"bounds_X": (0, 1), "bounds_y": (-3, 8)}
+    kinds: dict[str, tuple[Any, bool]] = {
+        "local tree of numbers": (LocallyPrivateTreeRegressor(**bounds), True),
+        "local tree of numbers, targets": (LocallyPrivateTreeRegressor(protect="label", **bounds), True),
+        "local tree of numbers, all private": (LocallyPrivateTreeRegressor(**bounds), False),
+        "curator's tree of numbers": (DPTreeRegressor(**bounds), True),
+        "the same, all private": (DPTreeRegressor(**bounds), False),
+    }
+    return [_tree_case(name, *kind, DecisionTreeRegressor(), X, y) for name, kind in kinds.items()]
+
+
+def _tree_case(name: str, tree: Any, any_public: bool, plain: Any, X: Any, y: Any) -> Case:
+    """Return the fit of a private tree, some of whose rows are public or none, beside a plain one."""
+    is_public = np.arange(N_ROWS) < N_PUBLIC if any_public else None
+    return Case(
+        name,
+        partial(tree.fit, X, y, is_public=is_public),
+        partial(plain.fit, X, y),
+        checks_of(tree, X, y),
+    )
 
 
 def regressions(X: Any, y: Any) -> list[Case]:
@@ -182,9 +200,10 @@ def run() -> None:
     labels = (X[:, 0] + 0.3 * rng.normal(size=N_ROWS) > 0.5).astype(int)
     print(f"CPU times of fits on {N_ROWS} rows, d = {N_FEATURES}; plain: scikit-learn's on the same rows")
     print("checks: its validation of the parameters and the rows; ours: what the fit takes beyond them")
+    fits = (trees(X, labels), number_trees(X, y), regressions(X, y), platforms(X, y))
     columns = ("ms", ">8.2f"), ("plain, ms", ">9.2f"), ("ratio", ">7.3g"), ("checks, ms", ">10.2f")
-    table = Table(("fit", "<30"), *columns, ("ours, ms", ">8.2f"), ("", "<18"))
-    for case in (*trees(X, labels), *regressions(X, y), *platforms(X, y), *searches_and_games(X, labels)):
+    table = Table(("fit", "<34"), *columns, ("ours, ms", ">8.2f"), ("", "<18"))
+    for case in chain(*fits, searches_and_games(X, labels)):
         ours, plain, ratio = compare(case.fit, case.plain, PAIRS, process_time)
         checks = compare(case.fit, case.checks, PAIRS, process_time)
         own = 1e3 * (checks.ours - checks.theirs)

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times of a million local reports, and of a tree's fit and predict against the LPCT paper's algorithm."""
+"""Times of a million local reports, and of trees' fits and predictions against the papers' algorithms."""
 
+import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeRegressor
 
-from skprivate import LocallyPrivateTreeClassifier
+from skprivate import DPTreeRegressor, LocallyPrivateTreeClassifier, LocallyPrivateTreeRegressor
+from skprivate.exceptions import UtilityWarning
 from skprivate.partition import Partition, build_partition
 from skprivate.randomizers import make_randomizer
 
 from .._memory import peak_bytes
+from .._peers.lpdt import LPDT
 from .._tables import Table, verdict
 from .._timing import compare
 
@@ -66,7 +71,7 @@ def descend(partition: Partition, X: NDArray[np.float64]) -> NDArray[np.int32]:
 
 
 def noisy_sums(
-    cells: NDArray[np.int32], weights: NDArray[np.int64], n_leaves: int, rng: np.random.Generator
+    cells: NDArray[Any], weights: NDArray[Any], n_leaves: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Sum the clients' one-hot vectors, each of them with a Laplace(4) draw for every leaf."""
     total = np.bincount(cells, weights, minlength=n_leaves)
@@ -104,7 +109,39 @@ def bench_fit(table: Table, depth: int, pairs: int) -> None:
     table.row(depth, tree.n_leaves_, 1e3 * ours, 1e3 * theirs, faster, goal)
 
 
+def paper_of_numbers(
+    X: NDArray[np.float64], y: NDArray[np.float64], is_public: NDArray[np.bool_], depth: int
+) -> Any:
+    """Fit and predict as the LPDT paper does with Laplace noise, epsilon 1: one report a client and leaf."""
+    rng, private = np.random.default_rng(), ~is_public
+    bounds = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    cells_of = LPDT(1.0, bounds=bounds, target_range=(-1, 1), max_depth=depth)
+    cells = cells_of.grow(X[is_public], y[is_public]).apply(X)
+    n_leaves = len(cells_of.leaves_)
+    rows = noisy_sums(cells[private], np.ones(N_PRIVATE), n_leaves, rng)
+    sums = noisy_sums(cells[private], y[private], n_leaves, rng)
+    return (sums / rows)[cells]
+
+
+def bench_numbers(table: Table, depth: int, pairs: int) -> None:
+    """Print the milliseconds of trees of numbers and of what they are compared with, and median ratios."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(N_PRIVATE + N_PUBLIC, N_FEATURES))
+    y = np.clip(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X)) - 0.75, -1, 1)
+    is_public = np.arange(len(X)) < N_PUBLIC
+    plain = DecisionTreeRegressor(max_depth=depth)
+    for kind, name, other in (
+        (LocallyPrivateTreeRegressor, "paper", lambda: paper_of_numbers(X, y, is_public, depth)),
+        (DPTreeRegressor, "scikit-learn, not private", lambda: plain.fit(X, y).predict(X)),
+    ):
+        tree: Any = kind(1.0, max_depth=depth, bounds_X=(0, 1), bounds_y=(-1, 1))
+        fit = partial(tree.fit, X, y, is_public=is_public)
+        ours, theirs, ratio = compare(lambda fit=fit: fit().predict(X), other, pairs)  # type: ignore[misc]
+        table.row(kind.__name__, depth, tree.n_leaves_, 1e3 * ours, name, 1e3 * theirs, 1 / ratio)
+
+
 def run() -> None:
+    warnings.simplefilter("ignore", UtilityWarning)
     print(
         f"randomize + aggregate, {N_CLIENTS:,} clients, {N_LEAVES} leaves; chunks of {CHUNK:,}; peaks in MB"
     )
@@ -122,3 +159,9 @@ def run() -> None:
     )
     for depth, pairs in ((8, 9), (12, 3)):
         bench_fit(fits, depth, pairs)
+    numbers = Table(
+        *(("numbers", "<27"), ("depth", ">5"), ("leaves", ">6"), ("ms", ">7.1f"), ("beside", "<25")),
+        *(("ms", ">7.0f"), ("faster", ">7.3g")),
+    )
+    for depth, pairs in ((8, 9), (12, 3)):
+        bench_numbers(numbers, depth, pairs)

@@ -16,6 +16,7 @@ _RISK = ("skprivate.accounting.DisclosureRisk", "skprivate.accounting.FrozenMapp
 _PARTITION = "skprivate.partition.Partition"
 # Of a public model; its own type is the user's to trust.
 _MODELS = tuple(f"skprivate.tree.{name}" for name in ("BaseRate", "LeafModel", "Mixture", "ModelWithOffsets"))
+_NUMBERS = ("skprivate.tree.NumberCells", "skprivate.tree.NumberModel")
 _LAPLACE = "skprivate.noise.DiscreteLaplaceMechanism"
 _RANDOMIZERS = (
     "numpy.dtype",
@@ -93,6 +94,10 @@ _TYPES: dict[str, tuple[str, ...]] = {
         *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, *_MODELS, "skprivate.tree.NoisyHistogram"),
         "skprivate.tree.DPTreeClassifier",
     ),
+    "DPTreeRegressor": (
+        *(*_SPENT, *_DOMAIN, _PARTITION, _LAPLACE, *_MODELS, *_NUMBERS, "skprivate.tree.NoisyHistogram"),
+        "skprivate.tree.DPTreeRegressor",
+    ),
     "LabelPrivateClassifier": (
         *(*_SPENT, "numpy.dtype", "skprivate.randomizers.LabelRandomizer"),
         *("skprivate.label_privacy.ClassReporter", "skprivate.label_privacy.LabelPrivateClassifier"),
@@ -106,6 +111,11 @@ _TYPES: dict[str, tuple[str, ...]] = {
         *(*_SPENT, *_DOMAIN, _PARTITION, *_RANDOMIZERS, *_MODELS),
         *("skprivate.partition.ColumnBins", "skprivate.partition.TableCells", "skprivate.tree.NaiveBayes"),
         "skprivate.tree.LocallyPrivateTreeClassifier",
+    ),
+    "LocallyPrivateTreeRegressor": (
+        *(*_SPENT, *_DOMAIN, _PARTITION, *_RANDOMIZERS, *_MODELS, *_NUMBERS),
+        *("skprivate.partition.ColumnBins", "skprivate.tree.NaiveBayes"),
+        "skprivate.tree.LocallyPrivateTreeRegressor",
     ),
     "PrivateGridSearch": (*_SPENT, "skprivate.model_selection.PrivateGridSearch"),
     "PrivateNashSolver": (

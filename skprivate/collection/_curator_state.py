@@ -138,7 +138,7 @@ class CuratorState:
             "rule": self.design.rule,
             "bounds": [side.tolist() for side in self.design.bounds],
             "named": self.design.feature_names is not None,
-            "public_counts": pack_integers(self.design.public_counts),
+            "public_counts": pack_integers(np.asarray(self.design.public_counts, dtype=np.int64)),
             "counts": pack_integers(self.counts),
             "history": {batch: list(numbers) for batch, numbers in self.history.items()},
             "stream": self.stream,

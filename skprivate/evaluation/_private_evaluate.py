@@ -13,6 +13,7 @@ from .._typing import CentralRelation, RandomSource
 from ..accounting import PrivacyLedger
 from ..base import redact_errors, refuse_seed
 from ..exceptions import UtilityWarning
+from ..metrics._model_outputs import check_table, codes_of
 from ..noise import check_entropy
 from ..utils._compat import Interval, StrOptions, num_samples, validate_parameter_constraints
 from ..utils._groups import number_units
@@ -21,7 +22,6 @@ from ..utils._user_frame import warn_after_release
 from ._counts import COUNT_CONSTRAINTS, CountsNoise, plan_noise, release_counts
 from ._scores.grid import Grid, choose_intervals, find_kind, last_step, plan_grid
 from ._scores.intervals import quantile
-from ._scores.reading import check_table, codes_of
 from ._scores.result import ALL, OTHER, Kind, PrivateEvaluation
 
 _NAME = "private_evaluate"

@@ -49,7 +49,8 @@ from ._candidates import (
 from ._delegation import Delegating
 from ._number_of_runs import NumberOfRuns, draw_below
 from ._private_rows import Masks, check_masks, check_rows, check_rows_strictly
-from ._scores import Scoring, ScoringRows, check_score_epsilon, hold_out, resolve_scorer
+from ._scores import ScoringRows, check_score_epsilon, hold_out
+from ._scoring import Scoring, resolve_scorer
 
 # As many fits as a plain search with its five folds. The number costs time and no privacy; a given candidate
 # is then tried with probability 5/6 where eta is 1.
@@ -235,10 +236,7 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
 
         Where they are declared, a strange label tells nothing: it is taken as the first class.
         """
-        read = any(
-            one.plan.cost.leaks and getattr(one.last_step(), "classes", None) is None for one in candidates
-        )
-        if not read or not is_classifier(self.estimator):
+        if not _read_classes(candidates) or not is_classifier(self.estimator):
             return
         labels = common_type(np.asarray(y))
         check_classification_targets(labels)
@@ -265,6 +263,8 @@ class BasePrivateSearch(Delegating, MetaEstimatorMixin, PrivateEstimatorMixin, B
                 [one.last_step() for one in candidates],
                 y,
                 announced=all(one.plan.cost.leaks for one in candidates),
+                class_labels=_class_labels(y, masks, candidates),
+                public_labels=scoring_rows.y if masks.validation.any() else None,
             ),
             grouped=masks.codes is not None,
             seeded=seeded,
@@ -418,6 +418,20 @@ def _values_of(space: Any) -> list[Any]:
     tables = space if isinstance(space, list) else [space]
     lists = [values for table in tables if isinstance(table, Mapping) for values in table.values()]
     return [value for values in lists if isinstance(values, list | tuple) for value in values]
+
+
+def _read_classes(candidates: Sequence[Candidate]) -> bool:
+    """Whether a candidate has said that it reads something, and declares no classes."""
+    return any(
+        one.plan.cost.leaks and getattr(one.last_step(), "classes", None) is None for one in candidates
+    )
+
+
+def _class_labels(y: Any, masks: Masks, candidates: Sequence[Candidate]) -> Any:
+    """Return the labels that tell the classes where they are not declared."""
+    if _read_classes(candidates):
+        return y
+    return safe_indexing(y, np.flatnonzero(masks.public)) if masks.public.any() else None
 
 
 @public_errors()

@@ -22,7 +22,7 @@ from ..exceptions import PrivateSearchError
 from ..noise import check_entropy
 from ..utils._atomic_state import one_thread_at_a_time
 from ._candidates import Candidate, Parameters, with_post_processing
-from ._scores import WRONG_SHAPE, RowScorer, ScoreShapeError, ScoringRows
+from ._scores import WRONG_SHAPE, ClassScorer, RowScorer, ScoreShapeError, ScoringRows
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _FAILED = (
@@ -41,14 +41,14 @@ class SearchTask:
     X, y : array-like
         Training rows.
     scoring_rows : ScoringRows
-    scorer : callable
+    scorer : callable or ClassScorer
     grouped, seeded, strict : bool
     """
 
     X: Any
     y: Any
     scoring_rows: ScoringRows
-    scorer: RowScorer
+    scorer: RowScorer | ClassScorer
     grouped: bool
     seeded: bool
     strict: bool = False

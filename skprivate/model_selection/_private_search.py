@@ -17,7 +17,7 @@ from ..utils._compat import Interval
 from ..utils._public_module import public_module
 from ._base_search import SEARCH_CONSTRAINTS, BasePrivateSearch
 from ._candidates import Parameters
-from ._scores import Scoring
+from ._scoring import Scoring
 
 
 @public_module("skprivate.model_selection")
@@ -42,12 +42,14 @@ class PrivateGridSearch(BasePrivateSearch):
     validation_fraction : float, default=0.2
         Share of the private rows (of the persons, with ``groups``) on which candidates are scored, not
         trained; above 0 and below 1. Without effect where ``is_public_validation`` is passed.
-    scoring : {"accuracy", "absolute_error", "squared_error"}, callable or None, default=None
-        Score of every row, between 0 and 1 and the higher the better. The errors are in units of the width
-        of the estimator's ``bounds_y``, cut off at 1 and taken from 1. A callable gets (estimator, X, y) and
-        returns one score per row, each a function of that row and the estimator alone; what is outside 0 and
-        1 is clipped silently, NaN counts as 0. None: "accuracy" for classifiers, "absolute_error" for
-        regressors.
+    scoring : str, callable or None, default=None
+        The higher the better. "balanced_accuracy", "roc_auc" (of two classes) and "neg_log_loss" (in nats)
+        are scikit-learn's on public validation rows; on held-out rows they come from noisy numbers, as the
+        notes say. By them a rare class counts. "accuracy", "absolute_error", "squared_error" and callables
+        score every row between 0 and 1, and the mean is taken. The errors are in units of the width of the
+        estimator's ``bounds_y``, cut off at 1 and taken from 1. A callable gets (estimator, X, y) and returns
+        one score per row, each a function of that row and the estimator alone; what is outside 0 and 1 is
+        clipped silently, NaN counts as 0. None: "accuracy" for classifiers, "absolute_error" for regressors.
     score_epsilon : float, Fraction or None, default=None
         Greatest privacy loss of the score of one run, > 0 and finite. It is not added to that of the fit,
         but one above it makes the search dearer. None: the dearest candidate's epsilon.
@@ -67,7 +69,8 @@ class PrivateGridSearch(BasePrivateSearch):
     best_params_ : dict
         Its entry of the grid.
     best_score_ : float
-        Its score: noisy, and therefore not always between 0 and 1; exact on public validation rows.
+        Its score: noisy, and therefore not always within the range of the score; exact on public validation
+        rows.
     privacy_spent_ : PrivacySpent
         What the whole search spent, on what unit, and what is claimed.
     classes_ : ndarray of shape (n_classes,)
@@ -108,17 +111,36 @@ class PrivateGridSearch(BasePrivateSearch):
     multiplied by the expected number of runs, five per candidate. A single candidate is run once, and costs
     one epsilon.
 
+    Whatever the scoring, the score of a run is computed from one release of that epsilon. For scores per row
+    it is the noisy sum of the units' scores, which a replaced unit moves by 1 at most; so for "neg_log_loss",
+    where a row's loss is divided by a bound and cut off there. For the others it is a table in which a unit
+    has the mass 1 (with ``groups``, shared among its rows), so that a replaced unit moves it by 2 in L1:
+    classes by right and wrong for "balanced_accuracy", classes by public intervals of the probability for
+    "roc_auc". The numbers of rows, of classes and of intervals are public, and the bound is a function of
+    them. Classes are those that a candidate declares or takes from public rows; one that reads them from
+    private rows makes the claim "not-private".
+
     With ``is_public_validation`` scores touch no private row, and entries that differ in parameters of role
     "post-processing" only are one candidate: it is fitted once, and the best of them is taken on the public
     rows. With a hold-out every entry is a candidate of its own.
 
     A failed run is told, with the type of its error and with the message where it is one of ours: that is not
     covered, as for any fit. In strict mode no value of a row makes a step of ours fail, and a row on which a
-    scorer fails counts as 0. Scorers get copies of the model and of the rows.
+    scorer fails counts as 0 (for "balanced_accuracy" as wrong, for "roc_auc" as one of equal probabilities).
+    Scorers get copies of the model and of the rows.
     A seeded search or candidate, a candidate that reads bounds or classes from private rows, and a step that
     learns from rows without paying make the claim "not-private". Choose the values of a grid from public
     knowledge. A grid over epsilon costs (2 + eta) times the largest: it is for planning on public or
     simulated rows.
+
+    *Noise of the scores.* Let n units be held out, and s = 8^(1/2) / epsilon. A mean of scores between 0 and
+    1 has noise of standard deviation s / (2 n). The log loss has that times its bound L, where
+    L exp(L + 1) = (K - 1) epsilon n / 2^(1/2) for K classes, and L is log(2 K) at least: cutting off then
+    makes no more bias than there is noise, where probabilities are right. With N_k rows of class k and
+    recalls r_k, the balanced accuracy has a noise of about s / K times the root of the sum over k of
+    (r_k^2 + (1 - r_k)^2) / N_k^2. A recall is drawn towards the accuracy of all rows where N_k is no larger
+    than the noise, and an AUC towards 1/2 where its noise is as large as the number of pairs. The AUC counts
+    two rows in one interval as a tie; there are about (n / s)^0.4 intervals, narrower near 0 and 1.
 
     A search is for what an estimator does not choose by itself. What the trees' "auto" takes from their own
     release costs nothing, and beat a search of the same total (``python -m benchmarks private_search``).

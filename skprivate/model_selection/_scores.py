@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scores of a private search: bounded per row, summed exactly on a grid, and released with noise."""
+"""Scores of a private search: means of rows' scores, or tables of counts; exact sums, released with noise."""
 
-import copy
-import inspect
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier, is_regressor
 
 from .._config import get_config
 from .._typing import FloatArray
+from ..metrics._model_outputs import working_rows
 from ..noise import DiscreteLaplaceMechanism
-from ..utils import check_int, is_structured
-from ..utils._compat import BaseScorer, num_samples, safe_indexing
-from ..utils._private_fit import public_errors
+from ..utils import check_int
+from ..utils._compat import num_samples, safe_indexing
 
 RowScorer = Callable[[Any, Any, Any], Any]
 
@@ -41,7 +39,7 @@ class ScoreShapeError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class ScoringRows:
-    """The rows that models are scored on, and how the sum of their scores is released.
+    """The rows that models are scored on, and how their scores are released.
 
     Attributes
     ----------
@@ -55,12 +53,19 @@ class ScoringRows:
 
     Notes
     -----
-    **Privacy.** The score of a unit is that of its row, or the mean of its rows rounded down, a whole number
-    between 0 and ``SCORE_STEPS``. So replacing a unit moves the sum by ``SCORE_STEPS`` at most, whatever its
-    number of rows, and exact discrete Laplace noise of scale SCORE_STEPS / epsilon makes it epsilon-DP. That
-    takes predictions of a row that do not depend on the rows beside it. With groups a replaced unit may bring
-    another number of rows, and linear algebra may then round another row's prediction otherwise: a change of
-    a last bit, which could turn over a label on the very boundary and is not covered.
+    **Privacy.** A model is scored by one release, `noisy_mean` or `noisy_counts`; what follows is computed
+    from it and from public numbers. Both are exact sums over units, each of mass ``SCORE_STEPS``:
+
+    - The score of a unit is that of its row, or the mean of its rows rounded down, a whole number between 0
+      and ``SCORE_STEPS``. So replacing a unit moves the sum by ``SCORE_STEPS`` at most.
+    - A unit gives every cell its share of rows there, rounded down to steps: numbers of at least 0 and of
+      sum ``SCORE_STEPS`` at most. So replacing a unit moves the table by 2 ``SCORE_STEPS`` in L1 at most.
+
+    Exact discrete Laplace noise of that sensitivity over epsilon, on the sum or on every cell, makes either
+    epsilon-DP, whatever a unit's number of rows. That takes predictions of a row that do not depend on the
+    rows beside it. With groups a replaced unit may bring another number of rows, and linear algebra may then
+    round another row's prediction otherwise: a change of a last bit, which could turn over a label on the
+    very boundary and is not covered.
     """
 
     X: Any
@@ -69,7 +74,15 @@ class ScoringRows:
     n_units: int
     epsilon: Fraction | None
 
-    def score(self, scorer: RowScorer, estimator: Any, entropy: Any) -> Fraction:
+    def score(self, scorer: "RowScorer | ClassScorer", estimator: Any, entropy: Any) -> Fraction:
+        """Return the score of a model, with noise unless the rows are public."""
+        if not isinstance(scorer, ClassScorer):
+            return self.noisy_mean(scorer, estimator, entropy)
+        if self.epsilon is None:
+            return Fraction(scorer.exact(estimator, self.X, self.y))
+        return scorer.private(self, self.epsilon, estimator, entropy)
+
+    def noisy_mean(self, scorer: RowScorer, estimator: Any, entropy: Any) -> Fraction:
         """Return the mean score of the units, with noise unless the rows are public."""
         steps = row_scores(scorer, estimator, self.X, self.y)
         if self.groups is not None:
@@ -81,11 +94,43 @@ class ScoringRows:
             total = DiscreteLaplaceMechanism(self.epsilon, SCORE_STEPS).randomize(total, entropy)
         return Fraction(int(total[0]), SCORE_STEPS * self.n_units)
 
+    def noisy_counts(self, cells: NDArray[np.intp], n_cells: int, entropy: Any) -> tuple[FloatArray, float]:
+        """Return how many units are in every cell, and the standard deviation of the noise of each.
+
+        The counts are moved by one amount so that they sum to the public number of units.
+        """
+        if self.epsilon is None:
+            raise ValueError("counts of public rows have no noise")
+        mechanism = DiscreteLaplaceMechanism(self.epsilon, 2 * SCORE_STEPS)
+        released = mechanism.randomize(self.masses(cells, n_cells), entropy) / SCORE_STEPS
+        counts: FloatArray = released + (self.n_units - released.sum()) / n_cells
+        return counts, float(np.sqrt(mechanism.variance)) / SCORE_STEPS
+
+    def masses(self, cells: NDArray[np.intp], n_cells: int) -> NDArray[np.int64]:
+        """Return the exact mass of every cell; a unit has ``SCORE_STEPS`` at most in all."""
+        units = np.arange(self.n_units) if self.groups is None else self.groups
+        places, rows = np.unique(units * n_cells + cells, return_counts=True)
+        masses = SCORE_STEPS * rows // np.bincount(units, minlength=self.n_units)[places // n_cells]
+        # Exact: sums of whole numbers below 2^53.
+        return np.bincount(places % n_cells, weights=masses, minlength=n_cells).astype(np.int64)
+
+
+class ClassScorer(ABC):
+    """A score of classifiers that takes more than a given score per row."""
+
+    @abstractmethod
+    def exact(self, estimator: Any, X: Any, y: Any) -> float:
+        """Return the score on public rows: scikit-learn's."""
+
+    @abstractmethod
+    def private(self, rows: ScoringRows, epsilon: Fraction, estimator: Any, entropy: Any) -> Fraction:
+        """Return the score from one noisy sum or table of the rows."""
+
 
 def check_score_epsilon(epsilon: Fraction) -> None:
     """Refuse a privacy loss of which no score could be released."""
     try:
-        DiscreteLaplaceMechanism(epsilon, SCORE_STEPS)
+        DiscreteLaplaceMechanism(epsilon, 2 * SCORE_STEPS)
     except ValueError as error:
         raise ValueError(f"score_epsilon cannot be used for scores: {error}") from error
 
@@ -109,27 +154,15 @@ def row_scores(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.
         single = isinstance(error, ScoreShapeError) and error.single
         if single or not get_config()["strict"]:
             raise
-    works = _works(scorer, estimator, X, y)
+
+    def steps_at(rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        scores = np.asarray(scorer(estimator, safe_indexing(X, rows), safe_indexing(y, rows)))
+        return _steps_of(scores, len(rows))
+
+    works = working_rows(steps_at, n_rows)
     if not works.any():
         return np.zeros(n_rows, dtype=np.int64)
-    rows = np.where(works, np.arange(n_rows), np.argmax(works))
-    steps = _steps_of(np.asarray(scorer(estimator, safe_indexing(X, rows), safe_indexing(y, rows))), n_rows)
-    return np.where(works, steps, 0)
-
-
-def _works(scorer: RowScorer, estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:
-    """Tell on which rows a scorer does not fail; halves are tried until those that fail are alone."""
-    n_rows = num_samples(y)
-    try:
-        _steps_of(np.asarray(scorer(estimator, X, y)), n_rows)
-        return np.ones(n_rows, dtype=bool)
-    except Exception:
-        if n_rows == 1:
-            return np.zeros(1, dtype=bool)
-    halves = np.array_split(np.arange(n_rows), 2)
-    return np.concatenate(
-        [_works(scorer, estimator, safe_indexing(X, half), safe_indexing(y, half)) for half in halves]
-    )
+    return np.where(works, steps_at(np.where(works, np.arange(n_rows), np.argmax(works))), 0)
 
 
 def _steps_of(scores: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
@@ -137,120 +170,6 @@ def _steps_of(scores: NDArray[Any], n_rows: int) -> NDArray[np.int64]:
         raise ScoreShapeError(WRONG_SHAPE, single=scores.ndim == 0)
     clipped = np.clip(np.nan_to_num(scores.astype(np.float64), nan=0.0), 0.0, 1.0)
     return np.floor(clipped * SCORE_STEPS).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class OnCopies:
-    """A scorer of the user's, on copies: what it writes on the model, the rows or itself is gone after it.
-
-    An object that scores is a parameter of the search, and is saved with it.
-    """
-
-    scorer: RowScorer
-
-    def __call__(self, estimator: Any, X: Any, y: Any) -> Any:
-        scorer, *arguments = copy.deepcopy((self.scorer, estimator, X, y))
-        return scorer(*arguments)
-
-
-def accuracy(estimator: Any, X: Any, y: Any) -> NDArray[np.bool_]:
-    """Score 1 where the predicted label is right."""
-    right: NDArray[np.bool_] = np.asarray(estimator.predict(X)) == np.asarray(y)
-    return right
-
-
-@dataclass(frozen=True)
-class ErrorScore:
-    """Score 1 minus the error in units of the target's width, or its square; 0 beyond the width."""
-
-    width: float
-    power: int
-
-    def __call__(self, estimator: Any, X: Any, y: Any) -> FloatArray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            error = np.abs(np.asarray(estimator.predict(X), dtype=np.float64) - np.asarray(y)) / self.width
-            score: FloatArray = 1.0 - np.minimum(error, 1.0) ** self.power
-        return score
-
-
-_POWERS = {"absolute_error": 1, "squared_error": 2}
-#: Names that ``scoring`` takes.
-Scoring = Literal["accuracy", "absolute_error", "squared_error"]
-
-
-def resolve_scorer(
-    scoring: Any, estimator: Any, candidates: Sequence[Any], y: Any, *, announced: bool = False
-) -> RowScorer:
-    """Return what scores rows.
-
-    Parameters
-    ----------
-    scoring : str, callable or None
-    estimator : estimator
-        What is tuned; tells classifiers from regressors.
-    candidates : list of estimators
-        The last step of every candidate; errors are in units of the width of their ``bounds_y``.
-    y : array-like
-        Read for its width only where a candidate reads its bounds too, and says so.
-    announced : bool, default=False
-        Whether every candidate has said that it reads something from rows.
-    """
-    if isinstance(scoring, BaseScorer):
-        raise ScoreShapeError(f"{WRONG_SHAPE} A scorer of scikit-learn returns one number for all.")
-    if callable(scoring):
-        _check_callable(scoring)
-        return OnCopies(scoring)
-    name = scoring or _default(estimator)
-    if name == "accuracy":
-        return accuracy
-    if is_structured(y):
-        raise ValueError("censored targets have no score by name: pass scoring=callable.")
-    return ErrorScore(_width(candidates, y, announced), _POWERS[name])
-
-
-@public_errors()
-def _check_callable(scoring: Any) -> None:
-    """Refuse what would fail whatever the rows: another number of arguments, or no copies."""
-    try:
-        copy.deepcopy(scoring)
-    except Exception as error:
-        raise TypeError("scoring cannot be copied, which every run does: pass a function.") from error
-    try:
-        signature = inspect.signature(scoring)
-    except ValueError:  # of some builtins
-        return
-    try:
-        signature.bind(None, None, None)
-    except TypeError:
-        raise TypeError("scoring must take three arguments: estimator, X and y.") from None
-
-
-def _default(estimator: Any) -> str:
-    if is_classifier(estimator):
-        return "accuracy"
-    if is_regressor(estimator):
-        return "absolute_error"
-    raise ValueError(f"{type(estimator).__name__} has no default score: pass scoring.")
-
-
-def _width(candidates: Sequence[Any], y: Any, announced: bool) -> float:
-    if not all(hasattr(candidate, "bounds_y") for candidate in candidates):
-        raise ValueError(
-            "errors are measured by the estimator's bounds_y; it has none: pass scoring=callable."
-        )
-    declared = [candidate.bounds_y for candidate in candidates]
-    if any(bounds is None for bounds in declared):
-        if not announced:
-            raise ValueError("errors are measured by bounds_y: declare them, or pass scoring=callable.")
-        spread = float(np.ptp(np.asarray(y, dtype=np.float64)))
-        return spread if spread > 0 else 1.0
-    widths = {float(high) - float(low) for low, high in declared}
-    if len(widths) > 1 or not min(widths) > 0:
-        raise ValueError(
-            "errors are measured by one width of bounds_y, above 0, for all candidates: pass a callable "
-            "scoring."
-        )
-    return widths.pop()
 
 
 def hold_out(n_units: int, share: float, random_bytes: Callable[[int], bytes]) -> NDArray[np.bool_]:

@@ -18,7 +18,7 @@ from ..utils import check_int
 from ..utils._atomic_state import refused_within_another
 from ..utils._private_fit import redact_errors
 from ..utils._public_module import public_module
-from ._central import DPTreeClassifier
+from ._central_classifier import DPTreeClassifier
 
 
 @public_module("skprivate.tree")

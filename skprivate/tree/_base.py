@@ -10,8 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.base import BaseEstimator
 
 from .._typing import BoolArray, FloatArray, IntArray, Relation, SplitCriterion, SplitRule
 from ..accounting import PrivacySpent
@@ -25,69 +24,56 @@ from ..base import (
     claim_of,
     private_fit,
 )
-from ..base._classes import declared_classes, find_classes, warn_of_unknown_labels
 from ..domain import TableDomain
 from ..exceptions import UtilityWarning
 from ..noise import check_entropy
 from ..noise._entropy import Entropy
-from ..partition import CRITERIA, RULES, Partition, build_partition
-from ..rounds._reading.schema import number_labels
+from ..partition import RULES, Partition, build_partition
 from ..utils import (
-    as_labels,
     check_epsilon,
     check_row_mask,
 )
-from ..utils._compat import HasMethods, Interval, StrOptions
+from ..utils._compat import Interval, StrOptions
 from ..utils._groups import number_units
 from ..utils._private_fit import public_errors
 from ..utils._replacements import within_bounds
-from ..utils._table_validation import validate_data
 from ..utils._user_frame import warn_user
 from ._estimation.depth import DEEPEST, LEAST_INFORMATION, DepthInputs, deepest_to_grow
 from ._estimation.leaf_counts import variance_per_row
 from ._estimation.leaf_estimates import pruning_method
 from ._estimation.public_slope import slope_of_public_rows
 from ._growth.split_budget import PaidTreeMechanism, SplitBudget
+from ._noisy_leaf_counts import NoisyHistogram, NumberCells
 from ._predictions import TreePredictionsMixin
 from ._public_model import PublicModel
 from ._tree_design import PendingSplits, ReleaseMechanism, TreeDesign
-from ._tree_rows import TreeRows
+from ._tree_rows import PublicVotes, TreeRows
 
 #: Without public rows no cell stops early: 2^16 leaves.
 DEEPEST_COMPLETE = 16
-
-# Parameters that are public knowledge about the rows.
-_PUBLIC_INPUTS = ("domain", "bounds", "classes")
-# Those that would be read from rows if nothing else told them.
-_INPUTS_OF_ROWS = ("bounds", "classes")
 
 TREE_CONSTRAINTS: dict[str, list[Any]] = {
     **SHARED_CONSTRAINTS,
     "max_depth": [StrOptions({"auto"}), Interval(Integral, 1, 30, closed="both")],
     "public_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e100, closed="both")],
     "rule": [StrOptions(set(RULES))],
-    "criterion": [StrOptions(set(CRITERIA))],
-    "prune": ["boolean", StrOptions({"paper"})],
     "min_samples_leaf": [Interval(Integral, 0, None, closed="left")],
-    "bounds": ["array-like", Mapping, None],
     "domain": [TableDomain, None],
-    "classes": ["array-like", None],
     "partition_seed": [Interval(Integral, 0, None, closed="left")],
-    "public_model": [HasMethods(["fit", "predict_proba"]), None],
     "split_share": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
 }
 
 
 TREE_ROLES = assign_roles(
-    release="epsilon max_depth rule criterion min_samples_leaf bounds domain classes partition_seed "
-    "split_share public_model max_rows_per_group random_state",
-    post_processing="public_weight prune",
+    release="epsilon max_depth rule min_samples_leaf domain partition_seed split_share public_model "
+    "max_rows_per_group random_state",
+    post_processing="public_weight",
     computing="ledger",
 )
 
 
-class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Base of the private trees; a subclass provides the release mechanism.
+class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, BaseEstimator):
+    """Base of the private trees: one mixin provides the release mechanism, another one the kind of target.
 
     A fit validates the rows and separates public from private ones (`_part_rows`), makes everything that is
     public (`_design`), charges the cost, draws the release, and post-processes it (`_adopt`).
@@ -100,9 +86,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     criterion: SplitCriterion
     prune: Any
     min_samples_leaf: int
-    bounds: Any
     domain: TableDomain | None
-    classes: Any
     partition_seed: int
     max_rows_per_group: int
     random_state: Any
@@ -115,7 +99,17 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     #: The name of private rows in a statement.
     _rows_are_called = "private rows"
 
-    declared_roles = TREE_ROLES
+    declared_roles: Mapping[str, str] = TREE_ROLES
+    #: The parameter that says what is publicly known of the target, and what is said where rows told it.
+    _target_parameter: str
+    _target_leak: str
+    #: What a statement calls the values of the target.
+    _targets: str
+
+    @property
+    def _public_inputs(self) -> tuple[str, ...]:
+        """Parameters that are public knowledge about the rows."""
+        return ("domain", self._bounds_parameter, self._target_parameter)
 
     @abstractmethod
     def _make_randomizer(
@@ -125,7 +119,27 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
 
     def _inputs_to_declare(self) -> tuple[str, ...]:
         """Parameters that would be read from protected values if they were not declared."""
-        return ("bounds", "classes")
+        return (self._bounds_parameter, self._target_parameter)
+
+    @abstractmethod
+    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
+        """Validate X and y; in strict mode no cell of them makes it fail."""
+
+    @abstractmethod
+    def _resolve_target(self, y: NDArray[Any], public: BoolArray) -> dict[str, Any]:
+        """Resolve what is public of the target; return ``classes`` and the target as fields of `TreeRows`."""
+
+    @abstractmethod
+    def _check_target(self, shape: PublicShape) -> int:
+        """Raise what is wrong about the declared target; return the number of labels, as far as known."""
+
+    @abstractmethod
+    def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
+        """Fit the public model; None where it has learnt noise."""
+
+    @property
+    def _declared_bounds(self) -> Any:
+        return getattr(self, self._bounds_parameter)
 
     @private_fit
     def fit(self, X: Any, y: Any, is_public: Any = None, groups: Any = None) -> Self:
@@ -136,8 +150,8 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         X : array-like of shape (n_samples, n_features)
             Finite numbers; in strict mode what is no finite number is put within the bounds.
         y : array-like of shape (n_samples,)
-            Labels. A list may mix types; an array or a column that was made from mixed labels has already
-            given them one type.
+            Labels, or numbers. A list of labels may mix types; an array or a column that was made from mixed
+            labels has already given them one type.
         is_public : array-like of bool of shape (n_samples,), default=None
             Marks public rows. None: every row is private.
         groups : array-like of shape (n_samples,), default=None
@@ -152,7 +166,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         Raises
         ------
         TypeError, ValueError
-            Unusable rows, labels, mask, groups or parameters; nothing is charged then, and the ledger counts
+            Unusable rows, targets, mask, groups or parameters; nothing is charged then, and the ledger counts
             a failure. In strict mode the reason is public: it lies in no single row.
         PrivacyLeakError
             In strict mode, where bounds or classes would be read from private rows, or the noise be seeded.
@@ -163,9 +177,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         X, y = self._read_rows(X, y)
         public = check_row_mask(is_public, len(X), strict=self.is_strict())
         if public.all():
-            raise ValueError(
-                "is_public marks every row, so there is nothing to protect; use a plain classifier."
-            )
+            raise ValueError("is_public marks every row, so there is nothing to protect; use a plain tree.")
         leaks = self._find_leaks(bool(public.any()))
         self.announce_leaks(leaks)
         with public_errors():
@@ -191,17 +203,6 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     ) -> tuple[TreeDesign, IntArray]:
         """Charge the cost, and return the finished design and what is released of its leaves."""
 
-    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
-        """Validate X and y; in strict mode no cell of them makes it fail."""
-        X = self.encode_rows(X)
-        if self.is_strict():
-            X = self.read_numbers(X)
-            y = self.read_labels(y, len(X))
-        else:
-            X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
-        self.name_columns()
-        return X, y
-
     def _check_parameters(self) -> None:
         check_epsilon(self.epsilon)
 
@@ -217,12 +218,8 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
 
     def check_public(self, shape: PublicShape) -> None:
         self._check_parameters()
-        self.encoded_shape(shape).check_bounds(self.bounds, "bounds")
-        n_labels = 2
-        if self.classes is not None:
-            n_labels = len(declared_classes(self.classes))
-        elif shape.public_labels is not None:
-            n_labels = len(find_classes(shape.public_labels))
+        self.encoded_shape(shape).check_bounds(self._declared_bounds, self._bounds_parameter)
+        n_labels = self._check_target(shape)
         pruning_method(self.prune).check_classes(n_labels)
         if self.public_model is not None and not shape.n_public:
             raise ValueError("public_model is fitted to public rows, and there are none.")
@@ -240,26 +237,22 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         if any_public:
             return []
         texts = {
-            "bounds": "the bounds of X were read from private rows",
-            "classes": "the classes were read from private rows",
+            self._bounds_parameter: "the bounds of X were read from private rows",
+            self._target_parameter: self._target_leak,
         }
         missing = [name for name in self._inputs_to_declare() if getattr(self, name) is None]
-        return [texts[name] for name in missing if name != "bounds" or self.domain is None]
+        return [texts[name] for name in missing if name != self._bounds_parameter or self.domain is None]
 
     def _part_rows(self, X: FloatArray, y: NDArray[Any], public: BoolArray, groups: Any) -> TreeRows:
-        """Resolve bounds and classes, and separate public from private rows."""
+        """Resolve bounds and target, and separate public from private rows."""
         units = number_units(groups, ~public, strict=self.is_strict())
-        declared = self.bounds if self.domain is None else self.domain.bounds
-        bounds = self.resolve_bounds(declared, X, X[public])
+        declared = self._declared_bounds if self.domain is None else self.domain.bounds
+        bounds = self.resolve_bounds(declared, X, X[public], name=self._bounds_parameter)
         # Only strict mode lets what is not finite come so far.
         X = within_bounds(X, *bounds) if self.is_strict() else X
-        if self.classes is None:
-            classes = find_classes(y[public] if public.any() else y)
-        else:
-            classes = declared_classes(self.classes)
-            warn_of_unknown_labels(y[public], classes)
         rows_per_unit = 1 if units is None else self.max_rows_per_group
-        return TreeRows(X, number_labels(y, classes), public, units, classes, bounds, rows_per_unit)
+        target = self._resolve_target(y, public)
+        return TreeRows(X=X, public=public, units=units, bounds=bounds, rows_per_unit=rows_per_unit, **target)
 
     def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
         """Make everything public: the partition at its final depth, and the release mechanism."""
@@ -267,27 +260,25 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         n_labels = len(rows.classes)
         pruning_method(self.prune).check_classes(n_labels)
         budget = self._budget_of_splits(n_used, rows.n_public, rows.rows_per_unit, rows.X.shape[1], n_labels)
-        public_X, public_labels = rows.X[rows.public], rows.labels[rows.public]
-        model = self._fit_public_model(public_X, public_labels, rows.classes)
+        votes, n_public = rows.votes, rows.n_public
+        model = self._fit_public_model(votes, rows.classes)
         if budget is not None:
-            pending = PendingSplits(budget, public_X, public_labels)
-            return self._design_to_split(rows, pending, model)
-        rule = self.rule if len(public_X) else "random"
+            return self._design_to_split(rows, PendingSplits(budget, votes), model)
+        rule = self.rule if n_public else "random"
         rule = rule if model is None or rule == "random" else "cart"
         grow = functools.partial(
             build_partition,
             lower=lower,
             upper=upper,
-            max_depth=self._depth_to_grow(len(public_X), n_used),
+            max_depth=self._depth_to_grow(n_public, n_used),
             n_labels=n_labels,
             rule=rule,
             criterion=self.criterion,
-            min_samples_leaf=self.min_samples_leaf,
+            min_samples_leaf=self.min_samples_leaf * votes.copies,
             seed=self.partition_seed,
             groups=None if self.domain is None else self.domain.groups,
         )
-        shaping = (public_X, public_labels) if model is None else model.soft_rows()
-        partition = grow(*shaping)
+        partition = grow(votes.X, votes.labels) if model is None else grow(*model.soft_rows())
         if self.max_depth == "auto":
             partition = partition.truncate(
                 self._automatic_depth(partition, rule, rows, n_used, model is not None)
@@ -295,31 +286,33 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         design = TreeDesign(
             partition=partition,
             randomizer=self._make_randomizer(
-                partition.n_leaves, n_labels, rows.rows_per_unit, n_used, rows.n_public
+                partition.n_leaves, n_labels, rows.rows_per_unit, n_used, n_public
             ),
             classes=rows.classes,
             bounds=rows.bounds,
             rule=rule,
             public_counts=np.zeros((partition.n_leaves, n_labels), dtype=np.int64),
             feature_names=self.names_of_features(),
-            public_slope=slope_of_public_rows(grow, public_X, public_labels, partition.max_depth, n_labels),
+            public_slope=slope_of_public_rows(grow, votes, partition.max_depth),
             public_model=model,
+            cells=self._cells(),
         )
-        return design.with_leaves(partition, design.randomizer, public_X, public_labels)
+        return design.with_leaves(partition, design.randomizer, votes)
 
-    def _fit_public_model(
-        self, X: FloatArray, labels: NDArray[np.int32], classes: NDArray[Any]
-    ) -> PublicModel | None:
+    def _cells(self) -> NumberCells | None:
+        """Return what the cells of a release say of numbers; None of labels."""
+        return None
+
+    def _fit_public_model(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
         """Fit the public model to public rows, before anything is charged; None where there is none."""
         if self.public_model is None:
             return None
         with public_errors():
-            groups = None if self.domain is None else self.domain.groups
-            model = PublicModel.fit(self.public_model, X, labels, classes, self.partition_seed, groups)
+            model = self._fit_to_public_rows(votes, classes)
         if model is None:
             warn_user(
                 "public_model predicts public rows that it has not seen no better than their base rate does; "
-                "the tree is made without it. Are the public labels those of the public rows?",
+                f"the tree is made without it. Are the public {self._targets} those of the public rows?",
                 UtilityWarning,
             )
         return model
@@ -332,7 +325,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         budget = pending.budget
         design = TreeDesign(
             partition=root,
-            randomizer=PaidTreeMechanism(budget, n_labels),
+            randomizer=PaidTreeMechanism(budget, self._leaf_noise(budget, 1, n_labels)),
             classes=rows.classes,
             bounds=rows.bounds,
             rule="private",
@@ -340,9 +333,10 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             feature_names=self.names_of_features(),
             pending=pending,
             public_model=model,
+            cells=self._cells(),
         )
         # Public rows are counted for the statement, and where there are too few rows for a split.
-        counted = design.with_leaves(root, budget.leaves(1, n_labels), pending.X, pending.labels)
+        counted = design.with_leaves(root, self._leaf_noise(budget, 1, n_labels), pending.votes)
         if not budget.level_epsilons:
             return counted
         return replace(counted, randomizer=design.randomizer, pending=pending)
@@ -352,6 +346,10 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     ) -> SplitBudget | None:
         """Return how epsilon is divided where private rows choose splits; None where they do not."""
         return None
+
+    def _leaf_noise(self, budget: SplitBudget, n_cells: int, n_labels: int) -> NoisyHistogram:
+        """Return the mechanism of the leaves where private rows choose the splits."""
+        raise NotImplementedError
 
     def _check_depth(self, n_public: int) -> int:
         if self.max_depth == "auto":
@@ -377,7 +375,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             randomizer = self._make_randomizer(
                 n_leaves, len(rows.classes), rows.rows_per_unit, n_used, rows.n_public
             )
-            return variance_per_row(randomizer, n_used)
+            return variance_per_row(randomizer, n_used, self._cells())
 
         epsilon = check_epsilon(self.epsilon)
         inputs = DepthInputs(partition, rule, n_used, rows.n_public, epsilon, variance)
@@ -399,7 +397,7 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
     ) -> PrivacySpent:
         """Return the statement on a release about n_used private rows."""
         randomizer = design.randomizer
-        public = ["public rows with their labels"] if design.n_public else []
+        public = [f"public rows with their {self._targets}"] if design.n_public else []
         with_model = design.first_phase is None and (design.public_model or design.leaf_model) is not None
         # Without public rows a model is that of the first phase: released, and paid for.
         with_model = with_model and design.first_phase is None
@@ -414,16 +412,16 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             noise_scale=randomizer.noise_scale,
             noise_source=source,
             deployment=deployment,
-            public_inputs=(*public, *name_inputs(self, _PUBLIC_INPUTS)),
+            public_inputs=(*public, *name_inputs(self, self._public_inputs)),
             unprotected=self._unprotected(design, n_used, grouped),
-            **claim_of(leaks, source, self, _PUBLIC_INPUTS),
+            **claim_of(leaks, source, self, self._public_inputs),
         )
 
     def _unprotected(self, design: TreeDesign, n_used: int, grouped: bool) -> dict[str, Any]:
         protected = self._inputs_to_declare()
         sources = {}
-        for name in _INPUTS_OF_ROWS:
-            if name == "bounds" and self.domain is not None:
+        for name in (self._bounds_parameter, self._target_parameter):
+            if name == self._bounds_parameter and self.domain is not None:
                 sources[name] = "declared by the domain"
             elif getattr(self, name) is not None:
                 sources[name] = source_of_input(getattr(self, name))
@@ -446,16 +444,11 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
             facts["reports that shape the tree"] = design.first_phase.n_reports
             if design.first_phase.counts is None:
                 facts.update(dict.fromkeys(("depth", "leaves"), "found from these reports"))
-        if "bounds" not in protected:
-            facts["features"] = "ALL features of the private rows: only their labels are protected"
+        if self._bounds_parameter not in protected:
+            facts["features"] = f"ALL features of the private rows: only their {self._targets} are protected"
         if grouped and design.n_public:
             facts["public rows of a person"] = "used in clear; only the person's private rows are protected"
         return facts
-
-    def roles_for(self, y: Any = None) -> Mapping[str, str]:
-        # A pruning method with a depth of its own makes another tree.
-        own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
-        return {**self.declared_roles, "prune": "release"} if own_depth else self.declared_roles
 
     def _planned_relation(self) -> Relation:
         return "replace-one"
@@ -470,9 +463,4 @@ class BasePrivateTree(TreePredictionsMixin, PrivateEstimatorMixin, ClassifierMix
         )
 
     def post_processed(self, parameters: Mapping[str, Any]) -> Self:
-        return self.repruned(**parameters)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = pruning_method(self.prune).several_classes
-        return tags
+        return self._estimated_anew(dict(parameters))

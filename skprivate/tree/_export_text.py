@@ -6,11 +6,10 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import FloatArray
 from ..utils import check_int
 from ._predictions import TreePredictionsMixin
 from ._reading.nodes import round_to_noise
-from ._reading.split_rules import SplitRules, to_ascii
+from ._reading.split_rules import SplitRules
 
 
 def export_text(
@@ -142,9 +141,6 @@ def _heights(partition: Any) -> list[int]:
 
 
 def _describe_leaf(tree: TreePredictionsMixin, leaf: int, decimals: int) -> str:
-    shares: FloatArray = tree.leaf_proba_[leaf]
-    best, error, size = int(shares.argmax()), float(tree.leaf_errors_[leaf]), float(tree.leaf_sizes_[leaf])
-    share = f"{shares[best]:.{decimals}f} +- {error:.{decimals}f}"
-    return (
-        f"class: {to_ascii(tree.classes_[best])}, {share}, about {round_to_noise(size, error)} private rows"
-    )
+    size, error = float(tree.leaf_sizes_[leaf]), float(tree._share_errors[leaf])
+    estimate = tree._describe_estimate(leaf, decimals)
+    return f"{estimate}, about {round_to_noise(size, error)} private rows"

@@ -2,7 +2,8 @@
 """Fitted private trees: attributes of a release, post-processing again, leaves and predictions of rows."""
 
 import copy
-from typing import Any, Literal, Self
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +16,9 @@ from ..base._domain_reading import DomainMixin
 from ..partition import Partition
 from ..randomizers import LocalRandomizer
 from ..utils._compat import validate_parameter_constraints
-from ._estimation.leaf_estimates import estimate_leaves, pruning_method
+from ._estimation.leaf_estimates import LeafEstimates, estimate_leaves, pruning_method
 from ._estimation.offsets import ModelWithOffsets
+from ._noisy_leaf_counts import NumberCells
 from ._public_model import LeafModel
 from ._reading.nodes import NodeEstimates, gini_importances, leaf_paths
 from ._reading.utility_warning import warn_of_low_utility
@@ -30,15 +32,13 @@ class TreePredictionsMixin(DomainMixin):
     prune: Any
     _parameter_constraints: dict[str, list[Any]]
 
-    classes_: NDArray[Any]
     bounds_: tuple[FloatArray, FloatArray]
     rule_: str
     partition_: Partition
     randomizer_: ReleaseMechanism
-    public_counts_: IntArray
+    public_counts_: IntArray | FloatArray
     report_counts_: IntArray
     n_reports_: int
-    leaf_proba_: FloatArray
     leaf_sizes_: FloatArray
     leaf_errors_: FloatArray
     split_counts_: IntArray | None
@@ -49,6 +49,34 @@ class TreePredictionsMixin(DomainMixin):
     public_model: Any = None
     _leaf_model: LeafModel | None = None
     _offsets: ModelWithOffsets | None = None
+    _number_cells: NumberCells | None = None
+    _public_variances: tuple[float, float] = (1.0, 1.0)
+
+    @abstractmethod
+    def _name_target(self, design: TreeDesign) -> None:
+        """Set the attributes of the target that a design knows."""
+
+    @abstractmethod
+    def _known_target(self) -> NDArray[Any]:
+        """Return the ``classes`` of the design."""
+
+    @abstractmethod
+    def _set_estimates(self, estimates: LeafEstimates) -> None:
+        """Set the attributes that say what the leaves predict."""
+
+    @property
+    @abstractmethod
+    def _leaf_shares(self) -> FloatArray:
+        """What the leaves predict, as shares of the labels, of shape (n_leaves, n_labels)."""
+
+    @property
+    @abstractmethod
+    def _share_errors(self) -> FloatArray:
+        """Standard deviations of these shares by noise and sampling, of shape (n_leaves,)."""
+
+    @abstractmethod
+    def _describe_estimate(self, leaf: int, decimals: int) -> str:
+        """Return what a leaf predicts, plus or minus a standard deviation."""
 
     def _adopt(self, design: TreeDesign, counts: IntArray, n_used: int, spent: PrivacySpent) -> None:
         """Take over a release, whoever collected it, and post-process it."""
@@ -56,11 +84,13 @@ class TreePredictionsMixin(DomainMixin):
         if design.feature_names is not None:
             self.feature_names_in_ = np.array(design.feature_names, dtype=object)
         self.name_columns()
-        self.classes_, self.bounds_ = design.classes, design.bounds
+        self._name_target(design)
+        self.bounds_ = design.bounds
         self.rule_, self.mechanism_ = design.rule, design.randomizer.name
         self.partition_, self.randomizer_ = design.partition, design.randomizer
         self.public_counts_, self.public_slope_ = design.public_counts, design.public_slope
-        self._leaf_model = design.leaf_model
+        self._leaf_model, self._number_cells = design.leaf_model, design.cells
+        self._public_variances = design.public_row_variance, design.public_total_variance
         first = design.first_phase
         self.split_counts_ = None if first is None else first.counts
         self.split_randomizer_ = None if first is None else first.randomizer
@@ -71,61 +101,39 @@ class TreePredictionsMixin(DomainMixin):
         self._post_process()
         warn_of_low_utility(self)
 
-    def _post_process(self) -> None:
-        design = TreeDesign(
+    def _design_of_release(self) -> TreeDesign:
+        """Return the public side of what was released."""
+        return TreeDesign(
             self.partition_,
             self.randomizer_,
-            self.classes_,
+            self._known_target(),
             self.bounds_,
             self.rule_,
             self.public_counts_,
             public_slope=self.public_slope_,
             leaf_model=self._leaf_model,
+            cells=self._number_cells,
+            public_row_variance=self._public_variances[0],
+            public_total_variance=self._public_variances[1],
         )
+
+    def _post_process(self) -> None:
         estimates = estimate_leaves(
-            design, self.report_counts_, self.n_reports_, self.public_weight, self.prune
+            self._design_of_release(), self.report_counts_, self.n_reports_, self.public_weight, self.prune
         )
-        self.public_weight_ = estimates.weight
-        self.leaf_proba_, self.leaf_depth_ = estimates.shares.probabilities, estimates.depth
-        self.leaf_errors_, self.base_proba_ = estimates.shares.errors, estimates.shares.base.shares
+        self.public_weight_, self.leaf_depth_ = estimates.weight, estimates.depth
         self.leaf_sizes_, self._offsets = estimates.sizes, estimates.offsets
+        self._set_estimates(estimates)
 
-    def repruned(
-        self,
-        *,
-        prune: bool | Literal["paper"] | None = None,
-        public_weight: float | Literal["auto"] | None = None,
-    ) -> Self:
-        """Return a copy with other post-processing of the same release: no data are needed, nothing is spent.
-
-        Parameters
-        ----------
-        prune : bool or "paper", default=None
-            As in the class. None: as before.
-        public_weight : float or "auto", default=None
-            As in the class. None: as before.
-
-        Returns
-        -------
-        tree : estimator
-            Fitted, with the same ``privacy_spent_`` and ``report_counts_``. The partition stays as it is:
-            its leaves take the estimates of their ancestors.
-
-        Raises
-        ------
-        ValueError
-            A parameter is out of range, or an earlier version of skprivate fitted the tree.
-        """
+    def _estimated_anew(self, given: dict[str, Any]) -> Self:
+        """Return a copy with other parameters of the post-processing."""
         check_is_fitted(self)
         if not hasattr(self, "leaf_errors_"):
             raise ValueError("an earlier version fitted this tree and released other counts: fit it again.")
         changed = copy.copy(self)
-        given = {"prune": prune, "public_weight": public_weight}
-        vars(changed).update({name: value for name, value in given.items() if value is not None})
-        validate_parameter_constraints(
-            self._parameter_constraints, {name: getattr(changed, name) for name in given}, type(self).__name__
-        )
-        pruning_method(changed.prune).check_classes(len(changed.classes_))
+        vars(changed).update(given)
+        validate_parameter_constraints(self._parameter_constraints, given, type(self).__name__)
+        pruning_method(changed.prune).check_classes(len(self._known_target()))
         changed._post_process()
         return changed
 
@@ -144,58 +152,6 @@ class TreePredictionsMixin(DomainMixin):
         """
         check_is_fitted(self)
         return self.partition_.apply(self.read_fitted(X, order="C"))
-
-    @redact_errors
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the class probabilities of every row: those of its leaf, or with `public_model` its own.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        return self._predict_rows(self.read_fitted(X, order="C"))
-
-    def _predict_rows(self, X: FloatArray) -> FloatArray:
-        leaves = self.partition_.apply(X)
-        return self.leaf_proba_[leaves] if self._offsets is None else self._offsets.predict(X, leaves)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the most probable class of every row by `predict_proba`; of equally probable ones the first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        if self._offsets is not None:
-            return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-        leaves = self.apply(X)
-        return self.classes_[np.argmax(self.leaf_proba_, axis=1)][leaves]
-
-    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the natural logarithms of what `predict_proba` returns.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        logarithms: FloatArray = np.log(self.predict_proba(X))
-        return logarithms
 
     def get_depth(self) -> int:
         """Return the depth of the tree: the number of splits between the root and its deepest leaf.
@@ -242,7 +198,7 @@ class TreePredictionsMixin(DomainMixin):
         are about its columns: all splits on levels of a column, or on its missing cells, count for it.
         """
         check_is_fitted(self)
-        nodes = NodeEstimates.of(self.partition_, self.leaf_sizes_, self.leaf_proba_)
+        nodes = NodeEstimates.of(self.partition_, self.leaf_sizes_, self._leaf_shares)
         domain, source = getattr(self, "domain_", None), None
         if domain is not None and self.partition_.derived is None:
             # Splits are of encoded columns, as in trees of earlier versions.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .._typing import FloatArray, IntArray
 from ..base._public_model import (
     LEAST_GAIN,
     SAME,
@@ -24,6 +24,7 @@ from ..partition import Partition
 from ..utils._json_documents import Fields
 from ..utils._posteriors.base_rate import BaseRate
 from ..utils._public_module import public_module
+from ._tree_rows import PublicVotes, shares_of
 
 # Rows that are drawn for the distilled tree beside the public ones, so that it is like the model between them
 # too; and the share of a drawn row's columns that another public row gives.
@@ -31,6 +32,10 @@ _DRAWN_ROWS, _EXCHANGED = 2000, 0.25
 # What a drawn row counts against a public one where the mean of a leaf is taken: it decides only where a leaf
 # has no public row.
 _WEIGHT_OF_DRAWN = 1e-3
+# Parts of the public rows, each of which is predicted by a model that has not seen it.
+_FOLDS = 5
+# Least share of the width: its logarithm is finite, and bounds that are far too wide leave room below.
+_LEAST_NUMBER = 1e-4
 # Copies of a row with labels in proportion to its prediction, from which the tree is grown.
 _COPIES = 8
 
@@ -92,8 +97,7 @@ class PublicModel:
             raise ValueError("public_model needs public rows of two classes at least.")
         classifier = fit_model(estimator, X, classes[labels])
         cross_fitted = cross_fit_shares(estimator, X, labels, classes)
-        widths = [1] * X.shape[1] if groups is None else [group.end - group.start for group in groups]
-        drawn = _exchange_columns(X, widths, np.random.default_rng(seed))
+        drawn = _exchange_columns(X, _widths(X, groups), np.random.default_rng(seed))
         of_drawn = predict_shares(classifier, drawn, classes)
         # Constant predictions differ a little from fold to fold: those of one model do not.
         if np.ptp(np.vstack([of_drawn, predict_shares(classifier, X, classes)]), axis=0).max() < SAME:
@@ -113,6 +117,55 @@ class PublicModel:
             np.vstack([cross_fitted, of_drawn]),
             np.repeat([1.0, _WEIGHT_OF_DRAWN], [len(X), len(drawn)]),
             float(np.clip(product / max(square, 1e-300), 0.0, 1.0)),
+        )
+
+    @classmethod
+    def fit_numbers(
+        cls,
+        estimator: Any,
+        votes: PublicVotes,
+        bounds: NDArray[Any],
+        seed: int,
+        groups: Sequence[ColumnGroup] | None = None,
+    ) -> "PublicModel | None":
+        """Fit a clone of a regressor to public rows, and predict these by cross-fitting.
+
+        None where these predictions are no better than the mean.
+
+        Raises
+        ------
+        ValueError
+            The model cannot be fitted to the rows, predicts the same for all of them, or no numbers.
+        """
+        assert votes.shares is not None
+        X, shares = votes.X[:: votes.copies], votes.shares
+        low, high = float(bounds[0]), float(bounds[1])
+        y = (1 - shares) * low + shares * high
+        model = NumberModel(fit_model(estimator, X, y), low, high)
+        drawn = _exchange_columns(X, _widths(X, groups), np.random.default_rng(seed))
+        of_drawn = model.predict_proba(drawn)
+        if np.ptp(np.vstack([of_drawn, model.predict_proba(X)]), axis=0).max() < SAME:
+            raise ValueError("public_model predicts the same for all public rows: leave it out.")
+        folds = np.arange(len(X)) % _FOLDS
+        cross_fitted = np.tile([1 - shares.mean(), shares.mean()], (len(X), 1))
+        for fold in range(_FOLDS if len(X) >= 2 * _FOLDS else 0):
+            held = folds == fold
+            others = NumberModel(fit_model(estimator, X[~held], y[~held]), low, high)
+            cross_fitted[held] = others.predict_proba(X[held])
+        spread, error = np.var(shares), np.mean((shares - cross_fitted[:, 1]) ** 2)
+        # Nats by which normal errors of that size are more probable than those of the mean.
+        if spread == 0 or len(X) / 2 * np.log(spread / max(float(error), 1e-300)) < LEAST_GAIN:
+            return None
+        differences = cross_fitted[:, 1] - cross_fitted[:, 1].mean()
+        slope = float(differences @ (shares - shares.mean())) / max(float(differences @ differences), 1e-300)
+        return cls(
+            model,
+            model.classes_,
+            1.0,
+            np.vstack([X, drawn]),
+            np.vstack([cross_fitted, of_drawn]),
+            np.repeat([1.0, _WEIGHT_OF_DRAWN], [len(X), len(drawn)]),
+            float(np.clip(slope, 0.0, 1.0)),
         )
 
     def soft_rows(self) -> tuple[FloatArray, NDArray[np.int32]]:
@@ -148,6 +201,40 @@ class PublicModel:
             variances=variances,
             base=self.base,
         )
+
+
+@public_module("skprivate.tree")
+@dataclass(frozen=True, eq=False)
+class NumberModel:
+    """A fitted regressor, whose predictions are shares of the width between two bounds.
+
+    Attributes
+    ----------
+    regressor : object
+        Fitted to public rows.
+    low, high : float
+        The bounds.
+    """
+
+    regressor: Any
+    low: float
+    high: float
+
+    @property
+    def classes_(self) -> IntArray:
+        """The two ends of the width."""
+        return np.arange(2)
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        """Return the shares 1 - t and t of every row, t in [.0001, .9999]."""
+        try:
+            found = np.asarray(self.regressor.predict(X.copy()), dtype=np.float64)
+        except Exception as error:
+            raise ValueError(f"public_model cannot predict numbers: {error}") from error
+        if found.shape != (len(X),) or not np.isfinite(found).all():
+            raise ValueError("public_model must predict one finite number a row.")
+        shares = np.clip(shares_of(found, np.array([self.low, self.high])), _LEAST_NUMBER, 1 - _LEAST_NUMBER)
+        return np.column_stack([1 - shares, shares])
 
 
 @public_module("skprivate.tree")
@@ -213,7 +300,14 @@ class LeafModel:
         """Return the model's class probabilities, of shape (n, n_labels), each at least 0.01 or so."""
         if self.classifier is None:
             return self.means[leaves]
+        if isinstance(self.classifier, NumberModel):
+            return self.classifier.predict_proba(X)
         return tempered(predict_shares(self.classifier, X, self.classes), self.temperature)
+
+
+def _widths(X: FloatArray, groups: Sequence[ColumnGroup] | None) -> list[int]:
+    """Return the numbers of columns that belong together."""
+    return [1] * X.shape[1] if groups is None else [group.end - group.start for group in groups]
 
 
 def _exchange_columns(X: FloatArray, widths: list[int], rng: np.random.Generator) -> FloatArray:

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._typing import FloatArray, IntArray
-from ..partition import Partition, count_leaves
+from ..partition import Partition
 from ..utils._public_module import public_module
 from ._growth.first_phase import FirstPhase
 from ._growth.split_budget import SplitBudget
+from ._noisy_leaf_counts import NumberCells
 from ._public_model import LeafModel, PublicModel
+from ._tree_rows import PublicVotes
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +26,12 @@ class PendingSplits:
     ----------
     budget : SplitBudget
         How epsilon is divided.
-    X : ndarray of shape (n_public, n_features)
+    votes : PublicVotes
         Public rows; there may be none.
-    labels : ndarray of int32 of shape (n_public,)
     """
 
     budget: SplitBudget
-    X: FloatArray
-    labels: NDArray[np.int32]
+    votes: PublicVotes
 
 
 class ReleaseMechanism(Protocol):
@@ -82,13 +82,13 @@ class TreeDesign:
     randomizer : ReleaseMechanism
         The mechanism that releases counts of the categories.
     classes : ndarray of shape (n_labels,)
-        The labels, sorted.
+        The labels, sorted; of a tree of numbers the two bounds of these.
     bounds : tuple of two ndarrays of shape (n_features,)
         Lower and upper bounds of X.
     rule : str
         The rule that the partition was grown by.
-    public_counts : ndarray of int64 of shape (n_leaves, n_labels)
-        Public rows by leaf and label.
+    public_counts : ndarray of shape (n_leaves, n_labels)
+        Public rows by leaf and label; of numbers, sums of their shares.
     feature_names : tuple of str or None
         Names of the columns of X, where they have some.
     public_slope : float
@@ -101,6 +101,12 @@ class TreeDesign:
         What it predicts in the leaves.
     first_phase : FirstPhase or None
         The reports that shape the partition, which is the root before they are there; None where none do.
+    cells : NumberCells or None
+        What the cells of a release about numbers say; None of labels.
+    public_row_variance : float
+        From `PublicVotes.row_variance`.
+    public_total_variance : float
+        The same on a tree of a single leaf.
     """
 
     partition: Partition
@@ -108,25 +114,29 @@ class TreeDesign:
     classes: NDArray[Any]
     bounds: tuple[FloatArray, FloatArray]
     rule: str
-    public_counts: IntArray
+    public_counts: IntArray | FloatArray
     feature_names: tuple[str, ...] | None = None
     public_slope: float = 1.0
     pending: PendingSplits | None = None
     public_model: PublicModel | None = None
     leaf_model: LeafModel | None = None
     first_phase: FirstPhase | None = None
+    cells: NumberCells | None = None
+    public_row_variance: float = 1.0
+    public_total_variance: float = 1.0
 
     def with_leaves(
-        self, partition: Partition, randomizer: ReleaseMechanism, X: FloatArray, labels: NDArray[np.int32]
+        self, partition: Partition, randomizer: ReleaseMechanism, votes: PublicVotes | None
     ) -> "TreeDesign":
         """Return the finished design on a partition, with these public rows in its leaves."""
-        counts = np.zeros((partition.n_leaves, len(self.classes)), dtype=np.int64)
-        count_leaves(partition.apply(X), labels, counts)
+        nobody = np.zeros((partition.n_leaves, len(self.classes)), dtype=np.int64)
         return replace(
             self,
             partition=partition,
             randomizer=randomizer,
-            public_counts=counts,
+            public_counts=nobody if votes is None else votes.count(partition),
+            public_row_variance=1.0 if votes is None else votes.row_variance(partition),
+            public_total_variance=1.0 if votes is None else votes.row_variance(partition.truncate(0)),
             pending=None,
             leaf_model=None if self.public_model is None else self.public_model.on_leaves(partition),
         )
@@ -143,4 +153,4 @@ class TreeDesign:
     @property
     def n_public(self) -> int:
         """Number of public rows."""
-        return int(self.public_counts.sum())
+        return round(float(self.public_counts.sum()))

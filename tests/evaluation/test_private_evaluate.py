@@ -26,8 +26,9 @@ from skprivate import DPTreeClassifier, PrivacyLedger, config_context, private_e
 from skprivate.accounting import PrivacySpent
 from skprivate.audit import audit_epsilon
 from skprivate.evaluation import _counts
-from skprivate.evaluation._scores.nodes import choose_number, probability_nodes, round_probabilities
+from skprivate.evaluation._scores.nodes import probability_nodes, round_probabilities
 from skprivate.exceptions import BudgetExceededError, UtilityWarning
+from skprivate.metrics._probability_intervals import choose_number
 
 NAMES = [
     "accuracy",

@@ -626,7 +626,7 @@ def test_scores_of_a_wrong_shape_are_an_error():
         {"validation_fraction": 0.0},
         {"validation_fraction": 1.0},
         {"score_epsilon": 0},
-        {"scoring": "roc_auc"},
+        {"scoring": "f1"},
         {"param_grid": []},
         {"param_grid": {"depth": [1]}},
         {"param_grid": {"max_depth": [-1, 1]}},

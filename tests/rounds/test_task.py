@@ -10,6 +10,9 @@ import pytest
 from skprivate.partition import build_partition
 from skprivate.rounds import PartialSums, PartitionFunction, TableSource
 from skprivate.rounds._inspection import SourceFacts, TableFacts
+from skprivate.rounds._plans._masses.histograms import MassHistogramsPlan
+from skprivate.rounds._plans._masses.masses import LabelMasses, NumberMasses
+from skprivate.rounds._plans._masses.plans import MassesPlan
 from skprivate.rounds._plans.axes import LabelAxis, LeafAxis, LevelAxis, OctaveAxis, SurvivalAxis
 from skprivate.rounds._plans.cells import CellsPlan
 from skprivate.rounds._plans.gradients import GradientsPlan, ResidualGrid
@@ -42,6 +45,9 @@ PLANS = {
     "levels": CellsPlan(((LevelAxis(0, 1, 1), LabelAxis(2)), (LevelAxis(0, 2, None),))),
     "survival": CellsPlan(((SurvivalAxis(0.5, 0.5, 4),),)),
     "histograms": HistogramsPlan(HALVES, (8, 2), 2),
+    "label masses": MassesPlan(HALVES, LabelMasses(2)),
+    "number masses": MassesPlan(HALVES, NumberMasses(0.5, 0.5)),
+    "number histograms": MassHistogramsPlan.of(HALVES, (8, 2), NumberMasses(0.5, 0.5).for_splits()),
     "moments": MomentsPlan(GRID),
     "gradient": GradientsPlan(GRID, RESIDUALS, np.array([0.1, 2.0, -0.5, 0.3]), None),
     "curvature": GradientsPlan(GRID, RESIDUALS, np.array([0.1, 2.0, -0.5, 0.3]), 6),
@@ -49,7 +55,10 @@ PLANS = {
 LABELS = RowSchema(columns=TableColumns(), n_features=2, classes=np.array([0, 1]))
 NUMBERS = RowSchema(columns=TableColumns(), n_features=2, bounds_y=(0.0, 1.0))
 LIVES = replace(NUMBERS, structured=True)
-SCHEMAS = {"leaves": LABELS, "levels": LABELS, "octaves": LABELS, "histograms": LABELS, "moments": NUMBERS}
+SCHEMAS = {
+    **dict.fromkeys(("leaves", "levels", "octaves", "histograms", "label masses"), LABELS),
+    **dict.fromkeys(("moments", "number masses", "number histograms"), NUMBERS),
+}
 
 
 def task_of(name):
@@ -61,7 +70,7 @@ def batch_of(name, n=50):
     X, y = rng.uniform(size=(n, 2)), rng.uniform(size=n)
     if SCHEMAS.get(name) is LABELS:
         return X, (y > 0.5).astype(int)
-    if name == "moments":
+    if SCHEMAS.get(name) is NUMBERS:
         return X, y
     return X, np.array(list(zip(y > 0.3, y, strict=True)), dtype=[("event", bool), ("time", float)])
 

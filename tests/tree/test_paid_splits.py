@@ -23,6 +23,7 @@ from skprivate.tree._growth.split_budget import (
     automatic_levels,
 )
 from skprivate.tree._growth.split_selection import selection_noise
+from skprivate.tree._noisy_leaf_counts import NoisyHistogram
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(4000, 3))
@@ -52,14 +53,14 @@ class TestBudget:
         epsilon = Fraction(epsilon)
         budget = SplitBudget.divide(epsilon, Fraction(share), n_levels, rows_per_unit)
         assert len(budget.level_epsilons) == n_levels
-        leaves = budget.leaves(4, 2)
+        leaves = NoisyHistogram(budget.leaf_epsilon, 4, 2, rows_per_unit)
         # What the noise of every level and of the leaves costs really, as fractions.
         costs = [selection_noise(one, rows_per_unit).epsilon for one in budget.level_epsilons]
         assert costs == list(budget.level_epsilons)
         total = sum(costs, leaves.epsilon)
         assert epsilon * (1 - Fraction(1, 2**30)) < total <= epsilon
         assert sum(costs) <= epsilon * Fraction(share)
-        whole = PaidTreeMechanism(budget, 2)
+        whole = PaidTreeMechanism(budget, leaves)
         assert whole.epsilon == total
         assert (whole.sensitivity, whole.noise_scale) == (leaves.sensitivity, leaves.noise_scale)
 

@@ -12,6 +12,8 @@ from sklearn.pipeline import Pipeline
 
 from ..._typing import FloatArray
 from ...base._classes import declared_classes
+from ...metrics._model_outputs import codes_of, predicted_labels, predicted_numbers, probabilities
+from ...metrics._probability_intervals import choose_number
 from ...utils import is_structured
 from ...utils._compat import num_samples
 from ...utils._parameter_checks import as_column
@@ -19,14 +21,12 @@ from ...utils._refused_values import refuse_missing
 from ...utils._replacements import numbers_of
 from ...utils._table_validation import check_array
 from .nodes import (
-    choose_number,
     probability_nodes,
     residual_nodes,
     round_at_random,
     round_probabilities,
     top_nodes,
 )
-from .reading import codes_of, predicted_labels, predicted_numbers, probabilities
 from .result import Kind
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counts of rows by node, label, and bin of every column, in one pass over the rows."""
+"""Counts and masses of rows by node, cell, and bin of every column, in one pass over the rows."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,4 +12,14 @@ def count_bins(
     guesses: NDArray[np.float64],
     edges: NDArray[np.float64],
     counts: NDArray[np.int32],
+) -> None: ...
+def add_bins(
+    X: NDArray[np.float64],
+    nodes: NDArray[np.int32],
+    first: NDArray[np.int32],
+    masses: NDArray[np.int64],
+    start: NDArray[np.int32],
+    guesses: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    sums: NDArray[np.int64],
 ) -> None: ...

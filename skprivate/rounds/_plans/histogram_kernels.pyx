@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counts of rows by node, label, and bin of every column, in one pass over the rows."""
+"""Counts and masses of rows by node, cell, and bin of every column, in one pass over the rows."""
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 
 cdef inline int32_t search(double x, int32_t k, const double* edges) noexcept nogil:
@@ -11,6 +11,19 @@ cdef inline int32_t search(double x, int32_t k, const double* edges) noexcept no
         k += 1
     while x < edges[k]:
         k -= 1
+    return k
+
+
+cdef inline int32_t find_bin(double x, const double* about, const double* edges) noexcept nogil:
+    """Return the bin of a value in one column of a node; see `count_bins`."""
+    cdef double guess = (x - about[0]) * about[1]
+    cdef int32_t k
+    # In this order NaN becomes 0.5: the first bin.
+    guess = guess if guess > 0.5 else 0.5
+    guess = guess if guess < about[2] else about[2]
+    k = <int32_t>guess
+    if fabs(guess - k - 0.5) >= about[3]:
+        k = search(x, k, edges)
     return k
 
 
@@ -33,13 +46,12 @@ def count_bins(
     """
     cdef:
         Py_ssize_t i, j, d = X.shape[1]
-        int32_t node, k
+        int32_t node
         const int32_t* begin = &start[0]
         const double* x
         const double* about
         const double* edge
         int32_t* count
-        double guess
     with nogil:
         for i in range(X.shape[0]):
             node = nodes[i]
@@ -50,12 +62,33 @@ def count_bins(
             edge = &edges[node, 0]
             count = &counts[node, labels[i], 0]
             for j in range(d):
-                guess = (x[j] - about[0]) * about[1]
-                # In this order NaN becomes 0.5: the first bin.
-                guess = guess if guess > 0.5 else 0.5
-                guess = guess if guess < about[2] else about[2]
-                k = <int32_t>guess
-                if fabs(guess - k - 0.5) >= about[3]:
-                    k = search(x[j], k, edge + begin[j] + j)
-                count[begin[j] + k] += 1
+                count[begin[j] + find_bin(x[j], about, edge + begin[j] + j)] += 1
                 about += 4
+
+
+def add_bins(
+    const double[:, ::1] X,
+    const int32_t[::1] nodes,
+    const int32_t[::1] first,
+    const int64_t[:, ::1] masses,
+    const int32_t[::1] start,
+    const double[:, :, ::1] guesses,
+    const double[:, ::1] edges,
+    int64_t[:, :, ::1] sums,
+):
+    """Add masses of rows to `sums[node, cell, start[j] + bin]` of every column j, from the cell `first` on.
+
+    See `count_bins`.
+    """
+    cdef:
+        Py_ssize_t i, j, p, d = X.shape[1], neighbours = masses.shape[1], width = sums.shape[2]
+        int32_t node
+        int64_t* cell
+    with nogil:
+        for i in range(X.shape[0]):
+            node = nodes[i]
+            for j in range(d):
+                cell = &sums[node, first[i], start[j]]
+                cell += find_bin(X[i, j], &guesses[node, j, 0], &edges[node, start[j] + j])
+                for p in range(neighbours):
+                    cell[p * width] += masses[i, p]

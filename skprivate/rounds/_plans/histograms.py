@@ -19,8 +19,8 @@ from .rows import PreparedRows
 MOST_COUNTS = 2**27
 # Most bins of a column, and most labels: room is made for them before rows are read.
 _MOST = 2**24
-# Values of a block, 256 kB: it stays in the second-level cache between the search for leaves and the counts.
-_BLOCK_VALUES = 2**15
+#: Values of a block, 256 kB: it stays in the second-level cache between the search for leaves and the counts.
+BLOCK_VALUES = 2**15
 # Rows whose counts fit 32 bits: counts of half the size stay in the cache longer.
 _MOST_ROWS = 2**30
 # Of a bin's width: more than a compiler that keeps more digits than it says could add to a guess.
@@ -89,6 +89,11 @@ class HistogramsPlan:
         table = values.reshape(self.partition.n_leaves, self.n_labels, -1)
         return np.split(table, np.cumsum(self.n_bins)[:-1], axis=2)
 
+    @cached_property
+    def first_bins(self) -> NDArray[np.int32]:
+        """Place of every column's first bin among the bins of all columns."""
+        return np.cumsum([0, *self.n_bins[:-1]], dtype=np.int32)
+
     def sums(self, rows: PreparedRows) -> IntArray:
         """Return the counts by leaf, label, and column and bin, the last fastest."""
         X = np.ascontiguousarray(rows.X, dtype=np.float64)
@@ -104,19 +109,18 @@ class HistogramsPlan:
         self, X: FloatArray, labels: NDArray[np.int32], left_out: BoolArray | None
     ) -> NDArray[np.int32]:
         counts = np.zeros((self.partition.n_leaves, self.n_labels, sum(self.n_bins)), dtype=np.int32)
-        start = np.cumsum([0, *self.n_bins[:-1]], dtype=np.int32)
-        step = max(_BLOCK_VALUES // X.shape[1], 1)
+        step = max(BLOCK_VALUES // X.shape[1], 1)
         for first in range(0, len(X), step):
             here = slice(first, first + step)
             columns = self.partition.derive(X[here])
             nodes = self.partition.apply_derived(columns)
             if left_out is not None:
                 nodes[left_out[here]] = -1
-            count_bins(columns, nodes, labels[here], start, self._guesses, self._edges, counts)
+            count_bins(columns, nodes, labels[here], self.first_bins, self.guesses, self.edges, counts)
         return counts.ravel()
 
     @cached_property
-    def _guesses(self) -> FloatArray:
+    def guesses(self) -> FloatArray:
         """Origin, scale, number of bins - 0.5, and `sure` of the kernel, of shape (n_leaves, n_columns, 4).
 
         Rounded differences and products never fall as x grows. So if the thresholds' own guesses are off by
@@ -135,7 +139,7 @@ class HistogramsPlan:
         return np.stack(np.broadcast_arrays(low, scale, bins - 0.5, sure), axis=2)
 
     @cached_property
-    def _edges(self) -> FloatArray:
+    def edges(self) -> FloatArray:
         """Thresholds as the kernel reads them: side by side, those of each column between -inf and NaN."""
         ends = np.cumsum(np.array(self.n_bins) - 1)
         padded = np.insert(self.thresholds, np.concatenate([[0], ends[:-1]]), -np.inf, axis=1)
@@ -165,14 +169,22 @@ class HistogramsPlan:
     def from_dict(cls, content: dict[str, Any]) -> "HistogramsPlan":
         """Restore the plan; ValueError for what `to_dict` would not write."""
         fields = Fields(content, ("kind", "partition", "n_bins", "n_labels"), what="a plan")
-        partition = Partition.from_dict(fields.mapping("partition"))
-        n_bins = fields.items("n_bins")
-        if len(n_bins) != partition.n_columns or not all(map(_is_number_of_bins, n_bins)):
-            raise ValueError("a plan: n_bins must be whole numbers above 1, one for every column")
-        plan = cls(partition, tuple(n_bins), fields.integer("n_labels", 1, _MOST))
-        if plan.n_sums > MOST_COUNTS:
-            raise ValueError("a plan: it has too many counts")
+        plan = cls(*read_nodes(fields), fields.integer("n_labels", 1, _MOST))
+        plan.check_size()
         return plan
+
+    def check_size(self) -> None:
+        """Refuse a plan whose sums take more than 1 GiB."""
+        if self.n_sums > MOST_COUNTS:
+            raise ValueError("a plan: it has too many counts")
+
+
+def read_nodes(fields: Fields) -> tuple[Partition, tuple[int, ...]]:
+    """Return the partition and the numbers of bins of a plan; ValueError for what no plan would write."""
+    partition, n_bins = Partition.from_dict(fields.mapping("partition")), fields.items("n_bins")
+    if len(n_bins) != partition.n_columns or not all(map(_is_number_of_bins, n_bins)):
+        raise ValueError("a plan: n_bins must be whole numbers above 1, one for every column")
+    return partition, tuple(n_bins)
 
 
 def _is_number_of_bins(value: Any) -> bool:

@@ -7,6 +7,8 @@ from ..._typing import IntArray
 from ._additive.plans import CodeCountsPlan, ResidualsPlan
 from ._logits.label_moments import LabelMomentsPlan
 from ._logits.logits import LogitsPlan
+from ._masses.histograms import MassHistogramsPlan
+from ._masses.plans import MassesPlan
 from .cells import CellsPlan
 from .gradients import GradientsPlan
 from .histograms import HistogramsPlan
@@ -51,6 +53,8 @@ _KINDS: dict[str, Any] = {
         ResidualsPlan,
         LabelMomentsPlan,
         LogitsPlan,
+        MassesPlan,
+        MassHistogramsPlan,
     )
 }
 

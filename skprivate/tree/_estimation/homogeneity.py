@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from ..._typing import FloatArray
+from .._noisy_leaf_counts import NumberCells
 from .._tree_design import ReleaseMechanism
 from .leaf_counts import LeafCounts
 
@@ -38,15 +39,16 @@ class NoisyTable:
     kurtosis: FloatArray
 
     @classmethod
-    def of(cls, mechanism: ReleaseMechanism, counts: LeafCounts) -> Self:
+    def of(cls, mechanism: ReleaseMechanism, counts: LeafCounts, cells: NumberCells | None = None) -> Self:
         """Return the table of the leaves that a mechanism released."""
         exact_cells = mechanism.relation == "label" and counts.cell_estimates is not None
         sizes = counts.cell_sizes
         if exact_cells and counts.cell_estimates is not None:
             # A leaf without rows has neither noise nor labels, and its counts are exactly 0.
             sizes = np.maximum(counts.cell_estimates, 0.0)
+        contrast = 1.0 if cells is None else cells.contrast
         variance = np.maximum(
-            mechanism.variance(counts.n_rows, sizes) / counts.n_rows, counts.variance * 1e-9
+            contrast * mechanism.variance(counts.n_rows, sizes) / counts.n_rows, counts.variance * 1e-9
         )
         # Reports are drawn one by one, and their sum is nearly normal.
         kurtosis = 0.0 if mechanism.relation in ("local", "label") else _LAPLACE_KURTOSIS
@@ -158,7 +160,7 @@ def log_p_value(table: NoisyTable) -> float:
 def _variances(table: NoisyTable, rates: FloatArray) -> FloatArray:
     """Variance of every leaf's square, about: that of chi-square, and what the tails of the noise add."""
     counts = table.counts
-    sampling = counts.cell_sizes * (1 - rates @ rates) / (counts.n_labels - 1)
+    sampling = counts.row_variance * counts.cell_sizes * (1 - rates @ rates) / (counts.n_labels - 1)
     share = table.noise / (table.noise + sampling)
     # Squares of the diagonal of the projection that removes the rates; signed sums have one noise.
     diagonal = np.sum((1 - rates**2 / (rates @ rates)) ** 2) if counts.cell_estimates is not None else 1.0
@@ -194,7 +196,8 @@ def _squares(table: NoisyTable, rates: FloatArray) -> FloatArray:
     cells, error = table.cells
     tilt = 1 / counts.n_labels - rates
     difference = counts.label_totals() - np.multiply.outer(cells, rates)
-    diagonal = table.noise[:, np.newaxis] + np.multiply.outer(counts.cell_sizes, rates)
+    sampled = counts.row_variance * counts.cell_sizes
+    diagonal = table.noise[:, np.newaxis] + np.multiply.outer(sampled, rates)
 
     def inverse(left: FloatArray, right: FloatArray) -> FloatArray:
         one_sided = np.sum(left / diagonal * rates, axis=1) * np.sum(right / diagonal, axis=1)

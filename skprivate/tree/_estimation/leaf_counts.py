@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Counts of the leaves of a tree: released estimates of private rows, their variance, and public rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
-from .._noisy_leaf_counts import NoisyHistogram
+from .._noisy_leaf_counts import NoisyHistogram, NumberCells
 from .._tree_design import ReleaseMechanism, TreeDesign
 
 # Public rows, or sums of them over leaves.
@@ -41,6 +41,13 @@ class LeafCounts:
     cell_estimates : ndarray of shape (n_leaves,), or None
         Unbiased estimates of the private rows in the leaf. None: they do not follow from the release, and
         private rows are taken to fill the leaves as the public rows do.
+    public_slope : float
+        From `slope_of_public_rows`.
+    row_variance, public_row_variance : float
+        Variance of what a private, or a public, row adds to a share in its leaf, as a part of that of a
+        label, p (1 - p): 1 of labels, less of numbers that are not rounded to the ends of their width.
+    total_variance : float
+        The same of all private rows together, but for random rounding of numbers.
     """
 
     label_estimates: FloatArray
@@ -50,6 +57,9 @@ class LeafCounts:
     cell_sizes: FloatArray
     cell_estimates: FloatArray | None = None
     public_slope: float = 1.0
+    row_variance: float = 1.0
+    public_row_variance: float = 1.0
+    total_variance: float = 1.0
 
     @classmethod
     def of(
@@ -75,13 +85,22 @@ class LeafCounts:
         if isinstance(mechanism, NoisyHistogram):
             n_rows = mechanism.count_rows(counts, n_rows)
         released = mechanism.estimate(counts, n_rows)
-        return cls.of(
-            np.column_stack([-released / 2, released / 2]) if released.ndim == 1 else released,
+        if released.ndim == 1:
+            released = np.column_stack([-released / 2, released / 2])
+        elif design.cells is not None:
+            released = design.cells.halves(released)
+        found = cls.of(
+            released,
             n_rows,
             design.public_counts,
-            variance_per_row(mechanism, n_rows),
+            variance_per_row(mechanism, n_rows, design.cells),
             mechanism.estimate_cells(counts, n_rows),
             design.public_slope,
+        )
+        return replace(
+            found,
+            public_row_variance=design.public_row_variance,
+            total_variance=design.public_total_variance,
         )
 
     @property
@@ -97,7 +116,17 @@ class LeafCounts:
     @property
     def n_public(self) -> int:
         """Number of public rows in the tree."""
-        return int(self.public_counts.sum())
+        return round(float(self.public_counts.sum()))
+
+    @property
+    def drift_unit(self) -> float:
+        """Variance of all rows, in which a drift is counted, in units of the sampling of a private row."""
+        return self.total_variance / self.row_variance
+
+    @property
+    def public_noise(self) -> float:
+        """Sampling variance of a public row, in units of that of a private one."""
+        return self.public_row_variance / self.row_variance
 
     @property
     def public_rows(self) -> Counts:
@@ -129,6 +158,9 @@ class LeafCounts:
             cell_sizes=_sum_by_node(node, self.cell_sizes),
             cell_estimates=None if cells is None else _sum_by_node(node, cells),
             public_slope=self.public_slope,
+            row_variance=self.row_variance,
+            public_row_variance=self.public_row_variance,
+            total_variance=self.total_variance,
         )
 
 
@@ -168,10 +200,14 @@ def estimate_shares(
     return moved / moved.sum()
 
 
-def variance_per_row(mechanism: ReleaseMechanism, n_rows: int) -> float:
-    """Variance, a private row, of the difference of two labels' estimates in a leaf; above 0."""
+def variance_per_row(mechanism: ReleaseMechanism, n_rows: int, cells: NumberCells | None = None) -> float:
+    """Variance, a private row, of the difference of two labels' estimates in a leaf; above 0.
+
+    Of numbers: of the sum of twice their shares of the width, less 1.
+    """
     n_rows = max(n_rows, 1)
-    return max(float(mechanism.variance(n_rows)[0]) / n_rows, _LEAST_VARIANCE)
+    contrast = 1.0 if cells is None else cells.contrast
+    return max(contrast * float(mechanism.variance(n_rows)[0]) / n_rows, _LEAST_VARIANCE)
 
 
 def _sum_by_node(node: NDArray[np.int32], values: Counts) -> FloatArray:

@@ -10,6 +10,7 @@ from ..._typing import FloatArray, IntArray
 from .._tree_design import TreeDesign
 from .depth import DepthInputs, choose_depth, count_split_features
 from .leaf_counts import LeafCounts
+from .number_variance import with_variances
 from .offsets import ModelWithOffsets, estimate_offsets
 from .paper import PaperPruning
 from .probabilities import ClassShares, estimate_shares_of_classes
@@ -126,6 +127,15 @@ def estimate_leaves(
     estimates : LeafEstimates
     """
     counts = LeafCounts.from_release(design, released, n_rows)
+    found = _estimate(with_variances(counts, design, released), design, public_weight, prune)
+    if design.cells is None:
+        return found
+    # What is left within the leaves is known once their means are.
+    shares = found.shares.probabilities[:, 1]
+    return _estimate(with_variances(counts, design, released, shares), design, public_weight, prune)
+
+
+def _estimate(counts: LeafCounts, design: TreeDesign, public_weight: Any, prune: Any) -> LeafEstimates:
     given = None if public_weight == "auto" else float(public_weight)
     weight = choose_weight(counts) if given is None else np.full(counts.n_leaves, given)
     shares, depth = pruning_method(prune).estimate(design, counts, weight, given)

@@ -69,6 +69,7 @@ def estimate_shares_of_classes(
         counts.n_rows,
         0.5 * counts.n_rows * float(counts.variance.sum()),
         counts.public_counts.sum(axis=0),
+        counts.total_variance,
     )
     base = rate.shares
     deviations = (totals - base * totals.sum(axis=1, keepdims=True)) / rows[:, np.newaxis]
@@ -76,16 +77,18 @@ def estimate_shares_of_classes(
     deviations -= np.average(deviations, axis=0, weights=counts.cell_sizes)
     # Of independent counts by label; a mean over the labels.
     per_label = float(np.mean((1 - base) ** 2 + (len(base) - 1) * base**2))
-    public = weight**2 * (counts.public_rows + drift * counts.public_rows**2)
-    # No probabilities with this mean vary more than those that are 0 or 1.
-    largest = float(np.mean(base * (1 - base)))
-    sampling = np.full(len(rows), largest)
+    drift = counts.drift_unit * drift
+    public = weight**2 * (counts.public_noise * counts.public_rows + drift * counts.public_rows**2)
+    # No probabilities with this mean vary more than those that are 0 or 1, and no means more than numbers.
+    even = float(np.mean(base * (1 - base)))
+    largest, sampling = counts.total_variance * even, np.full(len(rows), counts.row_variance * even)
+    unknown = counts.row_variance / (rows + 2.0) ** 2
     for _ in range(_PASSES):
         variance = (per_label * noise + sampling * (counts.cell_sizes + public)) / rows**2
-        variance += 1.0 / (rows + 2.0) ** 2
+        variance += unknown
         means, variances = smooth_over_tree(ancestors, deviations, variance, rows, largest)
-        found, errors = bounded_shares(base + means, variances + 1.0 / (rows + 2.0) ** 2, rate)
-        sampling = np.mean(found * (1 - found), axis=1)
+        found, errors = bounded_shares(base + means, variances + unknown, rate)
+        sampling = counts.row_variance * np.mean(found * (1 - found), axis=1)
     return ClassShares(found, errors, rate)
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._typing import FloatArray, IntArray
-from ...partition import Partition, count_leaves
+from ...partition import Partition
+from .._tree_rows import PublicVotes
 
 # Parts of the public rows, each of which is predicted from the others.
 _FOLDS = 5
@@ -16,11 +17,7 @@ _LEAST_ROWS = 2 * _FOLDS
 
 
 def slope_of_public_rows(
-    grow: Callable[..., Partition],
-    X: FloatArray,
-    labels: NDArray[np.int32],
-    depth: int,
-    n_labels: int,
+    grow: Callable[[FloatArray, NDArray[np.int32]], Partition], votes: PublicVotes, depth: int
 ) -> float:
     """Return how much of the differences between leaves, beyond their sampling, other public rows confirm.
 
@@ -33,39 +30,38 @@ def slope_of_public_rows(
     ----------
     grow : callable
         Grows a partition on rows and labels.
-    X : ndarray of shape (n, d)
+    votes : PublicVotes
         Public rows.
-    labels : ndarray of int32 of shape (n,)
     depth : int
         Depth at which the partitions are cut.
-    n_labels : int
 
     Returns
     -------
     slope : float
         From 0 to 1; 1 where there are fewer than 10 rows.
     """
-    if len(X) < _LEAST_ROWS:
+    if votes.n_rows < _LEAST_ROWS:
         return 1.0
     product = square = sampled = 0.0
     for fold in range(_FOLDS):
-        held = np.arange(len(X)) % _FOLDS == fold
-        partition = grow(X[~held], labels[~held]).truncate(depth)
-        counts = np.zeros((partition.n_leaves, n_labels), dtype=np.int64)
-        count_leaves(partition.apply(X[~held]), labels[~held], counts)
+        held = np.arange(votes.n_rows) % _FOLDS == fold
+        others, tested = votes.where(~held), votes.where(held)
+        partition = grow(others.X, others.labels).truncate(depth)
+        counts = others.count(partition)
         base = counts.sum(axis=0) / counts.sum()
         rows = counts.sum(axis=1)
         fitted = (counts - rows[:, np.newaxis] * base) / (rows[:, np.newaxis] + 1.0)
-        leaf = partition.apply(X[held])
-        product += float(np.sum((np.eye(n_labels)[labels[held]] - base) * fitted[leaf]))
-        square += float(np.sum(fitted[leaf] ** 2))
-        sampled += float(np.sum(_sampling(counts, base)[leaf]))
+        found = tested.count(partition)
+        leaf_rows = found.sum(axis=1)
+        product += float(np.sum((found - leaf_rows[:, np.newaxis] * base) * fitted))
+        square += float(leaf_rows @ np.sum(fitted**2, axis=1))
+        sampled += others.row_variance(partition) * float(leaf_rows @ _sampling(counts, base))
     # Where little is known, the slope is 1: as much is added to both as the product's noise.
     noise = np.sqrt(square * np.mean(base * (1 - base)))
     return float(np.clip((product + noise) / max(max(square - sampled, 0.0) + noise, 1e-300), 0.0, 1.0))
 
 
-def _sampling(counts: IntArray, base: FloatArray) -> FloatArray:
+def _sampling(counts: IntArray | FloatArray, base: FloatArray) -> FloatArray:
     """Return what sampling adds to the squared differences of shares in leaves, with one pseudo-row each."""
     rows = counts.sum(axis=1)
     shares = (counts + base) / (rows[:, np.newaxis] + 1.0)

@@ -43,10 +43,10 @@ def choose_weight(counts: LeafCounts) -> FloatArray:
         return np.zeros(counts.n_leaves)
     slope = estimate_slope(counts)
     drift = estimate_drift(counts, slope=slope)
-    sampling = 2 / counts.n_labels
+    sampling = counts.row_variance * 2 / counts.n_labels
     precision = 1.0 + counts.variance / (sampling * counts.shares())
     # A leaf without public rows has no use for a weight; a slope of 0 leaves none to the others.
-    spread = slope**2 + drift * np.maximum(counts.public_rows, 1)
+    spread = slope**2 * counts.public_noise + counts.drift_unit * drift * np.maximum(counts.public_rows, 1)
     weight: FloatArray = slope * precision / spread
     return weight
 
@@ -181,7 +181,7 @@ class _LabelContrasts:
         return cls(
             private=scale * (estimates - estimates.mean(axis=1, keepdims=True)),
             public=scale * ratio[:, np.newaxis] * (public_counts - public_counts.mean(axis=1, keepdims=True)),
-            private_error=n_rows * (counts.variance + sampling * shares),
-            public_error=sampling * ratio**2 * public_rows,
-            unit=sampling * float(np.sum((n_rows * shares) ** 2)),
+            private_error=n_rows * (counts.variance + counts.row_variance * sampling * shares),
+            public_error=counts.public_row_variance * sampling * ratio**2 * public_rows,
+            unit=counts.total_variance * sampling * float(np.sum((n_rows * shares) ** 2)),
         )

@@ -72,6 +72,7 @@ class SplitBudget:
         n_levels: int,
         rows_per_unit: int,
         columns: ComparedColumns | None = None,
+        row_total: int = 1,
     ) -> "SplitBudget":
         """Divide epsilon.
 
@@ -80,18 +81,14 @@ class SplitBudget:
         """
         weights = [_GROWTH**level for level in range(n_levels)]
         n_ordered = 0 if columns is None or not n_levels else len(columns.ordered)
-        order = (
-            NoisyLevelCounts(epsilon * share * ORDER_SHARE, n_ordered, rows_per_unit) if n_ordered else None
-        )
+        order = None
+        if n_ordered:
+            order = NoisyLevelCounts(epsilon * share * ORDER_SHARE, n_ordered, rows_per_unit, row_total)
         rest = epsilon * share - (0 if order is None else order.epsilon)
         asked = [rest * weight / sum(weights) for weight in weights]
         levels = tuple(selection_noise(one, rows_per_unit).epsilon for one in asked)
         spent = sum(levels, Fraction(0) if order is None else order.epsilon)
         return cls(levels, epsilon - spent, rows_per_unit, columns, order)
-
-    def leaves(self, n_cells: int, n_labels: int) -> NoisyHistogram:
-        """Return the mechanism of the leaves."""
-        return NoisyHistogram(self.leaf_epsilon, n_cells, n_labels, self.rows_per_unit)
 
 
 class PaidTreeMechanism:
@@ -100,16 +97,17 @@ class PaidTreeMechanism:
     Parameters
     ----------
     budget : SplitBudget
-    n_labels : int
+    leaves : NoisyHistogram
+        That of a single leaf.
     """
 
     name = "histogram"
     relation = "replace-one"
 
-    def __init__(self, budget: SplitBudget, n_labels: int) -> None:
-        leaves = budget.leaves(1, n_labels)
+    def __init__(self, budget: SplitBudget, leaves: NoisyHistogram) -> None:
+        self._leaves = leaves.describe_noise()
         self._n_levels = len(budget.level_epsilons)
-        self.n_cells, self.n_labels = 1, n_labels
+        self.n_cells, self.n_labels = 1, leaves.n_labels
         self._order = budget.order
         order = Fraction(0) if budget.order is None else budget.order.epsilon
         self.epsilon = sum(budget.level_epsilons, order + leaves.epsilon)
@@ -126,7 +124,7 @@ class PaidTreeMechanism:
             )
         return (
             f"{order}report-noisy-max of splits, {self._n_levels} levels at epsilon "
-            f"{float(self._split_epsilon):g} together, then discrete Laplace noise on leaf x label counts"
+            f"{float(self._split_epsilon):g} together, then {self._leaves}"
         )
 
     def simulate(self, categories: Any, random_state: Any = None) -> Any:

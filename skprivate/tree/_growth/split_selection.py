@@ -14,19 +14,22 @@ from ...noise import DiscreteLaplaceMechanism
 from ...noise._noisy_max import NoisyMax
 from ...partition import DerivedColumns, Partition
 from ...rounds._driver import Round, Rounds
+from ...rounds._plans._masses.histograms import MassHistogramsPlan
+from ...rounds._plans._masses.masses import LabelMasses, Masses, NumberMasses
 from ...rounds._plans.histograms import MOST_COUNTS, HistogramsPlan
 from ...utils import check_epsilon
 from .._noisy_leaf_counts import _scale
+from .contrast import IMPURITY_BITS, contrast_scores
 
-# Impurities are counted in steps of 2^-10 rows, a thousandth of what a row adds at most: far below the noise.
-IMPURITY_BITS = 10
 # Squares of fewer rows, and their sums, fit 64 bits.
 _FITS = 2**31
 # Below every score, which is above -2^52, even with noise, which is below 2^58: 44 times the largest scale.
 _NO_CANDIDATE = -(2**62)
 
 
-def selection_noise(epsilon: float | Fraction, rows_per_unit: int = 1) -> DiscreteLaplaceMechanism:
+def selection_noise(
+    epsilon: float | Fraction, rows_per_unit: int = 1, largest: int = 1
+) -> DiscreteLaplaceMechanism:
     """Return the mechanism whose noise a level's scores get.
 
     Parameters
@@ -35,6 +38,8 @@ def selection_noise(epsilon: float | Fraction, rows_per_unit: int = 1) -> Discre
         Privacy loss of a level, > 0 and finite.
     rows_per_unit : int, default=1
         Rows that one unit of privacy contributes at most.
+    largest : int, default=1
+        Bound on a row's weight, in steps; 1: rows have no weights.
 
     Returns
     -------
@@ -46,20 +51,20 @@ def selection_noise(epsilon: float | Fraction, rows_per_unit: int = 1) -> Discre
     ValueError
         Epsilon is so small that the scale passes 2^52.
     """
-    # A unit's rows are taken away and others put in, each of which moves scores by at most one row.
-    sensitivity = 2 * rows_per_unit * 2**IMPURITY_BITS
+    # A unit's rows are taken away and others put in: scores move by amounts within a range of the weight.
+    sensitivity = 2 * rows_per_unit * largest * 2**IMPURITY_BITS
     return DiscreteLaplaceMechanism.from_scale(_scale(check_epsilon(epsilon), sensitivity), sensitivity)
 
 
 class SplitSelection:
-    """The choice of a split in every node of a partition: report-noisy-max of impurities.
+    """The choice of a split in every node of a partition: report-noisy-max of impurities, or contrasts.
 
     Parameters
     ----------
-    plan : HistogramsPlan
+    plan : HistogramsPlan or MassHistogramsPlan
         What is counted; its thresholds are the candidates.
     mechanism : DiscreteLaplaceMechanism
-        From `selection_noise`.
+        From `selection_noise`, for the plan's largest weight.
 
     Notes
     -----
@@ -71,6 +76,10 @@ class SplitSelection:
     first of equal ones. Adding or taking away a row changes the probability of a node's choice by at most the
     factor exp(2^10 / scale); replacing ``rows_per_unit`` rows changes that of all choices of a level by at
     most exp(2 * rows_per_unit * 2^10 / scale), which is exp(mechanism.epsilon).
+
+    With weights all of this holds for steps of weight in place of rows, and a row is ``largest`` steps at
+    most. Of numbers the score is that of `contrast_scores`, which a row may raise at some candidates and
+    lower at others, by a half at most: within a range of 1 as well.
 
     Proof: :doc:`/proofs/tree_release`.
 
@@ -89,12 +98,15 @@ class SplitSelection:
 
         Candidates are numbered column by column, in each column from the lowest threshold to the highest.
         """
-        tables = self._plan.by_column(values)
-        scores = np.concatenate([split_scores(table) for table in tables], axis=1)
+        scores = np.concatenate([self._score(table) for table in self._plan.by_column(values)], axis=1)
         allowed = ~np.isnan(self._plan.thresholds)
         scores[~allowed] = _NO_CANDIDATE
         chosen = NoisyMax(self._mechanism).randomize(scores, entropy)
         return np.where(allowed.any(axis=1), chosen, -1)
+
+    def _score(self, table: IntArray) -> IntArray:
+        masses = self._plan.masses if isinstance(self._plan, MassHistogramsPlan) else None
+        return contrast_scores(table, masses.bits) if type(masses) is NumberMasses else split_scores(table)
 
 
 def split_scores(table: IntArray) -> IntArray:
@@ -103,7 +115,7 @@ def split_scores(table: IntArray) -> IntArray:
     Parameters
     ----------
     table : ndarray of int64 of shape (n_nodes, n_labels, n_bins)
-        Exact counts of rows; at most 2^40 in a node.
+        Exact counts of rows, or of steps of their weights; at most 2^40 in a node.
 
     Returns
     -------
@@ -153,7 +165,7 @@ def most_levels(n_bins: Sequence[int], n_labels: int) -> int:
 def grow_private_partition(
     lower: ArrayLike,
     upper: ArrayLike,
-    n_labels: int,
+    target: int | Masses,
     level_epsilons: Sequence[Fraction],
     rows_per_unit: int,
     n_bins: Sequence[int],
@@ -166,8 +178,8 @@ def grow_private_partition(
     ----------
     lower, upper : array-like of shape (n_columns,)
         The public box of the columns that are compared.
-    n_labels : int
-        Number of labels.
+    target : int or Masses
+        Number of labels, or what rows add to the leaves: numbers, and rows with weights, need this.
     level_epsilons : sequence of Fraction
         Privacy loss of every level, from the root; the depth of the tree is at most their number.
     rows_per_unit : int
@@ -175,7 +187,8 @@ def grow_private_partition(
     n_bins : sequence of int
         Bins of every column, 2 or more.
     spent : PrivacySpent or None
-        What the first round charges. It must cover all levels: the sum of `selection_noise(...).epsilon`.
+        What the first round charges. It must cover all levels: the sum of `selection_noise(...).epsilon`,
+        for the largest weight of the masses.
     derived : DerivedColumns, default=None
         The columns that are compared; None: those of X.
 
@@ -195,15 +208,16 @@ def grow_private_partition(
     ValueError
         Before the first round: an epsilon is too small, or the last level has too many counts.
     """
-    mechanisms = [selection_noise(epsilon, rows_per_unit) for epsilon in level_epsilons]
-    if len(mechanisms) > most_levels(n_bins, n_labels):
+    masses = LabelMasses(target) if isinstance(target, int) else target.for_splits()
+    mechanisms = [selection_noise(epsilon, rows_per_unit, masses.largest) for epsilon in level_epsilons]
+    if len(mechanisms) > most_levels(n_bins, masses.n_cells):
         raise ValueError(
             "the histograms of the last level take more than 1 GiB: declare fewer levels, columns or bins."
         )
     levels: list[tuple[NDArray[np.int32], FloatArray]] = []
     partition = _assemble(levels, lower, upper, derived)
     for mechanism in mechanisms:
-        plan = HistogramsPlan(partition, tuple(n_bins), n_labels)
+        plan = _plan(partition, tuple(n_bins), masses)
         if np.isnan(plan.thresholds).all():
             break
         chosen = yield Round(plan, SplitSelection(plan, mechanism), spent)
@@ -214,6 +228,13 @@ def grow_private_partition(
         levels.append((column[-n_nodes:], threshold[-n_nodes:]))
         partition = _assemble(levels, lower, upper, derived)
     return partition
+
+
+def _plan(partition: Partition, n_bins: tuple[int, ...], masses: Masses) -> HistogramsPlan:
+    """Return the plan of one level: rows without weights are counted, which is faster."""
+    if type(masses) is LabelMasses and masses.largest == 1:
+        return HistogramsPlan(partition, n_bins, masses.n_cells)
+    return MassHistogramsPlan.of(partition, n_bins, masses)
 
 
 def _assemble(

@@ -7,19 +7,29 @@ from ...exceptions import UtilityWarning
 from ...utils._user_frame import warn_after_release
 from .._estimation.homogeneity import NoisyTable, leaves_differ
 from .._estimation.leaf_counts import LeafCounts
+from .._estimation.number_variance import with_variances
 from .._estimation.pruning import leaf_ancestors
 from .._growth.level_order import DEFAULT_BINS, ComparedColumns
-from .._tree_design import TreeDesign
 
 _ALIKE = (
-    "the released counts do not show clearly that the leaves differ in their classes by more than noise and "
-    "chance explain: the tree may predict no better than the base rate."
+    "the released counts do not show clearly that the leaves differ in their {classes} by more than noise "
+    "and chance explain: the tree may predict no better than the {base}."
 )
-_ONE_LEAF = "the tree has a single leaf, and predicts the base rate everywhere."
+_ONE_LEAF = "the tree has a single leaf, and predicts the {base} everywhere."
 _HINTS = (
-    " Look for a typo in classes (a label outside them counts as the first class), for bounds that are far "
-    "too wide (all rows fall into few leaves), and for an epsilon that is too small for the number of rows."
+    " Look for {typo}, for bounds that are far too wide (all rows fall into few leaves), and for an epsilon "
+    "that is too small for the number of rows."
 )
+_OF_LABELS = {
+    "classes": "classes",
+    "base": "base rate",
+    "typo": "a typo in classes (a label outside them counts as the first class)",
+}
+_OF_NUMBERS = {
+    "classes": "means",
+    "base": "mean",
+    "typo": "bounds_y in another unit (numbers beyond them are clipped)",
+}
 _ELSEWHERE = " What the tree predicts beyond the base rate rests on {source} alone."
 
 
@@ -40,17 +50,17 @@ def warn_of_low_utility(tree: Any) -> None:
     -----
     **Privacy.** A function of what was released and of what is public: it costs nothing.
     """
-    design = TreeDesign(
-        tree.partition_, tree.randomizer_, tree.classes_, tree.bounds_, tree.rule_, tree.public_counts_
-    )
+    design = tree._design_of_release()
     counts = LeafCounts.from_release(design, tree.report_counts_, tree.n_reports_)
-    table = NoisyTable.of(design.randomizer, counts)
+    counts = with_variances(counts, design, tree.report_counts_, tree._leaf_shares[:, -1])
+    table = NoisyTable.of(design.randomizer, counts, design.cells)
     if leaves_differ(table, leaf_ancestors(design.partition), _candidates(tree)):
         return
     text = _ONE_LEAF if tree.n_leaves_ == 1 else _ALIKE
     source = _other_source(tree)
     elsewhere = _ELSEWHERE.format(source=source) if source else ""
-    warn_after_release(f"{type(tree).__name__}: {text}{_HINTS}{elsewhere}", UtilityWarning)
+    said = (text + _HINTS).format(**(_OF_LABELS if design.cells is None else _OF_NUMBERS))
+    warn_after_release(f"{type(tree).__name__}: {said}{elsewhere}", UtilityWarning)
 
 
 def _other_source(tree: Any) -> str | None:

@@ -11,6 +11,7 @@ from skprivate.tree._estimation.leaf_counts import LeafCounts
 from skprivate.tree._estimation.probabilities import estimate_shares_of_classes
 from skprivate.tree._estimation.public_slope import slope_of_public_rows
 from skprivate.tree._estimation.weight import choose_weight, estimate_public_drift, measure_drift
+from skprivate.tree._tree_rows import PublicVotes
 from skprivate.utils._posteriors.base_rate import estimate_base_rate
 
 COMPLETE = np.array([[0] * 4, [0, 0, 1, 1], range(4)], dtype=np.int32)
@@ -128,7 +129,7 @@ class TestPublicSlope:
         def grow(X, labels):
             return build_partition(X, labels, lower=np.zeros(3), upper=np.ones(3), max_depth=5, rule="cart")
 
-        return slope_of_public_rows(grow, X, labels.astype(np.int32), 5, 2)
+        return slope_of_public_rows(grow, PublicVotes(X, labels.astype(np.int32), 2), 5)
 
     @pytest.mark.parametrize("n_rows", [10, 60, 500])
     @pytest.mark.parametrize("seed", range(3))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Codes of rows: their scores by a model, their labels and their groups; each by the row alone."""
+"""What models say of rows, and numbers of labels and levels; each by the row alone."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
-from ..._typing import FloatArray
-from ...utils._compat import num_samples, safe_indexing
-from ...utils._parameter_checks import as_column
+from .._typing import FloatArray
+from ..utils._compat import num_samples, safe_indexing
+from ..utils._parameter_checks import as_column
 
 # How far probabilities of a row may sum from 1: single precision of a hundred classes.
 _TOLERANCE = 1e-4
@@ -64,7 +64,7 @@ def predictions(
     try:
         return check(_ask(predict, X), n_rows)
     except Exception:
-        works = _works(predict, X, check)
+        works = working_rows(lambda rows: check(_ask(predict, safe_indexing(X, rows)), len(rows)), n_rows)
     if not works.any():
         return np.tile(instead, (n_rows, *([1] * np.ndim(instead))))
     rows = np.where(works, np.arange(n_rows), np.argmax(works))
@@ -113,17 +113,19 @@ def _ask(predict: Callable[[Any], Any], X: Any) -> Any:
     )
 
 
-def _works(predict: Callable[[Any], Any], X: Any, check: Callable[[Any, int], Any]) -> NDArray[np.bool_]:
-    """Tell on which rows a model does not fail; halves are tried until those that fail are alone."""
-    n_rows = num_samples(X)
-    try:
-        check(_ask(predict, X), n_rows)
-        return np.ones(n_rows, dtype=bool)
-    except Exception:
-        if n_rows == 1:
-            return np.zeros(1, dtype=bool)
-    halves = np.array_split(np.arange(n_rows), 2)
-    return np.concatenate([_works(predict, safe_indexing(X, half), check) for half in halves])
+def working_rows(attempt: Callable[[NDArray[np.intp]], object], n_rows: int) -> NDArray[np.bool_]:
+    """Tell on which rows an attempt does not fail; halves are tried until those that fail are alone."""
+
+    def works(rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        try:
+            attempt(rows)
+            return np.ones(len(rows), dtype=bool)
+        except Exception:
+            if len(rows) == 1:
+                return np.zeros(1, dtype=bool)
+        return np.concatenate([works(half) for half in np.array_split(rows, 2)])
+
+    return works(np.arange(n_rows))
 
 
 def probabilities(model: Any, X: Any, n_classes: int, strict: bool) -> FloatArray:

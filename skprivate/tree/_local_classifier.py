@@ -1,39 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Locally private classification tree: every private row sends one report of its leaf and label."""
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import Tags
 
-from .._typing import IntArray, Protection, RandomSource, Relation, ReportMechanism, SplitCriterion, SplitRule
-from ..accounting import PrivacyLedger, PrivacySpent
+from .._typing import IntArray, Protection, RandomSource, ReportMechanism, SplitCriterion, SplitRule
+from ..accounting import PrivacyLedger
 from ..domain import TableDomain
 from ..noise._entropy import Entropy
-from ..partition import Partition
 from ..randomizers import LabelRandomizer, LocalRandomizer, make_randomizer
 from ..randomizers._factory import MECHANISMS
-from ..utils import check_epsilon
-from ..utils._compat import StrOptions
 from ..utils._public_module import public_module
-from ._base import TREE_CONSTRAINTS, TREE_ROLES, BasePrivateTree
-from ._estimation.depth import DepthInputs
+from ._base import TREE_CONSTRAINTS, TREE_ROLES
 from ._estimation.leaf_counts import variance_per_row
-from ._estimation.leaf_estimates import pruning_method
-from ._growth.first_phase import FEW_COLUMNS, FirstPhase, PlannedLeaves, draw_part
-from ._tree_design import TreeDesign
+from ._local import LOCAL_CONSTRAINTS, LOCAL_ROLES, BaseLocalTree
+from ._targets.labels import LABEL_CONSTRAINTS, LABEL_ROLES, LabelTargetMixin
 from ._tree_rows import TreeRows
 
-# Below it the noise of a report's estimate passes what doubles tell from their square.
-_LEAST_EPSILON = Fraction(1, 10**6)
 # Typical difference of a leaf's share of a class from a half, which an error of its size scales.
 _DEVIATION = 0.2
 
 
 @public_module("skprivate.tree")
-class LocallyPrivateTreeClassifier(BasePrivateTree):
+class LocallyPrivateTreeClassifier(LabelTargetMixin, BaseLocalTree):
     """Locally private classification tree (LPCT), shaped by public rows.
 
     Public rows build a partition of the feature space; every private row then sends one epsilon-LDP report of
@@ -78,11 +70,17 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         read from private rows, which is a leak. Rows outside are routed like rows on the boundary.
     domain : TableDomain, default=None
         What is publicly known of the columns of X, which may then hold text, categories, dates and missing
-        cells; it declares the bounds. The tree is about the encoded columns, ``domain.encoded_names``.
+        cells; it declares the bounds. A split of a column of levels without an order sends a subset of them
+        left, and one of a number that may be missing says on which side missing cells are, where the
+        declaration gives them a column of their own.
     classes : array-like of labels, default=None
         Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
         without public rows they are read from private rows, which is a leak. A label outside them counts as
         the first class: silently if it is private, with a warning if it is public.
+    class_weight : dict or "balanced", default=None
+        What every class counts in probabilities and predictions: weights by label, 1 where none is given, or
+        the inverse of the released shares of the classes. It is post-processing, costs nothing, and moves no
+        split; `repruned` changes it after the fact.
     partition_seed : int, default=0
         Public seed of rule "random".
     split_share : float or "auto", default="auto"
@@ -212,15 +210,12 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
     (True, Fraction(1, 1))
     """
 
-    _deployment = "simulated"
-    _rows_are_called = "reports"
-
-    declared_roles = {**TREE_ROLES, "mechanism": "release", "protect": "release"}
+    declared_roles = {**TREE_ROLES, **LABEL_ROLES, **LOCAL_ROLES}
 
     _parameter_constraints: dict[str, list[Any]] = {
         **TREE_CONSTRAINTS,
-        "mechanism": [StrOptions({"auto", *MECHANISMS})],
-        "protect": [StrOptions({"record", "label"})],
+        **LABEL_CONSTRAINTS,
+        **LOCAL_CONSTRAINTS,
     }
 
     def __init__(
@@ -238,6 +233,7 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         bounds: Any = None,
         domain: TableDomain | None = None,
         classes: Any = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         partition_seed: int = 0,
         split_share: float | Literal["auto"] = "auto",
         public_model: Any = None,
@@ -257,6 +253,7 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         self.bounds = bounds
         self.domain = domain
         self.classes = classes
+        self.class_weight = class_weight
         self.partition_seed = partition_seed
         self.split_share = split_share
         self.public_model = public_model
@@ -264,95 +261,9 @@ class LocallyPrivateTreeClassifier(BasePrivateTree):
         self.random_state = random_state
         self.ledger = ledger
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.max_rows_per_group != 1:
-            raise ValueError("max_rows_per_group must be 1: a client sends one report, of one of its rows.")
-        if self.protect == "label" and self.mechanism not in ("auto", "krr"):
-            raise ValueError('protect="label" sends the label by randomised response: pass mechanism="auto".')
-
-    def _inputs_to_declare(self) -> tuple[str, ...]:
-        # Where only labels are protected, bounds may be read from the features of any row.
-        return ("bounds", "classes") if self.protect == "record" else ("classes",)
-
-    def _planned_relation(self) -> Relation:
-        return "label" if self.protect == "label" else "local"
-
-    def _design(self, rows: TreeRows, n_used: int) -> TreeDesign:
-        first = None if rows.n_public else self._plan_first_phase(rows, n_used)
-        if first is None:
-            return super()._design(rows, n_used)
-        return TreeDesign(
-            partition=Partition.from_splits([-1], [], *rows.bounds),
-            randomizer=PlannedLeaves(first, self.mechanism),
-            classes=rows.classes,
-            bounds=rows.bounds,
-            rule="cart",
-            public_counts=np.zeros((1, len(rows.classes)), dtype=np.int64),
-            feature_names=self.names_of_features(),
-            first_phase=first,
-        )
-
-    def _plan_first_phase(self, rows: TreeRows, n_clients: int) -> FirstPhase | None:
-        """Return what the clients that shape the tree are asked; None where none do."""
-        own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
-        groups = () if self.domain is None else self.domain.groups
-        few = (len(groups) or len(rows.bounds[0])) <= FEW_COLUMNS
-        # Halving levels in the order in which they are declared parts them at random.
-        halved = self.split_share == "auto" and few and all(group.n_levels < 3 for group in groups)
-        if halved or self.rule == "random" or self.protect == "label" or own_depth or self.split_share == 0:
-            return None
-        self._check_depth(0)
-        pruning_method(self.prune).check_classes(len(rows.classes))
-        epsilon, n_labels = check_epsilon(self.epsilon), len(rows.classes)
-        first = FirstPhase.plan(epsilon, self.split_share, n_clients, n_labels, rows.bounds, groups)
-        if first is not None:
-            if epsilon < _LEAST_EPSILON:
-                raise ValueError("epsilon is too small for two phases: pass split_share=0.")
-            # What the second phase refuses is to be heard of before anything is charged.
-            self._make_randomizer(2 if self.max_depth == "auto" else 2**self.max_depth, n_labels, 1)
-        return first
-
-    def _shape_by_reports(self, design: TreeDesign, first: FirstPhase, n_clients: int) -> TreeDesign:
-        """Return the design whose leaves follow from the reports of the first phase; n_clients fill them."""
-        model, n_labels = first.fit_model(self.partition_seed), len(design.classes)
-        partition = first.grow(model, self._check_depth(0), self.criterion, self.min_samples_leaf)
-        if self.max_depth == "auto":
-
-            def variance(n_leaves: int) -> float:
-                return variance_per_row(self._make_randomizer(n_leaves, n_labels, 1), n_clients)
-
-            epsilon = check_epsilon(self.epsilon)
-            inputs = DepthInputs(partition, design.rule, n_clients, 0, epsilon, variance)
-            partition = partition.truncate(pruning_method(self.prune).choose_depth(inputs))
-        shaped = replace(design, first_phase=first, public_model=model)
-        randomizer = self._make_randomizer(partition.n_leaves, n_labels, 1)
-        nobody = np.empty((0, partition.n_features)), np.empty(0, dtype=np.int32)
-        return shaped.with_leaves(partition, randomizer, *nobody)
-
-    def _release(
-        self, design: TreeDesign, rows: TreeRows, spent: PrivacySpent, entropy: Entropy
-    ) -> tuple[TreeDesign, IntArray]:
-        # Reports are drawn row by row: no round of sums, although what is released is a sum of them.
-        first = design.first_phase
-        categories = rows.categories(design.partition) if first is None else None
-        self.charge(spent)
-        kept = rows.prepare(entropy.random_bytes).kept
-        if first is not None:
-            design, kept = self._release_first(design, first, rows, kept, entropy)
-        categories = rows.categories(design.partition) if categories is None else categories
-        reported = categories if kept is None else categories[kept]
-        return design, design.randomizer.simulate(reported, entropy)
-
-    def _release_first(
-        self, design: TreeDesign, first: FirstPhase, rows: TreeRows, kept: Any, entropy: Entropy
-    ) -> tuple[TreeDesign, IntArray]:
-        """Draw the reports of the first phase; return the design that they shape, and the other rows."""
-        numbers = np.arange(len(rows.X)) if kept is None else np.arange(len(rows.X))[kept]
-        own, others = draw_part(len(numbers), first.n_reports, entropy)
-        own = numbers[own]
-        first = first.simulate(rows.X[own], rows.labels[own], entropy)
-        return self._shape_by_reports(design, first, len(others)), numbers[others]
+    def _draw_labels(self, rows: TreeRows, numbers: IntArray, n_labels: int, entropy: Entropy) -> IntArray:
+        assert rows.labels is not None
+        return rows.labels[numbers].astype(np.int64)
 
     def _make_randomizer(
         self, n_cells: int, n_labels: int, rows_per_unit: int, n_rows: int = 0, n_public: int = 0

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Locally private regression tree: every private row reports its leaf and a random rounding of its target."""
+
+from fractions import Fraction
+from typing import Any, Literal
+
+from sklearn.utils import Tags
+
+from .._typing import IntArray, Protection, RandomSource, ReportMechanism, SplitRule
+from ..accounting import PrivacyLedger
+from ..domain import TableDomain
+from ..noise._entropy import Entropy
+from ..randomizers import HadamardRandomizer, LabelRandomizer, LocalRandomizer, make_randomizer
+from ..utils._compat import StrOptions
+from ..utils._public_module import public_module
+from ._base import TREE_CONSTRAINTS, TREE_ROLES
+from ._estimation.leaf_counts import variance_per_row
+from ._local import LOCAL_CONSTRAINTS, LOCAL_ROLES, BaseLocalTree
+from ._noisy_leaf_counts import NumberCells
+from ._targets.numbers import NUMBER_CONSTRAINTS, NUMBER_ROLES, NumberTargetMixin
+from ._tree_rows import TreeRows, round_at_random, shares_of
+
+# Levels that targets may be rounded to: each doubling of the steps quarters the variance of the rounding.
+_LEVELS = (2, 3, 5, 9)
+# Leaves of the tree that the number of levels is chosen for; it changes little with them.
+_TYPICAL_LEAVES = 16
+
+
+@public_module("skprivate.tree")
+class LocallyPrivateTreeRegressor(NumberTargetMixin, BaseLocalTree):
+    """Locally private regression tree, shaped by public rows.
+
+    Public rows build a partition of the feature space; every private row then sends one epsilon-LDP report of
+    its leaf and of its target, which is rounded at random to one of a few levels, and a leaf predicts the
+    mean that the reports and its public rows tell. Depth, levels and the weight of public rows follow from
+    released and public quantities, so tuning costs nothing.
+
+    Parameters
+    ----------
+    epsilon : float or Fraction, default=1.0
+        Privacy loss of one report, > 0 and finite.
+    max_depth : int or "auto", default="auto"
+        Depth of the tree, from 1 to 30, without public rows to 16. "auto": as deep as the noise allows, to
+        12.
+    public_weight : float or "auto", default="auto"
+        Weight of a public row against a private one, between 0 and 1e100. "auto": per leaf, by how far the
+        public targets are from the released sums; 0 uses public rows for the partition only.
+    mechanism : {"auto", "hadamard", "krr", "subset", "unary"}, default="auto"
+        How a report is randomised: block-Hadamard response, k-ary randomised response on (leaf, level),
+        subset selection, or one bit per (leaf, level). "auto": the cheapest to send whose exact variance is
+        within 1.05 of the least.
+    rule : {"cart", "max-edge", "random"}, default="cart"
+        "cart" takes the feature and the threshold that lower the variance of the public targets most, among
+        at most 255 thresholds a feature; "max-edge" halves the longest edge of a cell that does; "random"
+        halves a longest edge at random. Without public rows the rule is "random", or "cart" on what
+        a share of the clients reports (`split_share`).
+    protect : {"record", "label"}, default="record"
+        "record": a report hides leaf and target. "label": the curator knows the features, and a report hides
+        the target alone, by randomised response on its level: far less noise. "mechanism" must be "auto" or
+        "krr" then.
+    min_samples_leaf : int, default=0
+        Least number of public rows in a leaf, with "cart" at least 1. No effect without public rows.
+    bounds_X : pair or dict, default=None
+        ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
+        the units of X, from public knowledge. None: those of the public rows; without public rows they are
+        read from private rows, which is a leak. Rows outside are routed like rows on the boundary.
+    domain : TableDomain, default=None
+        What is publicly known of the columns of X, which may then hold text, categories, dates and missing
+        cells; it declares their bounds.
+    bounds_y : pair, default=None
+        ``(lower, upper)`` of y in its unit, from public knowledge or paid for (`estimate_bounds`); y is
+        clipped to them in silence. None: those of the public rows; without public rows they are read from
+        private rows, which is a leak.
+    partition_seed : int, default=0
+        Public seed of rule "random".
+    split_share : float or "auto", default="auto"
+        Without public rows: share of the clients whose reports shape the tree, from 0 to below 1; the others
+        fill its leaves. "auto": 0.6, or 0 where a column would have too few reports for this epsilon, and
+        with up to 3 columns. 0: the splits are drawn at random, as by rule "random". No effect with public
+        rows, with rule "random", or with ``protect="label"``.
+    public_model : regressor, default=None
+        A regressor with ``fit`` and ``predict``, such as a random forest, which is fitted to the public rows
+        alone. The released sums then correct it: every leaf gets an offset, and the model is given up where
+        they show that it says nothing; the leaves stay. They are those of a small tree that stands for the
+        model (rule "cart" on its predictions), unless private rows choose them. What it predicts for a row
+        must be a function of that row alone.
+    max_rows_per_group : int, default=1
+        Must be 1: a client sends one report.
+    random_state : None, int, RandomState or Generator, default=None
+        None: entropy of the operating system. Anything else makes the fit reproducible, and not private.
+    ledger : PrivacyLedger, default=None
+        Charged before any noise is drawn.
+
+    Attributes
+    ----------
+    privacy_spent_ : PrivacySpent
+        What was spent, on what unit, and what is claimed.
+    bounds_ : tuple of two ndarrays of shape (n_features,)
+        Lower and upper bounds of X.
+    bounds_y_ : tuple of two floats
+        Bounds of y: predictions keep to them.
+    partition_ : Partition
+        The tree over public data.
+    max_depth_ : int
+        Depth of the tree.
+    n_leaves_ : int
+        Number of leaves.
+    rule_, mechanism_ : str
+        The rule and the mechanism used.
+    randomizer_ : object
+        What every client ran: ``n_labels`` is the number of levels that targets are rounded to.
+    report_counts_ : ndarray of int64
+        Sum of all reports about the leaves: with ``split_counts_``, all that was released about private rows.
+    n_reports_ : int
+        Number of these reports.
+    split_counts_ : ndarray of int64 of shape (n_columns, n_categories), or None
+        Sum of the reports that shaped the tree; None where none did.
+    split_randomizer_ : ColumnRandomizer or None
+        What the clients ran whose reports shaped the tree.
+    public_counts_ : ndarray of shape (n_leaves, 2)
+        Public rows by leaf: sums of 1 - t and of t, where t is the target's share of the width of
+        ``bounds_y_``.
+    public_weight_ : ndarray of shape (n_leaves,)
+        Weight of a public row in every leaf.
+    public_slope_ : float
+        How much of what public targets show in leaves that they shaped holds on other public rows, 0 to 1.
+    leaf_values_ : ndarray of shape (n_leaves,)
+        Estimated mean of every leaf, in the unit of y; with ``public_model`` about the means of its rows.
+    leaf_depth_ : ndarray of int of shape (n_leaves,)
+        ``max_depth_`` for every leaf.
+    leaf_errors_ : ndarray of shape (n_leaves,)
+        Standard deviations of ``leaf_values_`` by noise and sampling, in the unit of y.
+    leaf_sizes_ : ndarray of shape (n_leaves,)
+        Estimated numbers of private rows in the leaves, above 0.
+    base_value_ : float
+        The mean of the whole tree.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of every feature in the decrease of the variance by the splits, from released sums.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, where X had string names.
+    domain_ : TableDomain
+        The domain of the fit. Only with ``domain``.
+
+    See Also
+    --------
+    DPTreeRegressor : The same tree for a trusted curator, with far less noise.
+    LocallyPrivateTreeClassifier : The same for labels.
+    LabelPrivateRegressor : Any regressor on randomised targets.
+    export_text : The rules of a fitted tree and the estimates of its leaves, as text.
+    skprivate.inspection.PrivateTreeDisplay : The same as a picture.
+
+    Notes
+    -----
+    **Privacy.** Relation: local, epsilon-LDP per report; one report per row, or per person where ``groups``
+    is passed (of a row drawn at random). A target, clipped to its bounds, is a share of the width between
+    them; it is rounded to the level below or above with probabilities whose mean is the share, and the
+    report is an epsilon-LDP report of (leaf, level), drawn from fresh randomness. A mixture of reports that
+    are within a factor e^epsilon of each other stays within it, whatever the rounding. Reports are drawn here
+    from rows that this process holds, so a fit is a *simulation* of clients that randomise on their own
+    devices: whoever runs it sees the rows. What is released is the sum of the reports; everything else is a
+    function of it and of public rows. Not protected: the number of private rows, the public rows and bounds.
+    A seeded fit, or one that reads bounds from private rows, claims "not-private". With ``protect="label"``
+    the relation is label: two private rows with the same features and different targets are hard to tell
+    apart, and the features themselves are NOT protected, so ``bounds_X`` may be read from them.
+
+    Proof: :doc:`/proofs/tree_release`.
+
+    **Without public rows** a share of the clients, drawn at random, reports first: each draws one column and
+    reports its bin there with its target, rounded to one of two levels. A naive Bayes model of these reports
+    shapes the tree, by rule "cart" on rows that are drawn from it, and predicts rows together with the
+    leaves. Each of the other clients then reports its leaf and target. Nobody reports twice.
+
+    References
+    ----------
+    Ma, Zhang, Cai, Yang, Decision tree for locally private estimation with public data, 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skprivate import LocallyPrivateTreeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(20000, 2))
+    >>> y = 10.0 * (X[:, 0] > 0.5) + rng.normal(size=20000)
+    >>> is_public = rng.permutation(20000) < 50
+    >>> tree = LocallyPrivateTreeRegressor(epsilon=2.0, bounds_X=(0, 1), bounds_y=(-5, 15))
+    >>> tree = tree.fit(X, y, is_public=is_public)
+    >>> bool(tree.score(X, y) > 0.8)
+    True
+    >>> tree.privacy_spent_.private, tree.privacy_spent_.epsilon
+    (True, Fraction(2, 1))
+    """
+
+    declared_roles = {**TREE_ROLES, **NUMBER_ROLES, **LOCAL_ROLES}
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        **TREE_CONSTRAINTS,
+        **NUMBER_CONSTRAINTS,
+        **LOCAL_CONSTRAINTS,
+        "mechanism": [StrOptions({"auto", "hadamard", "krr", "subset", "unary"})],
+    }
+
+    def __init__(
+        self,
+        epsilon: float | Fraction = 1.0,
+        *,
+        max_depth: int | Literal["auto"] = "auto",
+        public_weight: float | Literal["auto"] = "auto",
+        mechanism: ReportMechanism = "auto",
+        rule: SplitRule = "cart",
+        protect: Protection = "record",
+        min_samples_leaf: int = 0,
+        bounds_X: Any = None,
+        domain: TableDomain | None = None,
+        bounds_y: Any = None,
+        partition_seed: int = 0,
+        split_share: float | Literal["auto"] = "auto",
+        public_model: Any = None,
+        max_rows_per_group: int = 1,
+        random_state: RandomSource = None,
+        ledger: PrivacyLedger | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.max_depth = max_depth
+        self.public_weight = public_weight
+        self.mechanism = mechanism
+        self.rule = rule
+        self.protect = protect
+        self.min_samples_leaf = min_samples_leaf
+        self.bounds_X = bounds_X
+        self.domain = domain
+        self.bounds_y = bounds_y
+        self.partition_seed = partition_seed
+        self.split_share = split_share
+        self.public_model = public_model
+        self.max_rows_per_group = max_rows_per_group
+        self.random_state = random_state
+        self.ledger = ledger
+
+    def _cells(self) -> NumberCells:
+        return min((NumberCells.of_levels(n_levels) for n_levels in _LEVELS), key=self._row_variance)
+
+    def _row_variance(self, cells: NumberCells) -> float:
+        """Return what a row adds to the variance of the sum of 2 t - 1 in a leaf: noise and rounding."""
+        noise = variance_per_row(self._make_reports(_TYPICAL_LEAVES, cells.n_cells), 1, cells)
+        # A share of the width lies anywhere between two levels: the mean of p (1 - p) is 1/6.
+        rounding = 4 / 6 / (cells.n_cells - 1) ** 2
+        return noise + rounding / _TYPICAL_LEAVES
+
+    def _draw_labels(self, rows: TreeRows, numbers: IntArray, n_labels: int, entropy: Entropy) -> IntArray:
+        assert rows.y is not None
+        return round_at_random(shares_of(rows.y[numbers], rows.classes), n_labels, entropy.random_bytes)
+
+    def _make_reports(self, n_cells: int, n_levels: int) -> LocalRandomizer:
+        if self.protect == "label":
+            return LabelRandomizer(self.epsilon, n_cells, n_levels)
+        if self.mechanism == "hadamard":
+            # Signed reports would not tell how full a leaf is.
+            return HadamardRandomizer(self.epsilon, n_cells, n_levels, signed=False)
+        return make_randomizer(self.mechanism, self.epsilon, n_cells, n_levels, counts_cells=True)
+
+    def _make_randomizer(
+        self, n_cells: int, n_labels: int, rows_per_unit: int, n_rows: int = 0, n_public: int = 0
+    ) -> LocalRandomizer:
+        return self._make_reports(n_cells, self._cells().n_cells)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # 200 reports at epsilon 1 tell no leaf from another.
+        tags.regressor_tags.poor_score = True
+        return tags

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trees of labels: classes from public knowledge, probabilities, and labels by them."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from ..._typing import BoolArray, FloatArray, SplitCriterion
+from ...base import PublicShape, assign_roles, redact_errors
+from ...base._classes import declared_classes, find_classes, warn_of_unknown_labels
+from ...partition import CRITERIA
+from ...rounds._reading.schema import number_labels
+from ...utils import as_labels
+from ...utils._compat import HasMethods, StrOptions
+from ...utils._table_validation import validate_data
+from .._estimation.leaf_estimates import LeafEstimates, pruning_method
+from .._public_model import PublicModel
+from .._reading.split_rules import to_ascii
+from .._tree_design import TreeDesign
+from .._tree_rows import PublicVotes, TreeRows
+
+LABEL_CONSTRAINTS: dict[str, list[Any]] = {
+    "criterion": [StrOptions(set(CRITERIA))],
+    "prune": ["boolean", StrOptions({"paper"})],
+    "bounds": ["array-like", Mapping, None],
+    "classes": ["array-like", None],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "public_model": [HasMethods(["fit", "predict_proba"]), None],
+}
+LABEL_ROLES = assign_roles(release="criterion bounds classes", post_processing="prune class_weight")
+
+
+class LabelTargetMixin(ClassifierMixin):
+    """What is particular to a private tree whose target is a label."""
+
+    criterion: SplitCriterion
+    prune: Any
+    classes: Any
+    classes_: NDArray[Any]
+    leaf_proba_: FloatArray
+
+    # Of trees of earlier versions, in pickles.
+    class_weight: Any = None
+    _label_weights: FloatArray | None = None
+
+    _bounds_parameter = "bounds"
+    _target_parameter = "classes"
+    _target_leak = "the classes were read from private rows"
+    _targets = "labels"
+
+    def _read_rows(self, X: Any, y: Any) -> tuple[FloatArray, NDArray[Any]]:
+        """Validate X and y; in strict mode no cell of them makes it fail."""
+        X = self.encode_rows(X)
+        if self.is_strict():
+            X = self.read_numbers(X)
+            y = self.read_labels(y, len(X))
+        else:
+            X, y = validate_data(self, X, as_labels(y), dtype=np.float64, order="C")
+        self.name_columns()
+        return X, y
+
+    def _resolve_target(self, y: NDArray[Any], public: BoolArray) -> dict[str, Any]:
+        if self.classes is None:
+            classes = find_classes(y[public] if public.any() else y)
+        else:
+            classes = declared_classes(self.classes)
+            warn_of_unknown_labels(y[public], classes)
+        label_weights(self.class_weight, classes)
+        return {"classes": classes, "labels": number_labels(y, classes)}
+
+    def _check_target(self, shape: PublicShape) -> int:
+        if shape.structured:
+            raise ValueError("the target must be labels, and no times with events.")
+        if self.classes is not None:
+            classes = declared_classes(self.classes)
+        elif shape.public_labels is not None:
+            classes = find_classes(shape.public_labels)
+        else:
+            return 2
+        label_weights(self.class_weight, classes)
+        return len(classes)
+
+    def _fit_to_public_rows(self, votes: PublicVotes, classes: NDArray[Any]) -> PublicModel | None:
+        groups = None if self.domain is None else self.domain.groups
+        seed = self.partition_seed
+        return PublicModel.fit(self.public_model, votes.X, votes.labels, classes, seed, groups)
+
+    def _no_targets(self) -> NDArray[Any]:
+        return np.asarray(declared_classes(self.classes))[:0]
+
+    def _schema_of_target(self, rows: TreeRows) -> dict[str, Any]:
+        return {"classes": rows.classes}
+
+    def roles_for(self, y: Any = None) -> Mapping[str, str]:
+        # A pruning method with a depth of its own makes another tree.
+        own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
+        return {**self.declared_roles, "prune": "release"} if own_depth else self.declared_roles
+
+    def _name_target(self, design: TreeDesign) -> None:
+        self.classes_ = design.classes
+
+    def _known_target(self) -> NDArray[Any]:
+        return self.classes_
+
+    @property
+    def _leaf_shares(self) -> FloatArray:
+        return self.leaf_proba_
+
+    @property
+    def _share_errors(self) -> FloatArray:
+        return self.leaf_errors_
+
+    def _describe_estimate(self, leaf: int, decimals: int) -> str:
+        shares: FloatArray = self.leaf_proba_[leaf]
+        best, error = int(shares.argmax()), float(self.leaf_errors_[leaf])
+        label = to_ascii(self.classes_[best])
+        return f"class: {label}, {shares[best]:.{decimals}f} +- {error:.{decimals}f}"
+
+    def _set_estimates(self, estimates: LeafEstimates) -> None:
+        shares, base = estimates.shares.probabilities, estimates.shares.base.shares
+        self._label_weights = label_weights(self.class_weight, self.classes_, base)
+        self.leaf_errors_ = estimates.shares.errors * _stretch(shares, self._label_weights)
+        self.leaf_proba_, self.base_proba_ = (_weighted(each, self._label_weights) for each in (shares, base))
+
+    def repruned(
+        self,
+        *,
+        prune: bool | Literal["paper"] | None = None,
+        public_weight: float | Literal["auto"] | None = None,
+        class_weight: dict[Any, float] | Literal["balanced", "keep"] | None = "keep",
+    ) -> Self:
+        """Return a copy with other post-processing of the same release: no data are needed, nothing is spent.
+
+        Parameters
+        ----------
+        prune : bool or "paper", default=None
+            As in the class. None: as before.
+        public_weight : float or "auto", default=None
+            As in the class. None: as before.
+        class_weight : dict, "balanced" or None, default="keep"
+            As in the class. "keep": as before.
+
+        Returns
+        -------
+        tree : estimator
+            Fitted, with the same ``privacy_spent_`` and ``report_counts_``. The partition stays as it is:
+            its leaves take the estimates of their ancestors.
+
+        Raises
+        ------
+        ValueError
+            A parameter is out of range, or an earlier version of skprivate fitted the tree.
+        """
+        given: dict[str, Any] = {"prune": prune, "public_weight": public_weight}
+        given = {name: value for name, value in given.items() if value is not None}
+        # None is a value of this one.
+        if class_weight != "keep":
+            given["class_weight"] = class_weight
+        return self._estimated_anew(given)
+
+    @redact_errors
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the class probabilities of every row: those of its leaf, or with `public_model` its own.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        return self._predict_rows(self.read_fitted(X, order="C"))
+
+    def _predict_rows(self, X: FloatArray) -> FloatArray:
+        leaves = self.partition_.apply(X)
+        if self._offsets is None:
+            return self.leaf_proba_[leaves]
+        found = self._offsets.predict(X, leaves)
+        return found if self._label_weights is None else _weighted(found, self._label_weights)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of every row by `predict_proba`; of equally probable ones the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if self._offsets is not None:
+            return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        leaves = self.apply(X)
+        return self.classes_[np.argmax(self.leaf_proba_, axis=1)][leaves]
+
+    def predict_log_proba(self, X: ArrayLike) -> FloatArray:
+        """Return the natural logarithms of what `predict_proba` returns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        logarithms: FloatArray = np.log(self.predict_proba(X))
+        return logarithms
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = pruning_method(self.prune).several_classes
+        return tags
+
+
+def label_weights(class_weight: Any, classes: NDArray[Any], base: FloatArray | None = None) -> FloatArray:
+    """Return the weight of every class, with mean 1 over the base rate; ValueError for unusable ones.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+    classes : ndarray of shape (n_labels,)
+    base : ndarray of shape (n_labels,), default=None
+        Released shares of the classes; None: they are not there yet, and are taken as equal.
+    """
+    shares = np.full(len(classes), 1.0 / len(classes)) if base is None else base
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        weights = 1.0 / shares
+    else:
+        known = classes.tolist()
+        if any(label not in known for label in class_weight):
+            raise ValueError("class_weight names a class that is none of the tree's.")
+        weights = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
+        if not (np.isfinite(weights).all() and (weights > 0).all()):
+            raise ValueError("class_weight must hold finite numbers above 0.")
+    found: FloatArray = weights / float(shares @ weights)
+    return found
+
+
+def _weighted(shares: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the probabilities of a population in which each class counts as much as its weight."""
+    parts = shares * weights
+    found: FloatArray = parts / parts.sum(axis=-1, keepdims=True)
+    return found
+
+
+def _stretch(shares: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return by how much weights stretch a small error of a probability, a mean over the classes."""
+    parts = shares * weights
+    total = parts.sum(axis=1, keepdims=True)
+    # Of q = w p / S, where the other classes share 1 - p as before.
+    slopes = weights * (total - parts) / (total**2 * (1.0 - shares))
+    found: FloatArray = slopes.mean(axis=1)
+    return found
