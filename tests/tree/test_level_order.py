@@ -19,9 +19,10 @@ from skprivate.noise import DiscreteLaplaceMechanism
 from skprivate.partition import Partition
 from skprivate.preprocessing import DomainEncoder
 from skprivate.rounds import TableSource, fit_rounds
+from skprivate.rounds._plans._masses.masses import LabelMasses
 from skprivate.rounds._plans.histograms import HistogramsPlan
 from skprivate.rounds._plans.rows import PreparedRows
-from skprivate.tree import export_text
+from skprivate.tree import NoisyHistogram, export_text
 from skprivate.tree._growth.level_order import (
     ORDER_SHARE,
     ComparedColumns,
@@ -77,7 +78,7 @@ def nominal(n, seed):
 
 class TestCounts:
     def test_a_row_counts_once_in_every_table(self):
-        plan = ComparedColumns(DOMAIN.groups, (0, 2), 2).plan()
+        plan = ComparedColumns(DOMAIN.groups, (0, 2), 2).plan(LabelMasses(2))
         counts = plan.sums(PreparedRows(DOMAIN.encode(TABLE), labels=Y.astype(np.int32)))
         of_jobs = [
             [
@@ -94,7 +95,7 @@ class TestCounts:
 
     def test_replacing_a_row_moves_them_by_twice_the_tables(self):
         """All pairs of rows, by counting; the most that is allowed is reached."""
-        plan = ComparedColumns(DOMAIN.groups, (0, 2), 2).plan()
+        plan = ComparedColumns(DOMAIN.groups, (0, 2), 2).plan(LabelMasses(2))
         kinds = [[job, 20.0, town, True, "f"] for job, town in product(JOBS, "abcde")]
         single = [
             plan.sums(PreparedRows(DOMAIN.encode([kind]), labels=np.array([label], dtype=np.int32)))
@@ -150,9 +151,10 @@ class TestBudget:
             assert budget.order.epsilon <= epsilon * Fraction(share) * ORDER_SHARE
             costs.append(budget.order.epsilon)
         assert sum(costs) <= epsilon * Fraction(share)
-        total = sum(costs, budget.leaves(4, 2).epsilon)
+        leaves = NoisyHistogram(budget.leaf_epsilon, 4, 2, rows_per_unit)
+        total = sum(costs, leaves.epsilon)
         assert epsilon * (1 - Fraction(1, 2**30)) < total <= epsilon
-        assert PaidTreeMechanism(budget, 2).epsilon == total
+        assert PaidTreeMechanism(budget, leaves).epsilon == total
 
     def test_the_whole_is_charged_once_and_stated(self, tmp_path):
         ledger = PrivacyLedger(tmp_path / "one.ledger")
