@@ -176,9 +176,9 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
     (True, Fraction(1, 1))
     """
 
-    # Friedman's, a linear, a skewed, a step function and a weak one, 4,000 and 40,000 rows, 50 and 400 of them
-    # public, epsilon .5 and 2: from 400 on paid splits were better within tight bounds in all but one case, at
-    # 200 as good, below it worse; within bounds ten times too wide they needed about 1,600.
+    # On Friedman's, a linear, a skewed, a step and a weak function, with 4,000 and 40,000 rows, 50 and 400
+    # public ones, epsilon .5 and 2: from 400 on paid splits were better within tight bounds in all cases but
+    # one, at 200 as good, below it worse; within bounds ten times too wide they needed about 1,600.
     _rows_for_a_public_row = 200
 
     declared_roles = {**TREE_ROLES, **NUMBER_ROLES}
