@@ -32,6 +32,7 @@ from skprivate.tree._growth.level_order import (
 )
 from skprivate.tree._growth.split_budget import PaidTreeMechanism, SplitBudget
 from skprivate.tree._growth.split_selection import selection_noise
+from skprivate.tree._noisy_leaf_counts import NoisyHistogram
 
 DOMAIN = TableDomain(
     {
