@@ -22,7 +22,7 @@ from skprivate.rounds import TableSource, fit_rounds
 from skprivate.rounds._plans._masses.masses import LabelMasses
 from skprivate.rounds._plans.histograms import HistogramsPlan
 from skprivate.rounds._plans.rows import PreparedRows
-from skprivate.tree import NoisyHistogram, export_text
+from skprivate.tree import export_text
 from skprivate.tree._growth.level_order import (
     ORDER_SHARE,
     ComparedColumns,
