@@ -4,11 +4,13 @@
 from fractions import Fraction
 from typing import Any, Literal
 
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from .._typing import RandomSource, SplitCriterion, SplitRule
 from ..accounting import PrivacyLedger
 from ..domain import TableDomain
+from ..rounds._plans._masses.masses import LabelMasses
 from ..rounds._plans.axes import LabelAxis, LeafAxis
 from ..rounds._plans.cells import CellsPlan
 from ..rounds._plans.plan import Plan
@@ -228,6 +230,9 @@ class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
         self.max_rows_per_group = max_rows_per_group
         self.random_state = random_state
         self.ledger = ledger
+
+    def _masses(self, classes: NDArray[Any]) -> LabelMasses:
+        return LabelMasses(len(classes))
 
     def _leaf_plan(self, design: TreeDesign) -> Plan:
         return CellsPlan(((LeafAxis(design.partition), LabelAxis(len(design.classes))),))
