@@ -438,7 +438,9 @@ def _check_classes(classes: Any) -> tuple[Label, ...]:
 def _check_columns(partition: Partition | ColumnBins | TableCells, randomizer: LocalRandomizer) -> None:
     if isinstance(partition, Partition) == isinstance(randomizer, ColumnRandomizer):
         raise ValueError("cells of columns and a randomizer of columns belong together")
-    if not isinstance(partition, Partition) and randomizer.n_columns != partition.n_columns:
+    if isinstance(partition, Partition) or not isinstance(randomizer, ColumnRandomizer):
+        return
+    if randomizer.n_columns != partition.n_columns:
         raise ValueError(
             f"the randomizer is for {randomizer.n_columns} columns, but there are {partition.n_columns}"
         )

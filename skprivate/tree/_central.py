@@ -27,7 +27,7 @@ from ..utils import check_epsilon
 from ._base import DEEPEST_COMPLETE, BasePrivateTree
 from ._estimation.leaf_estimates import pruning_method
 from ._growth.level_order import DEFAULT_BINS, ORDER_SHARE, ComparedColumns, columns_to_order
-from ._growth.split_budget import ROWS_FOR_A_PUBLIC_ROW, SPLIT_SHARE, SplitBudget, automatic_levels
+from ._growth.split_budget import SPLIT_SHARE, SplitBudget, automatic_levels
 from ._growth.split_selection import grow_private_partition, most_levels
 from ._noisy_leaf_counts import NoisyHistogram
 from ._tree_design import PendingSplits, TreeDesign
@@ -38,6 +38,8 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
     """A private tree of a trusted curator, who sees the rows and adds noise to sums over them."""
 
     _deployment = "curator"
+    #: Private rows times epsilon, for each public row, beyond which private rows choose better splits.
+    _rows_for_a_public_row: int
 
     @abstractmethod
     def _masses(self, classes: NDArray[Any]) -> Masses:
@@ -165,7 +167,7 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
         epsilon = check_epsilon(self.epsilon)
         automatic = self.split_share == "auto"
-        worth_it = n_rows * epsilon > ROWS_FOR_A_PUBLIC_ROW * rows_per_unit * n_public
+        worth_it = n_rows * epsilon > self._rows_for_a_public_row * rows_per_unit * n_public
         if self.rule == "random" or self.split_share == 0 or own_depth or (automatic and not worth_it):
             return None
         share = SPLIT_SHARE if automatic else Fraction(float(self.split_share))

@@ -75,11 +75,12 @@ class PublicVotes:
         """Return the numbers of public rows by the cells of an axis and label; of numbers, their shares."""
         rows = PreparedRows(self.X[:: self.copies])
         cell = axis.codes(rows)
-        shares = np.eye(self.n_labels)[self.labels] if self.shares is None else None
-        if shares is None:
-            assert self.shares is not None
+        if self.shares is None:
+            shares = np.eye(self.n_labels)[self.labels]
+        else:
             shares = np.column_stack([1 - self.shares, self.shares])
-        return np.column_stack([np.bincount(cell, column, axis.size) for column in shares.T]).ravel()
+        sums: FloatArray = np.column_stack([np.bincount(cell, one, axis.size) for one in shares.T])
+        return sums.ravel()
 
     def row_variance(self, partition: Partition) -> float:
         """Return the variance of a row's share within its leaf, as a part of that of a label: 1 of labels.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Order of the levels of columns by noisy counts of their labels, and the columns that paid splits compare."""
+"""Order of levels by noisy counts of their labels, and the columns that paid splits compare."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ from .._noisy_leaf_counts import _scale
 # Candidates of a column of numbers are the thresholds between so many bins of equal width.
 DEFAULT_BINS = 32
 # The constants below were chosen on six simulations at epsilon .25, 1 and 4 with 600 to 20,000 rows: levels
-# that tell nothing, few rows, 100 levels, twelve columns, one level that tells, and three classes; and tested on
-# the tables of benchmarks/figures/trees/native_columns.py.
-#: Share of the splits' budget that the order of the levels gets: .1, .2 and .3 were within an error of each
-# other; .5 lost .05 where levels tell nothing.
-ORDER_SHARE = Fraction(1, 5)
-# Rows of a level, on average, over the scale of the noise, below which an order is not bought: at 1 it lost .015
-# where levels tell nothing and won nothing elsewhere; at 1.75 it won .04 with 100 levels.
+# that tell nothing, few rows, 100 levels, twelve columns, one level that tells, and three classes; and tested
+# on the tables of benchmarks/figures/trees/native_columns.py.
+#: Share of the splits' budget that the order of the levels gets, of .1, .2, .3 and .5: .1 lost up to .05 with
+# 100 levels and three classes, .5 up to .06 where levels tell nothing; .3 was the best, or within .01 of it.
+ORDER_SHARE = Fraction(3, 10)
+# Rows of a level, on average, over the scale of the noise, below which an order is not bought: below it three
+# columns of 30 levels that tell nothing lost .02 at epsilon .25; above it 100 levels that tell gained .06.
 _LEAST_SIGNAL = 1.5
-# Variance of a class's share over the levels, in units of p (1 - p), by which noisy levels are drawn to the base
-# rate: .2 squared for two equal classes. Only the order of the levels depends on it.
+# Variance of a class's share over the levels, in units of p (1 - p), by which noisy levels are drawn to the
+# base rate: .2 squared for two equal classes. Only the order of the levels depends on it.
 _SPREAD = 0.16
 # Columns that are made of one column of levels at most, for three classes and more.
 _MOST_DIRECTIONS = 3
@@ -98,7 +98,7 @@ def _n_places(group: ColumnGroup) -> int:
 
 @dataclass(frozen=True)
 class ComparedColumns:
-    """The columns that paid splits compare, made of declared columns; the levels of some of these in an order.
+    """The columns that paid splits compare, made of declared ones; the levels of some of these in an order.
 
     Attributes
     ----------

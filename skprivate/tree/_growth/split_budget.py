@@ -76,7 +76,7 @@ class SplitBudget:
     ) -> "SplitBudget":
         """Divide epsilon.
 
-        `share` of it goes to the splits: a fifth of that to the order of declared levels, where they get one,
+        `share` of it goes to the splits: .3 of that to the order of declared levels, where they get one,
         and the rest to the levels of the tree, each of which gets 3/2 of what the one above gets.
         """
         weights = [_GROWTH**level for level in range(n_levels)]
