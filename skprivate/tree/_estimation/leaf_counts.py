@@ -192,10 +192,11 @@ def estimate_shares(
     difference = cell_estimates / n_rows - shares
     # A label's estimate has half the variance of a difference; a cell is the sum of its labels.
     per_row = 0.5 * public_counts.shape[1] * float(variance.sum())
-    noise = (per_row + 1.0) / n_rows
+    # Not the sampling of these rows: sums are divided by how many there are, not by how many to expect.
+    noise = per_row / n_rows
     # No further than as far as the shares are from nothing: estimates beyond it are noise.
     spread = min(max(float(np.sum(difference**2)) - noise, 0.0), float(np.sum(shares**2)))
-    trust = spread / (spread + noise)
+    trust = spread / max(spread + noise, 1e-300)
     moved: FloatArray = np.maximum(shares + trust * difference, 1.0 / (n_rows + len(cell_estimates)))
     return moved / moved.sum()
 
