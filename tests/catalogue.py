@@ -29,9 +29,11 @@ from skprivate import (
     DPNormalLLSRegressor,
     DPSEVRegressor,
     DPTreeClassifier,
+    DPTreeRegressor,
     LabelPrivateClassifier,
     LabelPrivateRegressor,
     LocallyPrivateTreeClassifier,
+    LocallyPrivateTreeRegressor,
     PrivateGridSearch,
     PrivateNashSolver,
     PrivateRandomizedSearch,
@@ -52,6 +54,8 @@ KERNELS = ("gaussian", "laplace", "epanechnikov", "partition", "knn")
 TREE = {"epsilon": 1.5, "bounds": (-1, 1), "classes": [0, 1]}
 SHALLOW = {**TREE, "max_depth": 2}
 THREE = {**SHALLOW, "classes": WORDS}
+NUMBERS = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (-1, 1)}
+SHALLOW_NUMBERS = {**NUMBERS, "max_depth": 2}
 LLS = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (-1, 1)}
 AFT = {"epsilon": 1.5, "bounds_X": (-1, 1), "bounds_y": (0.4, 3), "max_iter": 3}
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
@@ -136,6 +140,35 @@ INSTANCES = {
     "central, persons": Instance(DPTreeClassifier(max_rows_per_group=2, **SHALLOW), "labels", "persons"),
     "declared columns, central": Instance(
         DPTreeClassifier(1.5, max_depth=2, domain=DOMAIN, classes=[0, 1]), "labels"
+    ),
+    "tree of numbers, public rows": Instance(LocallyPrivateTreeRegressor(**NUMBERS), "numbers", "public"),
+    **{
+        f"tree of numbers, {mechanism}": Instance(
+            LocallyPrivateTreeRegressor(mechanism=mechanism, **SHALLOW_NUMBERS), "numbers"
+        )
+        for mechanism in ("hadamard", "krr", "subset", "unary")
+    },
+    "tree of numbers, targets": Instance(
+        LocallyPrivateTreeRegressor(1.5, max_depth=2, protect="label", bounds_y=(-1, 1)), "numbers"
+    ),
+    "tree of numbers, two phases": Instance(
+        LocallyPrivateTreeRegressor(split_share=0.6, **SHALLOW_NUMBERS), "numbers"
+    ),
+    "tree of numbers, persons": Instance(
+        LocallyPrivateTreeRegressor(**SHALLOW_NUMBERS), "numbers", "persons"
+    ),
+    "central, numbers": Instance(DPTreeRegressor(**SHALLOW_NUMBERS), "numbers"),
+    "central, numbers, public rows": Instance(
+        DPTreeRegressor(rule="cart", split_share=0, **NUMBERS), "numbers", "public"
+    ),
+    "central, numbers, public model": Instance(
+        DPTreeRegressor(public_model=LinearRegression(), split_share=0, **NUMBERS), "numbers", "public"
+    ),
+    "central, numbers, persons": Instance(
+        DPTreeRegressor(max_rows_per_group=2, **SHALLOW_NUMBERS), "numbers", "persons"
+    ),
+    "declared columns, central, numbers": Instance(
+        DPTreeRegressor(1.5, max_depth=2, domain=DOMAIN, bounds_y=(-1, 1)), "numbers"
     ),
     "boosting": Instance(DPBoostingClassifier(**BOOSTED), "labels"),
     "boosting, gaussian, add-remove": Instance(
@@ -244,6 +277,19 @@ CHECKED = [
     DPTreeClassifier(rule="random", max_depth=3),
     DPTreeClassifier(prune=True),
     DPTreeClassifier(prune="paper"),
+    LocallyPrivateTreeRegressor(),
+    *(
+        LocallyPrivateTreeRegressor(mechanism=mechanism)
+        for mechanism in ("hadamard", "krr", "subset", "unary")
+    ),
+    LocallyPrivateTreeRegressor(rule="random", max_depth=3),
+    LocallyPrivateTreeRegressor(protect="label"),
+    LocallyPrivateTreeRegressor(
+        bounds_X=(-1e3, 1e3), bounds_y=(-1e3, 1e3), public_weight=2.0, min_samples_leaf=2
+    ),
+    DPTreeRegressor(),
+    DPTreeRegressor(rule="random", max_depth=3),
+    DPTreeRegressor(split_share=0, bounds_X=(-1e3, 1e3), bounds_y=(-1e3, 1e3)),
     DPBoostingClassifier(),
     DPBoostingClassifier(delta=1e-6),
     DPBoostingClassifier(relation="add-remove", interactions=3),

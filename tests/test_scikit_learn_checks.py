@@ -39,6 +39,8 @@ POOR = {
     "SecureSumAggregator",
     "DPTreeClassifier",
     "LocallyPrivateTreeClassifier",
+    "DPTreeRegressor",
+    "LocallyPrivateTreeRegressor",
     "DPBoostingClassifier",
     "DPBoostingRegressor",
     "LabelPrivateClassifier",

@@ -125,20 +125,22 @@ class BaseLocalTree(BasePrivateTree):
         kept = rows.prepare(entropy.random_bytes).kept
         everyone = np.arange(len(rows.X))
         numbers = everyone if kept is None else everyone[kept]
-        if first is not None:
-            design, numbers = self._release_first(design, first, rows, numbers, entropy)
-        leaves = design.partition.apply(rows.X) if leaves is None else leaves
-        n_labels = design.randomizer.n_labels
+        # Drawn before any report, so that what was released changes no rounding.
+        n_labels = len(design.classes) if design.cells is None else design.cells.n_cells
         labels = self._draw_labels(rows, numbers, n_labels, entropy)
+        if first is not None:
+            design, others = self._release_first(design, first, rows, numbers, entropy)
+            numbers, labels = numbers[others], labels[others]
+        leaves = design.partition.apply(rows.X) if leaves is None else leaves
         categories = n_labels * leaves[numbers].astype(np.int64) + labels
         return design, design.randomizer.simulate(categories, entropy)
 
     def _release_first(
         self, design: TreeDesign, first: FirstPhase, rows: TreeRows, numbers: IntArray, entropy: Entropy
     ) -> tuple[TreeDesign, IntArray]:
-        """Draw the reports of the first phase; return the design that they shape, and the other rows."""
+        """Draw the reports of the first phase; return the design that they shape, and who did not report."""
         own, others = draw_part(len(numbers), first.n_reports, entropy)
         own = numbers[own]
         labels = self._draw_labels(rows, own, first.randomizer.n_labels, entropy)
         first = first.simulate(rows.X[own], labels, entropy)
-        return self._shape_by_reports(design, first, len(others)), numbers[others]
+        return self._shape_by_reports(design, first, len(others)), others
