@@ -5,12 +5,11 @@ from collections.abc import Sequence
 
 from sklearn.base import clone
 
-from ..tree import LocallyPrivateTreeClassifier
 from ..utils import check_int
 from ..utils._public_module import public_module
 from ._collection_design import design_splits
 from ._curator import TreeCurator
-from ._curator_state import CuratorState, check_tree
+from ._curator_state import CuratorState, LocalTree, check_tree
 from ._report_counter import ReportCounter
 
 
@@ -24,7 +23,7 @@ class SplitCurator(ReportCounter):
 
     Parameters
     ----------
-    tree : LocallyPrivateTreeClassifier
+    tree : LocallyPrivateTreeClassifier or LocallyPrivateTreeRegressor
         Unfitted: its parameters are the plan. ``random_state`` and ``ledger`` must be None, and ``protect``
         "record". With ``split_share`` as a number that share of the clients is asked first; "auto" is 0.6.
     n_clients : int
@@ -91,7 +90,7 @@ class SplitCurator(ReportCounter):
 
     def __init__(
         self,
-        tree: LocallyPrivateTreeClassifier,
+        tree: LocalTree,
         *,
         n_clients: int,
         features: Sequence[str] | None = None,
