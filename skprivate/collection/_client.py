@@ -95,7 +95,9 @@ class TreeClient:
     Notes
     -----
     **Privacy.** Relation: "local". The report is a function of the operating system's entropy and of one
-    category, the cell and the label; it is epsilon-private whatever the curator does. With
+    category, the cell and the label; it is epsilon-private whatever the curator does. A number is rounded at
+    random to one of the levels between its bounds, and the report is drawn of this level by other words of
+    entropy: a mixture of epsilon-private reports, which is epsilon-private. It is rounded once, too. With
     ``protect="label"`` a specification may make it "label": epsilon, and the ceiling, then bound what is told
     about the label, and nothing bounds what is told about the features. There is no seed to pass. What has
     been spent is written down before the report is handed out: a crash can lose a report, never a charge. The
@@ -162,7 +164,8 @@ class TreeClient:
             where the specification declares the columns, what these take: text, dates, missing cells. Not
             looked at once the report is drawn.
         y : str, int, float or bool
-            The label, one of the specification's ``classes``. Not looked at once the report is drawn.
+            The label, one of the specification's ``classes``; where it asks for a number, a finite one, which
+            is clipped to ``bounds_y`` in silence. Not looked at once the report is drawn.
 
         Returns
         -------
@@ -173,7 +176,7 @@ class TreeClient:
         ------
         ValueError
             A column is unknown, missing, repeated or holds no finite number, or no value of its declaration;
-            the label is not among the classes; the memory is damaged. Nothing is drawn or charged then, and
+            the label is not among the classes, or the target is no finite number; the memory is damaged. Nothing is drawn or charged then, and
             no message shows a value.
         BudgetExceededError
             The report would pass the ceiling; nothing is drawn or charged.

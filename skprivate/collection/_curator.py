@@ -22,7 +22,7 @@ from ._report_counter import ReportCounter
 class TreeCurator(ReportCounter):
     """Plans a locally private tree from public data, and fills it with reports that clients send.
 
-    Always strict: bounds and classes come from public rows or are declared. Curators of one specification can
+    Always strict: bounds of X, and classes or bounds of y, come from public rows or are declared. Curators of one specification can
     work apart and be merged; each is saved by `to_bytes`, and goes on where it was.
 
     Parameters
@@ -32,16 +32,16 @@ class TreeCurator(ReportCounter):
         and the clients pay. With ``domain`` clients are asked for the columns that it declares, as they are.
     X : array-like of shape (n_public, n_features), default=None
         Public rows; with a domain, a raw table. None: there are none, and ``tree`` declares bounds, or a
-        domain, and classes.
+        domain, and classes or bounds of y.
     y : array-like of shape (n_public,), default=None
-        Their labels.
+        Their labels or numbers.
     n_clients : int
         Number of reports that are expected, at least 1; the automatic depth depends on it.
     features : sequence of str, default=None
         Names of the columns. None: those of the domain, of X, where it has names, or of ``bounds``, where
         that is a dict.
     label : str, default="label"
-        Name of the label's column.
+        Name of the target's column.
 
     Attributes
     ----------
@@ -64,6 +64,7 @@ class TreeCurator(ReportCounter):
     TreeClient : Answers the specification.
     ReportWriter : Puts answers into a file.
     LocallyPrivateTreeClassifier : What `release` returns; its ``fit`` simulates all this in one place.
+    LocallyPrivateTreeRegressor : The same, where clients report numbers.
 
     Notes
     -----

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Specification of a collection: the partition, randomizer, classes and columns that a curator publishes."""
+"""Specification of a collection: partition, randomizer, target and columns that a curator publishes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ _LARGEST_FILE = 2**26
 @public_module("skprivate.collection")
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeSpecification:
-    """What every client is asked to report, its cell and label, and how the report is randomised.
+    """What every client is asked to report, its cell and target, and how the report is randomised.
+
+    The target is a label, one of ``classes``, or a number, which a client rounds at random to one of a few
+    levels between the bounds ``bounds_y``.
 
     It is public. A curator makes it (`TreeCurator.specification`) and publishes its JSON; a client needs
     nothing else.
@@ -58,18 +61,21 @@ class TreeSpecification:
         The cells; with `ColumnBins` a client has a cell in every column, with `TableCells` in every declared
         column of the domain.
     randomizer : LocalRandomizer
-        The mechanism, with the partition's number of cells and as many labels as there are classes. With
-        `ColumnBins` or `TableCells` a `ColumnRandomizer` for as many columns.
-    classes : sequence of str, int, float or bool
-        Two or more labels: all text or all numbers, none of them twice.
+        The mechanism, with the partition's number of cells and as many labels as there are classes, or as
+        there are levels that numbers are rounded to. With `ColumnBins` or `TableCells` a `ColumnRandomizer`
+        for as many columns.
+    classes : sequence of str, int, float or bool, default=None
+        Two or more labels: all text or all numbers, none of them twice. None: the target is a number.
     features : sequence of str, default=None
         Names of the columns that are asked for, in the partition's order. None: those of `domain`; without
         one "x0", "x1", ...
     label : str, default="label"
-        Name of the label's column.
+        Name of the target's column.
     domain : TableDomain, default=None
         Declared columns: what is asked for are then these, text, dates and missing cells included, and the
         partition's columns are the encoded ones. None: the columns are numbers.
+    bounds_y : tuple of two floats, default=None
+        Lower and upper bound of the target, where it is a number; then ``classes`` is None.
 
     Attributes
     ----------
@@ -105,6 +111,12 @@ class TreeSpecification:
     >>> again = TreeSpecification.from_json(specification.to_json())
     >>> again.features, again.label, again.classes, again.hash == specification.hash
     (('age',), 'smokes', ('no', 'yes'), True)
+
+    A number of cigarettes a day, rounded to 0, 20 or 40:
+
+    >>> randomizer = HadamardRandomizer(1.0, n_cells=2, n_labels=3)
+    >>> TreeSpecification(partition, randomizer, features=["age"], label="smokes", bounds_y=(0, 40))
+    TreeSpecification(2 cells of 1 columns, numbers from 0 to 40 on 3 levels, hadamard, epsilon=1, hash=XXX...)
     """
 
     partition: Partition | ColumnBins | TableCells
@@ -284,7 +296,7 @@ class TreeSpecification:
             pyarrow, are found by their names, and others are not looked at. An iterator, a generator for
             example, returns tables with a column of labels, or pairs (X, y).
         y : array-like of shape (n,), default=None
-            The labels. None: they are the column ``label`` of X, or X is an iterator.
+            The labels or numbers. None: they are the column ``label`` of X, or X is an iterator.
         protect : {"record", "label"}, default="record"
             What must stay private; as in `TreeClient`.
         random_state : None, int, RandomState or Generator, default=None
@@ -314,8 +326,8 @@ class TreeSpecification:
 
         Notes
         -----
-        **Privacy.** Relation: local. The category of a row, its cell and label, depends on that row and on
-        the public specification alone, and its report is drawn from that category with fresh randomness, by
+        **Privacy.** Relation: local. The category of a row, its cell and label or level, depends on that row,
+        on the public specification and, for a number, on fresh randomness of its rounding; its report is drawn from that category with fresh randomness, by
         the same mechanism as a `TreeClient`'s: each report is epsilon-private, and a list of reports of
         different people has the law that it has if each draws on a device of their own. What differs is who
         must be trusted: the caller sees the rows, so the boundary runs around the caller, and only what this
@@ -328,7 +340,7 @@ class TreeSpecification:
         an error, or a report that is not there, would tell of a row for nothing. So what a `TreeClient`
         refuses counts as a public value here: NaN, a missing cell and text that is no number as the middle of
         the column's bounds, infinity as the bound on its side, a label outside the classes as the first
-        class; with a domain, a cell that is no value of its column as a missing one. Look for such rows
+        class, a target that is no number as the middle of ``bounds_y``; with a domain, a cell that is no value of its column as a missing one. Look for such rows
         before.
 
         Proof: :doc:`/proofs/tree_release`.
@@ -408,9 +420,9 @@ class TreeSpecification:
             "version": version,
             "partition": self.partition.to_dict(),
             "randomizer": self.randomizer.to_dict(),
+            **self._target.document,
             "features": list(self.features),
             "label": self.label,
-            **self._target.document,
             **declared,
         }
 

@@ -31,7 +31,7 @@ class SplitCurator(ReportCounter):
     features : sequence of str, default=None
         Names of the columns. None: those of the domain, or of ``bounds``, where that is a dict.
     label : str, default="label"
-        Name of the label's column.
+        Name of the target's column.
 
     Attributes
     ----------
