@@ -176,8 +176,8 @@ class TreeClient:
         ------
         ValueError
             A column is unknown, missing, repeated or holds no finite number, or no value of its declaration;
-            the label is not among the classes, or the target is no finite number; the memory is damaged. Nothing is drawn or charged then, and
-            no message shows a value.
+            the label is not among the classes, or the target is no finite number; the memory is damaged.
+            Nothing is drawn or charged then, and no message shows a value.
         BudgetExceededError
             The report would pass the ceiling; nothing is drawn or charged.
         RuntimeError

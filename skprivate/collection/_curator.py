@@ -22,8 +22,8 @@ from ._report_counter import ReportCounter
 class TreeCurator(ReportCounter):
     """Plans a locally private tree from public data, and fills it with reports that clients send.
 
-    Always strict: bounds of X, and classes or bounds of y, come from public rows or are declared. Curators of one specification can
-    work apart and be merged; each is saved by `to_bytes`, and goes on where it was.
+    Always strict: bounds of X, and classes or bounds of y, come from public rows or are declared. Curators of
+    one specification can work apart and be merged; each is saved by `to_bytes`, and goes on where it was.
 
     Parameters
     ----------

@@ -115,8 +115,9 @@ class TreeSpecification:
     A number of cigarettes a day, rounded to 0, 20 or 40:
 
     >>> randomizer = HadamardRandomizer(1.0, n_cells=2, n_labels=3)
-    >>> TreeSpecification(partition, randomizer, features=["age"], label="smokes", bounds_y=(0, 40))
-    TreeSpecification(2 cells of 1 columns, numbers from 0 to 40 on 3 levels, hadamard, epsilon=1, hash=XXX...)
+    >>> number = TreeSpecification(partition, randomizer, features=["age"], label="smokes", bounds_y=(0, 40))
+    >>> number.classes, number.bounds_y, number.to_dict()["target"]["levels"]
+    (None, (0.0, 40.0), 3)
     """
 
     partition: Partition | ColumnBins | TableCells
@@ -327,11 +328,12 @@ class TreeSpecification:
         Notes
         -----
         **Privacy.** Relation: local. The category of a row, its cell and label or level, depends on that row,
-        on the public specification and, for a number, on fresh randomness of its rounding; its report is drawn from that category with fresh randomness, by
-        the same mechanism as a `TreeClient`'s: each report is epsilon-private, and a list of reports of
-        different people has the law that it has if each draws on a device of their own. What differs is who
-        must be trusted: the caller sees the rows, so the boundary runs around the caller, and only what this
-        method yields may leave it. If the curator is the caller, this is a simulation.
+        on the public specification and, for a number, on fresh randomness of its rounding; its report is
+        drawn from that category with other fresh randomness, by the same mechanism as a `TreeClient`'s: each
+        report is epsilon-private, and a list of reports of different people has the law that it has if each
+        draws on a device of their own. What differs is who must be trusted: the caller sees the rows, so the
+        boundary runs around the caller, and only what this method yields may leave it. If the curator is the
+        caller, this is a simulation.
 
         Nobody remembers here who has answered: a row that is passed twice is answered twice, and costs
         2 epsilon. The order of the reports is that of the rows, and their number that of the rows.
@@ -340,8 +342,8 @@ class TreeSpecification:
         an error, or a report that is not there, would tell of a row for nothing. So what a `TreeClient`
         refuses counts as a public value here: NaN, a missing cell and text that is no number as the middle of
         the column's bounds, infinity as the bound on its side, a label outside the classes as the first
-        class, a target that is no number as the middle of ``bounds_y``; with a domain, a cell that is no value of its column as a missing one. Look for such rows
-        before.
+        class, a target that is no number, where one is asked for, as the middle of ``bounds_y``; with a
+        domain, a cell that is no value of its column as a missing one. Look for such rows before.
 
         Proof: :doc:`/proofs/tree_release`.
 
