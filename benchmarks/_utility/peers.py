@@ -19,10 +19,10 @@ from .data import Split
 from .method import Method, Prediction, Predictions, said
 
 DELTA = 1e-6
-# The grid of LPDT: depths as in its paper and deeper, and shares of the rows below which a cell's public mean
-# is taken.
+# The grid of LPDT: depths as in its paper and deeper, and the least count of a cell whose reports are read,
+# in mean cells. Were it large, the best of the grid would often read no report, and be a tree of public rows.
 DEPTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10)
-LEAST_SHARES = (0.0, 0.01, 0.05, 0.2)
+LEAST_COUNTS = (0.0, 0.5, 1.0)
 # Draws of its noise by whose mean error a cell of the grid is chosen; one more is what it then says.
 DRAWS = 5
 # Estimators of diffprivlib: whether they take labels (else numbers), and rows in the unit ball (else bounds).
@@ -107,8 +107,9 @@ def _lpdt(rule: str) -> Method:
         for depth in DEPTHS:
             model = LPDT(1.0, max_depth=depth, **known).grow(split.X[public], split.y[public])
             cells, cells_test = model.apply(split.X[private]), model.apply(split.X_test)
-            for epsilon, (mechanism, share), least in product(epsilons, REPORTS, LEAST_SHARES):
-                model.set_params(epsilon=epsilon, mechanism=mechanism, share=share, least_share=least)
+            for epsilon, (mechanism, share), least in product(epsilons, REPORTS, LEAST_COUNTS):
+                model.set_params(epsilon=epsilon, mechanism=mechanism, share=share)
+                model.set_params(least_share=least / len(model.leaves_))
                 *tried, kept = (model.collect(cells, split.y[private]).values_ for _ in range(DRAWS + 1))
                 error = float(np.mean((np.stack(tried)[:, cells_test] - split.y_test) ** 2))
                 if epsilon not in found or error < found[epsilon][0]:

@@ -2,11 +2,11 @@
 """How often a private score finds the best of six candidates, where 5 % of the rows are positive.
 
 Run with ``python -m benchmarks.figures.search_scores [--tables 10] [--runs 100] [--units 2000]
-[--rate 0.05]``. The candidates are trees of four depths, a logistic regression and boosting, each fitted at epsilon 1 to
-16,000 rows of every table; the truth of each is scikit-learn's metric on 50,000 others. Every candidate is
-scored once on fresh rows. "right" is the share of runs in which one that is best by that metric has the
-largest score, "lost" how much of the metric the chosen one has less than the best; "none" is a choice at
-random, "exact" the score of the same rows without noise. The fits and the noise are seeded.
+[--rate 0.05]``. The candidates are trees of four depths, a logistic regression and boosting, each fitted at
+epsilon 1 to 16,000 rows of every table; the truth of each is scikit-learn's metric on 50,000 others. Every
+candidate is scored once on fresh rows. "right" is the share of runs in which one that is best by that metric
+has the largest score, "lost" how much of the metric the chosen one has less than the best; "none" is a choice
+at random, "exact" the score of the same rows without noise. The fits and the noise are seeded.
 """
 
 import argparse

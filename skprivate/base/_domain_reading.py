@@ -17,7 +17,7 @@ class DomainMixin(StrictMixin):
     """Mixin of estimators with a parameter ``domain``; without one X is read as it always was.
 
     Features are then those of the raw table: ``n_features_in_`` and ``feature_names_in_`` name its columns,
-    and ``domain_.encoded_names`` the columns that the model is about.
+    and ``domain_.encoded_names`` the columns that the rows become.
     """
 
     domain: TableDomain | None

@@ -17,9 +17,10 @@ from ._report_counter import ReportCounter
 class SplitCurator(ReportCounter):
     """Plans a locally private tree without public rows, whose splits some of the clients shape.
 
-    It publishes a specification about the bins of columns, counts the reports of the clients that answer it,
-    and then hands out the `TreeCurator` of the second phase (`shape`), whose specification is for all other
-    clients. Always strict: bounds, or a domain, and classes are declared.
+    It publishes a specification about the bins of columns, or with a domain about the levels, bins and
+    missing cells of declared columns, counts the reports of the clients that answer it, and then hands out
+    the `TreeCurator` of the second phase (`shape`), whose specification is for all other clients. Always
+    strict: bounds, or a domain, and classes are declared.
 
     Parameters
     ----------

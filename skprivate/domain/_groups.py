@@ -21,8 +21,8 @@ class ColumnGroup:
         Number of levels without an order; 0 for numbers, dates, booleans and ordered levels.
     indicator : int or None
         The encoded column that is 1 where the cell is missing; None where there is none.
-    filled : bool
-        Whether the declaration says which value a missing cell becomes.
+    fill : float or None
+        The encoded value that a missing cell becomes by the declaration; None where that says nothing.
     absent : bool
         Whether a row with a missing cell is 0 in all columns of levels.
     values : tuple of float
@@ -34,7 +34,7 @@ class ColumnGroup:
     stop: int
     n_levels: int = 0
     indicator: int | None = None
-    filled: bool = False
+    fill: float | None = None
     absent: bool = False
     values: tuple[float, ...] = ()
 
@@ -58,7 +58,7 @@ def groups_of(columns: Mapping[str, Column]) -> tuple[ColumnGroup, ...]:
                 start + width,
                 n_levels=width if unordered else 0,
                 indicator=start + width if column.missing == "indicator" else None,
-                filled=column.fill is not None,
+                fill=None if column.fill is None else column.fill_value(),
                 absent=unordered and column.missing == "fill" and column.fill is None,
                 values=_values_of(column),
             )

@@ -2,6 +2,7 @@
 """Display of a fitted tree: its cells in two features, coloured by the prediction."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
 
@@ -10,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import FloatArray
+from ..domain import TableDomain
+from ..partition._derived import FilledColumn, LevelsColumn
 from ..utils._public_module import public_module
 from ._matplotlib import class_colours, new_axes
 
@@ -34,6 +37,8 @@ class PartitionDisplay:
         Leaf number of every cell; for information.
     xlabel, ylabel : str, default=None
         Names of the two features.
+    xticks, yticks : dict of str to float, default=None
+        Places of the levels of a feature on its axis; None: it is a number.
 
     Attributes
     ----------
@@ -76,6 +81,8 @@ class PartitionDisplay:
         leaves: NDArray[np.intp] | None = None,
         xlabel: str | None = None,
         ylabel: str | None = None,
+        xticks: dict[str, float] | None = None,
+        yticks: dict[str, float] | None = None,
     ) -> None:
         self.lower = lower
         self.upper = upper
@@ -84,6 +91,8 @@ class PartitionDisplay:
         self.leaves = leaves
         self.xlabel = xlabel
         self.ylabel = ylabel
+        self.xticks = xticks
+        self.yticks = yticks
 
     @classmethod
     def from_estimator(
@@ -104,9 +113,11 @@ class PartitionDisplay:
             A fitted tree, with `partition_`, `leaf_proba_` and `classes_`.
         features : pair of int or str, default=(0, 1)
             Features of the two axes: numbers of columns, or names where the tree was fitted with names.
-        at : array-like of shape (n_features,), default=None
+            Levels without an order lie at the places by which the tree compares them.
+        at : array-like of shape (n_features,), or record of a declared table, default=None
             A row: where the plane cuts the other features; its values of the two features do not matter.
-            Values outside the box count as on its boundary. None: the middle of the box.
+            Values outside the box count as on its boundary. None: the middle of the box. Of a number that may
+            be missing the cells are drawn of rows that have it.
         ax : matplotlib Axes, default=None
             Axes to draw on; None: those of a new figure.
         cmap : str or Colormap, default=None
@@ -131,18 +142,26 @@ class PartitionDisplay:
         partition = estimator.partition_
         domain = getattr(estimator, "domain_", None)
         names = getattr(estimator, "feature_names_in_", None) if domain is None else domain.encoded_names
-        pair = _check_features(features, partition.n_features, names)
-        leaves = _leaves_in_plane(partition, pair, _check_row(at, partition))
-        lower, upper = (corner[leaves][:, pair] for corner in partition.cells())
+        names = domain.names if domain is not None and partition.derived is not None else names
+        pair = _check_features(features, partition.n_features if names is None else len(names), names)
+        axes = [FeatureAxis.of(partition, domain, feature) for feature in pair]
+        row = _check_row(at, partition, domain)
+        for axis in axes:
+            row[axis.indicators] = 0.0
+        leaves = _leaves_in_plane(partition, [column for axis in axes for column in axis.columns], row)
+        lower, upper = (np.array(side).T for side in zip(*(axis.ends(leaves) for axis in axes), strict=True))
+        shown = (lower < upper).all(axis=1)
         xlabel, ylabel = (f"feature {j}" if names is None else str(names[j]) for j in pair)
         display = cls(
-            lower=lower,
-            upper=upper,
-            leaf_proba=estimator.leaf_proba_[leaves],
+            lower=lower[shown],
+            upper=upper[shown],
+            leaf_proba=estimator.leaf_proba_[leaves[shown]],
             classes=estimator.classes_,
-            leaves=leaves,
+            leaves=leaves[shown],
             xlabel=xlabel,
             ylabel=ylabel,
+            xticks=axes[0].ticks,
+            yticks=axes[1].ticks,
         )
         return display.plot(ax=ax, cmap=cmap, **kwargs)
 
@@ -184,6 +203,10 @@ class PartitionDisplay:
         # Matplotlib before 3.11 needs to be asked.
         ax.autoscale_view()
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
+        if self.xticks is not None:
+            ax.set_xticks(list(self.xticks.values()), list(self.xticks))
+        if self.yticks is not None:
+            ax.set_yticks(list(self.yticks.values()), list(self.yticks))
         return self
 
     def _rectangles(self) -> FloatArray:
@@ -226,11 +249,67 @@ def _check_features(features: Any, n_features: int, names: NDArray[Any] | None) 
     return pair
 
 
-def _check_row(at: ArrayLike | None, partition: Any) -> FloatArray:
+@dataclass(frozen=True)
+class FeatureAxis:
+    """One feature as an axis: the columns of the partition that its values move along.
+
+    Attributes
+    ----------
+    partition : Partition
+    columns : list of int
+        Several where a number may be missing, which has one place in each of them.
+    indicators : list of int
+        Columns that are 0 in rows that have a value.
+    bounds : tuple of float
+        Bounds of the values; what lies beyond them are missing cells.
+    ticks : dict of str to float, or None
+        Places of levels.
+    """
+
+    partition: Any
+    columns: list[int]
+    indicators: list[int]
+    bounds: tuple[float, float]
+    ticks: dict[str, float] | None
+
+    @classmethod
+    def of(cls, partition: Any, domain: TableDomain | None, feature: int) -> Self:
+        """Return the axis of a feature, or of a declared column where columns are derived."""
+        box = (float(partition.lower[feature]), float(partition.upper[feature]))
+        if partition.derived is None or domain is None:
+            return cls(partition, [feature], [], box, None)
+        columns = np.flatnonzero(partition.source == feature).tolist()
+        column, name = partition.derived.columns[columns[0]], domain.names[feature]
+        box = (float(partition.lower[columns[0]]), float(partition.upper[columns[0]]))
+        if isinstance(column, LevelsColumn):
+            # Its first component; the others stay where the row has them.
+            levels = [end.removeprefix("=") for end in domain.columns[name].suffixes()]
+            known = [*levels, *["missing"] * (column.indicator is not None)]
+            return cls(partition, columns[:1], [], box, dict(zip(known, column.places, strict=True)))
+        if isinstance(column, FilledColumn):
+            box = (column.lower, column.upper)
+        indicator = domain.groups[feature].indicator
+        indicators = [
+            j for j in columns if getattr(partition.derived.columns[j], "column", None) == indicator
+        ]
+        return cls(partition, [j for j in columns if j not in indicators], indicators, box, None)
+
+    def ends(self, leaves: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and the upper ends of leaves along the axis; not in order where one is empty."""
+        low, high = (corner[leaves][:, self.columns] for corner in self.partition.cells())
+        lower: FloatArray = np.maximum(low.max(axis=1), self.bounds[0])
+        upper: FloatArray = np.minimum(high.min(axis=1), self.bounds[1])
+        return lower, upper
+
+
+def _check_row(at: Any, partition: Any, domain: TableDomain | None) -> FloatArray:
     if at is None:
         middle: FloatArray = partition.lower / 2 + partition.upper / 2
         return middle
-    row = np.asarray(at, dtype=np.float64)
+    if partition.derived is not None and domain is not None:
+        derived: FloatArray = partition.derive(domain.encode([at]))[0]
+        return derived
+    row = np.array(at, dtype=np.float64)
     if row.shape != (partition.n_features,) or np.isnan(row).any():
         raise ValueError(f"at must be a row of {partition.n_features} numbers.")
     return row

@@ -137,10 +137,10 @@ class PrivateGridSearch(BasePrivateSearch):
     1 has noise of standard deviation s / (2 n). The log loss has that times its bound L, where
     L exp(L + 1) = (K - 1) epsilon n / 2^(1/2) for K classes, and L is log(2 K) at least: cutting off then
     makes no more bias than there is noise, where probabilities are right. With N_k rows of class k and
-    recalls r_k, the balanced accuracy has a noise of about s / K times the root of the sum over k of (r_k^2 +
-    (1 - r_k)^2) / N_k^2. A recall is drawn towards the accuracy of all rows where N_k is no larger than the noise, and an
-    AUC towards 1/2 where its noise is as large as the number of pairs. The AUC counts two rows in one
-    interval as a tie; there are about (n / s)^0.4 intervals, narrower near 0 and 1.
+    recalls r_k, the balanced accuracy has a noise of about s / K times the root of the sum over k of
+    (r_k^2 + (1 - r_k)^2) / N_k^2. A recall is drawn towards the accuracy of all rows where N_k is no larger
+    than the noise, and an AUC towards 1/2 where its noise is as large as the number of pairs. The AUC counts
+    two rows in one interval as a tie; there are about (n / s)^0.4 intervals, narrower near 0 and 1.
 
     A search is for what an estimator does not choose by itself. What the trees' "auto" takes from their own
     release costs nothing, and beat a search of the same total (``python -m benchmarks private_search``).

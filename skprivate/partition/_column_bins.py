@@ -105,7 +105,7 @@ class ColumnBins:
         return bins
 
     def rows_within(self, cells: IntArray, places: FloatArray) -> FloatArray:
-        """Return rows that are in these bins, from 0 to below 1 of their width; all of shape (n, n_features)."""
+        """Return rows in these bins, at places from 0 to below 1 of their width, of shape (n, n_features)."""
         share = (cells + places) / self.n_bins
         rows: FloatArray = self.lower * (1 - share) + self.upper * share
         return rows

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -33,15 +34,15 @@ class DerivedBox:
     lower, upper : ndarray of shape (n_columns,)
     places : tuple of ndarray or None
         All values of a derived column, ascending and different, where they are finitely many; else None.
-    indicators : dict of int
-        The columns that are indicators: for each the column whose value is known where it is 1.
+    indicators : dict of (int, float)
+        The columns that are indicators: for each the column that it tells of, and its value where it is 1.
     """
 
     columns: DerivedColumns
     lower: FloatArray
     upper: FloatArray
     places: tuple[FloatArray | None, ...]
-    indicators: dict[int, int]
+    indicators: dict[int, tuple[int, float]]
 
     @classmethod
     def of(
@@ -54,18 +55,19 @@ class DerivedBox:
         """Return the box of derived columns, given that of the encoded columns of these groups."""
         low, high = check_box(lower, upper)
         ends = [_ends(column, low, high) for column in columns]
-        indicators = [
-            number
-            for number, column in enumerate(columns)
-            if isinstance(column, ValueColumn) and column.column == groups[column.source].indicator
-        ]
+        # An indicator stands behind the column that it tells of.
+        indicators = {
+            number: (number - 1, value.place)
+            for number, (value, column) in enumerate(itertools.pairwise(columns), 1)
+            if isinstance(value, FilledColumn) and isinstance(column, ValueColumn)
+            if value.indicator == column.column
+        }
         return cls(
             DerivedColumns(len(low), tuple(columns)),
             np.array([end[0] for end in ends]),
             np.array([end[1] for end in ends]),
             tuple(_values(column, groups[column.source]) for column in columns),
-            # An indicator stands behind the column that it tells of.
-            {number: number - 1 for number in indicators},
+            indicators,
         )
 
 
@@ -237,11 +239,14 @@ def _number_columns(
     if two_sides and missing.any() and np.isfinite([below, above]).all():
         return [replace(filled, place=below), replace(filled, place=above)]
     present = np.sort(X[~missing, group.start])
-    column: DerivedColumn = ValueColumn(source, group.start)
-    if len(present) and not group.filled:
+    if group.fill is not None:
+        typical = group.fill
+    elif len(present):
         # The lower median: a value of the column, whatever its kind.
         typical = float(np.clip(present[(len(present) - 1) // 2], lower, upper))
-        column = replace(filled, place=typical)
+    else:
+        typical = lower / 2 + upper / 2
+    column = replace(filled, place=typical)
     # An indicator that is 0 in all public rows shows nothing to a rule that goes by their labels.
     shown = missing.any() or not two_sides
     return [column, *[ValueColumn(source, group.indicator)] * bool(shown)]

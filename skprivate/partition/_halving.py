@@ -32,13 +32,13 @@ def grow_by_halving(
     n_labels: int,
     min_samples_leaf: int,
     places: Sequence[FloatArray | None] = (),
-    indicators: Mapping[int, int] = MappingProxyType({}),
+    indicators: Mapping[int, tuple[int, float]] = MappingProxyType({}),
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """Return the features of all nodes, -1 at leaves, and the inner nodes' thresholds, level by level.
 
     `places` are all values of a column, ascending, or None where there is a continuum. An edge that holds one
     place is not halved, and a half without a place is cut off without a split. `indicators` are columns of 0
-    and 1, each with the column that has one place where the indicator is 1.
+    and 1, each with another column and the only place of that where the indicator is 1.
     """
     rows, box = RoutedRows.at_root(X, labels), Box(lower, upper, places, indicators)
     cells = box.cut_off_empty(Cells.root(rows.labels, n_labels, box))
@@ -165,9 +165,13 @@ class Cells:
             split = np.flatnonzero(chosen == column)
             border = np.searchsorted(places, midpoint[parent[split], column])
             last[2 * split, column] = first[2 * split + 1, column] = border
-            if column in box.indicators:
-                known = box.indicators[column]
-                last[2 * split + 1, known] = first[2 * split + 1, known] + 1
+        for indicator, (value, place) in box.indicators.items():
+            # Where the one is known, so is the other.
+            ones = 2 * np.flatnonzero(chosen == indicator) + 1
+            last[ones, value] = first[ones, value] + 1
+            split = np.flatnonzero(chosen == value)
+            zeros = 2 * split + (place < midpoint[parent[split], value])
+            last[zeros, indicator] = first[zeros, indicator] + 1
         return Cells(coordinate, halvings, first, last, total.reshape(-1, total.shape[2]))
 
 
@@ -180,14 +184,14 @@ class Box:
     lower, upper : ndarray of shape (n_features,)
     places : sequence of ndarray or None
         All values of a column, ascending, or None where there is a continuum; empty: it is one everywhere.
-    indicators : mapping of int to int
-        Columns of 0 and 1, and the column that has one place where the indicator is 1.
+    indicators : mapping of int to (int, float)
+        Columns of 0 and 1, and another column with its only place where the indicator is 1.
     """
 
     lower: FloatArray
     upper: FloatArray
     places: Sequence[FloatArray | None]
-    indicators: Mapping[int, int]
+    indicators: Mapping[int, tuple[int, float]]
 
     @property
     def places_of_columns(self) -> Sequence[FloatArray | None]:

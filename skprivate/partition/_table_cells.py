@@ -210,7 +210,7 @@ class TableCells:
                 "name": group.name,
                 "n_levels": group.n_levels,
                 "indicator": group.indicator is not None,
-                "filled": group.filled,
+                "fill": group.fill,
                 "absent": group.absent,
                 "values": list(group.values),
             }
@@ -231,7 +231,7 @@ class TableCells:
 
 
 def _group_from_dict(content: Any, start: int) -> ColumnGroup:
-    names = ("name", "n_levels", "indicator", "filled", "absent", "values")
+    names = ("name", "n_levels", "indicator", "fill", "absent", "values")
     fields = Fields(content, names, what="a column")
     n_levels = fields.integer("n_levels", 0, _MOST)
     stop = start + max(n_levels, 1)
@@ -241,7 +241,7 @@ def _group_from_dict(content: Any, start: int) -> ColumnGroup:
         stop,
         n_levels,
         indicator=stop if fields.flag("indicator") else None,
-        filled=fields.flag("filled"),
+        fill=fields.maybe(fields.number, "fill"),
         absent=fields.flag("absent"),
         values=tuple(fields.numbers("values")),
     )

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from .._typing import IntArray
 from ..accounting import PrivacySpent
 from ..noise._entropy import Entropy
+from ..partition import DerivedColumns
 from ..rounds._driver import Round, Rounds, RowsInMemory, drive
 from ..rounds._fit import RoundsMixin
 from ..rounds._inspection import SourceFacts
+from ..rounds._plans._masses.masses import Masses
 from ..rounds._plans.plan import Plan
-from ..rounds._plans.rows import PreparedRows
 from ..rounds._reading.batches import has_names
 from ..rounds._reading.columns import TableColumns, count_columns
 from ..rounds._reading.schema import RowSchema
@@ -26,7 +27,7 @@ from ..utils import check_epsilon
 from ._base import DEEPEST_COMPLETE, BasePrivateTree
 from ._estimation.leaf_estimates import pruning_method
 from ._growth.level_order import DEFAULT_BINS, ORDER_SHARE, ComparedColumns, columns_to_order
-from ._growth.split_budget import ROWS_FOR_A_PUBLIC_ROW, SPLIT_SHARE, SplitBudget, automatic_levels
+from ._growth.split_budget import SPLIT_SHARE, SplitBudget, automatic_levels
 from ._growth.split_selection import grow_private_partition, most_levels
 from ._noisy_leaf_counts import NoisyHistogram
 from ._tree_design import PendingSplits, TreeDesign
@@ -37,6 +38,12 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
     """A private tree of a trusted curator, who sees the rows and adds noise to sums over them."""
 
     _deployment = "curator"
+    #: Private rows times epsilon, for each public row, beyond which private rows choose better splits.
+    _rows_for_a_public_row: int
+
+    @abstractmethod
+    def _masses(self, classes: NDArray[Any]) -> Masses:
+        """Return what a row adds to the cells of its leaf."""
 
     @abstractmethod
     def _leaf_plan(self, design: TreeDesign) -> Plan:
@@ -130,23 +137,27 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
 
         Returned is the design with the leaves.
         """
-        n_labels, budget = len(design.classes), pending.budget
+        budget, masses = pending.budget, self._masses(design.classes).for_splits()
         lower, upper = design.bounds
-        derived, paid = None, spent
+        derived: DerivedColumns | None = None
+        paid: PrivacySpent | None = spent
         n_bins: tuple[int, ...] = (DEFAULT_BINS,) * len(lower)
         if budget.columns is not None:
             places: dict[int, IntArray] = {}
             if budget.order is not None:
-                plan = budget.columns.plan()
+                plan = budget.columns.plan(masses)
                 noisy = yield Round(plan, budget.order, paid)
-                public = plan.sums(PreparedRows(pending.votes.X, labels=pending.votes.labels))
-                places, paid = budget.columns.places(noisy, budget.order.variance, public), None
+                public = np.concatenate([pending.votes.sum_by(axis) for axis in plan.axes])
+                places, paid = (
+                    budget.columns.places(noisy / masses.total, budget.order.variance, public),
+                    None,
+                )
             derived, lower, upper = budget.columns.derive(lower, upper, places)
             n_bins = budget.columns.n_bins
         partition = yield from grow_private_partition(
-            lower, upper, n_labels, budget.level_epsilons, budget.rows_per_unit, n_bins, paid, derived
+            lower, upper, masses, budget.level_epsilons, budget.rows_per_unit, n_bins, paid, derived
         )
-        leaves = self._leaf_noise(budget, partition.n_leaves, n_labels)
+        leaves = self._leaf_noise(budget, partition.n_leaves, len(design.classes))
         return design.with_leaves(partition, leaves, pending.votes)
 
     def _budget_of_splits(
@@ -156,7 +167,7 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         own_depth = self.max_depth == "auto" and pruning_method(self.prune).has_own_depth
         epsilon = check_epsilon(self.epsilon)
         automatic = self.split_share == "auto"
-        worth_it = n_rows * epsilon > ROWS_FOR_A_PUBLIC_ROW * rows_per_unit * n_public
+        worth_it = n_rows * epsilon > self._rows_for_a_public_row * rows_per_unit * n_public
         if self.rule == "random" or self.split_share == 0 or own_depth or (automatic and not worth_it):
             return None
         share = SPLIT_SHARE if automatic else Fraction(float(self.split_share))
@@ -170,7 +181,9 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
         wanted = automatic_levels(n_rows, epsilon, rows_per_unit)
         wanted = wanted if self.max_depth == "auto" else self._check_depth(n_public)
         n_levels = min(wanted, most_levels(n_bins, n_labels), DEEPEST_COMPLETE)
-        return SplitBudget.divide(epsilon, share, n_levels, rows_per_unit, columns)
+        # What a row adds does not depend on what the target is, but for its kind.
+        total = self._masses(np.arange(2.0)).for_splits().total
+        return SplitBudget.divide(epsilon, share, n_levels, rows_per_unit, columns, total)
 
     def _leaf_noise(self, budget: SplitBudget, n_cells: int, n_labels: int) -> NoisyHistogram:
         return self._make_leaves(budget.leaf_epsilon, n_cells, n_labels, budget.rows_per_unit)

@@ -4,17 +4,20 @@
 from fractions import Fraction
 from typing import Any, Literal
 
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from .._typing import RandomSource, SplitCriterion, SplitRule
 from ..accounting import PrivacyLedger
 from ..domain import TableDomain
+from ..rounds._plans._masses.masses import LabelMasses
 from ..rounds._plans.axes import LabelAxis, LeafAxis
 from ..rounds._plans.cells import CellsPlan
 from ..rounds._plans.plan import Plan
 from ..utils._public_module import public_module
 from ._base import TREE_CONSTRAINTS, TREE_ROLES
 from ._central import BaseCentralTree
+from ._growth.split_budget import ROWS_FOR_A_PUBLIC_ROW
 from ._targets.labels import LABEL_CONSTRAINTS, LABEL_ROLES, LabelTargetMixin
 from ._tree_design import TreeDesign
 
@@ -59,7 +62,9 @@ class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
         read from private rows, which is a leak. Rows outside are routed like rows on the boundary.
     domain : TableDomain, default=None
         What is publicly known of the columns of X, which may then hold text, categories, dates and missing
-        cells; it declares the bounds. The tree is about the encoded columns, ``domain.encoded_names``.
+        cells; it declares the bounds. A split of a column of levels without an order sends a subset of them
+        left, and one of a number that may be missing says on which side missing cells are, where the
+        declaration gives them a column of their own.
     classes : array-like of labels, default=None
         Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
         without public rows they are read from private rows, which is a leak. A label outside them counts as
@@ -75,8 +80,9 @@ class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
         rest. 0: public rows choose them by `rule`, and without public rows they are drawn at random; they
         cost nothing then. "auto": 0.7 without public rows, and where the number of private rows times epsilon
         is more than 15 times that of public rows; else 0. Without public rows there is no split where n
-        epsilon is too small for one. With rule "random" no effect. Splits that are chosen one after the other
-        see no pure interaction of two columns, of which neither says anything alone; public rows with rule
+        epsilon is too small for one; where it is not, declared levels may be put in an order first, by counts
+        that this share pays for. With rule "random" no effect. Splits that are chosen one after the other see
+        no pure interaction of two columns, of which neither says anything alone; public rows with rule
         "max-edge", or 0, do.
     public_model : classifier, default=None
         A classifier with ``fit`` and ``predict_proba``, such as a random forest, which is fitted to the
@@ -154,7 +160,9 @@ class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
     these by 2 in L1 at most, replacing the ``max_rows_per_group`` rows of a person by so many times as much,
     and exact discrete Laplace noise of scale sensitivity / epsilon is added to each. Where private rows
     choose the splits (``rule_`` is "private"), every level releases the numbers of the splits that are best
-    by noisy scores; levels and leaves then share epsilon, which is charged once, before the first choice.
+    by noisy scores; levels and leaves then share epsilon, which is charged once, before the first round.
+    With ``domain`` noisy counts by level and label may come first, which put the levels of columns without an
+    order in one: a row counts once in each of these columns, and .3 of the splits' share pays for all.
     Everything else is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is
     trusted. Not protected: the number of private rows, or with ``groups`` the number of persons, the public
     rows, bounds and classes. How many rows a person has shows nowhere but in the noisy counts: the depth
@@ -185,6 +193,8 @@ class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
     >>> tree.privacy_spent_.private, tree.privacy_spent_.epsilon
     (True, Fraction(1, 1))
     """
+
+    _rows_for_a_public_row = ROWS_FOR_A_PUBLIC_ROW
 
     declared_roles = {**TREE_ROLES, **LABEL_ROLES}
 
@@ -228,6 +238,9 @@ class DPTreeClassifier(LabelTargetMixin, BaseCentralTree):
         self.max_rows_per_group = max_rows_per_group
         self.random_state = random_state
         self.ledger = ledger
+
+    def _masses(self, classes: NDArray[Any]) -> LabelMasses:
+        return LabelMasses(len(classes))
 
     def _leaf_plan(self, design: TreeDesign) -> Plan:
         return CellsPlan(((LeafAxis(design.partition), LabelAxis(len(design.classes))),))

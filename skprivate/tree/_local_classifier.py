@@ -70,7 +70,9 @@ class LocallyPrivateTreeClassifier(LabelTargetMixin, BaseLocalTree):
         read from private rows, which is a leak. Rows outside are routed like rows on the boundary.
     domain : TableDomain, default=None
         What is publicly known of the columns of X, which may then hold text, categories, dates and missing
-        cells; it declares the bounds. The tree is about the encoded columns, ``domain.encoded_names``.
+        cells; it declares the bounds. A split of a column of levels without an order sends a subset of them
+        left, and one of a number that may be missing says on which side missing cells are, where the
+        declaration gives them a column of their own.
     classes : array-like of labels, default=None
         Two labels or more, from public knowledge; used in sorted order. None: those of the public rows;
         without public rows they are read from private rows, which is a leak. A label outside them counts as
@@ -173,10 +175,11 @@ class LocallyPrivateTreeClassifier(LabelTargetMixin, BaseLocalTree):
     Proof: :doc:`/proofs/tree_release`.
 
     **Without public rows** a share of the clients, drawn at random, reports first: each draws one column and
-    reports its bin there with its label (`ColumnRandomizer`). A naive Bayes model of these reports shapes the
-    tree, by rule "cart" on rows that are drawn from it, and predicts rows together with the leaves. Each of
-    the other clients then reports its leaf and label. Nobody reports twice, so that each report is
-    epsilon-private and epsilon is what a person spends.
+    reports its bin there with its label (`ColumnRandomizer`); with ``domain`` a declared column, and its
+    level, its bin, or that it is missing. A naive Bayes model of these reports shapes the tree, by rule
+    "cart" on rows that are drawn from it, and predicts rows together with the leaves. Each of the other
+    clients then reports its leaf and label. Nobody reports twice, so that each report is epsilon-private and
+    epsilon is what a person spends.
 
     A fit with the Laplace mechanisms draws the sum of all clients' noises at once, within a total variation
     of 2^-201 a leaf (`skprivate.noise.laplace_sum`); clients draw exactly.

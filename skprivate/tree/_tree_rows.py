@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._typing import BoolArray, FloatArray, IntArray
 from ..partition import Partition, count_leaves
+from ..rounds._plans.axes import Axis
 from ..rounds._plans.rows import PreparedRows
 from ..utils._groups import KEY_BYTES, RowUnits
 
@@ -69,6 +70,17 @@ class PublicVotes:
         leaf = partition.apply(self.X[:: self.copies])
         upper = np.bincount(leaf, self.shares, partition.n_leaves)
         return np.column_stack([np.bincount(leaf, minlength=partition.n_leaves) - upper, upper])
+
+    def sum_by(self, axis: Axis) -> FloatArray:
+        """Return the numbers of public rows by the cells of an axis and label; of numbers, their shares."""
+        rows = PreparedRows(self.X[:: self.copies])
+        cell = axis.codes(rows)
+        if self.shares is None:
+            shares = np.eye(self.n_labels)[self.labels]
+        else:
+            shares = np.column_stack([1 - self.shares, self.shares])
+        sums: FloatArray = np.column_stack([np.bincount(cell, one, axis.size) for one in shares.T])
+        return sums.ravel()
 
     def row_variance(self, partition: Partition) -> float:
         """Return the variance of a row's share within its leaf, as a part of that of a label: 1 of labels.

@@ -9,6 +9,7 @@ import pytest
 
 from skprivate import LocallyPrivateTreeClassifier, TableDomain
 from skprivate.collection import ReportWriter, SplitCurator, TreeClient, TreeCurator, TreeSpecification
+from skprivate.domain import NumberColumn
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError
 from skprivate.utils._json_documents import digest
 
@@ -168,6 +169,7 @@ def test_cells_of_another_domain_are_refused():
     for change in (
         {"domain": TableDomain({"kind": list("abc"), "y": (0, 1)}).to_dict()},
         {"domain": TableDomain({"kind": ["a", "b"], "x": (0, 1), "z": (0, 1)}).to_dict()},
+        {"domain": TableDomain({"kind": ["a", "b"], "x": NumberColumn(0, 1, missing="indicator")}).to_dict()},
         {"version": 3},
     ):
         other = json.loads(json.dumps({**state, **change}))

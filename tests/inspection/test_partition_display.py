@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
 from skprivate import LocallyPrivateTreeClassifier
+from skprivate.domain import CategoricalColumn, NumberColumn, TableDomain
 from skprivate.inspection import PartitionDisplay
 from skprivate.partition import build_partition
 
@@ -188,3 +189,39 @@ def test_importing_the_room_drags_in_neither_matplotlib_nor_trees():
     code = f"import sys, skprivate.inspection; print({wanted})"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[False, False]"
+
+
+@pytest.mark.parametrize("rule", ["cart", "max-edge"])
+def test_the_plane_of_declared_columns_shows_the_leaves_of_their_rows(axes, rule):
+    domain = TableDomain(
+        {
+            "age": NumberColumn(0, 100, missing="indicator"),
+            "job": CategoricalColumn(["a", "b", "c", "d"], missing="indicator"),
+            "size": (0, 1),
+        }
+    )
+    rng = np.random.default_rng(2)
+    records = [
+        {"age": age if rng.random() < 0.8 else None, "job": job, "size": size}
+        for age, job, size in zip(
+            rng.uniform(0, 100, 400), rng.choice(["a", "b", "c", "d", None], 400), rng.uniform(size=400),
+            strict=True,
+        )
+    ]  # fmt: skip
+    labels = [
+        (record["job"] in ("a", "c")) ^ (record["age"] is None or record["age"] > 60) for record in records
+    ]
+    tree = LocallyPrivateTreeClassifier(8.0, domain=domain, rule=rule, max_depth=5, random_state=0)
+    tree.fit(records, labels, is_public=np.arange(400) < 300)
+    display = PartitionDisplay.from_estimator(
+        tree, features=["age", "job"], at={"age": None, "job": "a", "size": 0.7}, ax=axes
+    )
+    assert (display.xticks, list(display.yticks)) == (None, ["a", "b", "c", "d", "missing"])
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b", "c", "d", "missing"]
+    # Ends belong to the upper rectangle, but at the end of the box.
+    corners = boxes(display) + [[0, 0, 0, 1e-9]]
+    for age in np.linspace(0.3, 99.7, 40):
+        for job in ("a", "b", "c", "d", None):
+            place = display.yticks[job or "missing"]
+            leaf = tree.apply([{"age": age, "job": job, "size": 0.7}])
+            assert display.leaves[cell_of(corners, age, place)] == leaf

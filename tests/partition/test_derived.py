@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from skprivate.domain import BooleanColumn, CategoricalColumn, NumberColumn, TableDomain
 from skprivate.partition import DerivedColumns, Partition, build_partition
 from skprivate.partition._derived import FilledColumn, LevelsColumn, ValueColumn
-from skprivate.partition._derived_fit import derive_columns, levels_columns
+from skprivate.partition._derived_fit import _pseudo_rows, derive_columns, levels_columns
 from skprivate.rounds._plans.histograms import HistogramsPlan
 from skprivate.rounds._plans.plan import plan_from_dict
 from skprivate.rounds._plans.rows import PreparedRows
@@ -430,3 +430,48 @@ def test_levels_left_refuses_leaves_and_numbers():
 def test_groups_of_another_width_are_refused():
     with pytest.raises(ValueError, match="groups"):
         build_partition(np.empty((0, 2)), [], lower=[0, 0], upper=[1, 1], max_depth=1, groups=DOMAIN.groups)
+
+
+def test_close_places_are_parted_without_a_split_between_them_and_nothing():
+    # Two levels of few second labels and two of many: after one halving each pair lies in half an interval.
+    domain = TableDomain({"kind": ["a", "b", "c", "d"]})
+    kinds, shares = ["a", "b", "c", "d"], (0.1, 0.12, 0.88, 0.9)
+    rows = {"kind": [kind for kind in kinds for _ in range(100)]}
+    labels = np.concatenate([np.arange(100) < 100 * share for share in shares]).astype(int)
+    partition = grow(rows, labels, domain=domain, max_depth=2)
+    assert len(set(partition.apply(domain.encode({"kind": kinds})))) == partition.n_leaves == 4
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_missing_number_is_not_split_by_its_value(seed):
+    domain = TableDomain({"age": NumberColumn(0, 100, missing="indicator")})
+    partition = build_partition(
+        np.empty((0, 2)), [], lower=[0, 0], upper=[100, 1], max_depth=5, groups=domain.groups, seed=seed
+    )
+    ages = np.linspace(0, 100, 1000).tolist()
+    leaves = partition.apply(domain.encode({"age": [*ages, None]}))
+    assert set(leaves) == set(range(partition.n_leaves))
+    assert leaves[-1] not in leaves[:-1]
+
+
+def test_pseudo_rows_are_those_of_the_distribution_of_the_shares():
+    rng = np.random.default_rng(6)
+    rows = rng.integers(20, 60, size=4000)
+    ones = rng.binomial(rows, rng.beta(4, 6, size=4000))
+    # Of 10 on average, by a sum over 4,000 levels.
+    assert _pseudo_rows(np.column_stack([rows - ones, ones]).astype(float)) == pytest.approx(10, rel=0.15)
+    alike = rng.binomial(rows, 0.4)
+    assert _pseudo_rows(np.column_stack([rows - alike, alike]).astype(float)) > 300
+    pure = np.array([[50.0, 0.0], [0.0, 50.0]])
+    assert _pseudo_rows(pure) == 1
+
+
+@pytest.mark.parametrize("label", range(3))
+def test_components_point_where_their_largest_part_is(label):
+    group = TableDomain({"job": ["a", "b"]}).groups[0]
+    counts = np.full((4, 3), 20)
+    counts[1] = [5, 5, 5]
+    counts[1, label] = 50
+    counts[2:] = 0
+    first = levels_columns(group, 0, counts)[0].places
+    assert first[1] > first[0]

@@ -50,6 +50,14 @@ def test_a_row_without_a_level_is_in_the_last_cell():
     assert CELLS.apply(nothing)[0, 1:3].tolist() == [3, 2]
 
 
+def test_a_missing_cell_that_is_filled_is_missing():
+    domain = TableDomain({"job": CategoricalColumn(["a", "b"], missing="indicator", fill="b")})
+    cells = TableCells.of(*domain.bounds, domain.groups, 4)
+    encoded = np.array([[0.0, 1, 0], [0, 1, 1], [1, 0, 0]])
+    assert cells.apply(encoded).ravel().tolist() == [1, 2, 0]
+    assert cells.apply(domain.encode({"job": ["b", None, "a"]})).ravel().tolist() == [1, 2, 0]
+
+
 def test_rows_within_cells_are_in_them():
     rng = np.random.default_rng(0)
     cells = np.stack([rng.integers(size, size=500) for size in CELLS.sizes], axis=1)

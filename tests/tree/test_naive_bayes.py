@@ -70,7 +70,7 @@ def test_levels_and_missing_numbers_have_shares_of_their_own():
     assert cells.sizes == (4, 5)
     # Shares of the second class by cell; nobody is without a kind, and a quarter without a size.
     of_kinds, of_sizes = np.array([0.2, 0.8, 0.5]), np.array([0.5, 0.5, 0.5, 0.5, 0.5])
-    estimates = np.full((2, 5, 2), 1e9)
+    estimates = np.tile([1e9, -1e9], (2, 5, 1))
     estimates[0, :4] = N / 3 * np.column_stack([1 - of_kinds, of_kinds])[[0, 1, 2, 2]]
     estimates[0, 3] = 0
     rows = N * np.array([3, 3, 3, 3, 4]) / 16

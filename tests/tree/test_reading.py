@@ -235,7 +235,7 @@ def test_levels_and_missing_cells_are_put_in_words():
         ValueColumn(2, 8),
         LevelsColumn(3, 9, tuple(np.arange(20.0)), 9.5),
         LevelsColumn(4, 29, (0.2, 0.8), 0.5),
-        ValueColumn(5, 31),
+        FilledColumn(5, 31, 32, 3286.0, 0.0, 7304.0),
         ValueColumn(5, 32),
     )
     derived = DerivedColumns(33, columns)

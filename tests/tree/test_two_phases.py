@@ -179,6 +179,19 @@ def test_a_column_of_levels_alone_has_two_phases():
     assert tree.score(table[["kind"]], y) > 0.88
 
 
+def test_few_columns_without_several_levels_are_halved():
+    rng = np.random.default_rng(7)
+    columns = {"sex": ["f", "m"], "x": NumberColumn(0, 1, missing="indicator"), "rank": ["low", "high"]}
+    table = {name: np.array(["f", "m"])[rng.integers(2, size=6000)] for name in ("sex", "rank")}
+    table = {**table, "rank": np.where(table["rank"] == "f", "low", "high"), "x": rng.uniform(size=6000)}
+    y = rng.integers(2, size=6000)
+    for levels, phases in ((["low", "high"], 1), (["low", "high", "top"], 2)):
+        tree = LocallyPrivateTreeClassifier(
+            2.0, domain=TableDomain({**columns, "rank": levels}), classes=[0, 1], random_state=8
+        )
+        assert (tree.fit(table, y).split_counts_ is not None) == (phases == 2)
+
+
 def test_a_phase_about_declared_columns_travels():
     domain, table, y = levels_of(500, 5)
     phase = FirstPhase.plan(Fraction(2), 0.6, 500, 2, domain.bounds, domain.groups)

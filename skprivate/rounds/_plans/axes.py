@@ -98,7 +98,7 @@ class LabelAxis:
 
 @dataclass(frozen=True)
 class LevelAxis:
-    """The level of a column of levels that has an encoded column for each; one more cell for none, or missing.
+    """The level of a declared column that has an encoded column for each; one more cell for none, or missing.
 
     Attributes
     ----------

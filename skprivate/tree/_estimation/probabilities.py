@@ -69,6 +69,7 @@ def estimate_shares_of_classes(
         counts.n_rows,
         0.5 * counts.n_rows * float(counts.variance.sum()),
         counts.public_counts.sum(axis=0),
+        counts.total_variance,
     )
     base = rate.shares
     deviations = (totals - base * totals.sum(axis=1, keepdims=True)) / rows[:, np.newaxis]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Order of the levels of columns by noisy counts of their labels, and the columns that paid splits compare."""
+"""Order of levels by noisy counts of their labels, and the columns that paid splits compare."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,23 +11,24 @@ from ..._typing import FloatArray, IntArray
 from ...domain._groups import ColumnGroup
 from ...noise import DiscreteLaplaceMechanism
 from ...partition._derived import DerivedColumn, DerivedColumns, FilledColumn, LevelsColumn, ValueColumn
-from ...rounds._plans.axes import LabelAxis, LevelAxis
-from ...rounds._plans.cells import CellsPlan
+from ...rounds._plans._masses.masses import Masses
+from ...rounds._plans._masses.plans import MassesPlan
+from ...rounds._plans.axes import LevelAxis
 from .._noisy_leaf_counts import _scale
 
 # Candidates of a column of numbers are the thresholds between so many bins of equal width.
 DEFAULT_BINS = 32
 # The constants below were chosen on six simulations at epsilon .25, 1 and 4 with 600 to 20,000 rows: levels
-# that tell nothing, few rows, 100 levels, twelve columns, one level that tells, and three classes; and tested on
-# the tables of benchmarks/figures/trees/native_columns.py.
-#: Share of the splits' budget that the order of the levels gets: .1, .2 and .3 were within an error of each
-# other; .5 lost .05 where levels tell nothing.
-ORDER_SHARE = Fraction(1, 5)
-# Rows of a level, on average, over the scale of the noise, below which an order is not bought: at 1 it lost .015
-# where levels tell nothing and won nothing elsewhere; at 1.75 it won .04 with 100 levels.
+# that tell nothing, few rows, 100 levels, twelve columns, one level that tells, and three classes; and tested
+# on the tables of benchmarks/figures/trees/native_columns.py.
+#: Share of the splits' budget that the order of the levels gets, of .1, .2, .3 and .5: .1 lost up to .05 with
+# 100 levels and three classes, .5 up to .06 where levels tell nothing; .3 was the best, or within .01 of it.
+ORDER_SHARE = Fraction(3, 10)
+# Rows of a level, on average, over the scale of the noise, below which an order is not bought: below it three
+# columns of 30 levels that tell nothing lost .02 at epsilon .25; above it 100 levels that tell gained .06.
 _LEAST_SIGNAL = 1.5
-# Variance of a class's share over the levels, in units of p (1 - p), by which noisy levels are drawn to the base
-# rate: .2 squared for two equal classes. Only the order of the levels depends on it.
+# Variance of a class's share over the levels, in units of p (1 - p), by which noisy levels are drawn to the
+# base rate: .2 squared for two equal classes. Only the order of the levels depends on it.
 _SPREAD = 0.16
 # Columns that are made of one column of levels at most, for three classes and more.
 _MOST_DIRECTIONS = 3
@@ -44,24 +45,28 @@ class NoisyLevelCounts:
         Number of columns that are counted.
     rows_per_unit : int
         Rows that one unit of privacy contributes at most.
+    row_total : int, default=1
+        What a row adds to a table, all labels together: of a number more, which is divided between two cells.
 
     Notes
     -----
     **Privacy.** Relation: replace-one. In the table of a column a row has one level (or none, which is a
-    cell as well) and one label, so that it adds 1 to one count of every table. Taking it away and putting
-    another one in moves a table by at most 2 in L1, all tables by ``2 * n_tables``, and replacing the rows of
-    a unit by ``2 * n_tables * rows_per_unit``: attained where all levels differ. The noise is exact discrete
+    cell as well), and there it adds `row_total` to its label, or divides it between the two cells of its
+    number. Taking it away and putting another one in moves a table by at most ``2 * row_total`` in L1, all
+    tables by ``n_tables`` times that, and replacing the rows of a unit by ``rows_per_unit`` times as much:
+    attained where all levels differ. The noise is exact discrete
     Laplace noise of scale ``sensitivity / epsilon`` on the integers.
 
     Proof: :doc:`/proofs/tree_release`.
     """
 
-    def __init__(self, epsilon: Fraction, n_tables: int, rows_per_unit: int) -> None:
-        self.sensitivity = 2 * n_tables * rows_per_unit
+    def __init__(self, epsilon: Fraction, n_tables: int, rows_per_unit: int, row_total: int = 1) -> None:
+        self.sensitivity = 2 * n_tables * rows_per_unit * row_total
         scale = _scale(epsilon, self.sensitivity)
         self._mechanism = DiscreteLaplaceMechanism.from_scale(scale, self.sensitivity)
         self.epsilon = self._mechanism.epsilon
-        self.variance = float(self._mechanism.variance)
+        # In rows.
+        self.variance = float(self._mechanism.variance) / row_total**2
 
     def randomize(self, values: IntArray, entropy: object) -> IntArray:
         """Return the noisy counts of all tables."""
@@ -93,7 +98,7 @@ def _n_places(group: ColumnGroup) -> int:
 
 @dataclass(frozen=True)
 class ComparedColumns:
-    """The columns that paid splits compare, made of declared columns; the levels of some of these in an order.
+    """The columns that paid splits compare, made of declared ones; the levels of some of these in an order.
 
     Attributes
     ----------
@@ -138,32 +143,34 @@ class ComparedColumns:
                 bins += [_n_bins(group)] if group.indicator is None else [_n_bins(group) + 1] * 2
         return tuple(bins)
 
-    def plan(self) -> CellsPlan:
-        """Return what is counted of the columns that get an order."""
-        labels = LabelAxis(self.n_labels)
+    @property
+    def axes(self) -> tuple[LevelAxis, ...]:
+        """The columns that get an order."""
         groups = [self.groups[number] for number in self.ordered]
-        return CellsPlan(
-            tuple((LevelAxis(group.start, group.n_levels, group.indicator), labels) for group in groups)
-        )
+        return tuple(LevelAxis(group.start, group.n_levels, group.indicator) for group in groups)
 
-    def places(self, noisy: IntArray, variance: float, public: IntArray) -> dict[int, IntArray]:
+    def plan(self, masses: Masses) -> MassesPlan:
+        """Return what is summed by the levels of these columns."""
+        return MassesPlan(self.axes, masses)
+
+    def places(self, noisy: FloatArray, variance: float, public: FloatArray) -> dict[int, IntArray]:
         """Return the places of the levels of every ordered column.
 
         Parameters
         ----------
-        noisy : ndarray of int64
-            What was released of the counts of `plan`.
+        noisy : ndarray
+            What was released of the sums of `plan`, in rows.
         variance : float
             Of the noise.
-        public : ndarray of int64
-            The same counts of public rows.
+        public : ndarray
+            The same sums of public rows.
 
         Returns
         -------
         places : dict of int to ndarray of shape (n_levels + 1, n_directions)
             By the number of the column; the last place is that of missing.
         """
-        sizes = self.plan().sizes
+        sizes = [axis.size * self.n_labels for axis in self.axes]
         tables = np.split((noisy + public).astype(np.float64), np.cumsum(sizes)[:-1])
         return {
             number: level_places(table.reshape(-1, self.n_labels), variance, self.n_directions)

@@ -20,8 +20,8 @@ from ...utils._public_module import public_module
 # gave the same accuracies within their errors of .01.
 _SCALES = (0.06, 0.14, 0.3, 0.6)
 _CHANGES = 0.5
-# One more for levels, which may say the class outright: without it 12 levels of which each did in nine of ten
-# rows were told apart in .73 of the rows and not .74 (2,400 reports at epsilon 1), and in .80 and not .82 (4,000).
+# One more for levels, which may say the class outright: of 12 levels that did so in nine of ten rows it told
+# the class in .74 of the rows, and without it .73 (2,400 reports at epsilon 1), and in .82 and .80 (4,000).
 _LARGEST_SCALE = 1.0
 # Width, as part of the range, over which a smooth shape varies.
 _SMOOTH = 0.4
@@ -70,7 +70,7 @@ class NaiveBayes:
         n_columns = len(self.marginals)
         # Raw words: NumPy keeps a bit generator's stream for good, but not what its methods make of it.
         words = np.random.default_rng(seed).bit_generator.random_raw((n_rows, 1 + 2 * n_columns))
-        uniform = (words >> np.uint64(11)) * 2.0**-53
+        uniform: FloatArray = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
         label = np.searchsorted(np.cumsum(self.base)[:-1], uniform[:, 0], side="right")
         cells = np.empty((n_rows, n_columns), dtype=np.int64)
         for column, size in enumerate(self.bins.sizes):

@@ -72,17 +72,18 @@ class SplitBudget:
         n_levels: int,
         rows_per_unit: int,
         columns: ComparedColumns | None = None,
+        row_total: int = 1,
     ) -> "SplitBudget":
         """Divide epsilon.
 
-        `share` of it goes to the splits: a fifth of that to the order of declared levels, where they get one,
+        `share` of it goes to the splits: .3 of that to the order of declared levels, where they get one,
         and the rest to the levels of the tree, each of which gets 3/2 of what the one above gets.
         """
         weights = [_GROWTH**level for level in range(n_levels)]
         n_ordered = 0 if columns is None or not n_levels else len(columns.ordered)
-        order = (
-            NoisyLevelCounts(epsilon * share * ORDER_SHARE, n_ordered, rows_per_unit) if n_ordered else None
-        )
+        order = None
+        if n_ordered:
+            order = NoisyLevelCounts(epsilon * share * ORDER_SHARE, n_ordered, rows_per_unit, row_total)
         rest = epsilon * share - (0 if order is None else order.epsilon)
         asked = [rest * weight / sum(weights) for weight in weights]
         levels = tuple(selection_noise(one, rows_per_unit).epsilon for one in asked)

@@ -91,13 +91,9 @@ class SplitRules:
     def _missing_left(self, feature: int, threshold: float) -> bool:
         """Return whether a missing cell of a number goes left."""
         assert self._partition.derived is not None
-        assert self._domain is not None
         column = self._partition.derived.columns[feature]
-        if isinstance(column, FilledColumn):
-            return column.place < threshold
-        fill = self._domain.columns[self._domain.names[column.source]].fill_value()
-        is_indicator = getattr(column, "column", None) == self._domain.groups[column.source].indicator
-        return not is_indicator and fill is not None and fill < threshold
+        # Of an indicator the place of missing cells is 1, the end of its box.
+        return isinstance(column, FilledColumn) and column.place < threshold
 
     def _find_possible(self) -> list[list[BoolArray]]:
         """Return of every node and declared column which levels, and whether missing cells, get there."""

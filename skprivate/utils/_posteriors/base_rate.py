@@ -32,7 +32,11 @@ class BaseRate:
 
 
 def estimate_base_rate(
-    by_label: FloatArray, n_rows: int, noise: float, public: IntArray | FloatArray | None = None
+    by_label: FloatArray,
+    n_rows: int,
+    noise: float,
+    public: IntArray | FloatArray | None = None,
+    variance: float = 1.0,
 ) -> BaseRate:
     """Return the shares of the classes: means of normal estimates by their variances.
 
@@ -49,6 +53,8 @@ def estimate_base_rate(
         Noise variance of one of these estimates.
     public : ndarray of shape (n_labels,), default=None
         Public rows by label.
+    variance : float, default=1.0
+        Variance of a row's share, as a part of that of a label: below 1 where rows are shared out.
 
     Returns
     -------
@@ -61,13 +67,13 @@ def estimate_base_rate(
     guess = np.clip(private, 0.0, 1.0)
     if public is not None and n_public:
         guess = (public + 1.0) / (n_public + len(by_label))
-    spread = guess * (1 - guess)
+    spread = variance * guess * (1 - guess)
     # Of a share under equally probable base rates (a flat Dirichlet distribution).
     prior = even * (1 - even) / (len(by_label) + 1)
-    own = 1.0 / (noise * (1 - even) / n_rows**2 + spread / n_rows + 1.0 / (n_rows + 2.0) ** 2)
+    own = 1.0 / (noise * (1 - even) / n_rows**2 + spread / n_rows + variance / (n_rows + 2.0) ** 2)
     precision, total = own + 1.0 / prior, own * private + even / prior
     if public is not None and n_public:
-        theirs = 1.0 / (spread * (1 / n_public + _OTHER_POPULATION) + 1.0 / (n_public + 2.0) ** 2)
+        theirs = 1.0 / (spread * (1 / n_public + _OTHER_POPULATION) + variance / (n_public + 2.0) ** 2)
         precision, total = precision + theirs, total + theirs * public / n_public
     shares = truncated_mean(total / precision, np.sqrt(1.0 / precision))
     return BaseRate(shares / shares.sum(), 1.0 / precision)

@@ -76,11 +76,11 @@ def test_masses_and_their_sums_are_those_of_exact_numbers(masses):
         totals = totals * np.minimum(rows.steps, masses.largest).astype(int)
     assert (expected.sum(axis=1) == totals).all()
 
-    plan, table = MassesPlan(HALVES, masses), np.zeros((3, masses.n_cells), dtype=np.int64)
+    plan, table = MassesPlan.of_leaves(HALVES, masses), np.zeros((3, masses.n_cells), dtype=np.int64)
     np.add.at(table, HALVES.apply(rows.X), expected.astype(np.int64))
     sums = plan.sums(rows)
     assert (sums.dtype, sums.shape) == (np.int64, (plan.n_sums,))
-    np.testing.assert_array_equal(plan.by_leaf(sums), table)
+    np.testing.assert_array_equal(plan.tables(sums)[0], table)
     plan.check_sums(sums, len(expected))
 
 
@@ -135,7 +135,7 @@ def test_replacing_a_row_moves_the_sums_by_at_most_twice_its_masses():
         for x, y, label, step in itertools.product(*values)
     ]
     for masses in ALL_MASSES:
-        tables = np.array([MassesPlan(HALVES, masses).sums(row) for row in rows])
+        tables = np.array([MassesPlan.of_leaves(HALVES, masses).sums(row) for row in rows])
         bound = masses.total * masses.largest
         assert abs(tables).sum(axis=1).max() == bound
         assert abs(tables[:, np.newaxis] - tables).sum(axis=2).max() == 2 * bound
@@ -144,18 +144,18 @@ def test_replacing_a_row_moves_the_sums_by_at_most_twice_its_masses():
 def test_rows_that_do_not_count_are_left_out():
     rows, kept = rows_of(500), np.random.default_rng(1).uniform(size=500) < 0.3
     for masses in ALL_MASSES:
-        plan = MassesPlan(HALVES, masses)
+        plan = MassesPlan.of_leaves(HALVES, masses)
         expected = np.zeros((3, masses.n_cells), dtype=np.int64)
         np.add.at(expected, HALVES.apply(rows.X)[kept], masses.row_masses(rows)[kept])
         for mark in (kept, np.flatnonzero(kept)):
-            np.testing.assert_array_equal(plan.by_leaf(plan.sums(rows.keeping(mark))), expected)
+            np.testing.assert_array_equal(plan.tables(plan.sums(rows.keeping(mark)))[0], expected)
         assert not plan.sums(rows.keeping(np.zeros(500, dtype=bool))).any()
 
 
 def test_sums_of_batches_add_up_in_any_order():
     rows = rows_of(300)
     for masses in ALL_MASSES:
-        plan = MassesPlan(HALVES, masses)
+        plan = MassesPlan.of_leaves(HALVES, masses)
         parts = [
             PartialSums.of_batch("t", str(k), plan.sums(rows.keeping(np.arange(k, 300, 3))), 100, 100)
             for k in range(3)
@@ -168,7 +168,7 @@ def test_sums_of_batches_add_up_in_any_order():
 
 @pytest.mark.parametrize("masses", ALL_MASSES)
 def test_sums_that_no_rows_have_are_refused(masses):
-    plan, rows = MassesPlan(HALVES, masses), rows_of(200)
+    plan, rows = MassesPlan.of_leaves(HALVES, masses), rows_of(200)
     sums = plan.sums(rows)
     plan.check_sums(sums, 200)
     negative, huge = sums.copy(), np.full_like(sums, 2**62)
@@ -187,13 +187,13 @@ def test_sums_that_no_rows_have_are_refused(masses):
 
 def test_sums_beyond_64_bits_are_refused_by_public_numbers_alone():
     for masses in ALL_MASSES:
-        plan = MassesPlan(HALVES, masses)
+        plan = MassesPlan.of_leaves(HALVES, masses)
         most = 2**61 // (masses.total * masses.largest)
         plan.check_room(most)
         with pytest.raises(OverflowError, match="too many rows"):
             plan.check_room(most + 1)
     # What `NUMBER_BITS` promises.
-    MassesPlan(HALVES, NumberMasses(0.0, 1.0, largest=WEIGHT_STEPS)).check_room(2**31)
+    MassesPlan.of_leaves(HALVES, NumberMasses(0.0, 1.0, largest=WEIGHT_STEPS)).check_room(2**31)
 
 
 def test_rows_that_the_masses_do_not_fit_are_refused():
@@ -215,12 +215,12 @@ def test_rows_that_the_masses_do_not_fit_are_refused():
     ]
     for masses, rows, message in wrong:
         with pytest.raises(ValueError, match=message):
-            MassesPlan(HALVES, masses).sums(rows)
+            MassesPlan.of_leaves(HALVES, masses).sums(rows)
 
 
 @pytest.mark.parametrize("masses", ALL_MASSES)
 def test_plans_travel_as_json(masses):
-    plan, rows = MassesPlan(HALVES, masses), rows_of(100)
+    plan, rows = MassesPlan.of_leaves(HALVES, masses), rows_of(100)
     text = json.dumps(plan.to_dict())
     again = plan_from_dict(json.loads(text))
     assert isinstance(again, MassesPlan)
@@ -264,7 +264,7 @@ def test_masses_out_of_range_are_refused(kind, change):
         rule="random",
     )
     masses = LabelMasses(3) if kind == "labels" else NumberMasses(0.0, 1.0)
-    content = MassesPlan(partition, masses).to_dict()
+    content = MassesPlan.of_leaves(partition, masses).to_dict()
     plan_from_dict(content)
     content["masses"].update(change)
     with pytest.raises(ValueError, match=r"masses|plan"):
