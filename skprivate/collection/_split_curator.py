@@ -48,7 +48,7 @@ class SplitCurator(ReportCounter):
     Raises
     ------
     PrivacyLeakError
-        Bounds or classes are not declared.
+        Bounds, or classes or bounds of y, are not declared.
     TypeError, ValueError
         Unusable parameters, or so few clients that their reports would shape nothing.
 
