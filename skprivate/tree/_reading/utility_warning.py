@@ -77,5 +77,5 @@ def _candidates(tree: Any) -> int:
     derived = tree.partition_.derived
     bins: tuple[int, ...] = (DEFAULT_BINS,) * tree.partition_.n_columns
     if derived is not None:
-        bins = ComparedColumns.of(tree.domain_.groups, derived, len(tree.classes_)).n_bins
+        bins = ComparedColumns.of(tree.domain_.groups, derived, len(tree._known_target())).n_bins
     return sum(bins) - len(bins)

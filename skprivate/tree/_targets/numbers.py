@@ -139,7 +139,8 @@ class NumberTargetMixin(RegressorMixin):
     def _in_units(self, shares: Any) -> Any:
         """Return shares of the width as numbers in the unit of y."""
         low, high = self.bounds_y_
-        return (1 - shares) * low + shares * high
+        # A rounding may pass a bound.
+        return np.clip((1 - shares) * low + shares * high, low, high)
 
     def reweighted(self, *, public_weight: float | Literal["auto"]) -> Self:
         """Return a copy with another weight of public rows: no data are needed, nothing is spent.
