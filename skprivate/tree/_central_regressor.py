@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Regression tree of a trusted curator: noisy sums of the private targets, and of their squares, by leaf."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from .._typing import RandomSource, SplitRule
+from .._typing import IntArray, RandomSource, SplitRule
 from ..accounting import PrivacyLedger
 from ..domain import TableDomain
 from ..rounds._plans._masses.masses import NumberMasses
 from ..rounds._plans._masses.plans import MassesPlan
+from ..rounds._plans.axes import TargetAxis
+from ..rounds._plans.cells import CellsPlan
 from ..rounds._plans.plan import Plan
 from ..utils._public_module import public_module
 from ._base import TREE_CONSTRAINTS, TREE_ROLES
 from ._central import BaseCentralTree
+from ._growth.target_range import N_BINS, narrow_bounds
 from ._noisy_leaf_counts import NoisyHistogram, NumberCells
 from ._targets.numbers import NUMBER_CONSTRAINTS, NUMBER_ROLES, NumberTargetMixin
 from ._tree_design import TreeDesign
@@ -227,6 +231,18 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
 
     def _leaf_plan(self, design: TreeDesign) -> Plan:
         return MassesPlan.of_leaves(design.partition, self._masses(design.classes))
+
+    def _n_target_bins(self, n_public: int) -> int:
+        # Public rows know how far targets reach: without bounds_y theirs are taken.
+        return 0 if n_public else N_BINS
+
+    def _target_plan(self, design: TreeDesign) -> Plan:
+        masses = self._masses(design.classes)
+        return CellsPlan(((TargetAxis(masses.center, masses.half, N_BINS),),))
+
+    def _with_narrow_bounds(self, design: TreeDesign, counts: IntArray, noise: NoisyHistogram) -> TreeDesign:
+        assert design.pending is not None
+        return replace(design, classes=narrow_bounds(counts, noise, design.classes))
 
     def _make_leaves(
         self, epsilon: float | Fraction, n_cells: int, n_labels: int, rows_per_unit: int
