@@ -131,7 +131,7 @@ class BaseCentralTree(BasePrivateTree, RoundsMixin):
     def _choose_splits(
         self, design: TreeDesign, pending: PendingSplits, spent: PrivacySpent
     ) -> Rounds[tuple[TreeDesign, PrivacySpent | None]]:
-        """Yield one round for bounds of numbers and for an order of levels, and one for every level of splits.
+        """Yield rounds for bounds of numbers and for an order of levels, and one for every level of splits.
 
         The first two only where they are paid for. Returned is the design with the leaves, and what is still
         to be charged: all of it where there was no round, as the box is a point.
