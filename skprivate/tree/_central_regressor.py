@@ -159,10 +159,10 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
     "private"), every level releases the numbers of the splits that are best by noisy scores; levels and
     leaves then share epsilon, which is charged once, before the first round. Without public rows noisy counts
     of the targets, in 32 bins between the declared bounds, come first, and cost a tenth of the splits' share:
-    bounds are narrowed to where they show rows, which pays where declared ones are far too wide. Everything else is a function
-    of that and of public rows. Whoever runs ``fit`` sees the rows and is trusted. Not protected: the number
-    of private rows, or with ``groups`` the number of persons, the public rows and bounds. A seeded fit, or
-    one that reads bounds from private rows, claims "not-private".
+    bounds are narrowed to where they show rows, which pays where declared ones are far too wide. Everything
+    else is a function of that and of public rows. Whoever runs ``fit`` sees the rows and is trusted. Not
+    protected: the number of private rows, or with ``groups`` the number of persons, the public rows and
+    bounds. A seeded fit, or one that reads bounds from private rows, claims "not-private".
 
     Proof: :doc:`/proofs/tree_release`.
 

@@ -195,8 +195,8 @@ class NumberTargetMixin(RegressorMixin):
         -------
         intervals : ndarray of shape (n_leaves, 2)
             Of the mean, among all rows like the private ones, of y clipped to ``bounds_y_``, leaf by leaf.
-            They rest on the release alone: the prediction, which public rows and the other leaves helped, may lie
-            outside. ``bounds_y_`` where noise does not let the leaf be seen. For rows:
+            They rest on the release alone: the prediction, which public rows and the other leaves helped, may
+            lie outside. ``bounds_y_`` where noise does not let the leaf be seen. For rows:
             ``tree.leaf_intervals()[tree.apply(X)]``.
 
         Raises
