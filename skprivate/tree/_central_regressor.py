@@ -57,7 +57,8 @@ class DPTreeRegressor(NumberTargetMixin, BaseCentralTree):
         "random" has an effect: there is no such choice then. Without public rows and without such a choice
         the rule is "random".
     min_samples_leaf : int, default=0
-        Least number of public rows in a leaf, with "cart" at least 1. No effect without public rows.
+        Least number of public rows in a leaf, with "cart" at least 1. No effect without public rows. With
+        ``public_model`` it is about rows that stand for the model, eight for each public or drawn one.
     bounds_X : pair or dict, default=None
         ``(lower, upper)`` of X, each a scalar or of shape (n_features,), or ``{column: (lower, upper)}``; in
         the units of X, from public knowledge. None: those of the public rows; without public rows they are
