@@ -45,7 +45,12 @@ _PHASES_VERSION = 3
 # Of a tree of numbers: public rows count by shares.
 _NUMBERS_VERSION = 4
 # Parameters that files of version 1 have not heard of, and what they mean there.
-_LATER_PARAMETERS = (("domain", None), ("split_share", "auto"), ("public_model", None))
+_LATER_PARAMETERS = (
+    ("domain", None),
+    ("split_share", "auto"),
+    ("public_model", None),
+    ("class_weight", None),
+)
 _FIELDS = (
     "specification",
     "tree",
