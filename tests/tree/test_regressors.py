@@ -21,7 +21,7 @@ from skprivate import (
 from skprivate.audit import sensitivity_fuzz
 from skprivate.exceptions import BudgetExceededError, PrivacyLeakError, PrivacyLeakWarning
 from skprivate.rounds import TableSource, fit_rounds
-from skprivate.tree import export_text
+from skprivate.tree import LeafCountAccumulator, export_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::skprivate.exceptions.UtilityWarning")
 
@@ -359,3 +359,30 @@ class TestSensitivity:
         first, second = tree.fit(X, low).report_counts_, clone(tree).fit(rows, other).report_counts_
         # The noise of the same seed is the same.
         assert np.abs(first - second).sum() == tree.privacy_spent_.sensitivity == 2 * 2**30
+
+
+class TestAccumulator:
+    TREE = DPTreeRegressor(1.0, random_state=3, split_share=0, bounds_X=([0, 0], [1, 1]), bounds_y=(-5, 15))
+
+    @pytest.mark.parametrize("public", [None, (X[:200], Y[:200])], ids=["private", "public"])
+    def test_batches_in_any_order_are_one_fit(self, public):
+        rows, y = (X, Y) if public is None else (X[200:], Y[200:])
+        memory = clone(self.TREE).fit(X, Y, is_public=None if public is None else PUBLIC)
+        first, second = (LeafCountAccumulator(self.TREE, len(rows), public=public) for _ in range(2))
+        first.update(rows[:700], y[:700], batch_id="a")
+        second = second.update(rows[800:], y[800:], batch_id="c").update(
+            rows[700:800], y[700:800], batch_id="b"
+        )
+        restored = LeafCountAccumulator.from_bytes(second.to_bytes())
+        found = first.merge(restored).release(self.TREE)
+        np.testing.assert_array_equal(found.report_counts_, memory.report_counts_)
+        np.testing.assert_array_equal(found.leaf_intervals(), memory.leaf_intervals())
+        assert first.released
+
+    def test_it_refuses_other_trees(self):
+        with pytest.raises(TypeError, match="DPTreeRegressor"):
+            LeafCountAccumulator(LocallyPrivateTreeRegressor(1.0), N)
+        sums = LeafCountAccumulator(self.TREE, 10).update(X[:10], Y[:10], batch_id=0)
+        with pytest.raises(ValueError, match="not that of the accumulator"):
+            sums.release(clone(self.TREE).set_params(bounds_y=(-5, 16)))
+        assert not sums.released

@@ -103,11 +103,7 @@ MECHANISMS = {
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_intervals_of_90_percent_cover_about_as_many_means(name, design):
-    """Of 480 leaves 85 to 97 % are covered.
-
-    The rates of 4,800 leaves were .87 to .96, and the seeds are fixed; the bounds here are six standard
-    deviations of 480 leaves below .90.
-    """
+    """Of 480 leaves 85 to 97 % are covered; the seeds are fixed, and were not chosen."""
     kind, epsilon, n, options = MECHANISMS[name]
     seen = covered = 0
     for seed in range(60):
@@ -131,7 +127,7 @@ def test_intervals_of_90_percent_cover_about_as_many_means(name, design):
         seen += np.count_nonzero(told)
         covered += np.count_nonzero(told & (low <= means + 1e-9) & (means <= high + 1e-9))
     assert seen > 100
-    assert 0.82 < covered / seen < 0.985
+    assert 0.85 <= covered / seen <= 0.97, covered / seen
 
 
 def test_intervals_grow_with_confidence_and_refuse_others():
